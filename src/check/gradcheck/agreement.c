@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A gradient in one of the cases in which it is wrong. */
+/* A wrong gradient in one case. */
 typedef struct Wrong {
     InputReport *in;
     bool given;   /* a case of the file, not added by the checker; or all failing cases are added */
@@ -16,8 +16,8 @@ static const Explanation *find_form(const InputReport *in, uint64_t form) {
     return NULL;
 }
 
-/* An explanation is believed where it fits half of the given cases. One that only says which elements are
- * wrong has to fit all that are not explained and have more than one element. */
+/* Whether an explanation is believed: it fits half of the given cases. One that only says which elements are wrong must fit
+ * all cases that are not explained and have more than one element. */
 static bool is_believed(const Wrong *w, long n, const Explanation *x) {
     long given = 0, fits = 0, against = 0;
     for (long i = 0; i < n; i++) {

@@ -56,7 +56,7 @@ long check_batch_backward(CheckBatch *b, const real *dy, long count, real fill) 
     return b->asked;
 }
 
-/* Done twice it leaves the point as it was. */
+/* Exchanges a number of the point and its value in a run. A second call undoes it. */
 static void exchange(CheckChange *c) {
     real was = *c->at;
     *c->at = c->value;

@@ -212,8 +212,8 @@ static void report_along(InputReport *r, const Entries *e) {
     if (wrong) snprintf(r->pattern, sizeof r->pattern, "unknown");
 }
 
-/* Nothing was recorded: the output takes no gradient, and so none arrives at an input that wants one. Where
- * the output does not depend on the input either, nothing is proved, unless that is meant. */
+/* Reports that nothing was recorded, so that no gradient arrives at an input. Beside a reference this is a failure; else it
+ * proves nothing, unless the case is flat. */
 static void report_unrecorded(InputReport *r, bool flat, bool by_reference) {
     if (r->verdict == PASS && r->coordinates && (by_reference || !flat))
         r->verdict = by_reference ? FAIL : INCONCLUSIVE, r->unclear = by_reference ? 0 : r->coordinates;

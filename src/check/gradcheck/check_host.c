@@ -23,7 +23,7 @@ typedef struct Desk {
     long first;
     CheckPoint point[2];
     real dy[2][MOST_OUTPUTS];
-    CheckBatch batch; /* over arrays that are here: both see them at the same place */
+    CheckBatch batch; /* its arrays are those below, at the same address in both processes */
     CheckChange change[BATCH_CHANGES];
     long end[BATCH_RUNS];
 
@@ -32,9 +32,9 @@ typedef struct Desk {
     bool wants_grad, untouched;
     long nodes;
     uint64_t branches, branches_of[BATCH_RUNS];
-    real y[MOST_OUTPUTS],
-        dy_after[MOST_OUTPUTS]; /* outputs, and after backward the gradient of the only one */
-    real grad[BATCH_GRADIENTS]; /* of the inputs, in a batch */
+    real y[MOST_OUTPUTS];        /* the output, or those of all runs of a batch */
+    real dy_after[MOST_OUTPUTS]; /* the gradient of the output after backward */
+    real grad[BATCH_GRADIENTS];  /* of the inputs, in a batch */
 } Desk;
 
 struct CheckHost {

@@ -25,7 +25,7 @@ static void ask_at(Lines *l, const Line *line, double x) {
         check_batch_change(&l->batch, point_element(in, i), in->value[i] + (real)x * direction[i]);
 }
 
-/* The outputs with a nonzero weight in cotangent q: from *first up to the returned index. */
+/* Returns the end of the outputs with a nonzero weight in cotangent q; they begin at *first. */
 static long end_of_outputs(const Entries *e, long q, long *first) {
     bool one_hot = e->whole && q > 0;
     *first = one_hot ? q - 1 : 0;
@@ -45,7 +45,7 @@ static void sum_up(Lines *l) {
 
 /* ---- Sweeps ---- */
 
-/* A power of two near |x| / 8. */
+/* Returns the first step, a power of two near |x| / 8. */
 static double first_step(const Line *line) {
     double size = isfinite(line->at) ? fmax(fabs((double)line->at), 1) : 1;
     return ldexp(1, ilogb(size) - 3);
@@ -152,7 +152,7 @@ void lines_sweep(Lines *l, double part, int side) {
 
 /* ---- Far away ---- */
 
-/* Up to rounding: w x / w need not be x. */
+/* Whether the outputs are those at the point, up to rounding: w x / w may differ from x. */
 static bool all_as_here(const Lines *l, long run) {
     const real *y = check_batch_output(&l->batch, run), *here = l->noise.here;
     for (long i = 0; i < l->e->outputs; i++)
@@ -197,7 +197,7 @@ static bool is_jittered(const Measure *m, int k) {
     return m->input < 0 ? point_has_gradient(m->b.run->point, k) : k == m->input;
 }
 
-/* Asks for a run with the values changed by the part `relative` of themselves. */
+/* Requests a run with the values changed by the part `relative` of themselves. */
 static void ask_jittered(Measure *m, double relative, uint64_t key) {
     const CheckPoint *p = m->b.run->point;
     check_batch_ask(&m->b, m->b.room);

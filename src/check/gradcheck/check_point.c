@@ -29,8 +29,8 @@ static double place(const CheckInput *how, double u) {
     return v < left - low ? low + v : right + (v - (left - low));
 }
 
-/* For distinct values the range is cut into one cell an element and the cells are dealt out at random; a
- * value lies in the middle half of its cell. */
+/* Draws an input's values. Distinct ones lie in the middle halves of equal cells of the range, one cell for each element,
+ * in random order. */
 static void draw(PointInput *in, const CheckInput *how, Arena *arena, uint64_t key) {
     long own = in->stored;
     long *cell = how->distinct ? arena_alloc(arena, (size_t)own * sizeof *cell) : NULL;
@@ -46,7 +46,7 @@ static void draw(PointInput *in, const CheckInput *how, Arena *arena, uint64_t k
     for (long i = own; i < in->count; i++) in->value[i] = in->value[i - own];
 }
 
-/* Memory for `count` reals between two guards. */
+/* Allocates memory for `count` reals between two guards. */
 static real *guarded(Arena *arena, CheckMemory *memory, long count) {
     size_t bytes = (size_t)(count + 2 * GUARD) * sizeof(real);
     if (!memory) return arena_alloc(arena, bytes);
@@ -206,7 +206,7 @@ static bool all_guard(const real *x) {
     return true;
 }
 
-/* Compared by bits, so that NaN equals itself and -0 differs from 0. */
+/* Whether the memory is as lay_out left it. Bits are compared, so that NaN equals itself and -0 differs from 0. */
 static bool as_laid_out(const PointInput *in) {
     long numbers = 0;
     for (long i = 0; i < in->block_count + 2 * GUARD; i++) numbers += !isnan(in->block[i]);

@@ -25,7 +25,7 @@ typedef struct Properties {
     char *text;   /* how a property is broken, of REPORT_TEXT */
 } Properties;
 
-/* The gradients as they are, and the output y. */
+/* Copies the gradients, and the output y. */
 static Results copy_results(Properties *p, const real *y) {
     const CheckPoint *point = p->run->point;
     Results r = {0};
@@ -39,7 +39,7 @@ static Results copy_results(Properties *p, const real *y) {
     return r;
 }
 
-/* A run from the start, with all gradients `fill` before backward. */
+/* Runs forward and backward, with all gradients `fill` before. */
 static Results run_at(Properties *p, const real *dy, real fill) {
     const CheckPoint *point = p->run->point;
     Results r = {0};
@@ -152,7 +152,7 @@ static bool leaves_alone(Properties *p) {
     return true;
 }
 
-/* Backward twice on one recording: it must not have used up what forward saved. */
+/* Runs backward twice on one recording: the first must not use up what forward saved. */
 static bool keeps_what_is_saved(Properties *p) {
     const real *y = p->want.value[CHECK_INPUTS];
     CheckRun *run = p->run;
@@ -288,7 +288,7 @@ static bool works_beside_constants(Properties *p) {
     return true;
 }
 
-/* State kept from one run may be right for its point and wrong for the next. */
+/* Compares with a fresh process: state that an earlier run has left may be wrong for another point. */
 static bool keeps_nothing(Properties *p) {
     enum { OTHER_POINT = 100 };
     CheckRun *run = p->run;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which side every branch of every operation on the tape took. */
+/* Returns the sides that all branches of all operations on the tape took, as one number. */
 static uint64_t branches_taken(const Tape *t) {
     uint64_t all = 0;
     for (const Node *n = t->last; n; n = n->previous)

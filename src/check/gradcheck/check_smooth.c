@@ -8,7 +8,7 @@
 #include "check/gradcheck/check_entries.h"
 #include <math.h>
 
-/* Points nearby, and how far they are: relative to a value, or to 1. */
+/* Number of points nearby, and their distance relative to a value or to 1. */
 enum { NEARBY = 4 };
 static const double distance = sizeof(real) == sizeof(double) ? 1e-5 : 1e-2;
 static const double step = sizeof(real) == sizeof(double) ? 1e-7 : 1e-3;

@@ -18,7 +18,7 @@
 
 enum { AT_ONCE = 64, RESULT_LIMIT = 1 << 26 };
 
-/* Sent last: the job came to its end by itself. */
+/* The last byte that a job sends if it returns. */
 static const char end_mark = 'E';
 
 /* The end of a pipe that is read, and the bytes read from it, followed by a NUL if there are any. */
@@ -41,8 +41,7 @@ struct Child {
 
 static int result_pipe = -1, wake_pipe = -1; /* in a child */
 
-/* Milliseconds to wait for a message, and between looks where none can come (the job has closed its
- * pipes). */
+/* Milliseconds to wait for a message, and for a job that has closed its pipes. */
 enum { GLANCE = 20, MOMENT = 1 };
 
 bool child_send(const void *bytes, size_t size) {
@@ -113,8 +112,8 @@ static void close_others(const ChildLimits *limits) {
     system_close(from, MOST_DESCRIPTORS - 1);
 }
 
-/* A copy of a pipe's end, high, so that a job that closes or writes low numbers does not meet it; not for
- * a program that follows. As high as the limit of open files lets it. */
+/* Copies a pipe's end to a number as high as the limit of open files lets it, so that a job that closes or writes low
+ * numbers does not meet it. A program that follows does not inherit it. */
 static int moved_up(int end) {
     int copy = -1;
     for (int from = 200; copy < 0 && from >= FIRST_FREE; from /= 2) copy = fcntl(end, F_DUPFD_CLOEXEC, from);
@@ -140,7 +139,7 @@ static _Noreturn void live(long i, const ChildLimits *limits, int pipe[PIPES][2]
     child_finish();
 }
 
-/* A pipe that a program which follows does not inherit. */
+/* Opens a pipe that a program which follows does not inherit. */
 static bool open_pipe(int end[2]) {
     if (pipe(end) != 0) return false;
     if (fcntl(end[0], F_SETFD, FD_CLOEXEC) == 0 && fcntl(end[1], F_SETFD, FD_CLOEXEC) == 0) return true;

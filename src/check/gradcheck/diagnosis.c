@@ -53,7 +53,7 @@ bool pattern_say(Suspect *s, const char *format, ...) {
     return true;
 }
 
-/* Whether a shape broadcasts to another, its first axis at axis `first` of that. */
+/* Whether shape `from` broadcasts to `over` with its first axis at axis `first`. */
 static bool lies_at(Shape from, Shape over, int first) {
     if (first < 0) return false;
     for (int i = 0; i < from.rank; i++)
@@ -80,7 +80,7 @@ bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, con
     return true;
 }
 
-/* The same for reasons that differ only in indices and numbers, those of axes apart. */
+/* Returns a number that is equal for reasons that differ only in indices and numbers; numbers of axes count. */
 static uint64_t form_of(const char *text) {
     const uint64_t basis = 0xcbf29ce484222325, prime = 0x100000001b3; /* FNV-1a, 64 bits */
     uint64_t form = basis;

@@ -115,8 +115,7 @@ static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena, char
     return true;
 }
 
-/* A case at its points: the run that computes gradients, and the run whose forward is differentiated, which
- * stands where the other does. */
+/* A case at its points: the run that computes gradients, and the run whose forward is differentiated at the same values. */
 typedef struct Trial {
     const CheckOptions *how;
     Arena *arena;
@@ -162,7 +161,7 @@ static void judge_gradients(Trial *t, bool doubted, CaseReport *report) {
     report->verdict = FAIL;
 }
 
-/* A backward may overflow at the ends of a range that the case gives, where its values seldom lie. */
+/* Checks the ends of the ranges that the case gives: a backward may overflow there, and drawn values seldom lie there. */
 static void judge_ends(Trial *t, CaseReport *report) {
     CaseReport *ends = arena_alloc(t->arena, sizeof *ends);
     const Gradients gradients = t->gradients;
@@ -180,7 +179,7 @@ static void judge_ends(Trial *t, CaseReport *report) {
     }
 }
 
-/* Writes the smaller case where its gradients are wrong as well. True if those of one input are. */
+/* Writes the smaller case for each input whose gradient is wrong in it too. Returns whether there is one. */
 static bool try_smaller(Trial *t, const char *how, CaseReport *report) {
     CaseReport *small = arena_alloc(t->arena, sizeof *small);
     bool any = false;
@@ -213,7 +212,7 @@ static void show_smaller(Trial *t, CaseReport *report) {
     }
 }
 
-/* Verdicts first: an explanation that takes too long must not cost one. */
+/* Judges before it explains: an explanation that takes too long must not cost a verdict. */
 static void judge(Trial *t, CaseReport *report) {
     const CheckOptions *how = t->how;
     const CheckCase *c = t->run.c;

@@ -27,7 +27,7 @@ static int columns(const char *text, size_t bytes) {
     return n;
 }
 
-/* Text in lines of at most WIDTH columns; the first begins `indent` columns in, the others INDENT. */
+/* Prints text in lines of at most WIDTH columns; the first is indented by `indent`, the others by INDENT. */
 enum { WIDTH = 80, INDENT = 5, PARAGRAPH = 8 * REPORT_NAME };
 static void paragraph(FILE *out, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void paragraph(FILE *out, int indent, const char *format, ...) {
@@ -97,7 +97,7 @@ static const char *how_many(char text[REPORT_TEXT], long some, long all, const c
     return text;
 }
 
-/* Without the sign of a NaN, which says nothing. */
+/* Removes the sign of a NaN, which says nothing. */
 static double plain(double x) {
     return isnan(x) ? (double)NAN : x;
 }

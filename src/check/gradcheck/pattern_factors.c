@@ -11,8 +11,8 @@ typedef struct Factors {
     bool *known;
 } Factors;
 
-/* Takes the factor of each group from its largest entry. Whether the factors predict every number from entry `first` on;
- * group: of each entry. */
+/* Takes the factor of each group from its largest entry; group[at] is that of entry `at`. Returns whether the factors
+ * predict every number from entry `first` on. */
 static bool find_factors(Suspect *s, const long *group, long first, Factors *f) {
     long entries = s->e->cotangents * s->e->coordinates;
     double *largest = arena_alloc(s->g->arena, (size_t)f->count * sizeof *largest);
@@ -30,7 +30,7 @@ static bool find_factors(Suspect *s, const long *group, long first, Factors *f) 
     return pattern_fits(s);
 }
 
-/* Memory for the group of each entry; all are 0. */
+/* Allocates the group of each entry; all are 0. */
 static long *new_groups(const Suspect *s) {
     return arena_alloc(s->g->arena, (size_t)(s->e->cotangents * s->e->coordinates) * sizeof(long));
 }

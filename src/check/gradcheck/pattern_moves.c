@@ -79,14 +79,15 @@ bool pattern_of_another_input(Suspect *s) {
 
 /* ---- Wrong indices ---- */
 
-/* The place of ±value in input k; -1: it is not there. */
+/* Returns the place of ±value in an input; -1: it is not there. */
 static long find(const PointInput *in, double value, double tolerance) {
     for (long i = 0; i < in->count; i++)
         if (value != 0 && fabs(fabs((double)in->value[i]) - fabs(value)) <= tolerance * fabs(value)) return i;
     return -1;
 }
 
-/* Whether every effect on an output has to be a number of input k, and is another, or none. */
+/* Whether the effects on outputs have to be numbers of the input or 0 and are such numbers, but not all in their places.
+ * Gives the first such entry, the place of the number that it needs, and of the one found. */
 static bool reads_elsewhere(Suspect *s, const PointInput *in, long *entry, long *need, long *found) {
     enum { LEAST = 4 };
     const Entries *e = s->e;

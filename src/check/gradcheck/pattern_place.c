@@ -25,7 +25,7 @@ static Look look_here(const Suspect *s) {
     return l;
 }
 
-/* The same case at another point. */
+/* Looks at the same case at another point. */
 static Look look_elsewhere(const Suspect *s, int attempt) {
     CheckRun *run = s->g->run, *other = s->g->differences;
     CheckPoint *given = run->point, *given_other = other->point, there, other_there;
@@ -46,8 +46,8 @@ static Look look_elsewhere(const Suspect *s, int attempt) {
     return l;
 }
 
-/* Whether the wrong elements, and they alone, are where side · v is above a number, at all looks; v is value `which`, or
- * its size. The number lies between *right and *wrong. */
+/* Whether at all looks the wrong elements are those where side · v is above a number; v is value `which`, or its size. The
+ * number lies between *right and *wrong. */
 static bool is_beyond(const Suspect *s, const Look look[LOOKS], int which, bool size, int side, double *right,
                       double *wrong) {
     long wrongs = 0, rights = 0;

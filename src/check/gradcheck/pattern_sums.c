@@ -36,7 +36,7 @@ bool pattern_in_steps(Suspect *s) {
 
 /* ---- Upstream gradients and uses ---- */
 
-/* A copy of the Jacobian, [outputs][coordinates]. */
+/* Copies the Jacobian, [outputs][coordinates]. */
 static double *copy_jacobian(const Suspect *s) {
     long n = s->e->coordinates, count = s->e->outputs * n;
     double *copy = arena_alloc(s->g->arena, (size_t)count * sizeof *copy);

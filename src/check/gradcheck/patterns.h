@@ -50,6 +50,7 @@ typedef enum PatternNeeds {
     ROWS,     /* the gradient found for each output alone: row 1 + i of `analytic` */
 } PatternNeeds;
 
+/* Returns the most that is known of the numbers of a suspect. */
 PatternNeeds pattern_known(const Suspect *s);
 
 /* Each pattern, pattern_NAME, returns true and gives the reason if it explains the gradient. */
