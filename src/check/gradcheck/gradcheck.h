@@ -14,7 +14,7 @@
  *
  *     PASS          every entry agrees, and could not have agreed if it were wrong by more than the tolerance
  *     FAIL          an entry differs by more than the tolerance and by more than the numeric derivative's error;
- *                   or a property that holds exactly for every gradient is broken (check_properties.h)
+ *                   or a property that holds exactly for every gradient is broken (properties.def)
  *     INCONCLUSIVE  the numeric derivative is too uncertain to say: the reason says why
  *
  * A kink (relu at 0, max at a tie) has no derivative. It is found by the branches that operations take at x - h,
@@ -36,7 +36,7 @@ void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseRepor
 
 typedef struct CheckOptions {
     uint64_t seed;
-    bool differences;           /* checks no properties (check_properties.h): for a slow function */
+    bool differences;           /* checks no properties (properties.def): for a slow function */
     bool added;                 /* by the checker: fails only where the function is smooth (check_smooth.c) */
     struct CheckHost *host;     /* the process that runs the case; NULL: this one */
     struct CheckHost *fresh;    /* another one, which has run nothing; NULL: none */

@@ -13,27 +13,19 @@ static bool fits_moved(Suspect *s, const long *from) {
     return moves && pattern_fits(s);
 }
 
-/* Changes `order`, which begins ascending, to the next order of the axes. False: it is the last. */
-static bool next_order(int *order, int rank) {
-    int i = rank - 2, j = rank - 1;
-    while (i >= 0 && order[i] > order[i + 1]) i--;
-    if (i < 0) return false;
-    while (order[j] < order[i]) j--;
-    int kept = order[i];
-    order[i] = order[j], order[j] = kept;
-    for (int a = i + 1, b = rank - 1; a < b; a++, b--) kept = order[a], order[a] = order[b], order[b] = kept;
-    return true;
-}
-
+/* Tries all orders of the axes. An order is a number with two bits for each axis. */
 static bool is_transposed(Suspect *s, long *from) {
-    int rank = s->shape.rank, order[MAX_RANK];
+    int rank = s->shape.rank;
     if (rank < 2 || rank > 4) return false;
-    for (int i = 0; i < rank; i++) order[i] = i;
-    while (next_order(order, rank)) {
+    for (int order = 0; order < 1 << 2 * rank; order++) {
+        unsigned seen = 0;
+        for (int i = 0; i < rank; i++) seen |= 1u << (order >> 2 * i & 3);
+        if (seen != (1u << rank) - 1) continue;
         for (long j = 0; j < s->e->coordinates; j++) {
             long place = 0;
             for (int i = 0; i < rank; i++) {
-                place = place * s->shape.size[order[i]] + pattern_index(s->shape, order[i], j);
+                int axis = order >> 2 * i & 3;
+                place = place * s->shape.size[axis] + pattern_index(s->shape, axis, j);
             }
             from[place] = j;
         }
