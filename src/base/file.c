@@ -231,15 +231,10 @@ static void release(File *f) {
 
 File *file_create(const char *path, Error *e) {
     File *f = calloc(1, sizeof *f);
-    if (f) f->path = strdup(path);
-    if (!f || !f->path) {
-        free(f);
-        error_set(e, STATUS_NO_MEMORY, "%s: no memory", path);
-        return NULL;
-    }
-    f->folder = f->fd = -1;
-    if (!start(f, e)) {
-        release(f);
+    if (f) f->folder = f->fd = -1, f->path = strdup(path);
+    if (!f || !f->path || !start(f, e)) {
+        error_set(e, STATUS_NO_MEMORY, "%s: no memory", path); /* unless start has named another cause */
+        if (f) release(f);
         return NULL;
     }
     static bool registered;

@@ -12,13 +12,11 @@ typedef double real;
 typedef long double WideReal; /* for reference results */
 #define REAL_EPSILON DBL_EPSILON
 #define REAL_MAX     DBL_MAX
-#define REAL_NAME    "double"
 #else
 typedef float real;
 typedef double WideReal;
 #define REAL_EPSILON FLT_EPSILON
 #define REAL_MAX     FLT_MAX
-#define REAL_NAME    "float"
 #endif
 
 #endif

@@ -50,21 +50,16 @@ double system_group_limit(const char *name, const char *groups, const char *root
     return least;
 }
 
-static int processors_of_machine(void) {
+int system_processors(void) {
+    double found = 1;
+#ifdef _SC_NPROCESSORS_ONLN
+    found = fmax(found, (double)sysconf(_SC_NPROCESSORS_ONLN));
+#endif
 #ifdef CPU_COUNT
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0) found = CPU_COUNT(&set);
 #endif
-#ifdef _SC_NPROCESSORS_ONLN
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    if (n > 0) return (int)n;
-#endif
-    return 1;
-}
-
-int system_processors(void) {
-    double groups = ceil(system_group_limit("cpu.max", "/proc/self/cgroup", "/sys/fs/cgroup"));
-    return (int)fmin(processors_of_machine(), groups);
+    return (int)fmin(found, ceil(system_group_limit("cpu.max", "/proc/self/cgroup", "/sys/fs/cgroup")));
 }
 
 double system_memory(void) {

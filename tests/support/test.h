@@ -114,7 +114,8 @@ static inline int test_main(int argc, char **argv) {
             child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
         if (child > 0 && WIFSIGNALED(status))
             printf("  ended by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
-        printf("%s %s %s: %s\n", ok ? "ok  " : "FAIL", REAL_NAME, base, name);
+        printf("%s %s %s: %s\n", ok ? "ok  " : "FAIL", sizeof(real) == sizeof(float) ? "float" : "double",
+               base, name);
         failed += !ok;
     }
     return failed ? 1 : 0;
