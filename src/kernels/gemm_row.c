@@ -5,8 +5,10 @@
  * An element is one chain of multiply-adds over k, with a tile's bits. Each waits for the last, so a single row computes
  * WIDE columns, eight vectors, at a time. */
 #include "base/pool.h"
+#include "base/work.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_parts.h"
+#include <stdint.h>
 
 enum {
     CHUNK = 1 << 14, /* numbers of B worth a chunk of work */
@@ -73,17 +75,16 @@ void multiply_row(const Gemm *g, const real *a, const real *b, real *c) {
     if (g->bias || g->activation != ACT_NONE) gemm_epilogue(g, begin - g->c, 0, 1, g->n);
 }
 
-typedef struct Wide {
-    const Gemm *g;
-    long columns; /* of a chunk */
-} Wide;
+static long columns_of_chunk(const Gemm *g) {
+    long panels = CHUNK / (g->k + 1) / WIDE;
+    return panels > 0 ? panels * WIDE : WIDE;
+}
 
 /* Each wide panel is the B of a product of its own. */
-static void wide_chunk(void *wide, long chunk) {
-    const Wide *w = wide;
-    const Gemm *g = w->g;
+static void wide_chunk(void *product, long chunk) {
+    const Gemm *g = product;
     Gemm part = *g;
-    long begin = chunk * w->columns, end = begin + w->columns < g->n ? begin + w->columns : g->n;
+    long columns = columns_of_chunk(g), begin = chunk * columns, end = chunk_end(begin, columns, g->n);
     part.layout = GEMM_NN, part.packed = NULL, part.ldb = WIDE;
     for (long j = begin; j < end; j += WIDE) {
         part.n = end - j < WIDE ? end - j : WIDE;
@@ -95,7 +96,5 @@ static void wide_chunk(void *wide, long chunk) {
 }
 
 void multiply_packed_b(const Gemm *g) {
-    long panels = CHUNK / (g->k + 1) / WIDE;
-    Wide w = {g, panels > 0 ? panels * WIDE : WIDE};
-    pool_for((g->n + w.columns - 1) / w.columns, wide_chunk, &w);
+    pool_for(chunks_of(g->n, columns_of_chunk(g)), wide_chunk, (void *)(uintptr_t)g);
 }
