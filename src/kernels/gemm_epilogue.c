@@ -1,3 +1,4 @@
+#include "kernels/gemm.h"
 #include "kernels/gemm_parts.h"
 #include "kernels/vector.h"
 #include "kernels/vector_math.h"

@@ -3,9 +3,10 @@
 #ifndef KERNELS_GEMM_PARTS_H
 #define KERNELS_GEMM_PARTS_H
 
-#include "kernels/gemm.h"
 #include "kernels/gemm_tile.h"
 #include <stddef.h>
+
+struct Gemm;
 
 /* Copies k rows of x, x[p * ld + j], into panels: panel q, at out + q * apart, holds columns q * PANEL …
  * in rows of PANEL numbers, with 0 from column `width` on. */
@@ -22,13 +23,13 @@ void pack_strips(real *out, long apart, bool transposed, const real *x, long ld,
 void pack_transposed(real *out, long stride, const real *x, long ld, long k, long width);
 
 /* C = A·B with m = 1, and the epilogue, for layout NN; a, b and c are the operands of one product of g's batch. */
-void multiply_row(const Gemm *g, const real *a, const real *b, real *c);
+void multiply_row(const struct Gemm *g, const real *a, const real *b, real *c);
 
 /* C = A·Bᵀ from g->packed, and the epilogue. */
-void multiply_packed_b(const Gemm *g);
+void multiply_packed_b(const struct Gemm *g);
 
 /* Applies the epilogue to `rows` by `columns` of C from g->c[at] on, where column `column` begins: right
  * after they are computed, while they are in the cache. */
-void gemm_epilogue(const Gemm *g, long at, long column, long rows, long columns);
+void gemm_epilogue(const struct Gemm *g, long at, long column, long rows, long columns);
 
 #endif
