@@ -94,13 +94,13 @@ void train_config_fit_text(TrainConfig *r) {
 }
 
 void train_config_fit_steps(TrainConfig *r) {
-    static const double bytes_per_token[] = {1, 1, 3, 5}; /* about: by TokenizerKind */
+    static const double bytes_per_token[] = {1, 1, 2.5, 5}; /* about: by TokenizerKind */
     if (r->preset != PRESET_MODERN || strcmp(r->task, "lm") != 0 || train_config_is_set(r, &r->dropout))
         return;
     double tokens = (double)r->steps * (double)(r->batch * r->accumulate * r->data.context);
     double passes = tokens * bytes_per_token[r->data.tokenizer] / fmax(1, bytes_of(r->data.text));
     if (r->minutes > 0) passes = INFINITY; /* the steps are not known yet: plan memory for dropout */
-    r->dropout = r->data.validation == 0 || passes < 8 ? 0 : passes < 24 ? 0.2 : 0.4;
+    r->dropout = r->data.validation == 0 || passes < 12 ? 0 : passes < 24 ? 0.2 : 0.4;
 }
 
 TrainConfig train_config_defaults(bool lm, Preset preset) {
