@@ -157,7 +157,7 @@ char *tokenizer_string(const Tokenizer *k, Error *e) {
         }
         for (long m = 0; k->merge && m < k->size - BYTE_TOKENS; m++)
             fprintf(out, "%d %d\n", (int)k->merge[m].left, (int)k->merge[m].right);
-        if (fclose(out) == 0) return string;
+        if (fclose(out) == 0 && string) return string; /* fclose may run out of memory without an error */
         free(string);
     }
     no_memory("memory", e);

@@ -255,9 +255,9 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
         FILE *memory = open_memstream(&text, &size);
         if (!memory) error_no_memory("a report");
         explain_more(memory, r, count, &r[i]);
-        fclose(memory);
-        bool apart = text && *text && (i == 0 || strchr(text, '\n') + 1 < text + size);
-        if (text && *text) fprintf(out, "%s%s", apart ? "\n" : "", text);
+        if (fclose(memory) != 0 || !text) error_no_memory("a report");
+        bool apart = *text && (i == 0 || strchr(text, '\n') + 1 < text + size);
+        if (*text) fprintf(out, "%s%s", apart ? "\n" : "", text);
         free(text);
     }
 }

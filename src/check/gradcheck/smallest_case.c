@@ -76,7 +76,7 @@ static long size_of(const Gradients *g) {
 bool smallest_case_write(const Gradients *g, int k, const char *how, InputReport *report) {
     const CheckPoint *p = g->run->point;
     const Entries *e = &g->element[k];
-    char *text;
+    char *text = NULL;
     size_t length;
     long size = size_of(g);
     if (!e->coordinates || e->place || (report->full_size && size >= report->full_size)) return false;
@@ -95,7 +95,7 @@ bool smallest_case_write(const Gradients *g, int k, const char *how, InputReport
         fprintf(t, "for an upstream gradient of 1 at one output and 0 at all others:\n");
         add_table(t, g, e, &p->in[k], 1, e->cotangents);
     }
-    fclose(t);
+    if (fclose(t) != 0 || !text) error_no_memory("a report");
     REPORT_SET(report->full, text);
     free(text);
     report->full_size = size;
