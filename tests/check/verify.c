@@ -390,7 +390,8 @@ TEST(bad_directories_have_a_status) {
         {"{\"operation\": \"layer_norm\", \"case\": \"no such\"}", 65, "case: found 'no such'"},
         {"{\"operation\": 3, \"case\": \"matrix\"}", 65, "case.json: byte 14"},
         {"{\"operation\": \"layer\\u0000norm\", \"case\": \"matrix\"}", 65, "operation: found 'layer'"},
-        {"{\"operation\": \"" TWENTY TWENTY TWENTY TWENTY TWENTY TWENTY TWENTY "\"}", 65, "operation: found '" TWENTY},
+        {"{\"operation\": \"" TWENTY TWENTY TWENTY TWENTY TWENTY TWENTY TWENTY "\"}", 65,
+         "operation: found '" TWENTY},
         {"{\"operation\": \"\xff\", \"case\": \"matrix\"}", 65, "case.json: byte"},
     };
     CaseFiles f;

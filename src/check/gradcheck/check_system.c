@@ -19,7 +19,7 @@
 #include <sys/procctl.h>
 #endif
 
-int system_memory_resource(void) {
+unsigned system_memory_resource(void) {
 #if defined RLIMIT_AS && !defined LEAST_SYSTEM
     return RLIMIT_AS;
 #else

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* The resource of setrlimit that is a process's memory: its address space, or its data if that has no limit. */
-int system_memory_resource(void);
+unsigned system_memory_resource(void);
 
 /* The path of the running program; false with "" if unknown. */
 bool system_program(char *path, size_t size);

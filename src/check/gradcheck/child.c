@@ -79,7 +79,7 @@ static bool under_sanitizer(void) {
 }
 
 /* Lowers the limit of a resource to `value`, and for good to `hard`, as far as it may be. */
-static void lower(int resource, double value, double hard) {
+static void lower(unsigned resource, double value, double hard) {
     struct rlimit limit;
     rlim_t soft = (rlim_t)value, most = (rlim_t)hard;
     if (getrlimit(resource, &limit) != 0) return;
