@@ -1,10 +1,10 @@
-/* train: trains a Transformer on a toy task, as section 5 of "Attention Is All You Need" describes it.
+/* train: trains a Transformer on a sequence task or a text, as section 5 of "Attention Is All You Need" describes it.
  *
  *     ./train copy               copies sequences
- *     ./train lm --text FILE     predicts the next character of a text
+ *     ./train lm --text FILE     predicts the next token of a text
  *     ./train --resume runs/lm   continues a run
  *
- * training/train_config.h defines the options. run/run.h adds listeners to the trainer: progress,
+ * training/settings.def lists the options. run/run.h adds listeners to the trainer: progress,
  * metrics, checkpoints. */
 #include "base/arena.h"
 #include "base/interrupt.h"
@@ -16,7 +16,7 @@ static bool evaluate_when_due(Trainer *t, Error *e) {
     return trainer_evaluate(t, trainer_evaluation_rows(t), &v, e) && trainer_evaluated(t, &v, e);
 }
 
-/* The gradient of the step's mean loss: backward only adds, so that micro-batches accumulate. */
+/* The gradient of the step's mean loss. The first micro-batch stores its gradients, the others add theirs. */
 static bool accumulate_gradient(Trainer *t, StepResult *step, bool *stopped, Error *e) {
     Parameters *p = &t->model->parameters;
     parameters_clear_grad(p);
@@ -36,7 +36,7 @@ static bool accumulate_gradient(Trainer *t, StepResult *step, bool *stopped, Err
 static bool train(Trainer *t, Error *e) {
     Parameters *p = &t->model->parameters;
     bool stopped = false;
-    if (!evaluate_when_due(t, e)) return false; /* due at the end of an earlier part of the run */
+    if (!evaluate_when_due(t, e)) return false; /* a resumed run may owe the evaluation of its step */
     while (t->state.step < t->steps) {          /* 5.2: a fixed number of steps */
         StepResult step;
         double scale = 1;

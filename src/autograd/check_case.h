@@ -42,8 +42,8 @@ struct CheckCase {
     const char *name;
     Tensor *(*build)(Tape *t, Tensor **x); /* records the operation on x[0], x[1], …; returns its output */
     CheckInput in[CHECK_INPUTS];           /* up to the first without a name */
-    bool kinks; /* the points lie on kinks or ties on purpose: the checker must report a kink, not fail */
-    bool flat;  /* saturated on purpose: a gradient below the output's last digit is flat, not inconclusive */
+    bool kinks;    /* the points lie on kinks or ties on purpose: the checker must report a kink, not fail */
+    bool flat;     /* saturated on purpose: a gradient too small to move the output's last digit is 0 */
     double points; /* for grading; 0: 1 point */
 };
 

@@ -14,7 +14,7 @@ typedef struct Op {
      * contiguous. */
     void (*forward)(Node *n);
 
-    /* Adds to each n->in[i]->grad that is not NULL the gradient that follows from n->out->grad. It changes
+    /* Adds the gradient of input i to n->in[i]->grad, where that is not NULL. It reads n->out->grad. It changes
      * nothing else, except that it may overwrite n->out->grad unless tape->keep is set. */
     void (*backward)(Node *n);
 
@@ -34,8 +34,8 @@ typedef struct Op {
      * with equal hashes lie on one smooth piece. NULL: the operation is smooth. */
     uint64_t (*branches)(const Node *n);
 
-    /* Additions and multiplications of forward's matrix products, without masked elements; backward needs
-     * twice as many. NULL: no products. */
+    /* Additions and multiplications of forward's matrix products, without masked elements; backward
+     * counts as twice as many, without recomputation. NULL: no products. */
     double (*flops)(const Node *n);
 
     /* Prints the arguments that are not tensors as members of a JSON object, `"axis": 1, "start": 0`, so

@@ -8,8 +8,8 @@
  *
  * Memory. The tape owns every array that an operation makes. Once backward has visited a node, nothing
  * needs its output, the output's gradient or what it saved: their memory is reused for the gradients that
- * follow. So intermediate values and gradients are gone after backward, unless `keep` is set. Scalars and
- * leaves stay. From its second step on, a tape whose steps have the same shapes allocates nothing.
+ * follow. So intermediate values and gradients are gone after backward, unless `keep` is set. Leaves
+ * and arrays of at most 64 bytes stay. From its second step on, a tape whose steps have the same shapes allocates nothing.
  *
  * Errors. When memory runs out, the tape goes on with shapes alone, computes nothing, and tape_failed says
  * why. */

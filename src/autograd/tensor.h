@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The states of a tensor's gradient, in order. Backward visits the first operation that reads x: it
- * allocates x's gradient (AWAITED to FRESH), and when that operation has written it, the others add (FRESH
- * to SUM). A leaf starts with SUM, or with FRESH where its caller would otherwise have to zero it. */
+/* The states of a tensor's gradient, in order. Backward visits the operations that read x from the last
+ * recorded to the first. Before the first visit the tape allocates x's gradient (AWAITED to FRESH). After it
+ * the others add (FRESH to SUM). A leaf starts with SUM, or with FRESH where its caller would otherwise have to zero it. */
 typedef enum GradState {
     GRAD_UNWANTED, /* not needed: constants, and what depends on them alone */
     GRAD_AWAITED,  /* needed; not allocated yet */

@@ -5,7 +5,7 @@
  * stand one after another. Weights have the layout of PyTorch's modules: a linear layer's matrix is
  * [out, in].
  *
- * Every function returns a tensor of the tape; nothing is freed. Before it records operations it sets
+ * Every module's function returns a tensor of the tape, which frees it. Before it records operations it sets
  * tape->recorder. */
 #ifndef NN_NN_H
 #define NN_NN_H
@@ -131,7 +131,7 @@ Tensor *nn_encoder(const Forward *f);
 Tensor *nn_decoder(const Forward *f);
 
 /* The model up to the output projection: hidden states of the target's tokens, [rows, d_model].
- * nn_transformer sets f->memory. */
+ * nn_hidden calls one of the other two, by the model's kind. nn_transformer sets f->memory. */
 Tensor *nn_transformer(Forward *f);
 Tensor *nn_language_model(const Forward *f);
 Tensor *nn_hidden(Forward *f);

@@ -65,8 +65,8 @@ bool run_may_take(Run *r, const Checkpoint *past, Error *e);
 /* Tries to open as many files as a save needs, beside those that stay open. */
 bool run_can_open_files(const Run *r, Error *e);
 
-/* Saves the weights as this file, the checkpoint, or, at the end, model and checkpoint, in a new directory where that was
- * deleted. The model has the best weights if the run overfitted and no error stopped it. */
+/* run_save_as saves the weights under a name, run_save_checkpoint the checkpoint. run_save ends a run: it saves both, and
+ * makes a deleted directory again. The model has the best weights if the run overfitted and no error stopped it. */
 bool run_save_as(Run *r, const char *name, Error *e);
 bool run_save_checkpoint(Run *r, Error *e);
 bool run_save(Run *r, bool trained, Error *e);
@@ -74,7 +74,7 @@ bool run_save(Run *r, bool trained, Error *e);
 /* Evaluations whose losses differ by less, in nats per token, are equal but for noise. */
 #define RUN_CLEARLY_WORSE 0.02
 
-/* The training data are finite, and others are held out. */
+/* True if the model trains on a fixed text or list of pairs, of which a part is held out. */
 static inline bool run_can_overfit(const Task *task) {
     return task->checksum && !task->nothing_held_out;
 }

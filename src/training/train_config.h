@@ -1,4 +1,4 @@
-/* The configuration of a training run. A table in train_config.c has a row for each setting: name, range,
+/* The configuration of a training run. settings.def has a row for each setting: name, range,
  * help, the runs it applies to, and whether it may change with --resume. The command line, its help, the
  * checks, --config files and checkpoints are made from it. */
 #ifndef TRAINING_TRAIN_CONFIG_H

@@ -35,8 +35,8 @@ typedef struct Evaluation {
 /* Follows a run: a progress bar, a file of metrics, checkpoints. Functions that are NULL are not called. */
 typedef struct Listener {
     void *context;
-    /* Before each micro-batch, and so, with number 0, between steps. False ends the training before this
-     * step. */
+    /* Called before each micro-batch; number 0 begins a step. False ends the training without the step's
+     * update. */
     bool (*goes_on)(void *context, long micro_batch);
     void (*stepped)(void *context, const StepResult *step);
     bool (*evaluated)(void *context, const Evaluation *v,
@@ -79,7 +79,7 @@ size_t trainer_bytes(const Trainer *t, const ModelConfig *c, double dropout, Err
 /* Rows of a micro-batch: forward and backward run over some rows of a batch at a time, while gradients add up to those
  * of the batch, so that activations need less memory and are nearer to the cache. For batches of `rows` rows of S
  * source (a language model: 0) and T target tokens. Found by planning on the tape, which is empty before and after; m
- * may be without memory. A function of the sizes alone, and so are the results. */
+ * may be without memory. It depends on the sizes alone, so that results are reproducible. */
 long trainer_micro_batch(Tape *t, Model *m, long rows, long S, long T);
 
 /* ---- A step ---- */
@@ -104,7 +104,7 @@ bool trainer_check_finite(long step, const char *what, double x, Error *e);
 /* Counts the step and tells the listeners. */
 void trainer_stepped(Trainer *t, const StepResult *step);
 
-/* The whole step, without listeners. */
+/* The step of train.c in one call: it calls no listener and does not count in state.step. */
 bool trainer_step(Trainer *t, StepResult *step, Error *e);
 
 /* False with STATUS_NON_FINITE if a weight is not finite, or too large for a model's file. */

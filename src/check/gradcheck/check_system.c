@@ -19,14 +19,6 @@
 #include <sys/procctl.h>
 #endif
 
-unsigned system_memory_resource(void) {
-#if defined RLIMIT_AS && !defined LEAST_SYSTEM
-    return RLIMIT_AS;
-#else
-    return RLIMIT_DATA;
-#endif
-}
-
 bool system_program(char *path, size_t size) {
 #if defined __APPLE__ && !defined LEAST_SYSTEM
     uint32_t room = (uint32_t)size;

@@ -4,9 +4,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
 
 /* The resource of setrlimit that is a process's memory: its address space, or its data if that has no limit. */
-unsigned system_memory_resource(void);
+#if defined RLIMIT_AS && !defined LEAST_SYSTEM
+#define SYSTEM_MEMORY RLIMIT_AS
+#else
+#define SYSTEM_MEMORY RLIMIT_DATA
+#endif
 
 /* The path of the running program; false with "" if unknown. */
 bool system_program(char *path, size_t size);

@@ -78,23 +78,26 @@ static bool under_sanitizer(void) {
 #endif
 }
 
-/* Lowers the limit of a resource to `value`, and for good to `hard`, as far as it may be. */
-static void lower(unsigned resource, double value, double hard) {
-    struct rlimit limit;
+/* The limit, lowered to `value`, and for good to `hard`, as far as it may be. */
+static const struct rlimit *lowered(struct rlimit *limit, double value, double hard) {
     rlim_t soft = (rlim_t)value, most = (rlim_t)hard;
-    if (getrlimit(resource, &limit) != 0) return;
-    if (limit.rlim_max == RLIM_INFINITY || soft < limit.rlim_max) limit.rlim_cur = soft;
-    if (limit.rlim_max == RLIM_INFINITY || most < limit.rlim_max) limit.rlim_max = most;
-    setrlimit(resource, &limit);
+    if (limit->rlim_max == RLIM_INFINITY || soft < limit->rlim_max) limit->rlim_cur = soft;
+    if (limit->rlim_max == RLIM_INFINITY || most < limit->rlim_max) limit->rlim_max = most;
+    return limit;
 }
 
+/* A macro, because the type of a resource differs between C libraries. */
+#define LOWER(resource, value, hard)                                                                         \
+    if (getrlimit(resource, &l) == 0) setrlimit(resource, lowered(&l, value, hard))
+
 static void set_limits(const ChildLimits *limits) {
+    struct rlimit l;
     double seconds = ceil(limits->seconds), written = (double)limits->file_bytes,
            memory = (double)limits->bytes;
-    lower(RLIMIT_CORE, 0, 0);
-    lower(RLIMIT_CPU, seconds, seconds + 1);
-    if (limits->file_bytes) lower(RLIMIT_FSIZE, written, written);
-    if (limits->bytes && !under_sanitizer()) lower(system_memory_resource(), memory, memory);
+    LOWER(RLIMIT_CORE, 0, 0);
+    LOWER(RLIMIT_CPU, seconds, seconds + 1);
+    if (limits->file_bytes) LOWER(RLIMIT_FSIZE, written, written);
+    if (limits->bytes && !under_sanitizer()) LOWER(SYSTEM_MEMORY, memory, memory);
 }
 
 enum { FIRST_FREE = 3, MOST_DESCRIPTORS = 1024 };

@@ -158,7 +158,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
     };
     Options o = {"gradcheck",
                  "[OPERATION [CASE] | FILE.c | DIRECTORY]",
-                 "Checks gradients against numerical derivatives with known error bounds.",
+                 "Checks gradients against numerical derivatives and their estimated errors.",
                  table,
                  notes,
                  .most = 2};
