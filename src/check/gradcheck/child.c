@@ -156,7 +156,10 @@ Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context,
     while (c && pipes < PIPES && open_pipe(pipe[pipes])) pipes++;
     fflush(NULL); /* or the child prints what the parent has buffered */
     pid_t pid = pipes == PIPES ? fork() : -1;
-    if (pid == 0) live(i, limits, pipe, job, context);
+    if (pid == 0) {
+        free(c); /* the parent's record */
+        live(i, limits, pipe, job, context);
+    }
     for (int k = 0; k < pipes; k++)
         if (k != WAKE || pid < 0) close(pipe[k][1]);
     for (int k = 0; k < pipes && pid < 0; k++) close(pipe[k][0]);
