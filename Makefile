@@ -33,7 +33,7 @@ comma   = ,
 
 # The directories of src/. `make run` builds only the core and the run's reports. The installed library adds the checker.
 CORE    = base kernels autograd ops nn formats text tasks training decoding
-RUN     = run explain/pictures
+RUN     = pictures run
 CHECK   = check/gradcheck
 TOOLS   = check check/grading explain bench
 PROGRAMS = train $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))

@@ -4,7 +4,7 @@
 
 #include "base/real.h"
 #include "explain/explain.h"
-#include "explain/pictures/picture.h"
+#include "pictures/picture.h"
 
 enum { AS_TEXT = -1, AS_POWER = -2, MOST_COLUMNS = 10 };
 

@@ -5,8 +5,8 @@
 
 #include "base/arena.h"
 #include "decoding/saved_run.h"
-#include "explain/pictures/label.h"
 #include "nn/nn.h"
+#include "pictures/label.h"
 
 typedef enum Side { SIDE_ENCODER, SIDE_DECODER, SIDE_CROSS } Side;
 

@@ -4,7 +4,7 @@
 #ifndef RUN_PAGE_H
 #define RUN_PAGE_H
 
-#include "explain/pictures/picture.h"
+#include "pictures/picture.h"
 #include <stdint.h>
 
 /* Attention of one kind, of every layer and head, between the same tokens, given as ids. */

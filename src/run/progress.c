@@ -1,7 +1,7 @@
 #include "run/progress.h"
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "explain/pictures/terminal.h"
+#include "pictures/terminal.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef RUN_RUN_CURVES_H
 #define RUN_RUN_CURVES_H
 
-#include "explain/pictures/picture.h"
+#include "pictures/picture.h"
 #include "run/metrics.h"
 #include "run/samples.h"
 

@@ -1,6 +1,6 @@
 /* Pictures on terminals of every width and as SVG; labels cannot add markup. */
-#include "explain/pictures/picture.h"
 #include "folder.h"
+#include "pictures/picture.h"
 #include <fcntl.h>
 
 /* The picture on a terminal of this width, or as SVG if the width is 0; to be freed. */

@@ -1,5 +1,5 @@
 /* Maps on a terminal: one line of characters a row, darker for larger values. */
-#include "explain/pictures/picture.h"
+#include "pictures/picture.h"
 #include <math.h>
 
 enum { MOST_ROWS = 64, ROW_LABEL = 16, COLUMN_LABEL = 8, WIDEST_CELL = 8 };

@@ -1,4 +1,4 @@
-#include "explain/pictures/label.h"
+#include "pictures/label.h"
 #include "base/utf8.h"
 #include <string.h>
 

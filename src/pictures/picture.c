@@ -1,4 +1,4 @@
-#include "explain/pictures/picture.h"
+#include "pictures/picture.h"
 #include "base/file.h"
 #include <math.h>
 #include <stdlib.h>

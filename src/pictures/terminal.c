@@ -1,4 +1,4 @@
-#include "explain/pictures/terminal.h"
+#include "pictures/terminal.h"
 #include "base/system.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Maps as SVG. */
-#include "explain/pictures/picture.h"
+#include "pictures/picture.h"
 #include <math.h>
 
 enum { WIDE = 480, SMALLEST = 3, LARGEST = 26, ROW_LABEL = 16, COLUMN_LABEL = 12 };

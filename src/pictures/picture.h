@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "base/real.h"
-#include "explain/pictures/label.h"
-#include "explain/pictures/terminal.h"
+#include "pictures/label.h"
+#include "pictures/terminal.h"
 #include <stdbool.h>
 #include <stdio.h>
 

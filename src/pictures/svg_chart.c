@@ -1,5 +1,5 @@
 /* Charts as SVG. */
-#include "explain/pictures/picture.h"
+#include "pictures/picture.h"
 #include <math.h>
 
 enum { WIDTH = 440, LEFT = 56, RIGHT = 12, TOP = 22, PLOT = 190, BELOW = 38, SAMPLE = 24, TICKS = 6 };

@@ -1,5 +1,5 @@
 /* Charts on a terminal: lines of marks over a grid of characters. */
-#include "explain/pictures/picture.h"
+#include "pictures/picture.h"
 #include <math.h>
 
 enum { HEIGHT = 15, WIDEST = 240, TICKS = 6, TICK_TEXT = 16, Y_LABEL = 9 };

@@ -1,4 +1,4 @@
-#include "explain/pictures/picture.h"
+#include "pictures/picture.h"
 #include <math.h>
 
 Axis axis_over(double low, double high, bool log) {
