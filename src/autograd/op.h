@@ -48,6 +48,11 @@ typedef struct Op {
     int n_cases;
 } Op;
 
+/* For Op.branches: adds to the hash, which begins at 0, the side that an element took or the index of a winner. */
+static inline uint64_t branch_hash(uint64_t hash, long branch) {
+    return hash * 0x9E3779B97F4A7C15u + (uint64_t)branch;
+}
+
 /* INPUTS(a, b) is the last two arguments of tape_node. */
 #define INPUTS(...)                                                                                          \
     (int)(sizeof((Tensor *[]){__VA_ARGS__}) / sizeof(Tensor *)), (Tensor *[]) {                              \

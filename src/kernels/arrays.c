@@ -71,9 +71,3 @@ long kernel_argmax(long count, const real *x) {
         if (x[i] > x[best]) best = i;
     return best;
 }
-
-uint64_t kernel_sign_hash(const real *x, long count) {
-    uint64_t hash = 0;
-    for (long i = 0; i < count; i++) hash = branch_hash(hash, x[i] > 0);
-    return hash;
-}

@@ -4,7 +4,6 @@
 
 #include "base/real.h"
 #include <stdbool.h>
-#include <stdint.h>
 
 /* y = factor·x, or y += factor·x. The arrays must be equal or not overlap. */
 void kernel_scale_to(long count, real factor, const real *x, real *y, bool accumulate);
@@ -17,14 +16,5 @@ void kernel_column_sums(long rows, long columns, const real *x, long ld, real *o
 
 /* The index of the largest of count >= 1 elements, the first one of equals. */
 long kernel_argmax(long count, const real *x);
-
-/* Adds a branch to a hash of branches taken (Op.branches): the side that an element took, or the index of
- * a winner. Starts at 0. */
-static inline uint64_t branch_hash(uint64_t hash, long branch) {
-    return hash * 0x9E3779B97F4A7C15u + (uint64_t)branch;
-}
-
-/* The hash of which elements are above 0: the side of relu's kink that each is on. */
-uint64_t kernel_sign_hash(const real *x, long count);
 
 #endif

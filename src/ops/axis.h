@@ -2,6 +2,7 @@
 #ifndef OPS_AXIS_H
 #define OPS_AXIS_H
 
+#include "kernels/vector_math.h"
 #include "ops/ops.h"
 #include <math.h>
 
@@ -62,6 +63,18 @@ static inline real axis_max(const Axis *a, const real *line) {
     return max;
 }
 
+/* Σ_i e^(x_i - shift) over a line, in double, so that long lines are as exact as short ones; out, if not NULL, receives the
+ * terms. out may be the line. */
+static inline double axis_exp_sum(const Axis *a, const real *line, real shift, real *out) {
+    double sum = 0;
+    for (long i = 0; i < a->n; i++) {
+        real term = vm_exp(line[i * a->inner] - shift);
+        if (out) out[i * a->inner] = term;
+        sum += (double)term;
+    }
+    return sum;
+}
+
 /* The sum of a line. In double, so that in float it is exact to its last digit. */
 static inline double axis_sum(const Axis *a, const real *line) {
     double sum = 0;
@@ -73,6 +86,23 @@ static inline double axis_sum(const Axis *a, const real *line) {
 static inline void axis_add(const Axis *a, real *line, real value) {
     for (long i = 0; i < a->n; i++) line[i * a->inner] += value;
 }
+
+/* Cases for softmax and log_softmax. */
+#define SOFTMAX_BUILDS(name)                                                                                 \
+    BUILD_CASE(last_axis, tape_##name(t, x[0], -1))                                                          \
+    BUILD_CASE(first_axis, tape_##name(t, x[0], 0))
+
+/* clang-format off */
+#define SOFTMAX_CASES                                                                                        \
+    {"matrix", last_axis, {{"x", DIMS(3, 5)}}},                                                              \
+    {"first axis", first_axis, {{"x", DIMS(4, 3)}}},                                                         \
+    {"three axes", last_axis, {{"x", DIMS(2, 3, 4)}}},                                                       \
+    {"strided", last_axis, {{"x", DIMS(3, 5), .layout = TRANSPOSED}}},                                       \
+    {"repeated", last_axis, {{"x", DIMS(3, 5), .layout = REPEATED}}},                                        \
+    {"one element", last_axis, {{"x", DIMS(3, 1)}}},                                                         \
+    {"no rows", last_axis, {{"x", DIMS(0, 5)}}},                                                             \
+    {"no columns", last_axis, {{"x", DIMS(3, 0)}}}
+/* clang-format on */
 
 /* Cases for a reduction of this name: x in [-2, 2], of common shapes, layouts and axes. */
 #define REDUCTION_BUILDS(name)                                                                               \

@@ -9,7 +9,8 @@
  *
  *     dx_i += dy_i (Φ(x_i) + x_i φ(x_i))
  *
- * Forward keeps nothing; backward reads x.
+ * Forward keeps nothing; backward reads x. The functions are in kernels/vector_math.h. A model's feed-forward layer
+ * applies them in the epilogue of its product (linear.c, kernels/gemm_epilogue.c), not by this operation.
  *
  * Numerical note: for x far below 0, 1 + erf(x/√2) would cancel; the kernel's Φ does not. */
 #include "kernels/vector_math.h"

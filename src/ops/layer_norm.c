@@ -35,6 +35,8 @@ typedef struct Attr {
 } Attr;
 
 /* exercise: begin */
+#include "ops/norm_row.h"
+
 static void forward_rows(Node *n, long begin, long end) {
     const Attr *a = n->attr;
     const real *gamma = n->in[GAMMA]->data, *beta = n->in[BETA]->data;
@@ -54,32 +56,6 @@ static void forward(Node *n) {
     row_loop(n, a->n, a->d, forward_rows);
 }
 
-/* One row: adds to dγ and dβ, and computes the two means in dx. The sums run in ROW_LANES lanes, as in
- * kernels/rows.h. */
-static void backward_sums(long d, const real *x, const real *dy, const real *gamma, real mean, real r,
-                          real *dgamma, real *dbeta, real *mean_g, real *mean_gx) {
-    Lanes sum_g = lanes_of(0), sum_gx = sum_g;
-    long j = 0;
-    for (; j + ROW_LANES <= d; j += ROW_LANES) {
-        Lanes dy_j = lanes_load(dy + j), g = lanes_mul(dy_j, lanes_load(gamma + j));
-        Lanes normal = lanes_mul(lanes_sub(lanes_load(x + j), lanes_of(mean)), lanes_of(r));
-        lanes_store(dgamma + j, lanes_add(lanes_load(dgamma + j), lanes_mul(dy_j, normal)));
-        lanes_store(dbeta + j, lanes_add(lanes_load(dbeta + j), dy_j));
-        sum_g = lanes_add(sum_g, g);
-        sum_gx = lanes_add(sum_gx, lanes_mul(g, normal));
-    }
-    real rest_g = 0, rest_gx = 0;
-    for (; j < d; j++) {
-        real normal = (x[j] - mean) * r, g = dy[j] * gamma[j];
-        dgamma[j] += dy[j] * normal;
-        dbeta[j] += dy[j];
-        rest_g += g;
-        rest_gx += g * normal;
-    }
-    *mean_g = (lanes_sum(sum_g) + rest_g) / (real)d;
-    *mean_gx = (lanes_sum(sum_gx) + rest_gx) / (real)d;
-}
-
 /* A chunk of rows: their dx, and the chunk's sums of dγ and dβ in one row of the scratch memory. */
 static void backward_rows(Node *n, long begin, long end) {
     const Attr *a = n->attr;
@@ -91,7 +67,7 @@ static void backward_rows(Node *n, long begin, long end) {
     for (long i = begin; i < end; i++) {
         const real *x = n->in[X]->data + i * d, *dy = n->out->grad + i * d;
         real mean = a->mean[i], r = a->r[i], mean_g, mean_gx;
-        backward_sums(d, x, dy, gamma, mean, r, dgamma, dbeta, &mean_g, &mean_gx);
+        norm_row_sums(d, x, dy, gamma, mean, r, dgamma, dbeta, &mean_g, &mean_gx);
         if (!n->in[X]->grad) continue;
         real *restrict dx = n->in[X]->grad + i * d;
         for (long j = 0; j < d; j++) {

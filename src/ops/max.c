@@ -14,7 +14,6 @@
  *
  * Numerical note: the maximum of a line with a NaN is NaN, which equals no element: the line gets no
  * gradient. */
-#include "kernels/arrays.h"
 #include "ops/axis.h"
 
 /* exercise: begin */

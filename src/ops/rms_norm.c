@@ -32,6 +32,8 @@ typedef struct Attr {
 } Attr;
 
 /* exercise: begin */
+#include "ops/norm_row.h"
+
 static void forward_rows(Node *n, long begin, long end) {
     const Attr *a = n->attr;
     const real *gamma = n->in[GAMMA]->data;
@@ -49,26 +51,7 @@ static void forward(Node *n) {
     row_loop(n, a->n, a->d, forward_rows);
 }
 
-/* One row: adds its part of dγ and returns the mean in dx. The sum runs in ROW_LANES lanes, as those of
- * kernels/rows.h. */
-static real backward_sums(long d, const real *x, const real *dy, const real *gamma, real r, real *dgamma) {
-    Lanes sum = lanes_of(0);
-    long j = 0;
-    for (; j + ROW_LANES <= d; j += ROW_LANES) {
-        Lanes product = lanes_mul(lanes_load(dy + j), lanes_mul(lanes_load(x + j), lanes_of(r)));
-        lanes_store(dgamma + j, lanes_add(lanes_load(dgamma + j), product));
-        sum = lanes_add(sum, lanes_mul(product, lanes_load(gamma + j)));
-    }
-    real rest = 0;
-    for (; j < d; j++) {
-        real product = dy[j] * (x[j] * r);
-        dgamma[j] += product;
-        rest += product * gamma[j];
-    }
-    return (lanes_sum(sum) + rest) / (real)d;
-}
-
-/* A chunk of rows: their dx, and the chunk's part of dγ in a row of the scratch memory. */
+/* A chunk of rows: their dx, and the chunk's sum of dγ in a row of the scratch memory. */
 static void backward_rows(Node *n, long begin, long end) {
     const Attr *a = n->attr;
     const real *gamma = n->in[GAMMA]->data;
@@ -78,7 +61,8 @@ static void backward_rows(Node *n, long begin, long end) {
     memset(dgamma, 0, (size_t)d * sizeof(real));
     for (long i = begin; i < end; i++) {
         const real *x = n->in[X]->data + i * d, *dy = n->out->grad + i * d;
-        real r = a->r[i], mean = backward_sums(d, x, dy, gamma, r, dgamma);
+        real r = a->r[i], none, mean;
+        norm_row_sums(d, x, dy, gamma, 0, r, dgamma, NULL, &none, &mean);
         if (!n->in[X]->grad) continue;
         real *restrict dx = n->in[X]->grad + i * d;
         for (long j = 0; j < d; j++) {

@@ -9,7 +9,8 @@
  *
  *     dx_i += dy_i (σ(x_i) + x_i σ(x_i) (1 - σ(x_i)))
  *
- * Forward keeps nothing; backward reads x. */
+ * Forward keeps nothing; backward reads x. The functions are in kernels/vector_math.h. A model's feed-forward layer
+ * applies them in the epilogue of its product (linear.c, kernels/gemm_epilogue.c), not by this operation. */
 #include "kernels/vector_math.h"
 #include "ops/elementwise.h"
 

@@ -9,7 +9,8 @@
  *
  *     da_ij += dy_ij b_ij silu'(a_ij)            db_ij += dy_ij silu(a_ij)
  *
- * Forward keeps nothing; backward reads x. Equals mul(silu(a), b) in one pass and without an array for silu(a). */
+ * Forward keeps nothing; backward reads x. silu and its slope are in kernels/vector_math.h. Equals mul(silu(a), b) in one
+ * pass and without an array for silu(a). */
 #include "kernels/vector_math.h"
 #include "ops/ops.h"
 #include "ops/row_loop.h"
