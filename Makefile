@@ -28,7 +28,6 @@ ARCH    = native
 BUILD  ?= build$(if $(SAN),-san$(filter thread,$(SAN)))$(if $(BLAS),-$(BLAS))
 PREFIX ?= /usr/local
 VERSION = 0.1.0
-OS_NAME := $(shell uname)
 comma   = ,
 
 # The directories of src/. `make run` builds only the core and the run's reports. The installed library adds the checker.
@@ -60,9 +59,9 @@ MACHINE := $(call first,-march=$(ARCH) -mcpu=$(ARCH)) $(call first,-mprefer-vect
 ifeq ($(filter native help clean,$(ARCH) $(MAKECMDGOALS))$(filter -march% -mcpu%,$(MACHINE)),)
 $(error $(CC) knows no processor $(ARCH))
 endif
-# Sources are limited to POSIX, except base/system.c; tests are not. macOS and NetBSD hide parts of POSIX by default.
+# Sources are limited to POSIX, except base/system.c; tests are not.
 # Processors that compute floats with more digits are told not to.
-SYSTEM   = $(if $(filter src/% train.c FORCE,$<),-D_XOPEN_SOURCE=700,-D_GNU_SOURCE) -D_DARWIN_C_SOURCE -D_NETBSD_SOURCE -D_FILE_OFFSET_BITS=64
+SYSTEM   = $(if $(filter src/% train.c FORCE,$<),-D_XOPEN_SOURCE=700,-D_GNU_SOURCE) -D_FILE_OFFSET_BITS=64
 FLOATS  := $(if $(call takes,-msse2 -mfpmath=sse),-msse2 -mfpmath=sse) $(call first,-fexcess-precision=fast)
 # The static and the shared library use the same objects.
 SHARED  := -fPIC $(call first,-fno-semantic-interposition)
@@ -115,15 +114,13 @@ $(BUILD)/$(1)/exported.list: $$(patsubst %.c,$(BUILD)/$(1)/%.o,$$(EXPORTED)) Mak
 	$$(Q){ echo '{'; nm -g $$(filter %.o,$$^) | sed -n 's/^[0-9a-f]* [A-TV-Z] \(.*\)/\1;/p'; \
 	    echo '__wrap_malloc; __wrap_calloc; __wrap_realloc; };'; } >$$@
 endef
-# The linker of macOS knows no list of exported names and exports all.
-dynamic_list = $(if $(filter Darwin,$(OS_NAME)),-rdynamic,-Wl$(comma)--dynamic-list=$(BUILD)/$(1)/exported.list)
 # $(call program,PRECISION,NAME,OBJECT)
 define program
 $(BUILD)/$(1)/$(2): $(BUILD)/$(1)/$(3).o $(if $(filter $(LIGHT),$(2)),$(BUILD)/$(1)/libcore.a,$(BUILD)/$(1)/libtools.a \
         $(if $(filter $(LOADERS),$(2)),$(WHOLE:%.c=$(BUILD)/$(1)/%.o),$(BUILD)/$(1)/libtapeformer.a)) \
     $(if $(filter gradcheck,$(2)),$(BUILD)/$(1)/exported.list)
 	$$(call say,LD,$$@)
-	$$(Q)$$(LINK) $(if $(filter gradcheck,$(2)),$(call dynamic_list,$(1)),$(if $(filter $(LOADERS),$(2)),-rdynamic)) \
+	$$(Q)$$(LINK) $(if $(filter gradcheck,$(2)),-Wl$$(comma)--dynamic-list=$(BUILD)/$(1)/exported.list,$(if $(filter $(LOADERS),$(2)),-rdynamic)) \
 	    $$(filter-out %.list,$$^) $(if $(filter $(LOADERS),$(2)),$$(DL)) $$(LIBS) $$(LDLIBS) -o $$@
 endef
 $(foreach p,float double,$(eval $(call precision,$(p)))$(foreach name,$(PROGRAMS),\

@@ -306,10 +306,10 @@ bool file_reserve(File *f, size_t size, Error *e) {
 }
 
 static bool sync_to_disk(int fd) {
-    bool done;
-    do done = system_sync(fd);
-    while (!done && errno == EINTR);
-    return done;
+    int failed;
+    do failed = fsync(fd);
+    while (failed && errno == EINTR);
+    return !failed;
 }
 
 /* Renames the temporary file to the target. */

@@ -1,7 +1,8 @@
 /* A pool of POSIX threads that runs the chunks of one loop at a time.
  *
- * Callers cut their work into chunks by the size of the problem alone, and each chunk writes memory of its
- * own. So results have the same bits for any number of threads. */
+ * Each chunk writes memory of its own, and no sum depends on where the work is cut. So results have the same bits for
+ * any number of threads. Callers cut by the size of the problem alone; only the matrix product also counts the threads:
+ * an element of its result is one sum, whatever the blocks (kernels/gemm.c). */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 

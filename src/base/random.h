@@ -52,8 +52,8 @@ static inline long random_below(uint64_t key, uint64_t position, long n) {
     return (long)(((uint64_t)random_bits(key, position) * (uint64_t)n) >> 32);
 }
 
-/* All streams of a user's seed, so that no two are equal. Parameter i of a model has stream STREAM_WEIGHTS
- * + i; a model of 900 layers has fewer than 0x5E00 parameters. */
+/* All streams of a user's seed. Parameter i of a model has stream STREAM_WEIGHTS + i. No two streams are equal in a model
+ * of at most 0x5E00 parameters: 800 layers of encoder and decoder each have 24,000. */
 enum {
     STREAM_WEIGHTS = 0,
     STREAM_SPLIT = 0x5E01, /* whether a sequence is held out */

@@ -82,11 +82,7 @@ size_t system_resident(void) {
 size_t system_peak(void) {
     struct rusage usage;
     if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
-#ifdef __APPLE__
-    return (size_t)usage.ru_maxrss;
-#else
     return (size_t)usage.ru_maxrss * 1024;
-#endif
 }
 
 void *system_pages(size_t bytes, bool shared) {
@@ -122,23 +118,11 @@ int system_reserve(int fd, off_t size) {
 #endif
 }
 
-bool system_sync(int fd) {
-#if defined F_FULLFSYNC && !defined LEAST_SYSTEM
-    if (fcntl(fd, F_FULLFSYNC) == 0) return true; /* fsync on macOS leaves data in the disk's cache */
-#endif
-    return fsync(fd) == 0;
-}
-
 int system_columns(int fd) {
     struct winsize size;
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 void system_start_options(void) {
-#if defined __APPLE__ || defined __FreeBSD__ || defined __NetBSD__ || defined __OpenBSD__ ||                 \
-    defined __DragonFly__
-    optreset = optind = 1;
-#else
     optind = 0; /* glibc and musl both read it so */
-#endif
 }

@@ -34,9 +34,6 @@ bool system_lock(int fd);
  * the system cannot reserve. */
 int system_reserve(int fd, off_t size);
 
-/* Syncs an open file to disk; false with errno. */
-bool system_sync(int fd);
-
 /* Columns of the terminal; 0: no terminal. */
 int system_columns(int fd);
 

@@ -23,6 +23,7 @@
 #include "kernels/gemm.h"
 #include "base/error.h"
 #include "base/pool.h"
+#include "base/work.h"
 #include "kernels/gemm_parts.h"
 #include <pthread.h>
 #include <stddef.h>
@@ -38,6 +39,7 @@ enum {
     GRAIN = 1 << 18,                     /* multiply-adds worth a chunk: a few microseconds */
     PACKING = 1 << 15,                   /* numbers to pack worth a chunk */
     MOST_CHUNKS = 32,
+    WIDE_CHUNK = 1 << 14, /* numbers of B from gemm_pack worth a chunk */
 };
 
 /* A thread's memory for packing: panels for the products that it calls, strips for the chunks that it
@@ -177,7 +179,8 @@ static void multiply_chunk(void *phase, long chunk) {
 static double blocks_wanted(double work) {
     double grains = work / GRAIN;
     if (grains <= 4) return grains;
-    return grains <= 16 ? 4 : grains <= 4 * MOST_CHUNKS ? grains / 4 : MOST_CHUNKS;
+    if (grains <= 16) return 4;
+    return grains <= 4 * MOST_CHUNKS ? grains / 4 : MOST_CHUNKS;
 }
 
 /* With packed strips a block has all columns if there are enough rows for that: then each strip is packed
@@ -258,16 +261,38 @@ static void multiply(void *gemm, long product) {
     }
 }
 
+/* ---- B packed once, by gemm_pack ---- */
+
+static long columns_of_chunk(const Gemm *g) {
+    long panels = WIDE_CHUNK / (g->k + 1) / WIDE;
+    return panels > 0 ? panels * WIDE : WIDE;
+}
+
+/* Each wide panel is the B of a product of its own. */
+static void wide_chunk(void *product, long chunk) {
+    const Gemm *g = product;
+    Gemm part = *g;
+    long columns = columns_of_chunk(g), begin = chunk * columns, end = chunk_end(begin, columns, g->n);
+    part.layout = GEMM_NN, part.packed = NULL, part.ldb = WIDE;
+    for (long j = begin; j < end; j += WIDE) {
+        part.n = end - j < WIDE ? end - j : WIDE;
+        part.b = g->packed + j * g->k, part.c = g->c + j;
+        if (g->bias) part.bias = g->bias + j;
+        if (g->pre_activation) part.pre_activation = g->pre_activation + j;
+        gemm(&part);
+    }
+}
+
 void gemm(const Gemm *g) {
     if (g->m <= 0 || g->n <= 0) return;
+    void *product = (void *)(uintptr_t)g;
     if (g->packed) {
-        multiply_packed_b(g);
+        pool_for(chunks_of(g->n, columns_of_chunk(g)), wide_chunk, product);
         return;
     }
-    void *gemm = (void *)(uintptr_t)g;
     long batch = g->batch > 1 ? g->batch : 1;
     if (batch > 1 && (double)g->m * (double)g->n * (double)g->k <= 16.0 * GRAIN)
-        pool_for(batch, multiply, gemm);
+        pool_for(batch, multiply, product);
     else
-        for (long product = 0; product < batch; product++) multiply(gemm, product);
+        for (long i = 0; i < batch; i++) multiply(product, i);
 }

@@ -25,8 +25,7 @@ void pack_transposed(real *out, long stride, const real *x, long ld, long k, lon
 /* C = A·B with m = 1, and the epilogue, for layout NN; a, b and c are the operands of one product of g's batch. */
 void multiply_row(const struct Gemm *g, const real *a, const real *b, real *c);
 
-/* C = A·Bᵀ from g->packed, and the epilogue. */
-void multiply_packed_b(const struct Gemm *g);
+enum { WIDE = 8 * LANES }; /* columns of a panel of gemm_pack */
 
 /* Applies the epilogue to `rows` by `columns` of C from g->c[at] on, where column `column` begins: right
  * after they are computed, while they are in the cache. */

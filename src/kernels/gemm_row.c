@@ -4,16 +4,8 @@
  *
  * An element is one chain of multiply-adds over k, with a tile's bits. Each waits for the last, so a single row computes
  * WIDE columns, eight vectors, at a time. */
-#include "base/pool.h"
-#include "base/work.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_parts.h"
-#include <stdint.h>
-
-enum {
-    CHUNK = 1 << 14, /* numbers of B worth a chunk of work */
-    WIDE = 8 * LANES,
-};
 
 long gemm_packed_count(long n, long k) {
     return (n + WIDE - 1) / WIDE * WIDE * k;
@@ -73,28 +65,4 @@ void multiply_row(const Gemm *g, const real *a, const real *b, real *c) {
     for (; c + 2 * LANES <= end; b += 2 * LANES, c += 2 * LANES) row_vectors(2, LANES, g, a, b, c);
     for (; c < end; b += LANES, c += LANES) row_vectors(1, end - c < LANES ? end - c : LANES, g, a, b, c);
     if (g->bias || g->activation != ACT_NONE) gemm_epilogue(g, begin - g->c, 0, 1, g->n);
-}
-
-static long columns_of_chunk(const Gemm *g) {
-    long panels = CHUNK / (g->k + 1) / WIDE;
-    return panels > 0 ? panels * WIDE : WIDE;
-}
-
-/* Each wide panel is the B of a product of its own. */
-static void wide_chunk(void *product, long chunk) {
-    const Gemm *g = product;
-    Gemm part = *g;
-    long columns = columns_of_chunk(g), begin = chunk * columns, end = chunk_end(begin, columns, g->n);
-    part.layout = GEMM_NN, part.packed = NULL, part.ldb = WIDE;
-    for (long j = begin; j < end; j += WIDE) {
-        part.n = end - j < WIDE ? end - j : WIDE;
-        part.b = g->packed + j * g->k, part.c = g->c + j;
-        if (g->bias) part.bias = g->bias + j;
-        if (g->pre_activation) part.pre_activation = g->pre_activation + j;
-        gemm(&part);
-    }
-}
-
-void multiply_packed_b(const Gemm *g) {
-    pool_for(chunks_of(g->n, columns_of_chunk(g)), wide_chunk, (void *)(uintptr_t)g);
 }
