@@ -28,15 +28,30 @@ static double penalty(const Beam *b, long n) {
     return pow((5 + (double)n) / 6, b->o->length_penalty);
 }
 
+/* The hypothesis found that is the same text; b->found: there is none. */
+static long find_same(const Beam *b, const int32_t *ids, long tokens) {
+    long at = b->o->same ? 0 : b->found;
+    while (at < b->found && !b->o->same(b->o->context, b->best[at].ids, b->best[at].n, ids, tokens)) at++;
+    return at;
+}
+
+static void forget(Beam *b, long at) {
+    free(b->best[at].ids);
+    memmove(b->best + at, b->best + at + 1, (size_t)(--b->found - at) * sizeof *b->best);
+}
+
 /* Keeps a hypothesis if it is one of the best; n counts its end token. */
 static bool finish(Beam *b, double sum, const int32_t *ids, long tokens, long n, Error *e) {
     double score = sum / penalty(b, n);
-    long at = b->found;
+    long at = b->found, same = find_same(b, ids, tokens);
     while (at > 0 && score > b->best[at - 1].score) at--;
-    if (at == b->o->n_best) return true;
+    if (at == b->o->n_best || same < at) return true;
     int32_t *copy = malloc((size_t)tokens * sizeof *copy + 1);
     if (!copy) return error_set(e, STATUS_NO_MEMORY, "memory: a hypothesis of %ld tokens", tokens);
-    if (b->found == b->o->n_best) free(b->best[--b->found].ids);
+    if (same < b->found)
+        forget(b, same);
+    else if (b->found == b->o->n_best)
+        forget(b, b->found - 1);
     memmove(b->best + at + 1, b->best + at, (size_t)(b->found++ - at) * sizeof *b->best);
     b->best[at] = (Hypothesis){score, memcpy(copy, ids, (size_t)tokens * sizeof *ids), tokens};
     return true;
@@ -65,8 +80,9 @@ static void extend(Beam *b) {
         for (long id = 0; id < c.count; id++) sum += exp((double)c.scores[id] - largest);
         double log_sum = largest + log(sum);
         for (long id = 0; id < c.count; id++)
-            consider(b,
-                     (Candidate){b->sum[i] + ((double)c.scores[id] - log_sum), c.scores[id], i, (int32_t)id});
+            if (isfinite(c.scores[id]))
+                consider(b, (Candidate){b->sum[i] + ((double)c.scores[id] - log_sum), c.scores[id], i,
+                                        (int32_t)id});
     }
 }
 
@@ -78,7 +94,7 @@ static long select_live(Beam *b, Error *e) {
     for (long k = 0; k < b->count; k++) {
         Candidate c = b->candidate[k];
         int32_t *ids = decoder_ids(d, c.parent) + b->prompt;
-        bool end = c.id == b->o->end_id || c.id == d->model->config.pad_id;
+        bool end = c.id == d->next.end_id;
         ids[n] = c.id;
         bool leaves =
             end || d->length + 1 == d->room || (b->o->ends && b->o->ends(b->o->context, ids, n + 1));

@@ -15,9 +15,10 @@
 typedef struct BeamOptions {
     double length_penalty; /* A ≥ 0 */
     long n_best;           /* hypotheses to return, at most the width */
-    int32_t end_id;        /* NO_PAD: none. Padding ends too */
     /* Tells whether these tokens after the prompt end a hypothesis; NULL: they never do. */
     bool (*ends)(void *context, const int32_t *ids, long n);
+    /* Tells whether a and b are one text, of which the likelier is kept; NULL: no two are. */
+    bool (*same)(void *context, const int32_t *a, long a_tokens, const int32_t *b, long b_tokens);
     void *context;
 } BeamOptions;
 

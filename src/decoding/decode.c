@@ -30,7 +30,8 @@ static bool take_memory(Decoder *d, const Given *given, Error *e) {
 
 bool decoder_open(Decoder *d, Tape *t, Model *m, long sequences, const Given *given, long more, Error *e) {
     long n = given->prompt_tokens, context = m->config.max_length;
-    *d = (Decoder){.tape = t, .model = m, .sequences = sequences, .length = n, .slide = 1};
+    *d = (Decoder){
+        .tape = t, .model = m, .sequences = sequences, .length = n, .slide = 1, .next = given->next};
     d->lm = m->config.kind == KIND_LM, d->slides = d->lm && m->config.positions != POSITIONS_ROTARY;
     d->no_grad = t->no_grad, d->training = t->training;
     t->no_grad = true, t->training = false;
@@ -88,6 +89,20 @@ static bool check_scores(const real *scores, long count, Error *e) {
     return true;
 }
 
+/* Position of the scores after the text of a sequence. */
+static real *scores_of(const Decoder *d, long sequence) {
+    long i = d->same ? 0 : sequence;
+    return d->scores +
+           (d->target.start[i] + d->target.rows[i] - 1 - d->scores_from) * d->model->config.vocab_size;
+}
+
+static void hide_tokens(Decoder *d) {
+    for (long i = 0; i < (d->same ? 1 : d->sequences); i++)
+        if (!d->ended[i])
+            next_tokens_hide(&d->next, decoder_ids(d, i), d->length, d->model->config.vocab_size,
+                             scores_of(d, i));
+}
+
 bool decoder_next(Decoder *d, Error *e) {
     const ModelConfig *c = &d->model->config;
     tape_reset(d->tape);
@@ -110,13 +125,13 @@ bool decoder_next(Decoder *d, Error *e) {
     d->scores = logits->data;
     if (d->same) spread(d);
     d->known = true;
-    return check_scores(d->scores, shape_count(logits->shape), e);
+    if (!check_scores(d->scores, shape_count(logits->shape), e)) return false;
+    hide_tokens(d);
+    return true;
 }
 
 Choice decoder_choice(const Decoder *d, long sequence) {
-    long i = d->same ? 0 : sequence, V = d->model->config.vocab_size;
-    long row = d->target.start[i] + d->target.rows[i] - 1 - d->scores_from;
-    return (Choice){V, d->scores + row * V, decoder_ids(d, sequence), d->length};
+    return (Choice){d->model->config.vocab_size, scores_of(d, sequence), decoder_ids(d, sequence), d->length};
 }
 
 void decoder_reorder(Decoder *d, const long *from) {
@@ -130,8 +145,8 @@ void decoder_reorder(Decoder *d, const long *from) {
     kv_cache_reorder(&d->cache, from);
 }
 
-bool decoder_run(Decoder *d, const Sampler *s, int32_t end_id,
-                 bool (*chosen)(void *context, long sequence, int32_t id), void *context, Error *e) {
+bool decoder_run(Decoder *d, const Sampler *s, bool (*chosen)(void *context, long sequence, int32_t id),
+                 void *context, Error *e) {
     bool alone = d->same;
     for (long live = d->sequences; live && d->length < d->room;) {
         if (!decoder_next(d, e)) return false;
@@ -142,7 +157,7 @@ bool decoder_run(Decoder *d, const Sampler *s, int32_t end_id,
             Choice choice = decoder_choice(d, i);
             if (alone) own.seed += (uint64_t)i;
             int32_t id = (int32_t)decode_choose(&own, &choice, alone ? 0 : (uint64_t)i, d->probability);
-            d->ended[i] = id == end_id || id == d->model->config.pad_id;
+            d->ended[i] = id == d->next.end_id;
             if (!d->ended[i]) decoder_ids(d, i)[d->tokens[i]++] = id;
             if (chosen && !chosen(context, i, id)) d->ended[i] = true;
             live += !d->ended[i];
@@ -155,8 +170,9 @@ bool decoder_run(Decoder *d, const Sampler *s, int32_t end_id,
 bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long *start, const int32_t *source,
                     int32_t begin_id, int32_t end_id, long most, int32_t *out, long *length, Error *e) {
     Decoder d;
-    Given given = {&begin_id, 1, count, start, source};
-    bool ok = decoder_open(&d, t, m, count, &given, most, e) && decoder_run(&d, s, end_id, NULL, NULL, e);
+    Given given = {&begin_id, 1,      count,
+                   start,     source, .next = {s->tokenizer, begin_id, end_id, m->config.pad_id}};
+    bool ok = decoder_open(&d, t, m, count, &given, most, e) && decoder_run(&d, s, NULL, NULL, e);
     for (long i = 0; ok && i < count; i++) {
         length[i] = d.tokens[i] - 1;
         memcpy(out + i * most, decoder_ids(&d, i) + 1, (size_t)length[i] * sizeof *out);
@@ -168,8 +184,11 @@ bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long 
 bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, long more,
                      bool (*emit)(void *context, long sequence, int32_t id), void *context, Error *e) {
     Decoder d;
-    Given given = {.prompt = ids, .prompt_tokens = n, .slide = s->slide};
-    bool ok = decoder_open(&d, t, m, 1, &given, more, e) && decoder_run(&d, s, NO_PAD, emit, context, e);
+    Given given = {.prompt = ids,
+                   .prompt_tokens = n,
+                   .slide = s->slide,
+                   .next = {s->tokenizer, NO_PAD, NO_PAD, m->config.pad_id}};
+    bool ok = decoder_open(&d, t, m, 1, &given, more, e) && decoder_run(&d, s, emit, context, e);
     if (ok) memcpy(ids + n, decoder_ids(&d, 0) + n, (size_t)(d.tokens[0] - n) * sizeof *ids);
     decoder_close(&d);
     return ok;

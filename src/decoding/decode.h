@@ -2,6 +2,7 @@
 #ifndef DECODING_DECODE_H
 #define DECODING_DECODE_H
 
+#include "decoding/next_tokens.h"
 #include "nn/nn.h"
 
 /* ---- The choice of a token ---- */
@@ -19,6 +20,7 @@ typedef struct Sampler {
     /* Tokens by which the window slides when a text exceeds the model's context, at most the context; 0: 1.
      * With 1, each token sees the whole context and costs a pass over it. */
     long slide;
+    const Tokenizer *tokenizer; /* whose tokens are text: decoding chooses no other; NULL: chooses any */
 } Sampler;
 
 /* The scores of `count` tokens that may follow the text ids[0 … n). */
@@ -60,7 +62,8 @@ typedef struct Given {
     long sources;          /* seq2seq: 1, or one for each sequence */
     const long *start;     /* [sequences + 1] where source i begins in `source` */
     const int32_t *source;
-    long slide; /* Sampler.slide */
+    long slide;      /* Sampler.slide */
+    NextTokens next; /* its end ends a sequence */
 } Given;
 
 typedef struct Decoder {
@@ -75,6 +78,7 @@ typedef struct Decoder {
     int32_t *ids, *other;   /* [sequences, room] */
     int32_t *window;        /* [sequences, tokens of the window] what a pass reads */
     double *probability;    /* [2, vocab_size] memory for decode_choose */
+    NextTokens next;        /* of the given */
     long first, slide;      /* the window's first token, and its step */
     bool lm, slides;        /* is a language model; its window slides */
     bool known;             /* the cache holds the window without its newest token */
@@ -89,7 +93,7 @@ typedef struct Decoder {
 bool decoder_open(Decoder *d, Tape *t, Model *m, long sequences, const Given *given, long more, Error *e);
 void decoder_close(Decoder *d);
 
-/* Computes the scores of the next token of every unended sequence. STATUS_BAD_DATA: one is not finite. */
+/* Computes the scores of the next token of every unended sequence, and hides tokens that may not come next. STATUS_BAD_DATA: one is not finite. */
 bool decoder_next(Decoder *d, Error *e);
 
 /* These scores, until the next pass, and the text before them. */
@@ -98,11 +102,11 @@ Choice decoder_choice(const Decoder *d, long sequence);
 /* Sequence i becomes what sequence from[i] was; -1: it ends. All have the same source. */
 void decoder_reorder(Decoder *d, const long *from);
 
-/* Chooses tokens until every sequence has ended or is full. A sequence ends, without it, at end_id or
- * padding. Calls chosen, if not NULL, with every token chosen, the last one too; false ends the sequence.
+/* Chooses tokens until every sequence has ended or is full. A sequence ends at its end, which it does not
+ * get. Calls chosen, if not NULL, with every token chosen, the last one too; false ends the sequence.
  * Sequences that share what is given draw as they would alone with the seeds s->seed, s->seed + 1, …. */
-bool decoder_run(Decoder *d, const Sampler *s, int32_t end_id,
-                 bool (*chosen)(void *context, long sequence, int32_t id), void *context, Error *e);
+bool decoder_run(Decoder *d, const Sampler *s, bool (*chosen)(void *context, long sequence, int32_t id),
+                 void *context, Error *e);
 
 /* The tokens of a sequence. */
 static inline int32_t *decoder_ids(const Decoder *d, long sequence) {

@@ -20,7 +20,7 @@ static bool read_id(const SavedRun *r, const char *key, int *id, Error *e) {
 }
 
 bool saved_run_open(SavedRun *r, const char *directory, bool damaged, Error *e) {
-    *r = (SavedRun){0};
+    *r = (SavedRun){.begin_id = NO_PAD, .end_id = NO_PAD};
     if (!directory_file(r->path, directory, "model.safetensors", STATUS_NO_INPUT, e)) return false;
     r->model = (damaged ? model_load_damaged : model_load)(r->path, false, &r->notes, e);
     if (!r->model) return false;

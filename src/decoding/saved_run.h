@@ -3,15 +3,15 @@
 #define DECODING_SAVED_RUN_H
 
 #include "base/directory.h"
+#include "decoding/next_tokens.h"
 #include "nn/model_file.h"
-#include "text/tokenizer.h"
 
 typedef struct SavedRun {
     char path[PATH_ROOM]; /* of the model's file */
     Model *model;
     Notes notes;
     Tokenizer *tokenizer;
-    int begin_id, end_id; /* seq2seq only */
+    int begin_id, end_id; /* seq2seq; NO_PAD: none */
 } SavedRun;
 
 /* Opens DIRECTORY/model.safetensors; `damaged` ignores its checksum. Owned by the caller, for
@@ -24,5 +24,10 @@ bool saved_run_open(SavedRun *r, const char *directory, bool damaged, Error *e);
 bool saved_run_average(SavedRun *r, const char *directory, long count, Error *e);
 
 void saved_run_close(SavedRun *r);
+
+/* Which tokens the run's answers and texts may have. */
+static inline NextTokens saved_run_next(const SavedRun *r) {
+    return (NextTokens){r->tokenizer, r->begin_id, r->end_id, r->model->config.pad_id};
+}
 
 #endif

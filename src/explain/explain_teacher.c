@@ -29,7 +29,8 @@ static bool run_free(Lesson *l, long first, long rows, int32_t said[ROWS][MOST],
     const Batch *b = l->trainer.batch;
     long length[ROWS];
     task_held_out_batch(task, first, rows, l->trainer.batch);
-    if (!decode_answers(l->trainer.tape, l->model, &(Sampler){0}, b->rows, b->source_start, b->source,
+    Sampler greedy = {.tokenizer = task->tokenizer};
+    if (!decode_answers(l->trainer.tape, l->model, &greedy, b->rows, b->source_start, b->source,
                         task->begin_id, task->end_id, MOST, said[0], length, e))
         return false;
     for (long r = 0; r < b->rows; r++)

@@ -54,7 +54,8 @@ static bool answer(WalkThrough *w, Error *e) {
     long most = r->model->config.max_length - 1, length = 0;
     int32_t *out = arena_alloc(&w->arena, ((size_t)most + 1) * sizeof *out);
     out[0] = r->begin_id;
-    if (!decode_answers(w->tape, r->model, &(Sampler){0}, 1, (long[]){0, w->source.count}, w->source.id,
+    Sampler greedy = {.tokenizer = r->tokenizer};
+    if (!decode_answers(w->tape, r->model, &greedy, 1, (long[]){0, w->source.count}, w->source.id,
                         r->begin_id, r->end_id, most, out + 1, &length, e))
         return false;
     w->target = walk_ids(w, out, length + 1);

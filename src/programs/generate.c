@@ -169,12 +169,12 @@ static void show_probabilities(const Run *r, int32_t chosen) {
             if (p[id] > p[best]) best = id;
         if (p[best] <= 0) break;
         tokenizer_decode(r->saved.tokenizer, &best, 1, text);
-        bool written = best < r->saved.tokenizer->size;
         printf("%c %6.2f %%  ", best == chosen ? '*' : ' ', 100 * p[best]);
         for (int i = 0; i < BAR; i++) fputs(i < lround(BAR * p[best]) ? "█" : " ", stdout);
-        printf(written ? "  \"%s\"\n" : "  [%s]\n", written                   ? ESCAPED(text)
-                                                    : best == r->saved.end_id ? "end"
-                                                                              : "no text");
+        if (best == r->saved.end_id)
+            puts("  [end]");
+        else
+            printf("  \"%s\"\n", ESCAPED(text));
         p[best] = -1;
     }
 }
@@ -197,7 +197,7 @@ static bool sample(Run *r, Error *e) {
     if (!r->stream) return error_set(e, STATUS_NO_MEMORY, "memory: the texts");
     for (long i = 0; i < s.count; i++)
         r->stream[i] = (Stream){r->saved.tokenizer, s.stop, alone ? stdout : NULL};
-    bool ok = decoder_run(d, &s.sampler, r->lm ? NO_PAD : r->saved.end_id, hear, r, e);
+    bool ok = decoder_run(d, &s.sampler, hear, r, e);
     if (alone && (r->begun || ok)) stream_end(r->stream), putchar('\n');
     for (long i = 0; ok && s.count > 1 && i < s.count; i++)
         write_one(r, i, 0, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted);
@@ -210,11 +210,27 @@ static bool has_stop(void *run, const int32_t *ids, long n) {
     return write_text(run, ids, n, NULL);
 }
 
+/* The text that is printed, to be freed; NULL: no memory. */
+static char *text_of(const Run *r, const int32_t *ids, long n) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out) write_text(r, ids, n, out), fclose(out);
+    return text;
+}
+
+/* Different tokens may write the same text. */
+static bool same_text(void *run, const int32_t *a, long a_tokens, const int32_t *b, long b_tokens) {
+    char *one = text_of(run, a, a_tokens), *other = text_of(run, b, b_tokens);
+    bool same = one && other && strcmp(one, other) == 0;
+    free(one), free(other);
+    return same;
+}
+
 static bool search(Run *r, Error *e) {
     long found = 0, texts = s.n_best ? s.n_best : 1;
     Hypothesis *best = calloc((size_t)texts, sizeof *best);
-    BeamOptions options = {s.length_penalty, texts, r->lm ? NO_PAD : r->saved.end_id,
-                           s.stop ? has_stop : NULL, r};
+    BeamOptions options = {s.length_penalty, texts, s.stop ? has_stop : NULL, same_text, r};
     bool ok = best || error_set(e, STATUS_NO_MEMORY, "memory: the hypotheses");
     ok = ok && beam_search(&r->decoder, &options, best, &found, e);
     for (long i = 0; i < found; i++) {
@@ -230,6 +246,7 @@ static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
     long start[] = {0, n};
     Given given = {.prompt = ids, .prompt_tokens = n, .slide = s.sampler.slide};
     if (!r->lm) given = (Given){&r->saved.begin_id, 1, 1, start, ids};
+    given.next = saved_run_next(&r->saved);
     r->echo = ids + n - echoed, r->echoed = r->lm ? echoed : 0;
     r->prompted = given.prompt_tokens, r->begun = false;
     bool ok =

@@ -24,7 +24,7 @@ static int class_of(long length, long most) {
 bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Tally *tally, Error *e) {
     const Task *task = t->task;
     const Batch *b = t->batch;
-    Sampler greedy = {0};
+    Sampler greedy = {.tokenizer = task->tokenizer};
     long most = task->max_T, right = 0, count = 0;
     int32_t *ids = calloc((size_t)(t->micro_batch * most), sizeof *ids); /* [micro-batch, max_T] */
     long *length = calloc((size_t)t->micro_batch, sizeof *length);
@@ -115,7 +115,7 @@ bool samples_text(Trainer *t, Error *e) {
     long there_is = corpus ? corpus->count - corpus->validation - prompt : WRITTEN;
     if (there_is < more) more = there_is;
     memcpy(ids, row.target_in, (size_t)prompt * sizeof *ids);
-    Sampler sampler = {.temperature = 0.8, .seed = t->seed};
+    Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
     if (!decode_continue(t->tape, t->model, &sampler, ids, prompt, more, NULL, NULL, e)) return false;
     tokenizer_decode(task->tokenizer, ids, prompt + more, text);
     fprintf(stderr, "a sample at temperature 0.8, prompted with %ld token%s:\n%s\n", prompt,

@@ -124,11 +124,12 @@ static bool answer(const Watch *w, int i, Trainer *t, PageAnswer *a, Error *e) {
     const PageSample *s = &w->sample[i];
     const Task *task = t->task;
     if (task->max_S)
-        return decode_answers(t->tape, t->model, &(Sampler){0}, 1, (long[]){0, s->given_count}, s->given,
-                              task->begin_id, task->end_id, most_tokens(s), a->tokens, &a->count, e);
+        return decode_answers(t->tape, t->model, &(Sampler){.tokenizer = task->tokenizer}, 1,
+                              (long[]){0, s->given_count}, s->given, task->begin_id, task->end_id,
+                              most_tokens(s), a->tokens, &a->count, e);
     if (!s->wanted) {
         int32_t ids[PROMPT + CONTINUED];
-        Sampler sampler = {.temperature = 0.8, .seed = t->seed};
+        Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
         memcpy(ids, s->given, (size_t)s->given_count * sizeof *ids);
         a->count = CONTINUED;
         bool ok = decode_continue(t->tape, t->model, &sampler, ids, s->given_count, a->count, NULL, NULL, e);
@@ -151,16 +152,22 @@ static bool see(const Watch *w, Trainer *t, Seen *s, Error *e) {
 
 /* ---- Beam search ---- */
 
+static NextTokens next_of(const Task *t) {
+    return (NextTokens){t->tokenizer, t->begin_id, t->end_id, t->pad_id};
+}
+
 /* Computes the probabilities of the n tokens of an answer in one pass over all, as in training. */
 static bool judge(const PageSample *s, const int32_t *ids, long n, Trainer *t, double *probability,
                   Error *e) {
     PageExample x;
+    NextTokens next = next_of(t->task);
     int32_t target[WATCHED_ANSWER + 1] = {t->task->begin_id};
     memcpy(target + 1, ids, (size_t)(n - 1) * sizeof *target);
     attention_groups(&x, &t->model->config, s->given, s->given_count, target, n);
     const Tensor *logits = attention_logits(&x, t->tape, t->model, NULL, e);
     for (long i = 0, V = t->model->config.vocab_size; logits && i < n; i++) {
-        const real *row = logits->data + i * V;
+        real *row = logits->data + i * V;
+        next_tokens_hide(&next, ids, i, V, row);
         double sum = 0;
         for (long v = 0; v < V; v++) sum += exp((double)(row[v] - row[ids[i]]));
         probability[i] = 1 / sum;
@@ -183,8 +190,8 @@ static bool search(Watch *w, Trainer *t, const Seen *seen, Error *e) {
     if (!task->max_S || w->samples == 0) return true;
     while (i < w->samples && is_right(&w->sample[i], &seen->answer[i])) i++;
     const PageSample *s = w->searched = &w->sample[i < w->samples ? i : 0];
-    Given given = {&task->begin_id, 1, 1, (long[]){0, s->given_count}, s->given};
-    BeamOptions o = {.length_penalty = 0.6, .n_best = WATCHED_BEAMS, .end_id = task->end_id};
+    Given given = {&task->begin_id, 1, 1, (long[]){0, s->given_count}, s->given, .next = next_of(task)};
+    BeamOptions o = {.length_penalty = 0.6, .n_best = WATCHED_BEAMS};
     bool ok = decoder_open(&d, t->tape, t->model, WATCHED_BEAMS, &given, most_tokens(s), e) &&
               beam_search(&d, &o, best, &found, e);
     decoder_close(&d);

@@ -79,6 +79,11 @@ bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, siz
  * before the NUL. An id without a token (begin, end, padding) becomes U+FFFD. */
 size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char *out);
 
+/* Whether the token stands for text of its own. [UNK] does not, unless there is no other token. */
+static inline bool tokenizer_is_text(const Tokenizer *k, int32_t id) {
+    return id >= (k->unknown && k->size > 1) && id < k->size;
+}
+
 /* Writes a token for a reader to look at: UTF-8, with \xNN for bytes that are no character of their own, and nothing
  * else. Returns out. */
 enum { TOKEN_LABEL = 4 * TOKEN_BYTES + 1 };

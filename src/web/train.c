@@ -237,10 +237,11 @@ static bool read_text(Reading *r, long more) {
         return error_set(e, STATUS_BAD_DATA, "text: found %ld tokens, need 1 to %ld", r->count, most);
     hide(session.mask, session.positions);
     r->length = more, r->answer = r->text + r->count;
-    if (lm) return decode_continue(t, m, &(Sampler){0}, r->text, r->count, more, NULL, NULL, e);
+    Sampler greedy = {.tokenizer = run->tokenizer};
+    if (lm) return decode_continue(t, m, &greedy, r->text, r->count, more, NULL, NULL, e);
     r->answer = arena_alloc(&r->arena, (size_t)most * sizeof *r->answer);
     *r->answer++ = run->begin_id;
-    return decode_answers(t, m, &(Sampler){0}, 1, (long[]){0, r->count}, r->text, run->begin_id, run->end_id,
+    return decode_answers(t, m, &greedy, 1, (long[]){0, r->count}, r->text, run->begin_id, run->end_id,
                           most - 1, r->answer, &r->length, e);
 }
 

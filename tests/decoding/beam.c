@@ -12,18 +12,25 @@ typedef struct Setup {
     Model *m;
     Tape *tape;
     int32_t prompt[LONGEST], source[SOURCE];
-    long n, more, slide; /* prompt tokens; tokens after it */
-    int32_t end, stop;   /* stop: a token that ends a hypothesis and belongs to it; -1: none */
+    long n, more, slide;      /* prompt tokens; tokens after it */
+    int32_t begin, end, stop; /* stop: a token that ends a hypothesis and belongs to it; -1: none */
+    bool alike;               /* the tokens 2 and 3 write the same text */
 } Setup;
 
 static Setup setup(ModelConfig c, uint64_t seed, long more) {
-    Setup s = {.m = lively(c, seed), .tape = tape_new(), .n = 1, .more = more, .end = NO_PAD, .stop = -1};
+    Setup s = {.m = lively(c, seed),
+               .tape = tape_new(),
+               .n = 1,
+               .more = more,
+               .begin = NO_PAD,
+               .end = NO_PAD,
+               .stop = -1};
     batch_random_tokens(&c, random_key(seed, 1), SOURCE, s.source);
     batch_random_tokens(&c, random_key(seed, 2), LONGEST, s.prompt);
     if (c.kind == KIND_LM)
         s.n = 3;
     else
-        s.prompt[0] = BEGIN, s.end = END;
+        s.prompt[0] = s.begin = BEGIN, s.end = END;
     return s;
 }
 
@@ -35,13 +42,16 @@ static void setup_free(Setup *s) {
 static void open_decoder(Decoder *d, Setup *s, long sequences) {
     static const long start[] = {0, SOURCE};
     Error e = {0};
-    Given given = {.prompt = s->prompt, .prompt_tokens = s->n, .slide = s->slide};
+    Given given = {.prompt = s->prompt,
+                   .prompt_tokens = s->n,
+                   .slide = s->slide,
+                   .next = {NULL, s->begin, s->end, s->m->config.pad_id}};
     if (s->m->config.kind != KIND_LM) given.sources = 1, given.start = start, given.source = s->source;
     CHECK(decoder_open(d, s->tape, s->m, sequences, &given, s->more, &e), "%s", e.text);
 }
 
 /* log P of every token after the prompt and n more tokens, as the window shows them, and the scores
- * themselves. */
+ * themselves. Begin and padding are no text: P = 0. */
 static void slow_scores(const Setup *s, const int32_t *ids, long n, real *score, double *log_p) {
     int32_t all[2 * LONGEST];
     long V = s->m->config.vocab_size, seen = s->n + n, context = s->m->config.max_length;
@@ -52,6 +62,8 @@ static void slow_scores(const Setup *s, const int32_t *ids, long n, real *score,
     for (long length = s->n; slides && length <= seen; length++)
         if (length - first > context) first += slide;
     next_scores(s->m, s->source, SOURCE, all + first, seen - first, score);
+    for (int32_t i = 0; i < V; i++)
+        if (i == s->begin || i == s->m->config.pad_id) score[i] = -INFINITY;
     double largest = -INFINITY, sum = 0;
     for (long i = 0; i < V; i++) largest = fmax(largest, (double)score[i]);
     for (long i = 0; i < V; i++) sum += exp((double)score[i] - largest);
@@ -84,14 +96,33 @@ static bool ends_with_stop(void *setup, const int32_t *ids, long n) {
     return n > 0 && ids[n - 1] == ((const Setup *)setup)->stop;
 }
 
+static bool is_alike(void *setup, const int32_t *a, long a_tokens, const int32_t *b, long b_tokens) {
+    (void)setup;
+    long i = 0;
+    while (i < a_tokens && i < b_tokens && (a[i] == b[i] || (a[i] | b[i]) == 3)) i++;
+    return i == a_tokens && i == b_tokens;
+}
+
+/* Of found texts that are alike, the first remains. */
+static void remove_alike(void) {
+    long left = 0;
+    for (long i = 0; i < found_count; i++) {
+        long j = 0;
+        while (j < left && !is_alike(NULL, found[i].ids, found[i].n, found[j].ids, found[j].n)) j++;
+        if (j == left) found[left++] = found[i];
+    }
+    found_count = left;
+}
+
 /* Beam search gives these hypotheses, in this order, with these scores. Returns whether it stopped early. */
 static bool check_beam(Setup *s, long width, double a, long n_best, const char *what) {
     Hypothesis best[16];
     Decoder d;
     Error e = {0};
     long count = 0;
-    BeamOptions o = {a, n_best, s->end, s->stop >= 0 ? ends_with_stop : NULL, s};
+    BeamOptions o = {a, n_best, s->stop >= 0 ? ends_with_stop : NULL, s->alike ? is_alike : NULL, s};
     qsort(found, (size_t)found_count, sizeof *found, by_score);
+    if (s->alike) remove_alike();
     open_decoder(&d, s, width);
     CHECK(beam_search(&d, &o, best, &count, &e), "%s", e.text);
     CHECK(count == (n_best < found_count ? n_best : found_count), "%s: found %ld", what, count);
@@ -124,19 +155,20 @@ static void enumerate(const Setup *s, double a, int32_t *ids, long n, double sum
     slow_scores(s, ids, n, score, log_p);
     for (int32_t id = 0; id < s->m->config.vocab_size; id++) {
         ids[n] = id;
-        if (id == s->end || id == s->m->config.pad_id)
+        if (id == s->end)
             keep(sum + log_p[id], a, ids, n, n + 1);
-        else
+        else if (isfinite(score[id]))
             enumerate(s, a, ids, n + 1, sum + log_p[id]);
     }
 }
 
 static const double penalties[] = {0, 0.6, 1, 3};
 
-/* A beam that has room for all texts finds the best ones, of all lengths, under every penalty. */
+/* A beam that has room for all texts finds the best ones, of all lengths, under every penalty; of texts that are alike,
+ * the likeliest. */
 TEST(a_wide_beam_is_exhaustive_search) {
     ModelConfig answers = small_seq2seq(), text = small_language_model();
-    answers.vocab_size = text.vocab_size = 4, answers.pad_id = 3;
+    answers.vocab_size = 6, text.vocab_size = 4, answers.pad_id = 5;
     int early = 0;
     for (uint64_t seed = 0; seed < 4; seed++)
         for (int i = 0; i < 4; i++)
@@ -144,6 +176,7 @@ TEST(a_wide_beam_is_exhaustive_search) {
                 Setup s = setup(lm ? text : answers, seed, lm ? 4 : 5);
                 int32_t ids[LONGEST];
                 if (lm) s.stop = 2;
+                s.alike = !lm && i % 2;
                 found_count = 0;
                 enumerate(&s, penalties[i], ids, 0, 0);
                 early += check_beam(&s, 1024, penalties[i], seed % 2 ? 1 : 9, lm ? "text" : "answer");
@@ -177,7 +210,7 @@ static void plain_beam(const Setup *s, long width, double a) {
             taken[at][id] = true;
             Found f = live[at];
             f.sum += sum[at][id], f.ids[n] = (int32_t)id;
-            if (id == s->end || id == s->m->config.pad_id)
+            if (id == s->end)
                 keep(f.sum, a, f.ids, n, n + 1);
             else if (n + 1 == s->more || id == s->stop)
                 keep(f.sum, a, f.ids, n + 1, n + 1);
@@ -245,7 +278,7 @@ TEST(a_beam_of_one_is_greedy) {
                                  s.more, greedy + n, &length, &e),
                   "%s", e.text);
         open_decoder(&d, &s, 1);
-        CHECK(beam_search(&d, &(BeamOptions){penalties[i % 4], 1, s.end}, &best, &count, &e) && count == 1);
+        CHECK(beam_search(&d, &(BeamOptions){penalties[i % 4], 1}, &best, &count, &e) && count == 1);
         CHECK(best.n == length && !memcmp(best.ids, greedy + n, (size_t)length * sizeof *greedy), "case %d",
               i);
         free(best.ids);
@@ -312,11 +345,11 @@ TEST(texts_drawn_together_are_those_of_one_by_one) {
         Error e = {0};
         int different = 0;
         open_decoder(&all, &s, TOGETHER);
-        CHECK(decoder_run(&all, &sampler, s.end, NULL, NULL, &e), "%s", e.text);
+        CHECK(decoder_run(&all, &sampler, NULL, NULL, &e), "%s", e.text);
         for (long k = 0; k < TOGETHER; k++) {
             sampler.seed = 3 + (uint64_t)k;
             open_decoder(&one, &s, 1);
-            CHECK(decoder_run(&one, &sampler, s.end, NULL, NULL, &e), "%s", e.text);
+            CHECK(decoder_run(&one, &sampler, NULL, NULL, &e), "%s", e.text);
             CHECK(one.tokens[0] == all.tokens[k] && !memcmp(decoder_ids(&one, 0), decoder_ids(&all, k),
                                                             (size_t)one.tokens[0] * sizeof(int32_t)),
                   "model %d, text %ld", i, k);

@@ -21,8 +21,9 @@ static long answer_alone(Model *m, const Sampler *s, uint64_t row, const int32_t
     real scores[VOCABULARY];
     for (long n = 0; n < most; n++) {
         next_scores(m, source, S, prefix, n + 1, scores);
+        scores[BEGIN] = scores[m->config.pad_id] = -INFINITY; /* are no text */
         int32_t id = choose(s, m, scores, row, prefix, n + 1);
-        if (id == END || id == m->config.pad_id) return n;
+        if (id == END) return n;
         out[n] = prefix[n + 1] = id;
     }
     return most;

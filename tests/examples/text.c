@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
     Tokenizer *k = vocabulary ? tokenizer_parse(path, vocabulary, &e) : NULL;
     int32_t *ids = calloc(strlen(argv[2]) + MORE, sizeof *ids);
     Tape *t = tape_new();
-    Sampler sampler = {.temperature = 0.8, .seed = 1};
+    Sampler sampler = {.temperature = 0.8, .seed = 1, .tokenizer = k};
     long n = 0;
     bool ok = k && ids && tokenizer_encode(k, "prompt", argv[2], strlen(argv[2]), ids, &n, &e);
     if (ok) fputs(argv[2], stdout);

@@ -88,8 +88,14 @@ TEST(beams_are_a_tree) {
     Hypothesis best[3];
     Decoder d;
     long found, beginnings = 0;
-    Given given = {&w.task->begin_id, 1, 1, (long[]){0, p.searched->given_count}, p.searched->given};
-    BeamOptions o = {.length_penalty = 0.6, .n_best = 3, .end_id = w.task->end_id};
+    const Task *task = w.task;
+    Given given = {&task->begin_id,
+                   1,
+                   1,
+                   (long[]){0, p.searched->given_count},
+                   p.searched->given,
+                   .next = {task->tokenizer, task->begin_id, task->end_id, task->pad_id}};
+    BeamOptions o = {.length_penalty = 0.6, .n_best = 3};
     CHECK(decoder_open(&d, w.trainer.tape, w.trainer.model, 3, &given, p.searched->wanted_count + 4, &e) &&
               beam_search(&d, &o, best, &found, &e) && found == 3,
           "%s", e.text);
