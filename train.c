@@ -4,53 +4,24 @@
  *     ./train lm --text FILE     predicts the next token of a text
  *     ./train --resume runs/lm   continues a run
  *
- * training/settings.def lists the options. run/run.h adds listeners to the trainer: progress,
+ * training/settings.def lists the options, training/trainer.c has the step. run/run.h follows the training: progress,
  * metrics, checkpoints. */
 #include "base/arena.h"
 #include "base/interrupt.h"
 #include "run/run.h"
 
-static bool evaluate_when_due(Trainer *t, Error *e) {
+/* Section 5. Ctrl-C ends the training between two micro-batches, without the step's update. */
+static bool train(Trainer *t, Run *r, Error *e) {
+    StepResult step;
     Evaluation v;
-    if (!trainer_evaluation_due(t)) return true;
-    return trainer_evaluate(t, trainer_evaluation_rows(t), &v, e) && trainer_evaluated(t, &v, e);
-}
-
-/* The gradient of the step's mean loss. The first micro-batch stores its gradients, the others add theirs. */
-static bool accumulate_gradient(Trainer *t, StepResult *step, bool *stopped, Error *e) {
-    Parameters *p = &t->model->parameters;
-    parameters_clear_grad(p);
-    for (long i = 0; i < step->micro_batches; i++) {
-        *stopped = !trainer_goes_on(t, i);
-        if (*stopped) return true;
-        Tensor *loss = trainer_forward(t, i, step, e); /* section 3, and 5.4: dropout, label smoothing */
-        if (!loss) return false;
-        tape_backward(t->tape, loss);
-        if (!trainer_end_micro_batch(t, e)) return false;
+    for (;;) {
+        if (trainer_evaluation_due(t) && /* a resumed run may owe the evaluation of its step */
+            !(trainer_evaluate(t, trainer_evaluation_rows(t), &v, e) && run_evaluated(r, &v, e)))
+            return false;
+        if (t->state.step == t->steps || !run_goes_on(r)) return true; /* 5.2: a fixed number of steps */
+        if (!trainer_step(t, &step, e)) return e->status == STATUS_DONE;
+        run_stepped(r, &step);
     }
-    parameters_zero_unreached(p);
-    return true;
-}
-
-/* Section 5. Ctrl-C ends training between two micro-batches, without the step's update. */
-static bool train(Trainer *t, Error *e) {
-    Parameters *p = &t->model->parameters;
-    bool stopped = false;
-    if (!evaluate_when_due(t, e)) return false; /* a resumed run may owe the evaluation of its step */
-    while (t->state.step < t->steps) {          /* 5.2: a fixed number of steps */
-        StepResult step;
-        double scale = 1;
-        trainer_draw(t, &step); /* 5.1: a batch, its targets shifted right */
-        if (!accumulate_gradient(t, &step, &stopped, e)) return false;
-        if (stopped) return true;
-        step.grad_norm = optim_clip(&t->optimizer, p, &scale);
-        if (!trainer_check_finite(t->state.step + 1, "a gradient norm", step.grad_norm, e)) return false;
-        step.learning_rate = schedule_rate(&t->schedule, t->state.step + 1);
-        optim_update(&t->optimizer, p, step.learning_rate, scale); /* 5.3 */
-        trainer_stepped(t, &step);
-        if (!evaluate_when_due(t, e)) return false;
-    }
-    return true;
 }
 
 /* Allocates the model and what its training needs; draws the weights, or restores them. */
@@ -88,9 +59,9 @@ static bool run_task(const Task *task, TrainConfig *config, Checkpoint *past, Me
     } else if (pages_exist(bytes, "the training", e) && start(&t, &c, config, past, e) &&
                set_pace(&t, config, e)) {
         Run run;
-        if (run_open(&run, config, &t, past, e)) { /* adds its listeners to the trainer */
+        if (run_open(&run, config, &t, past, e)) {
             if (!config->quiet) run_describe(stderr, task, t.model, bytes);
-            run_finish(&run, train(&t, e), e);
+            run_finish(&run, train(&t, &run, e), e);
             *figures = run.metrics;
         }
         run_close(&run, e);

@@ -32,7 +32,7 @@ size_t run_footprint(size_t arrays) {
     return (resident ? resident : USUAL_BYTES) + arrays + PANEL_BYTES + (size_t)pool_threads() * THREAD_BYTES;
 }
 
-/* ---- Listeners ---- */
+/* ---- What follows the training ---- */
 
 /* A run goes on if it cannot save: it may be able to later. */
 static void say_unsaved(Run *r, const char *what, const Error *e) {
@@ -40,38 +40,47 @@ static void say_unsaved(Run *r, const char *what, const Error *e) {
     fprintf(stderr, "no %s at step %ld: %s\n", what, r->trainer->state.step, e->text);
 }
 
-/* Ctrl-C ends the training. */
-static bool begin_step(void *context, long micro_batch) {
-    if (micro_batch == 0) ((Run *)context)->step_started = clock_seconds();
+bool run_goes_on(Run *r) {
+    const TrainConfig *c = r->config;
+    long step = r->trainer->state.step;
+    Error e = {0};
+    bool due = (c->checkpoint_every && step % c->checkpoint_every == 0) ||
+               clock_seconds() - r->saved > 60 * c->checkpoint_minutes;
+    if (due && step > r->saved_step && !run_save_checkpoint(r, &e)) say_unsaved(r, "checkpoint", &e);
+    r->step_started = clock_seconds();
     return !interrupt_signal();
 }
 
-static void count_step(void *context, const StepResult *step) {
-    Run *r = context;
+void run_stepped(Run *r, const StepResult *step) {
     double seconds = clock_seconds() - r->step_started;
     r->training_seconds += seconds;
     r->steps_here++;
     r->metrics.tokens += step->tokens;
     run_page_step(&r->page, r->trainer->state.step, step, seconds);
-}
-
-static void move_bar(void *context, const StepResult *step) {
-    Run *r = context;
     snprintf(r->loss, sizeof r->loss, "loss %.3f", run_shown_loss(r, step->loss));
     r->report.done = r->trainer->state.step;
     r->report.rate = (double)r->metrics.tokens / r->training_seconds;
     if (!trainer_evaluation_due(r->trainer)) progress_show(&r->bar, &r->report);
 }
 
-static bool show_evaluation(void *context, const Evaluation *v, Error *e) {
-    Run *r = context;
-    (void)e;
-    char loss[LOSS_TEXT];
-    metrics_loss_text(loss, v->loss, r->metrics.characters, 3);
-    if (r->bar.terminal) loss[strcspn(loss, " ")] = 0; /* a line has little room */
-    snprintf(r->val_loss, sizeof r->val_loss, "val %s at %ld", loss, r->trainer->state.step);
-    if (r->steps_here > 0) progress_show(&r->bar, &r->report);
-    return true;
+/* Mean loss of the steps since the last evaluation. */
+static double train_loss(const TrainState *s) {
+    return s->losses ? s->loss_sum / (double)s->losses : NAN;
+}
+
+/* Warns once that the held-out loss rises while the training loss falls. */
+static void warn_of_overfitting(Run *r, const Evaluation *v) {
+    const TrainState *s = &r->trainer->state;
+    bool rises = run_can_overfit(r->trainer->task) && v->loss > s->best_loss + RUN_CLEARLY_WORSE &&
+                 train_loss(s) < r->train_loss;
+    r->train_loss = train_loss(s);
+    if (!rises || *r->warning) return;
+    snprintf(r->warning, sizeof r->warning,
+             "Overfitting: the held-out loss rises (%.3f at step %ld, %.3f at step %ld) while the training "
+             "loss falls; more text, more --dropout or fewer --steps help.",
+             run_shown_loss(r, s->best_loss), s->best_step, run_shown_loss(r, v->loss), s->step);
+    progress_clear(&r->bar);
+    if (!r->config->quiet) fprintf(stderr, "%s\n", r->warning);
 }
 
 /* Writes a row of metrics, and the page. */
@@ -79,8 +88,7 @@ static bool record(Run *r, const Evaluation *v, Error *e) {
     const TrainState *s = &r->trainer->state;
     Metrics m = r->metrics;
     m.step = s->step, m.tokens = s->tokens;
-    m.train_loss = s->losses ? s->loss_sum / (double)s->losses : NAN;
-    m.val_loss = v->loss, m.val_accuracy = v->accuracy;
+    m.train_loss = train_loss(s), m.val_loss = v->loss, m.val_accuracy = v->accuracy;
     m.warning = *r->warning ? r->warning : NULL;
     m.seconds += clock_seconds() - m.start;
     metrics_write(&r->file, &m);
@@ -88,27 +96,15 @@ static bool record(Run *r, const Evaluation *v, Error *e) {
     return run_keeps_folder(r, e) && run_page_evaluation(&r->page, &m, e);
 }
 
-/* A page that cannot be written is reported at the end, if it still cannot be. */
-static bool record_evaluation(void *context, const Evaluation *v, Error *e) {
-    (void)e;
-    record(context, v, &(Error){0});
-    return true;
+static void show_evaluation(Run *r, const Evaluation *v) {
+    char loss[LOSS_TEXT];
+    metrics_loss_text(loss, v->loss, r->metrics.characters, 3);
+    if (r->bar.terminal) loss[strcspn(loss, " ")] = 0; /* a line has little room */
+    snprintf(r->val_loss, sizeof r->val_loss, "val %s at %ld", loss, r->trainer->state.step);
+    if (r->steps_here > 0) progress_show(&r->bar, &r->report);
 }
 
-static bool checkpoint_when_due(void *context, long micro_batch) {
-    Run *r = context;
-    const TrainConfig *c = r->config;
-    long step = r->trainer->state.step;
-    Error e = {0};
-    bool due = (c->checkpoint_every && step % c->checkpoint_every == 0) ||
-               clock_seconds() - r->saved > 60 * c->checkpoint_minutes;
-    if (micro_batch == 0 && due && step > r->saved_step && !run_save_checkpoint(r, &e))
-        say_unsaved(r, "checkpoint", &e);
-    return true;
-}
-
-static bool keep_best(void *context, const Evaluation *v, Error *e) {
-    Run *r = context;
+static bool keep_best(Run *r, const Evaluation *v, Error *e) {
     TrainState *s = &r->trainer->state;
     Error unsaved = {0};
     if (v->loss >= s->best_loss) return true;
@@ -120,36 +116,14 @@ static bool keep_best(void *context, const Evaluation *v, Error *e) {
     return true;
 }
 
-/* Warns once that the held-out loss rises while the training loss falls. */
-static bool warn_of_overfitting(void *context, const Evaluation *v, Error *e) {
-    Run *r = context;
-    const TrainState *s = &r->trainer->state;
-    double train = s->losses ? s->loss_sum / (double)s->losses : NAN;
-    (void)e;
-    bool rises = run_can_overfit(r->trainer->task) && v->loss > s->best_loss + RUN_CLEARLY_WORSE &&
-                 train < r->train_loss;
-    r->train_loss = train;
-    if (!rises || *r->warning) return true;
-    snprintf(r->warning, sizeof r->warning,
-             "Overfitting: the held-out loss rises (%.3f at step %ld, %.3f at step %ld) while the training "
-             "loss falls; "
-             "more text, more --dropout or fewer --steps help.",
-             run_shown_loss(r, s->best_loss), s->best_step, run_shown_loss(r, v->loss), s->step);
-    progress_clear(&r->bar);
-    if (!r->config->quiet) fprintf(stderr, "%s\n", r->warning);
-    return true;
-}
-
-/* In the order in which they are called. */
-static void add_listeners(Run *r) {
-    const Listener all[] = {{r, .goes_on = checkpoint_when_due},
-                            {r, .goes_on = begin_step, .stepped = count_step},
-                            {r, .evaluated = warn_of_overfitting},
-                            {r, .evaluated = record_evaluation},
-                            {r, .stepped = move_bar, .evaluated = show_evaluation},
-                            {r, .evaluated = keep_best}};
-    memcpy(r->trainer->listener, all, sizeof all);
-    r->trainer->listeners = sizeof all / sizeof *all;
+bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
+    warn_of_overfitting(r, v);
+    record(r, v,
+           &(Error){0}); /* a page that cannot be written is reported at the end, if it still cannot be */
+    show_evaluation(r, v);
+    bool ok = keep_best(r, v, e);
+    trainer_evaluated(r->trainer);
+    return ok;
 }
 
 /* ---- The end ---- */
@@ -175,9 +149,7 @@ static bool show_result(Run *r, const Evaluation *v, Error *e) {
 static bool finish(Run *r, Error *e) {
     Evaluation v;
     bool answers = !task_is_language_model(r->trainer->task);
-    if (!trainer_evaluate(r->trainer, 0, &v, e) ||
-        !trainer_check_finite(r->trainer->state.step, "a held-out loss", v.loss, e))
-        return false;
+    if (!trainer_evaluate(r->trainer, 0, &v, e)) return false;
     if (answers && !samples_answers(r->trainer, 0, false, &r->metrics.val_exact, &r->tally, e)) return false;
     r->metrics.final = true, r->metrics.val_loss = v.loss;
     Error page = {0};
@@ -270,7 +242,6 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
         return false;
     if (!config->quiet) fputs(t->task->remark, stderr);
     if (past) remark_on_resume(r, past);
-    add_listeners(r);
     r->metrics = (Metrics){.task = t->task->name,
                            .params = p->elements,
                            .start = clock_seconds(),

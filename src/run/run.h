@@ -40,11 +40,20 @@ typedef struct Run {
 } Run;
 
 /* Opens the directory so that writing errors show before training, and locks it. Continues from `past`, which
- * the trainer has restored, unless it is NULL. Adds the run's listeners to the trainer: progress, metrics,
- * page, checkpoints, and signals that end the training. STATUS_CANNOT_CREATE, STATUS_IO. To be closed with
- * run_close, also after failure. */
+ * the trainer has restored, unless it is NULL. From here on a signal ends the training (base/interrupt.h).
+ * STATUS_CANNOT_CREATE, STATUS_IO. To be closed with run_close, also after failure. */
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e);
 bool run_close(Run *r, Error *e);
+
+/* Before each step: saves a checkpoint if one is due. False: a signal has arrived. */
+bool run_goes_on(Run *r);
+
+/* After each step: shows the progress. */
+void run_stepped(Run *r, const StepResult *step);
+
+/* After each evaluation but the last: writes a row of metrics and the page, saves the best weights, warns of
+ * overfitting. False: the weights cannot be saved, with the error of trainer_check. */
+bool run_evaluated(Run *r, const Evaluation *v, Error *e);
 
 /* Ends the training: saves model and checkpoint, also where an error ended it, and, unless `trained` is
  * false, evaluates the model on all held-out rows and shows the result. */

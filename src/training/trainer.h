@@ -1,5 +1,4 @@
-/* The trainer: all state of a training run, and the steps of its loop (sections 5.1 to 5.4), which train.c
- * calls in order. */
+/* The trainer: all state of a training run, its step (sections 5.1 to 5.4) and its evaluation. */
 #ifndef TRAINING_TRAINER_H
 #define TRAINING_TRAINER_H
 
@@ -32,19 +31,6 @@ typedef struct Evaluation {
     long tokens;
 } Evaluation;
 
-/* Follows a run: a progress bar, a file of metrics, checkpoints. Functions that are NULL are not called. */
-typedef struct Listener {
-    void *context;
-    /* Called before each micro-batch; number 0 begins a step. False ends the training without the step's
-     * update. */
-    bool (*goes_on)(void *context, long micro_batch);
-    void (*stepped)(void *context, const StepResult *step);
-    bool (*evaluated)(void *context, const Evaluation *v,
-                      Error *e); /* false ends the training with the error */
-} Listener;
-
-enum { LISTENERS = 8 };
-
 /* The user chooses the first part; trainer_start adds the second. */
 typedef struct Trainer {
     Model *model;
@@ -56,8 +42,6 @@ typedef struct Trainer {
     long accumulate; /* batches of a step */
     uint64_t seed;   /* of dropout */
     TrainState state;
-    Listener listener[LISTENERS];
-    int listeners;
 
     Tape *tape;
     Batch *batch;           /* all rows of a step */
@@ -84,27 +68,10 @@ long trainer_micro_batch(Tape *t, Model *m, long rows, long S, long T);
 
 /* ---- A step ---- */
 
-/* 5.1: draws the batch of the next step. */
-void trainer_draw(Trainer *t, StepResult *step);
-
-/* Whether all listeners let the step go on. */
-bool trainer_goes_on(const Trainer *t, long micro_batch);
-
-/* Section 3: the model's loss on a micro-batch, times the micro-batch's share of the step's tokens, so that
- * the gradients of all add up to that of the mean over the step; adds it to step->loss. NULL with
- * STATUS_NON_FINITE if it is not finite; the error names the operation where it began. */
-Tensor *trainer_forward(Trainer *t, long micro_batch, StepResult *step, Error *e);
-
-/* Resets the tape after backward. False if memory ran out. */
-bool trainer_end_micro_batch(Trainer *t, Error *e);
-
-/* False with STATUS_NON_FINITE if x, "a gradient norm" of this step, is not finite. */
-bool trainer_check_finite(long step, const char *what, double x, Error *e);
-
-/* Counts the step and tells the listeners. */
-void trainer_stepped(Trainer *t, const StepResult *step);
-
-/* The step of train.c in one call: it calls no listener and does not count in state.step. */
+/* Section 5: draws a batch, computes the gradient of its mean loss, and updates the weights. False with
+ * STATUS_NON_FINITE if the loss or the norm of the gradient is not finite, and the error names the operation where it
+ * began; false without an error if a signal has arrived (base/interrupt.h). Then the weights are those before the
+ * step. */
 bool trainer_step(Trainer *t, StepResult *step, Error *e);
 
 /* False with STATUS_NON_FINITE if a weight is not finite, or too large for a model's file. */
@@ -112,7 +79,7 @@ bool trainer_check(const Trainer *t, Error *e);
 
 /* ---- Evaluation ---- */
 
-/* Evaluates the model on at most `rows` held-out rows of the task (0: all). */
+/* Evaluates the model on at most `rows` held-out rows of the task (0: all). STATUS_NON_FINITE: the loss is not finite. */
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e);
 
 /* True every eval_every steps, but not at the last step, which run_finish evaluates. */
@@ -123,12 +90,19 @@ static inline long trainer_evaluation_rows(const Trainer *t) {
     return 4 * t->rows;
 }
 
-/* Tells the listeners. STATUS_NON_FINITE if the loss is not finite. */
-bool trainer_evaluated(Trainer *t, const Evaluation *v, Error *e);
+/* Begins a new mean of the training loss; no other evaluation of this step is due. */
+void trainer_evaluated(Trainer *t);
 
 /* The number of steps that fit into `seconds`, with an evaluation after each tenth of them; at least 10. Measures
  * the time of steps with learning rate 0: for a fortieth of the time, at least 3 steps. They leave the trainer as it
  * was. To be called after trainer_start, before the first step. 0 with the error if a step fails. */
 long trainer_steps_in(Trainer *t, double seconds, Error *e);
+
+/* ---- Shared with trainer_memory.c ---- */
+
+/* The forward pass of a micro-batch's loss, *mean, which is returned times `share`; and that of an evaluation. */
+Tensor *trainer_record_loss(Trainer *t, const Tokens *source, const Tokens *target, double share,
+                            Tensor **mean);
+const Prediction *trainer_predict(Trainer *t, const Tokens *source, const Tokens *target);
 
 #endif

@@ -1,6 +1,7 @@
 /* Replaces threads, processes, the system and files in the page's modules. A file is a
  * block of memory with a name. Functions without a counterpart in a page do nothing. */
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/pool.h"
 #include "base/program.h"
 #include "base/system.h"
@@ -27,6 +28,7 @@ ANSWER(int, pool_thread_index, (void), 0)
 ANSWER(double, system_memory, (void), WEB_MEMORY)
 ANSWER(double, system_group_limit, (const char *name, const char *groups, const char *root), (double)INFINITY)
 ANSWER(int, system_columns, (int fd), 0)
+ANSWER(int, interrupt_signal, (void), 0)
 ANSWER(bool, program_start, (const char *argv0, Error *e), true)
 ANSWER(const char *, program_prefix, (void), "")
 ANSWER(CheckMemory *, check_host_memory, (CheckHost * h), NULL)

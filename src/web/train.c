@@ -181,7 +181,6 @@ WEB_EXPORT(void, step, (int n, double ms, int more)) {
     printf("{\"losses\": [");
     for (int i = 0; i < n && !due && (more || t->state.step < t->steps); i++) {
         if (!trainer_step(t, &r, &web_error)) return;
-        trainer_stepped(t, &r);
         printf(i ? ",%.9g" : "%.9g", r.loss);
         due = trainer_evaluation_due(t);
         if (clock_seconds() - began > ms * 1e-3) break;
@@ -202,9 +201,9 @@ WEB_EXPORT(void, evaluate, (int rows)) {
     if (!is_training()) return;
     long judged = rows > 0 ? rows : trainer_evaluation_rows(t);
     bool lm = task_is_language_model(t->task);
-    if (!trainer_evaluate(t, judged, &v, e) || !trainer_evaluated(t, &v, e) ||
-        !(lm || samples_answers(t, judged, false, &exact, NULL, e)))
+    if (!trainer_evaluate(t, judged, &v, e) || !(lm || samples_answers(t, judged, false, &exact, NULL, e)))
         return;
+    trainer_evaluated(t);
     printf("{\"step\": %ld", t->state.step);
     web_print_number("loss", v.loss), web_print_number("accuracy", v.accuracy),
         web_print_number("exact", exact);

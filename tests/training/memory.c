@@ -240,6 +240,7 @@ TEST(evaluation_takes_no_more_than_training) {
     Trainer t = {.model = new_model(c, 1),
                  .task = copy,
                  .optimizer = optim_default(OPTIM_ADAMW),
+                 .schedule = {.kind = SCHEDULE_CONSTANT, .rate = 1e-3},
                  .rows = 64,
                  .accumulate = 1};
     CHECK(trainer_start(&t, &e), "%s", e.text);

@@ -76,12 +76,12 @@ static long train_some(const char *const *arguments, long most) {
     ok = trainer_start(&t, &e) && (!config.resume || checkpoint_restore(&past, &t, &e)) &&
          run_open(&run, &config, &t, config.resume ? &past : NULL, &e);
     for (long i = 0; ok; i++) {
-        StepResult step = {.micro_batches = 1};
+        StepResult step;
         Evaluation v;
-        if (trainer_evaluation_due(&t)) ok = trainer_evaluate(&t, 8, &v, &e) && trainer_evaluated(&t, &v, &e);
-        if (!ok || !trainer_goes_on(&t, 0) || i == most || t.state.step == t.steps) break;
+        if (trainer_evaluation_due(&t)) ok = trainer_evaluate(&t, 8, &v, &e) && run_evaluated(&run, &v, &e);
+        if (!ok || !run_goes_on(&run) || i == most || t.state.step == t.steps) break;
         ok = trainer_step(&t, &step, &e);
-        if (ok) trainer_stepped(&t, &step);
+        if (ok) run_stepped(&run, &step);
     }
     long reached = t.state.step;
     CHECK(ok && run_close(&run, &e), "%s", e.text);
