@@ -158,7 +158,7 @@ clean:
 .PHONY: all run install uninstall help clean FORCE
 
 # Tests need the programs of both precisions. Sanitized programs stay in their build directory.
-BUILT = $(foreach p,$(PRECISIONS),$(PROGRAMS:%=$(BUILD)/$(p)/%)) $(if $(filter verify,$(TESTS)),$(BUILD)/double/gradcheck)
+BUILT = $(foreach p,$(PRECISIONS),$(PROGRAMS:%=$(BUILD)/$(p)/%))
 include src/install/Makefile src/web/Makefile tests/Makefile
 all: $(if $(SAN),$(BUILT),$(PROGRAMS))
 

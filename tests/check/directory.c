@@ -54,14 +54,11 @@ TEST(folders_for_a_while) {
         if (places[i][0]) setenv("TMPDIR", places[i][0], 1);
         CHECK(directory_temporary(path, &e) && !strncmp(path, places[i][1], strlen(places[i][1])), "%s: %s",
               path, e.text);
-        CHECK(directory_empty(path));
         snprintf(file, sizeof file, "%s/file", path);
         write_text(file, "text");
-        CHECK(!directory_empty(path));
         directory_remove(path);
         CHECK(access(path, F_OK) != 0, "%s is left", path);
         directory_remove(path); /* twice is as good */
-        CHECK(directory_empty(path), "what is not there has nothing in it");
     }
     char path[TEMPORARY_PATH];
     Error e = {0};

@@ -49,11 +49,8 @@ MORE = {
     "modern": ["double/explain", "--modern", "--text", "low low", "--json"],
     "graph": ["double/explain", "graph", "--json"],
     "check": ["double/gradcheck", "neg", "--junit", "j.xml", "--gradescope", "g.json"],
-    "case": ["double/gradcheck", "case", "add", "--out", "case", "--force"],
-    "verify": ["double/gradcheck", "verify", "copied"],
     "save": ["double/gradcheck", "model", "seq2seq", "--save", "saved"],
 }
-COPIED = ["double/gradcheck", "case", "add", "--out", "copied"]
 MODEL, CHECKPOINT, GRADIENTS = "run/model.safetensors", "run/checkpoint.safetensors", "gradients"
 RESULTS_JSON = "g.json"
 BEST = "run/best.safetensors"
@@ -116,11 +113,6 @@ class Job:
             status, _, err = run(command(OLD))
             if status:
                 raise SystemExit(f"train: status {status}: {err}")
-            status, _, err = run(command(COPIED))
-            if status:
-                raise SystemExit(f"gradcheck: status {status}: {err}")
-            for gradient in ("da", "db"):
-                shutil.copy("copied/dy.npy", f"copied/{gradient}.npy")
             shutil.copytree(".", "../old")
         for path in files():
             os.remove(path)

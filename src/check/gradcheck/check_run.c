@@ -129,16 +129,6 @@ void check_run_direction(real *v, long count, uint64_t key) {
     }
 }
 
-void check_run_disturb(CheckRun *r, real relative, uint64_t key) {
-    for (const Node *n = r->tape->last; n; n = n->previous) {
-        long count = shape_count(n->out->shape);
-        for (long i = 0; !n->op->view && i < count; i++)
-            n->out->data[i] *=
-                1 +
-                (random_bits(random_key(key, (uint64_t)n->index), (uint64_t)i) & 1 ? relative : -relative);
-    }
-}
-
 const char *gradcheck_index_text(char text[INDEX_TEXT], Shape s, long i) {
     long index[MAX_RANK];
     char *p = text;

@@ -62,10 +62,6 @@ void check_run_backward(CheckRun *r, const real *dy);
  * it. Wants `keep`. Their gradients are those of the two points. */
 void check_run_pair(CheckRun *r, CheckPoint *other, const real *dy, const real *other_dy);
 
-/* Changes every number that the last forward computed by the part `relative` of itself, up or down at random, as rounding
- * does. */
-void check_run_disturb(CheckRun *r, real relative, uint64_t key);
-
 /* "[1,2]": the index of the i-th element of shape s, written into text; "" for a scalar. "x[1,2]": the element. */
 enum { INDEX_TEXT = 128 };
 const char *gradcheck_index_text(char text[INDEX_TEXT], Shape s, long i);

@@ -12,10 +12,7 @@
 #include <sys/stat.h>
 
 static const char notes[] =
-    "Commands, each with --help:\n"
-    "  case OPERATION [CASE] --out DIR   write a case as .npy files, for another language\n"
-    "  verify DIR...                     judge the gradients that were written to these directories\n"
-    "  model [KIND]                      check a whole model, generated or from files\n";
+    "`gradcheck model` checks a whole model, generated or from files; it has its own --help.\n";
 
 static const char grading_help[] =
     "How to grade an exercise\n\n"

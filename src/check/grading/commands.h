@@ -7,9 +7,7 @@
 
 typedef void GradingCommand(int argc, char **argv, Error *e);
 
-GradingCommand grading_command_check;  /* checks operations: all, one, or those of C files */
-GradingCommand grading_command_case;   /* writes a case as .npy files */
-GradingCommand grading_command_verify; /* judges .npy files of gradients */
-GradingCommand grading_command_model;  /* checks a whole model */
+GradingCommand grading_command_check; /* checks operations: all, one, or those of C files */
+GradingCommand grading_command_model; /* checks a whole model */
 
 #endif

@@ -32,15 +32,6 @@ void directory_remove(const char *path) {
     rmdir(path);
 }
 
-bool directory_empty(const char *path) {
-    DIR *d = opendir(path);
-    bool any = false;
-    for (const struct dirent *entry; d && !any && (entry = readdir(d));)
-        any = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    if (d) closedir(d);
-    return !any;
-}
-
 bool directory_ends_in(const char *path, const char *ending) {
     size_t n = strlen(path), length = strlen(ending);
     return n > length && strcmp(path + n - length, ending) == 0;

@@ -13,9 +13,6 @@ bool directory_temporary(char path[TEMPORARY_PATH], Error *e);
 /* Removes a directory and the files in it; it must hold no directories. */
 void directory_remove(const char *path);
 
-/* True if the directory is empty or cannot be read. */
-bool directory_empty(const char *path);
-
 /* Whether the path has this ending, after at least one character. */
 bool directory_ends_in(const char *path, const char *ending);
 

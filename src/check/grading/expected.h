@@ -10,7 +10,8 @@
 #ifndef GRADING_EXPECTED_H
 #define GRADING_EXPECTED_H
 
-#include "check/gradcheck/check_entries.h"
+#include "base/arena.h"
+#include "check/gradcheck/report.h"
 #include "formats/array.h"
 
 /* ε is float's: the last digits of float would be lost in a change of the last digits of double. */
@@ -23,7 +24,6 @@ typedef struct Expected {
     double *need;   /* [count] */
     double *moved;  /* [count]; infinite: any value is right */
     double largest; /* finite |need_i| */
-    Entries *proof; /* of a gradient: the states tell what differences prove; NULL: nothing is to be proved */
 } Expected;
 
 typedef enum Precision { SINGLE, DOUBLE } Precision; /* of an array's file */
@@ -33,10 +33,6 @@ void expected_take(Expected *x, Arena *arena, Shape s, const real *value);
 
 /* Takes the values of a trial. */
 void expected_move(Expected *x, const real *value);
-
-/* The right value of an element. On a kink every value between the one-sided derivatives is right: returns
- * the one nearest to `found`. */
-double expected_need(const Expected *x, long i, double found);
 
 /* How far off an element may be. */
 double expected_allowed(const Expected *x, long i, Precision precision);

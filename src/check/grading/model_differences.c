@@ -1,5 +1,6 @@
 #include "base/arena.h"
 #include "base/random.h"
+#include "check/gradcheck/check_run.h"
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/model_pass.h"
 #include "ops/ops.h"

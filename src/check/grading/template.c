@@ -94,7 +94,12 @@ bool template_print(const char *name, const char *headers, FILE *out, Error *e) 
                          ESCAPED(name));
     snprintf(path, sizeof path, "%.*s/ops/%s.c", PATH_ROOM - 80, headers, name);
     if (!file_read(path, 1 << 20, &text, &size, e)) return false;
-    print_rest(print_task(text, name, out), entry->op, out);
+    bool marked = strstr(text, "/* exercise: begin */");
+    if (marked)
+        print_rest(print_task(text, name, out), entry->op, out);
+    else
+        error_set(e, STATUS_USAGE, "--template: %s is no exercise: no part of its file is marked as one",
+                  name);
     free(text);
-    return true;
+    return marked;
 }
