@@ -75,7 +75,7 @@ static void extend(Beam *b) {
     b->count = 0;
     for (long i = 0; i < b->width; i++) {
         if (b->d->ended[i]) continue;
-        Choice c = decoder_choice(b->d, i);
+        Scores c = decoder_scores(b->d, i);
         double largest = (double)c.scores[kernel_argmax(c.count, c.scores)], sum = 0;
         for (long id = 0; id < c.count; id++) sum += exp((double)c.scores[id] - largest);
         double log_sum = largest + log(sum);

@@ -130,8 +130,8 @@ bool decoder_next(Decoder *d, Error *e) {
     return true;
 }
 
-Choice decoder_choice(const Decoder *d, long sequence) {
-    return (Choice){d->model->config.vocab_size, scores_of(d, sequence), decoder_ids(d, sequence), d->length};
+Scores decoder_scores(const Decoder *d, long sequence) {
+    return (Scores){d->model->config.vocab_size, scores_of(d, sequence), decoder_ids(d, sequence), d->length};
 }
 
 void decoder_reorder(Decoder *d, const long *from) {
@@ -154,9 +154,9 @@ bool decoder_run(Decoder *d, const Sampler *s, bool (*chosen)(void *context, lon
         for (long i = 0; i < d->sequences; i++) {
             if (d->ended[i]) continue;
             Sampler own = *s;
-            Choice choice = decoder_choice(d, i);
+            Scores scores = decoder_scores(d, i);
             if (alone) own.seed += (uint64_t)i;
-            int32_t id = (int32_t)decode_choose(&own, &choice, alone ? 0 : (uint64_t)i, d->probability);
+            int32_t id = (int32_t)decode_choose(&own, &scores, alone ? 0 : (uint64_t)i, d->probability);
             d->ended[i] = id == d->next.end_id;
             if (!d->ended[i]) decoder_ids(d, i)[d->tokens[i]++] = id;
             if (chosen && !chosen(context, i, id)) d->ended[i] = true;

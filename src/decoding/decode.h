@@ -24,19 +24,19 @@ typedef struct Sampler {
 } Sampler;
 
 /* The scores of `count` tokens that may follow the text ids[0 … n). */
-typedef struct Choice {
+typedef struct Scores {
     long count;
     const real *scores;
     const int32_t *ids;
     long n;
-} Choice;
+} Scores;
 
 /* Writes the probability of every token, after penalty, temperature (0: 1) and filters, into p, which has
  * room for 2 · count numbers. Filters keep equals of the last token that they keep. Returns the likeliest. */
-long decode_probabilities(const Sampler *s, const Choice *c, double *p);
+long decode_probabilities(const Sampler *s, const Scores *c, double *p);
 
 /* The token chosen for a sequence. p as above. */
-long decode_choose(const Sampler *s, const Choice *c, uint64_t sequence, double *p);
+long decode_choose(const Sampler *s, const Scores *c, uint64_t sequence, double *p);
 
 /* ---- Answers and texts ---- */
 
@@ -97,7 +97,7 @@ void decoder_close(Decoder *d);
 bool decoder_next(Decoder *d, Error *e);
 
 /* These scores, until the next pass, and the text before them. */
-Choice decoder_choice(const Decoder *d, long sequence);
+Scores decoder_scores(const Decoder *d, long sequence);
 
 /* Sequence i becomes what sequence from[i] was; -1: it ends. All have the same source. */
 void decoder_reorder(Decoder *d, const long *from);

@@ -24,7 +24,7 @@ static double least_kept(const Sampler *s, long count, const double *weight, dou
     return fmax(least, s->min_p);
 }
 
-long decode_probabilities(const Sampler *s, const Choice *c, double *p) {
+long decode_probabilities(const Sampler *s, const Scores *c, double *p) {
     double penalty = s->repetition_penalty > 0 ? s->repetition_penalty : 1;
     double temperature = s->temperature > 0 ? s->temperature : 1, sum = 0;
     long best = 0;
@@ -43,7 +43,7 @@ long decode_probabilities(const Sampler *s, const Choice *c, double *p) {
     return best;
 }
 
-long decode_choose(const Sampler *s, const Choice *c, uint64_t sequence, double *p) {
+long decode_choose(const Sampler *s, const Scores *c, uint64_t sequence, double *p) {
     bool greedy = s->temperature <= 0, penalised = s->repetition_penalty > 0 && s->repetition_penalty != 1;
     if (greedy && !penalised) return kernel_argmax(c->count, c->scores);
     long best = decode_probabilities(s, c, p);

@@ -158,7 +158,7 @@ static void write_one(const Run *r, long i, double score, const int32_t *ids, lo
 /* Prints the likeliest next tokens with bars, and which is chosen. */
 static void show_probabilities(const Run *r, int32_t chosen) {
     enum { SHOWN = 10, BAR = 40 };
-    Choice c = decoder_choice(&r->decoder, 0);
+    Scores c = decoder_scores(&r->decoder, 0);
     double *p = r->decoder.probability;
     decode_probabilities(&s.sampler, &c, p);
     if (r->begun) putchar('\n');

@@ -10,7 +10,7 @@
 static int32_t choose(const Sampler *s, const Model *m, const real *scores, uint64_t sequence,
                       const int32_t *ids, long n) {
     double p[64];
-    return (int32_t)decode_choose(s, &(Choice){m->config.vocab_size, scores, ids, n}, sequence, p);
+    return (int32_t)decode_choose(s, &(Scores){m->config.vocab_size, scores, ids, n}, sequence, p);
 }
 
 enum { ROWS = 7, LONGEST_SOURCE = 9, MOST = 12, VOCABULARY = 11, BEGIN = 9, END = 10 };

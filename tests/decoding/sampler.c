@@ -8,7 +8,7 @@ enum { MOST_CHOICES = 40, DRAWS = 100000 };
 static long choose(const Sampler *s, long count, const real *scores, uint64_t sequence, long n) {
     static const int32_t ids[DRAWS] = {0};
     double p[2 * MOST_CHOICES];
-    return decode_choose(s, &(Choice){count, scores, ids, n}, sequence, p);
+    return decode_choose(s, &(Scores){count, scores, ids, n}, sequence, p);
 }
 
 /* p_i ∝ e^(x_i/T), for the tokens that every filter keeps. Top-k keeps a token if fewer than k are likelier;
@@ -58,7 +58,7 @@ static void check_sampler(const char *what, Sampler s, long count, const real *s
     double x[MOST_CHOICES] = {0}, p[MOST_CHOICES], found[2 * MOST_CHOICES];
     for (long i = 0; i < count; i++) x[i] = (double)scores[i];
     probabilities(&s, count, x, p);
-    decode_probabilities(&s, &(Choice){count, scores, NULL, 0}, found);
+    decode_probabilities(&s, &(Scores){count, scores, NULL, 0}, found);
     for (long i = 0; i < count; i++) CHECK(fabs(found[i] - p[i]) < 1e-12, "%s: token %ld", what, i);
     check_frequencies(what, s, count, scores, p);
 }
@@ -101,7 +101,7 @@ TEST(sampling_penalises_repetition) {
     static const int32_t text[] = {0, 1, 0, 0, 1};
     double want[4], p[8];
     Sampler s = {.temperature = 1, .repetition_penalty = 2};
-    Choice c = {4, x, text, 5};
+    Scores c = {4, x, text, 5};
     probabilities(&s, 4, penalised, want);
     CHECK(decode_probabilities(&s, &c, p) == 0);
     for (int i = 0; i < 4; i++) CHECK_NEAR(p[i], want[i], 1e-12);
