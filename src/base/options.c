@@ -1,5 +1,6 @@
 /* Command lines: getopt_long splits them; the table says what they may hold and gives the help. */
 #include "base/options.h"
+#include "base/choice.h"
 #include "base/pool.h"
 #include "base/program.h"
 #include "base/system.h"
@@ -24,7 +25,7 @@ typedef struct Rows {
 } Rows;
 
 static bool is_heading(const Option *o) {
-    return !o->flag && !o->integer && !o->natural && !o->real && !o->choice && !o->text;
+    return !o->flag && !o->integer && !o->natural && !o->real && !o->choice && !o->kind && !o->text;
 }
 
 /* ---- Values ---- */
@@ -100,14 +101,38 @@ static bool read_choice(const Option *o, const char *text) {
     return false;
 }
 
+/* The destination may be a pointer to any struct that begins with a Choice: its bytes are copied. */
+static bool read_kind(const Option *o, const char *text) {
+    for (const Choice *const *kind = o->kinds; *kind; kind++) {
+        if (strcmp((*kind)->name, text) != 0) continue;
+        memcpy(o->kind, kind, sizeof *kind);
+        return true;
+    }
+    return false;
+}
+
+/* The interval of a number, or all words of a choice. */
+enum { ALLOWED_TEXT = 300 };
+static const char *allowed(const Option *o, char out[ALLOWED_TEXT]) {
+    if (!o->kind) return o->allowed ? o->allowed : "";
+    size_t used = 0;
+    for (const Choice *const *kind = o->kinds; *kind; kind++) {
+        int n = snprintf(out + used, ALLOWED_TEXT - used, "%s%s", used ? "|" : "", (*kind)->name);
+        used += (size_t)n;
+        if (used >= ALLOWED_TEXT) error_bug("options_parse: --%s: the words are too long", o->name);
+    }
+    return out;
+}
+
 /* Describes the values that the option takes, for messages. */
-enum { WANTED_TEXT = 160 };
+enum { WANTED_TEXT = ALLOWED_TEXT + 20 };
 static const char *wanted(const Option *o, char out[WANTED_TEXT]) {
+    char values[ALLOWED_TEXT];
+    const char *what = o->integer ? "an integer in" : o->real ? "a number in" : "one of";
     if (o->natural) return "an integer in [0,2^64)";
     if (o->text) return "a text";
     if (o->flag) return "true or false";
-    const char *what = o->choice ? "one of" : o->integer ? "an integer in" : "a number in";
-    snprintf(out, WANTED_TEXT, "%s %s", what, o->allowed);
+    snprintf(out, WANTED_TEXT, "%s %s", what, allowed(o, values));
     return out;
 }
 
@@ -116,6 +141,7 @@ static bool read_value(const Option *o, const char *text) {
     if (o->natural) return read_natural(o, text);
     if (o->real) return read_real(o, text);
     if (o->choice) return read_choice(o, text);
+    if (o->kind) return read_kind(o, text);
     if (o->text) *o->text = text;
     if (o->flag) *o->flag = !text || strcmp(text, "true") == 0;
     return !o->flag || !text || *o->flag || strcmp(text, "false") == 0;
@@ -129,7 +155,12 @@ bool option_read(const Option *o, const char *text, const char *where, Status st
 
 const char *option_text(const Option *o, char out[OPTION_TEXT]) {
     int length = 0;
+    const Choice *kind;
     if (o->text) return *o->text ? *o->text : "";
+    if (o->kind) {
+        memcpy(&kind, o->kind, sizeof kind);
+        return kind ? kind->name : "";
+    }
     const char *choice = o->choice ? word(o, *o->choice, &length) : NULL;
     if (choice) snprintf(out, OPTION_TEXT, "%.*s", length, choice);
     if (o->flag) snprintf(out, OPTION_TEXT, "%s", *o->flag ? "true" : "false");
@@ -147,7 +178,8 @@ static void add_rows(Rows *rows, const Option *table) {
         if (rows->n == MAX_ROWS) error_bug("options_parse: more than %d rows", MAX_ROWS);
         if (o->integer || o->real) in_interval(o, 0); /* ends the program here if the table is wrong */
         if (o->choice && !o->allowed) error_bug("options_parse: --%s: no words to choose from", o->name);
-        char value[OPTION_TEXT];
+        char value[OPTION_TEXT], words[ALLOWED_TEXT];
+        allowed(o, words);
         const char *fallback = o->otherwise               ? o->otherwise
                                : is_heading(o) || o->flag ? ""
                                                           : option_text(o, value);
@@ -179,11 +211,12 @@ static void print_wrapped(const char *text, int left) {
 
 static void print_option(const Option *o, const char *fallback) {
     /* A choice without an argument name shows its words. */
-    const char *argument = o->argument ? o->argument : o->choice ? o->allowed : "";
-    const char *range = o->allowed && argument != o->allowed ? o->allowed : "";
-    char label[160], about[1024];
+    bool is_choice = o->choice || o->kind, shows_words = is_choice && !o->argument;
+    char values[ALLOWED_TEXT], label[ALLOWED_TEXT + 40], about[1024];
+    const char *range = allowed(o, values), *argument = shows_words ? range : o->argument ? o->argument : "";
+    if (shows_words) range = "";
     int width = snprintf(label, sizeof label, "  --%s%s%s", o->name, *argument ? " " : "", argument);
-    const char *name_range = !*range ? "" : o->choice ? "one of " : "in ";
+    const char *name_range = !*range ? "" : is_choice ? "one of " : "in ";
     const char *name_default = !*fallback ? "" : *range ? "; default " : "default ";
     bool any = *range || *fallback;
     snprintf(about, sizeof about, "%s%s%s%s%s%s%s", o->help, any ? " (" : "", name_range, range, name_default,

@@ -25,6 +25,8 @@
 #include "base/error.h"
 #include <stdint.h>
 
+struct Choice; /* base/choice.h */
+
 /* One option; without a destination for its value, a heading of the help. A table ends with {0}. */
 typedef struct Option {
     const char *name;     /* "lr": given in full or as a unique prefix, at most once */
@@ -35,13 +37,16 @@ typedef struct Option {
 
     /* The destination of the value: one of these. Its value before the command line is read is the
      * default. */
-    bool *flag;        /* takes no value; set to true */
-    long *integer;     /* decimal, in the interval `allowed` */
-    uint64_t *natural; /* decimal, 0 to 2⁶⁴-1 */
-    double *real;      /* decimal, finite, in the interval `allowed` */
-    int *choice;       /* an index into the words of `allowed` */
-    const char **text; /* any UTF-8; points into argv */
-    bool *given;       /* also set to true if the option is given */
+    bool *flag;                 /* takes no value; set to true */
+    long *integer;              /* decimal, in the interval `allowed` */
+    uint64_t *natural;          /* decimal, 0 to 2⁶⁴-1 */
+    double *real;               /* decimal, finite, in the interval `allowed` */
+    int *choice;                /* an index into the words of `allowed` */
+    const struct Choice **kind; /* one of `kinds`, whose names are the words */
+    const char **text;          /* any UTF-8; points into argv */
+    bool *given;                /* also set to true if the option is given */
+
+    const struct Choice *const *kinds; /* ends with NULL */
 } Option;
 
 typedef struct Options {

@@ -1,17 +1,27 @@
 /* Command lines: a small program of every kind of option is run in a child process, as a user would run it.
  */
 #include "base/options.h"
+#include "base/choice.h"
 #include "base/pool.h"
 #include "child.h"
 #include "expect_bug.h"
 
 /* ---- A program ---- */
 
+/* Kinds of a choice, each a struct that begins with a Choice. */
+struct Shape {
+    Choice choice;
+    int corners;
+};
+static const struct Shape triangle = {{"triangle"}, 3}, square = {{"square"}, 4};
+static const Choice *const shapes[] = {&triangle.choice, &square.choice, NULL};
+
 static struct {
     double lr, dropout;
     long steps, warmup;
     uint64_t salt;
     int norm;
+    const struct Shape *shape;
     bool json, steps_given;
     const char *prompt;
 } o;
@@ -26,20 +36,23 @@ static const Option table[] = {
     {"Other"},
     {"salt", "N", .help = "any", .natural = &o.salt},
     {"norm", NULL, "post|pre", "where the norms stand", .choice = &o.norm},
+    {"shape", NULL, NULL, "of the room", .kind = (const Choice **)&o.shape, .kinds = shapes},
     {"prompt", "TEXT", .help = "how to begin, \xE2\x80\xA6", .text = &o.prompt},
     {"json", .help = "print JSON", .flag = &o.json},
     {0},
 };
 
 static int program(int argc, char **argv) {
-    o.lr = 0.001, o.steps = 1000, o.salt = 7, o.norm = 1;
+    o.lr = 0.001, o.steps = 1000, o.salt = 7, o.norm = 1, o.shape = &square;
     Error e = {0};
     Options options = {"prog", "TASK [FILE]", "Does things.", table, "Example\n  prog copy\n", 1, 2};
     if (options_parse(&options, argc, argv, &e)) {
-        printf("lr=%.17g dropout=%.17g steps=%ld%s warmup=%ld salt=%llu norm=%d prompt=%s json=%d seed=%llu "
+        printf("lr=%.17g dropout=%.17g steps=%ld%s warmup=%ld salt=%llu norm=%d corners=%d prompt=%s json=%d "
+               "seed=%llu "
                "threads=%d operands=",
                o.lr, o.dropout, o.steps, o.steps_given ? "!" : "", o.warmup, (unsigned long long)o.salt,
-               o.norm, o.prompt ? o.prompt : "-", o.json, (unsigned long long)options.seed, pool_threads());
+               o.norm, o.shape->corners, o.prompt ? o.prompt : "-", o.json, (unsigned long long)options.seed,
+               pool_threads());
         for (int i = 0; i < options.operands; i++) printf("%s,", options.operand[i]);
         printf("\n");
     }
@@ -81,21 +94,24 @@ static int run_into(const char *sink, const char *const *arguments) {
 
 TEST(defaults_hold_until_given) {
     CHECK(RUN("copy", "--threads=3") == 0, "%s", err);
-    CHECK(strcmp(out, "lr=0.001 dropout=0 steps=1000 warmup=0 salt=7 norm=1 prompt=- json=0 seed=1 threads=3 "
-                      "operands=copy,\n") == 0,
-          "%s", out);
+    CHECK(
+        strcmp(
+            out,
+            "lr=0.001 dropout=0 steps=1000 warmup=0 salt=7 norm=1 corners=4 prompt=- json=0 seed=1 threads=3 "
+            "operands=copy,\n") == 0,
+        "%s", out);
     CHECK(*err == 0, "%s", err);
 }
 
 /* Both spellings, options and operands mixed, -- and - as operands, a value that looks like an option. */
 TEST(everything_is_read) {
     CHECK(RUN("--lr=0.5", "copy", "--dropout", "0.1", "--steps=20", "--warmup", "-5", "a b", "--norm", "post",
-              "--prompt=--lr=3", "--json", "--seed", "18446744073709551615", "--salt=0", "--threads",
-              "2") == 0,
+              "--shape", "triangle", "--prompt=--lr=3", "--json", "--seed", "18446744073709551615",
+              "--salt=0", "--threads", "2") == 0,
           "%s", err);
-    CHECK(strcmp(out,
-                 "lr=0.5 dropout=0.10000000000000001 steps=20! warmup=-5 salt=0 norm=0 prompt=--lr=3 json=1 "
-                 "seed=18446744073709551615 threads=2 operands=copy,a b,\n") == 0,
+    CHECK(strcmp(out, "lr=0.5 dropout=0.10000000000000001 steps=20! warmup=-5 salt=0 norm=0 corners=3 "
+                      "prompt=--lr=3 json=1 "
+                      "seed=18446744073709551615 threads=2 operands=copy,a b,\n") == 0,
           "%s", out);
     CHECK(*err == 0, "%s", err);
 
@@ -124,6 +140,7 @@ TEST(refuses) {
         {"seed", "an integer in [0,2^64)", {"-1", "18446744073709551616", ""}},
         {"threads", "an integer in [1,256]", {"0"}},
         {"norm", "one of post|pre", {"middle", "po", "poster", "", "post|pre"}},
+        {"shape", "one of triangle|square", {"circle", "squ", "squares", "", "triangle|square"}},
     };
     static const struct {
         const char *argument, *next, *want;
@@ -185,6 +202,7 @@ TEST(helps) {
         "Other\n"
         "  --salt N                any (default 7)\n"
         "  --norm post|pre         where the norms stand (default pre)\n"
+        "  --shape triangle|square \n                          of the room (default square)\n"
         "  --prompt TEXT           how to begin, \xE2\x80\xA6\n"
         "  --json                  print JSON\n"
         "\n"
@@ -304,6 +322,13 @@ TEST(wrong_tables_are_bugs) {
 #undef WRONG
     row[0] = (Option){"kind", .help = "which", .choice = &choice};
     EXPECT_BUG("options_parse: --kind: no words to choose from", options_parse(&options, 1, argv, &e));
+
+    char word[400] = "";
+    Choice wordy = {word}, *kind = &wordy;
+    const Choice *const kinds[] = {&wordy, NULL};
+    memset(word, 'w', sizeof word - 1);
+    row[0] = (Option){"kind", .kind = (const Choice **)&kind, .kinds = kinds};
+    EXPECT_BUG("options_parse: --kind: the words are too long", options_parse(&options, 1, argv, &e));
 }
 
 RUN_TESTS
