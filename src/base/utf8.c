@@ -1,6 +1,7 @@
 #include "base/utf8.h"
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The lead byte determines how many bytes follow. The bounds of the number exclude overlong forms and
  * surrogates (RFC 3629, section 4). */
@@ -51,10 +52,23 @@ size_t utf8_count(const char *text, size_t length) {
     return count;
 }
 
-/* Characters that move the cursor, end a line or turn the direction of writing. */
-static bool drives_terminal(uint32_t c) {
+bool utf8_drives_terminal(uint32_t c) {
     return c < ' ' || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
            (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+void utf8_print(FILE *out, const char *text, size_t length) {
+    bool terminal = isatty(fileno(out));
+    uint32_t character;
+    for (size_t at = 0, bytes = length; at < length; at += bytes) {
+        if (terminal) bytes = (size_t)utf8_decode(text + at, length - at, &character);
+        bool blank = bytes == 1 && (character == '\t' || character == '\n');
+        if (terminal && !blank && (!bytes || utf8_drives_terminal(character)))
+            fputs("\xEF\xBF\xBD", out);
+        else
+            fwrite(text + at, 1, bytes, out);
+        if (!bytes) bytes = 1;
+    }
 }
 
 const char *utf8_escape(char out[ESCAPED_TEXT], const char *text) {
@@ -63,7 +77,7 @@ const char *utf8_escape(char out[ESCAPED_TEXT], const char *text) {
     while (at < length) {
         uint32_t character;
         int bytes = utf8_decode(text + at, length - at, &character);
-        bool plain = bytes && !drives_terminal(character);
+        bool plain = bytes && !utf8_drives_terminal(character);
         if (!bytes) bytes = 1;
         if (at + (size_t)bytes > ESCAPED_BYTES) break;
         for (int i = 0; i < bytes; i++, at++) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { UTF8_MAX = 4 }; /* bytes of the longest character */
 
@@ -21,6 +22,13 @@ bool utf8_check(const char *where, const char *text, size_t length, Error *e);
 
 /* Characters in text, which is UTF-8. */
 size_t utf8_count(const char *text, size_t length);
+
+/* Whether the character has no shape of its own: it moves the cursor, ends a line or turns the direction of writing. */
+bool utf8_drives_terminal(uint32_t character);
+
+/* Prints a text. Where `out` is a terminal, U+FFFD stands for bytes that are not UTF-8 and for characters that drive it,
+ * but tab and line feed. */
+void utf8_print(FILE *out, const char *text, size_t length);
 
 /* Copies the first 64 bytes of an untrusted name into out, so that printing it cannot control a terminal:
  * control characters, line separators, bidirectional overrides and invalid UTF-8 are written as \xNN. A

@@ -27,7 +27,7 @@ static size_t incomplete(const char *text, size_t n) {
 }
 
 static void let_go(Stream *s, size_t bytes) {
-    if (s->out) fwrite(s->held, 1, bytes, s->out);
+    if (s->out) utf8_print(s->out, s->held, bytes);
     s->count -= bytes;
     memmove(s->held, s->held + bytes, s->count);
 }

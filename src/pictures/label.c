@@ -28,11 +28,8 @@ int character_columns(uint32_t c) {
     return within(c, wide, sizeof wide / sizeof *wide) ? 2 : 1;
 }
 
-/* Characters without a shape, or that change the direction of their neighbours. */
 static bool shapeless(uint32_t c) {
-    static const Range ranges[] = {{0, 0x1F},        {0x7F, 0x9F},     {0x61C, 0x61C},   {0x200E, 0x200F},
-                                   {0x2028, 0x202E}, {0x2066, 0x2069}, {0xFEFF, 0xFEFF}, {0xFFFE, 0xFFFF}};
-    return within(c, ranges, sizeof ranges / sizeof *ranges);
+    return utf8_drives_terminal(c) || c == 0xFEFF || c == 0xFFFE || c == 0xFFFF;
 }
 
 /* The character to show for c. */

@@ -107,7 +107,7 @@ typedef struct Run {
     const int32_t *echo;   /* [echoed] what is written before each text: the prompt of a language model */
     long echoed, prompted; /* prompted: tokens before each text in the decoder */
     Stream *stream;        /* [s.count] */
-    bool begun;
+    bool alone, begun;     /* the one text is written as its tokens come; a token was chosen */
 } Run;
 
 static void run_close(Run *r) {
@@ -131,15 +131,17 @@ static bool run_open(Run *r, const char *directory, uint64_t seed, Error *e) {
 
 /* ---- Texts ---- */
 
-static void write_echo(const Run *r) {
-    char token[TOKEN_BYTES + 1];
-    for (long i = 0; i < r->echoed; i++)
-        fwrite(token, 1, tokenizer_decode(r->saved.tokenizer, r->echo + i, 1, token), stdout);
+/* Begins a text on `out` with the echo, in which no stop text ends it. */
+static Stream begin_text(const Run *r, FILE *out) {
+    Stream stream = {r->saved.tokenizer, NULL, out};
+    for (long i = 0; out && i < r->echoed; i++) stream_take(&stream, r->echo[i]);
+    stream.stop = s.stop;
+    return stream;
 }
 
-/* Writes a text to `out`, until it stops; true: it does. */
+/* Writes echo and text to `out`, until it stops; true: it does. */
 static bool write_text(const Run *r, const int32_t *ids, long n, FILE *out) {
-    Stream stream = {r->saved.tokenizer, s.stop, out};
+    Stream stream = begin_text(r, out);
     for (long i = 0; i < n; i++)
         if (!stream_take(&stream, ids[i])) return true;
     stream_end(&stream);
@@ -150,7 +152,6 @@ static bool write_text(const Run *r, const int32_t *ids, long n, FILE *out) {
 static void write_one(const Run *r, long i, double score, const int32_t *ids, long n) {
     if (r->lm && i > 0) puts("---");
     if (s.n_best) printf(r->lm ? "%.4f\n" : "%.4f\t", score);
-    write_echo(r);
     write_text(r, ids, n, stdout);
     putchar('\n');
 }
@@ -183,7 +184,8 @@ static void show_probabilities(const Run *r, int32_t chosen) {
 static bool hear(void *run, long i, int32_t id) {
     Run *r = run;
     if (s.show) show_probabilities(r, id);
-    if (r->stream->out && !r->begun) write_echo(r);
+    if (!r->begun)
+        for (long k = 0; k < s.count; k++) r->stream[k] = begin_text(r, r->alone ? stdout : NULL);
     r->begun = true;
     if (r->decoder.ended[i]) return false; /* by its end token, which is no text */
     bool on = stream_take(&r->stream[i], id);
@@ -191,18 +193,23 @@ static bool hear(void *run, long i, int32_t id) {
 }
 
 static bool sample(Run *r, Error *e) {
-    bool alone = s.count == 1 && !s.show;
     Decoder *d = &r->decoder;
     r->stream = calloc((size_t)s.count, sizeof *r->stream);
     if (!r->stream) return error_set(e, STATUS_NO_MEMORY, "memory: the texts");
-    for (long i = 0; i < s.count; i++)
-        r->stream[i] = (Stream){r->saved.tokenizer, s.stop, alone ? stdout : NULL};
+    r->alone = s.count == 1 && !s.show;
     bool ok = decoder_run(d, &s.sampler, hear, r, e);
-    if (alone && (r->begun || ok)) stream_end(r->stream), putchar('\n');
+    if (r->alone && (r->begun || ok)) {
+        stream_end(r->stream);
+        putchar('\n');
+    }
     for (long i = 0; ok && s.count > 1 && i < s.count; i++)
         write_one(r, i, 0, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted);
     free(r->stream);
-    if (ok && r->talks) free(r->said), r->said = d->ids, r->said_count = d->tokens[0], d->ids = NULL;
+    if (ok && r->talks) {
+        free(r->said);
+        r->said = d->ids, r->said_count = d->tokens[0];
+        d->ids = NULL;
+    }
     return ok;
 }
 

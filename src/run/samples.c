@@ -11,9 +11,12 @@
 static void show(const Tokenizer *k, BatchRow row, const int32_t *answer, long length, bool right,
                  char *text) {
     tokenizer_decode(k, row.source, row.S, text);
-    fprintf(stderr, "  %s -> ", text);
+    fputs("  ", stderr);
+    utf8_print(stderr, text, strlen(text));
+    fputs(" -> ", stderr);
     tokenizer_decode(k, answer, length, text);
-    fprintf(stderr, "%s%s\n", text, right ? "" : "   (wrong)");
+    utf8_print(stderr, text, strlen(text));
+    fprintf(stderr, "%s\n", right ? "" : "   (wrong)");
 }
 
 /* The class of a length from 1 to most. */
@@ -118,8 +121,9 @@ bool samples_text(Trainer *t, Error *e) {
     Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
     if (!decode_continue(t->tape, t->model, &sampler, ids, prompt, more, NULL, NULL, e)) return false;
     tokenizer_decode(task->tokenizer, ids, prompt + more, text);
-    fprintf(stderr, "a sample at temperature 0.8, prompted with %ld token%s:\n%s\n", prompt,
-            prompt == 1 ? "" : "s", text);
+    fprintf(stderr, "a sample at temperature 0.8, prompted with %ld token%s:\n", prompt, PLURAL(prompt));
+    utf8_print(stderr, text, strlen(text));
+    fputs("\n", stderr);
     return true;
 }
 

@@ -76,13 +76,20 @@ static int by_position(const void *a, const void *b) {
     return (x->line > y->line) - (x->line < y->line);
 }
 
+/* A number of the source, the same for sources that differ only in blanks at the ends. */
+static uint64_t number_of(const Passage *source) {
+    const char *text = source->text, *end = text + source->length;
+    while (text < end && strchr(" \v\f\r", *text)) text++;
+    while (text < end && strchr(" \v\f\r", end[-1])) end--;
+    return dictionary_hash(text, (size_t)(end - text));
+}
+
 /* Equal positions are one source. */
 static bool choose_sides(PairsTask *t, const TaskOptions *o, Error *e) {
     uint64_t key = random_key(o->seed, STREAM_SPLIT);
     Pair *pair = t->file.pair;
     long count = t->file.count, sources = 0, i = 0;
-    for (long k = 0; k < count; k++)
-        pair[k].position = random_key(key, dictionary_hash(pair[k].source.text, pair[k].source.length));
+    for (long k = 0; k < count; k++) pair[k].position = random_key(key, number_of(&pair[k].source));
     qsort(pair, (size_t)count, sizeof *pair, by_position);
     for (long k = 0; k < count; k++) sources += k == 0 || pair[k].position != pair[k - 1].position;
     long held_out = (long)((double)sources * o->validation);

@@ -110,6 +110,31 @@ TEST(characters_are_written_whole) {
     }
 }
 
+/* A text's escape sequences reach files and pipes. A terminal gets U+FFFD for the character that begins one, from
+ * generate as from the sample of a training. */
+TEST(control_characters_reach_no_terminal) {
+    enter_folder();
+    write_text("text", "a\x1B[31mb\na\x1B[31mb\na\x1B[31mb\na\x1B[31mb\n");
+    int shown, terminal = open_terminal(80, &shown);
+    CHECK(run_program("train",
+                      ARGUMENTS("lm", "--text", "text", "--tokenizer", "char", "--tail", "0", "--context",
+                                "8", "--steps", "60", "--lr", "0.01", "--d-model", "16", "--heads", "2",
+                                "--layers", "1", "--run", "run"),
+                      (Streams){.terminal = shown}) == 0);
+    CHECK(run_program("generate", ARGUMENTS("run", "--prompt", "a\x1B", "--length", "9"),
+                      (Streams){.output = ptsname(terminal)}) == 0,
+          "%s", err);
+    close(shown);
+    read_terminal(terminal, out);
+    char *sample = strstr(out, "a sample"), *end = strstr(out, "report: ");
+    CHECK(sample && end && !memchr(sample, 0x1B, (size_t)(end - sample)) &&
+              strstr(sample, "\xEF\xBF\xBD[31mb"),
+          "%s", out);
+    CHECK(end && strstr(end, "a\xEF\xBF\xBD[31mb\r\n") && !strchr(end, 0x1B), "%s", end);
+    CHECK(GENERATE("run", "--prompt", "a\x1B", "--length", "4") == 0 && !strcmp(out, "a\x1B[31m\n"), "%s",
+          out);
+}
+
 /* At a terminal a line continues what was said, an empty one lets the model go on, and an invalid one changes
  * nothing. */
 TEST(a_conversation_remembers) {
