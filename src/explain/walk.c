@@ -6,24 +6,25 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_MATRICES = 40, MOST_DRAWN = 1 << 14 };
+enum { MOST_DRAWN = 1 << 14 };
 
-typedef struct Steps {
-    WalkThrough *walk;
-    int count;
-    WalkMatrix matrix[MOST_MATRICES];
-} Steps;
-
-static void add(Steps *s, const char *step, const char *name, const char *formula, Tensor *value,
-                const WalkText *rows, const WalkText *columns, const char *purpose) {
-    value = tape_contiguous(s->walk->tape, value);
-    s->matrix[s->count++] = (WalkMatrix){step, name, formula, purpose, value, rows, columns};
+static void add(WalkSteps *s, const char *step, const char *name, const char *formula, const char *from,
+                Tensor *value, const WalkText *rows, const WalkText *columns, const char *purpose) {
+    walk_add(s, &(WalkMatrix){step, name, formula, from, purpose, value, rows, columns});
 }
 
+void walk_add(WalkSteps *s, const WalkMatrix *m) {
+    WalkMatrix *x = &s->matrix[s->count++];
+    *x = *m;
+    x->value = tape_contiguous(s->walk->tape, m->value);
+}
+
+const char *const walk_norms[3] = {"norm1", "norm2", "norm3"};
+
 /* The node that reads a weight of this layer. */
-static const Node *reader_of(const WalkThrough *w, const char *weight) {
+static const Node *reader_of(const WalkThrough *w, const char *module) {
     char full[PARAMETER_NAME];
-    snprintf(full, sizeof full, "%.40s%.20s", w->layer, weight);
+    snprintf(full, sizeof full, "%.40s%.20s.weight", w->layer, module);
     const Parameter *p = parameters_find(&w->run.model->parameters, full);
     for (const Node *n = w->end; n && p; n = n->previous)
         for (int i = 0; i < n->inputs; i++)
@@ -61,14 +62,14 @@ static Tensor *ids_of(const WalkThrough *w, const WalkText *x) {
     return ids;
 }
 
-static void add_tokens(Steps *s) {
+static void add_tokens(WalkSteps *s) {
     WalkThrough *w = s->walk;
     const WalkOptions *o = w->options;
     bool answers = o->model && w->queries == &w->target && w->source.count;
     if (answers)
-        add(s, "tokens", "source", "source_i = id of token i", ids_of(w, &w->source), &w->source, NULL,
+        add(s, "tokens", "source", "source_i = id of token i", "id", ids_of(w, &w->source), &w->source, NULL,
             "The text, which the encoder reads. The run's vocabulary gives the ids.");
-    add(s, "tokens", "x", "x_i = id of token i", ids_of(w, w->queries), w->queries, NULL,
+    add(s, "tokens", "x", "x_i = id of token i", "id", ids_of(w, w->queries), w->queries, NULL,
         answers    ? "The decoder reads <begin>, then the model's own answer to the source."
         : o->model ? "The text. The run's vocabulary gives the ids."
         : o->words ? "Ids count the different words of the vocabulary from 1, in order of appearance. "
@@ -76,7 +77,7 @@ static void add_tokens(Steps *s) {
                    : "Ids count the different characters of the vocabulary from 0, in order of appearance.");
 }
 
-static void add_embedding(Steps *s) {
+static void add_embedding(WalkSteps *s) {
     WalkThrough *w = s->walk;
     Model *m = w->run.model;
     const WalkText *x = w->queries;
@@ -84,15 +85,18 @@ static void add_embedding(Steps *s) {
     double scale = m->config.scale_embedding ? sqrt(m->config.d_model) : 1;
     Tensor *rows = tape_embedding(w->tape, &m->embedding, x->count, tokens->id, scale, NULL, NULL);
     add(s, "embedding", "E", m->config.scale_embedding ? "E_i = sqrt(d_model) W_(x_i)" : "E_i = W_(x_i)",
-        rows, x, NULL, "Each token becomes a row of learnt numbers. Equal tokens have equal rows.");
+        m->config.scale_embedding ? "row W sqrt" : "row W", rows, x, NULL,
+        "Each token becomes a row of learnt numbers. Equal tokens have equal rows.");
     if (m->config.positions == POSITIONS_ROTARY) return;
     Tensor *positions = tape_embedding(w->tape, &m->positions, x->count, tokens->at, 1, NULL, NULL);
     add(s, "positions", "PE",
         m->config.positions == POSITIONS_LEARNED
             ? "PE_i = row i of a learnt table"
             : "PE_(i,2c) = sin(i / 10000^(2c/d_model)), PE_(i,2c+1) = cos(the same)",
-        positions, x, NULL, "The position of each token. Attention alone does not know the order of tokens.");
-    add(s, "positions", "E + PE", "X = E + PE", tape_add(w->tape, rows, positions), x, NULL, NULL);
+        "position", positions, x, NULL,
+        "The position of each token. Attention alone does not know the order of tokens.");
+    add(s, "positions", "E + PE", "X = E + PE", "sum E, PE", tape_add(w->tape, rows, positions), x, NULL,
+        NULL);
 }
 
 /* ---- 3.2 ---- */
@@ -106,64 +110,74 @@ static Tensor *angles(const WalkThrough *w, long n) {
     return phi;
 }
 
-static void add_normalised(Steps *s, Tensor *projected_q, Tensor *projected_k) {
+static void add_normalised(WalkSteps *s, Tensor *projected_q, Tensor *projected_k) {
     const WalkThrough *w = s->walk;
     long d_k = w->run.model->config.d_model / w->run.model->config.heads;
-    add(s, "qk-norm", "Q normalised", "q_i / sqrt(mean over j of q_ij^2 + 1e-5)",
+    add(s, "qk-norm", "Q normalised", "q_i / sqrt(mean over j of q_ij^2 + 1e-5)", NULL,
         tape_rotary(w->tape, projected_q, 1, d_k, NULL, NULL, true), w->queries, NULL,
         "Each query gets a mean square of 1. With keys of the same length a score lies within d_k.");
-    add(s, "qk-norm", "K normalised", "k_i / sqrt(mean over j of k_ij^2 + 1e-5)",
+    add(s, "qk-norm", "K normalised", "k_i / sqrt(mean over j of k_ij^2 + 1e-5)", NULL,
         tape_rotary(w->tape, projected_k, 1, d_k, NULL, NULL, true), w->keys, NULL, NULL);
 }
 
-static void add_turned(Steps *s) {
+static void add_turned(WalkSteps *s) {
     const WalkThrough *w = s->walk;
-    add(s, "rotary", "phi", "phi_ij = i 10000^(-2j/d_k)", angles(w, w->queries->count), w->queries, NULL,
-        "The angles by which the query and the key of position i turn. Nothing is added to X.");
+    add(s, "rotary", "phi", "phi_ij = i 10000^(-2j/d_k)", NULL, angles(w, w->queries->count), w->queries,
+        NULL, "The angles by which the query and the key of position i turn. Nothing is added to X.");
     add(s, "rotary", "Q turned",
         "(a, b) = (q_ij, q_i(j+d_k/2)) becomes (a cos phi_ij - b sin phi_ij, a sin phi_ij + b cos phi_ij)",
-        head_of(w, w->attention->steps->q), w->queries, NULL,
+        NULL, head_of(w, w->attention->steps->q), w->queries, NULL,
         "The product of a query of position i and a key of position k is then that of a query turned by i - "
         "k "
         "and the key: a score depends on the distance.");
-    add(s, "rotary", "K turned", "the same of K", head_of(w, w->attention->steps->k), w->keys, NULL, NULL);
+    add(s, "rotary", "K turned", "the same of K", NULL, head_of(w, w->attention->steps->k), w->keys, NULL,
+        NULL);
 }
 
-/* Queries, keys and values. Returns the formula of their scores. */
-static const char *add_projections(Steps *s) {
+/* The scores of queries and keys as they are, normalised, or turned: formula and operands. */
+static const struct Product {
+    const char *formula, *from;
+} plain_product = {"S = Q K^T", "product Q, K^T"},
+  normalised_product = {"S = Q K^T, both normalised", "product Q normalised, K normalised^T"},
+  turned_product = {"S = Q K^T, both turned", "product Q turned, K turned^T"},
+  additive_product = {"S_ij = sum_c w_c tanh(Q_ic + K_jc)", NULL};
+
+/* Queries, keys and values. Returns how their scores are computed. */
+static struct Product add_projections(WalkSteps *s) {
     const WalkThrough *w = s->walk;
     const ModelConfig *c = &w->run.model->config;
     const AttentionSteps *a = w->attention->steps;
     bool cross = w->side == SIDE_CROSS;
     long d = c->d_model;
     Tensor *q = projected(w, a->q, 0), *k = projected(w, a->k, cross ? 0 : d);
-    add(s, "projections", "Q", "Q = X W^Q + b^Q", q, w->queries, NULL,
+    add(s, "projections", "Q", "Q = X W^Q + b^Q", "product X, W^Q, b^Q", q, w->queries, NULL,
         "The queries: what each token looks for, in this head's d_k numbers.");
-    add(s, "projections", "K", cross ? "K = M W^K + b^K" : "K = X W^K + b^K", k, w->keys, NULL,
+    add(s, "projections", "K", cross ? "K = M W^K + b^K" : "K = X W^K + b^K",
+        cross ? "product M, W^K, b^K" : "product X, W^K, b^K", k, w->keys, NULL,
         "The keys: what each token offers to be found by.");
     add(s, "projections", "V", cross ? "V = M W^V + b^V" : "V = X W^V + b^V",
-        projected(w, a->v, cross ? d : 2 * d), w->keys, NULL,
-        "The values: what each token gives to the tokens that attend to it.");
+        cross ? "product M, W^V, b^V" : "product X, W^V, b^V", projected(w, a->v, cross ? d : 2 * d), w->keys,
+        NULL, "The values: what each token gives to the tokens that attend to it.");
     if (c->qk_norm) add_normalised(s, q, k);
-    if (c->positions != POSITIONS_ROTARY || cross)
-        return c->qk_norm ? "S = Q K^T, both normalised" : "S = Q K^T";
-    add_turned(s);
-    return "S = Q K^T, both turned";
+    bool turns = c->positions == POSITIONS_ROTARY && !cross;
+    if (turns) add_turned(s);
+    if (c->attention == ATTENTION_ADDITIVE) return additive_product;
+    if (turns) return turned_product;
+    return c->qk_norm ? normalised_product : plain_product;
 }
 
-static void add_head(Steps *s, Tensor *x) {
+static void add_head(WalkSteps *s, Tensor *x) {
     const WalkThrough *w = s->walk;
     const AttentionSteps *a = w->attention->steps;
     const WalkText *q = w->queries, *k = w->keys;
     bool cross = w->side == SIDE_CROSS, additive = w->run.model->config.attention == ATTENTION_ADDITIVE;
-    add(s, "input", "X", "X = the input of this attention", x, q, NULL,
+    add(s, "input", "X", "X = the input of this attention", NULL, x, q, NULL,
         "One row of d_model numbers a token.");
     if (cross)
-        add(s, "input", "M", "M = the encoder's output", projection(a->k)->in[0], k, NULL,
+        add(s, "input", "M", "M = the encoder's output", NULL, projection(a->k)->in[0], k, NULL,
             "The memory: one row a token of the source.");
-    const char *product = add_projections(s);
-    add(s, "scores", "S", additive ? "S_ij = sum_c w_c tanh(Q_ic + K_jc)" : product, head_of(w, a->scores), q,
-        k,
+    struct Product product = add_projections(s);
+    add(s, "scores", "S", product.formula, product.from, head_of(w, a->scores), q, k,
         additive
             ? "Row i: how well the query of token i fits the key of each token. A score is at most the sum "
               "of "
@@ -171,83 +185,97 @@ static void add_head(Steps *s, Tensor *x) {
             : "Row i: how well the query of token i fits the key of each token. The matrix is not symmetric: "
               "a high score of i for j says nothing about j for i.");
     if (!additive)
-        add(s, "scaling", "S / sqrt(d_k)", "S' = S / sqrt(d_k)", head_of(w, a->scaled), q, k,
+        add(s, "scaling", "S / sqrt(d_k)", "S' = S / sqrt(d_k)", "scaled S, Q", head_of(w, a->scaled), q, k,
             "A sum of d_k products has variance d_k. Divided, the scores stay where the softmax has a "
             "slope.");
-    add(s, "mask", "masked", "S'_ij = -inf where i may not attend to j", head_of(w, a->masked), q, k,
+    add(s, "mask", "masked", "S'_ij = -inf where i may not attend to j",
+        additive ? "mask S" : "mask S / sqrt(d_k)", head_of(w, a->masked), q, k,
         a->masked == a->scaled ? "Every token may attend to every other: nothing is masked."
                                : "A token may attend only to itself and to earlier tokens. The mask comes "
                                  "before the softmax, so "
                                  "that the remaining weights sum to 1.");
-    add(s, "softmax", "A", "A_ij = e^(S'_ij) / sum_j e^(S'_ij)", head_of(w, a->weights), q, k,
-        "Row i: how token i spreads its attention. Each row sums to 1.");
-    add(s, "values", "Z", "Z = A V", head_of(w, a->z), q, NULL,
+    add(s, "softmax", "A", "A_ij = e^(S'_ij) / sum_j e^(S'_ij)", "softmax masked", head_of(w, a->weights), q,
+        k, "Row i: how token i spreads its attention. Each row sums to 1.");
+    add(s, "values", "Z", "Z = A V", "product A, V", head_of(w, a->z), q, NULL,
         "Each token becomes a mean of the values, weighted by its attention.");
 }
 
-static void add_heads(Steps *s, Tensor *x) {
+static void add_heads(WalkSteps *s, Tensor *x) {
     const WalkThrough *w = s->walk;
     const AttentionSteps *a = w->attention->steps;
     const WalkText *q = w->queries, *k = w->keys;
-    add(s, "heads", "S of all heads", "S^h, of Q^h and K^h", a->scores, q, k,
+    add(s, "heads", "S of all heads", "S^h, of Q^h and K^h", "heads S", a->scores, q, k,
         "Each head has its own projections, so that a token can look for several things at once.");
-    add(s, "heads", "A of all heads", "A^h = softmax(S'^h)", a->weights, q, k, NULL);
-    add(s, "concatenation", "Z of all heads", "Z = [Z^1 Z^2 ... Z^h]", a->concatenation, q, NULL,
+    add(s, "heads", "A of all heads", "A^h = softmax(S'^h)", "heads A", a->weights, q, k, NULL);
+    add(s, "concatenation", "Z of all heads", "Z = [Z^1 Z^2 ... Z^h]", "beside Z", a->concatenation, q, NULL,
         "The results of the heads, side by side: again d_model numbers a token.");
     long last = q->count - 1; /* under a causal mask the only row that attends to every token */
     Tensor *before = tape_slice(w->tape, x, 0, last, last + 1),
            *after = tape_slice(w->tape, a->concatenation, 0, last, last + 1);
     static const char *labels[] = {"before", "after"};
     static const WalkText both = {.count = 2, .label = labels};
-    add(s, "before-after", "last row of X and of Z", "X_n, Z_n",
+    add(s, "before-after", "last row of X and of Z", "X_n, Z_n", NULL,
         tape_concat(w->tape, 0, 2, (Tensor *[]){before, after}), &both, NULL,
         "The last token before and after attention: Z holds what it took up from the tokens it attends to.");
-    add(s, "output", "Z W^O", "Y = Z W^O + b^O", w->attention->output, q, NULL,
-        "The results of the heads, mixed.");
+    add(s, "output", "Z W^O", "Y = Z W^O + b^O", "product Z of all heads, W^O, b^O", w->attention->output, q,
+        NULL, "The results of the heads, mixed.");
 }
 
 /* ---- 3.1, 3.3 ---- */
 
-static void add_feed_forward(Steps *s, const Node *inner, const Node *projected) {
-    static const char *const formula[] = {[ACT_RELU] = "H = max(0, N W_1 + b_1)",
-                                          [ACT_GELU] = "H = gelu(N W_1 + b_1)",
-                                          [ACT_SILU] = "H = silu(N W_1 + b_1), silu(x) = x / (1 + e^-x)",
-                                          [ACT_SWIGLU] =
-                                              "H = silu(G) V element by element, silu(x) = x / (1 + e^-x)"};
+/* The feed-forward network of a decoder layer follows its cross-attention: its operands are not in a walk through its
+ * self-attention. */
+static bool leads_to_feed_forward(const WalkThrough *w) {
+    return w->side == SIDE_CROSS || strncmp(w->layer, "decoder", 7) != 0;
+}
+
+static void add_feed_forward(WalkSteps *s, const Node *inner, const Node *projected) {
+    static const char *const formula
+        [] = {[ACT_RELU] = "H = max(0, N W_1 + b_1)",
+              [ACT_GELU] = "H = gelu(N W_1 + b_1)",
+              [ACT_SILU] = "H = silu(N W_1 + b_1), silu(x) = x / (1 + e^-x)",
+              [ACT_SWIGLU] = "H = silu(G) V element by element, silu(x) = x / (1 + e^-x)"},
+ *const from[] = {
+     [ACT_RELU] = "relu LayerNorm, W_1, b_1", [ACT_GELU] = "gelu LayerNorm, W_1, b_1", [ACT_SWIGLU] = NULL};
     const WalkThrough *w = s->walk;
     Activation act = w->run.model->config.activation;
     if (act == ACT_SWIGLU)
-        add(s, "feed-forward", "gates and values", "[G V] = N W_1 + b_1", inner->out, w->queries, NULL,
+        add(s, "feed-forward", "gates and values", "[G V] = N W_1 + b_1", NULL, inner->out, w->queries, NULL,
             "SwiGLU: half of the columns are gates, which let the other half through.");
-    add(s, "feed-forward", "hidden", formula[act], projected->in[0], w->queries, NULL,
-        "Each token on its own, through a wider layer.");
-    add(s, "feed-forward", "projected", "F = H W_2 + b_2", projected->out, w->queries, NULL, NULL);
+    add(s, "feed-forward", "hidden", formula[act], leads_to_feed_forward(w) ? from[act] : NULL,
+        projected->in[0], w->queries, NULL, "Each token on its own, through a wider layer.");
+    add(s, "feed-forward", "projected", "F = H W_2 + b_2", "product hidden, W_2, b_2", projected->out,
+        w->queries, NULL, NULL);
 }
 
-static void add_rest(Steps *s) {
+static void add_rest(WalkSteps *s) {
     const WalkThrough *w = s->walk;
     const ModelConfig *c = &w->run.model->config;
     const WalkText *q = w->queries;
     bool pre = c->norm == NORM_PRE, rms = c->norm_kind == NORM_RMS,
          decoder = strncmp(w->layer, "decoder", 7) == 0;
-    static const char *const norms[] = {"norm1.weight", "norm2.weight", "norm3.weight"};
-    const Node *norm = reader_of(w, norms[(w->side == SIDE_CROSS) + pre]),
-               *projected = reader_of(w, "linear2.weight");
-    add(s, "residual", "X + Y", pre ? "R = x + Y, x: the input of the norm" : "R = X + Y", norm->in[0], q,
-        NULL, "Each token keeps its row and adds the result of attention.");
+    bool first = w->side != SIDE_CROSS && w->options->layer == 1;
+    const char *sum = pre ? NULL : "sum X, Z W^O";
+    if (pre && first) sum = c->positions == POSITIONS_ROTARY ? "sum E, Z W^O" : "sum E + PE, Z W^O";
+    const Node *norm = reader_of(w, walk_norms[(w->side == SIDE_CROSS) + pre]),
+               *projected = reader_of(w, "linear2");
+    add(s, "residual", "X + Y", pre ? "R = x + Y, x: the input of the norm" : "R = X + Y", sum, norm->in[0],
+        q, NULL, "Each token keeps its row and adds the result of attention.");
     add(s, "residual", rms ? "RMSNorm" : "LayerNorm",
         rms ? "N = gamma R / sqrt(mean of R^2 + 1e-5)"
             : "N = gamma (R - mean) / sqrt(variance + 1e-5) + beta",
-        norm->out, q, NULL,
+        rms ? NULL : "norm X + Y, gain, bias", norm->out, q, NULL,
         rms ? "Each row gets a mean square of 1, then a learnt scale."
             : "Each row gets mean 0 and variance 1, then a learnt scale and shift.");
-    add_feed_forward(s, reader_of(w, "linear1.weight"), projected);
-    const Node *last = reader_of(w, norms[1 + decoder]);
-    Tensor *sum = tape_add(w->tape, last->in[0], projected->out);
-    add(s, "feed-forward", "N + F", pre ? "R = R + F" : "R = N + F", pre ? sum : last->in[0], q, NULL, NULL);
+    add_feed_forward(s, reader_of(w, "linear1"), projected);
+    const Node *last = reader_of(w, walk_norms[1 + decoder]);
+    const char *added = pre ? "sum X + Y, projected" : "sum LayerNorm, projected";
+    add(s, "feed-forward", "N + F", pre ? "R = R + F" : "R = N + F", leads_to_feed_forward(w) ? added : NULL,
+        pre ? tape_add(w->tape, last->in[0], projected->out) : last->in[0], q, NULL, NULL);
     if (!pre)
         add(s, "feed-forward", rms ? "RMSNorm of it" : "LayerNorm of it",
-            "the output of the layer, input of the next", last->out, q, NULL, NULL);
+            "the output of the layer, input of the next", rms ? NULL : "norm N + F, last gain, last bias",
+            last->out, q, NULL, NULL);
 }
 
 /* ---- All ---- */
@@ -307,7 +335,7 @@ static void introduce(const WalkThrough *w) {
 
 static bool print_all(WalkThrough *w, Error *e) {
     const WalkOptions *o = w->options;
-    Steps s = {.walk = w};
+    WalkSteps s = {.walk = w};
     Tensor *x = projection(w->attention->steps->q)->in[0];
     add_tokens(&s), add_embedding(&s), add_head(&s, x), add_heads(&s, x), add_rest(&s);
     if (tape_failed(w->tape, e)) return false;
@@ -317,7 +345,10 @@ static bool print_all(WalkThrough *w, Error *e) {
     if (!any)
         return error_set(e, STATUS_USAGE, "--step: found %s, need another step: this model has none",
                          o->step);
-    if (o->json && !o->step) walk_print_weights(w);
+    if (o->operands)
+        walk_add_weights(&s);
+    else if (o->json && !o->step)
+        walk_print_weights(w);
     if (!o->json) introduce(w);
     if (merges && !walk_print_merges(w, e)) return false;
     for (int i = 0; i < s.count; i++) {

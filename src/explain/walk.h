@@ -22,6 +22,7 @@ typedef struct WalkOptions {
     const char *step; /* the only step to print; NULL: all */
     bool whole;       /* print all elements of large matrices */
     bool json;        /* one JSON object a matrix; without `step`, first the weights of the model */
+    bool operands;    /* in JSON, after the matrices, the weights of this layer and head in place of all */
     uint64_t seed;
 } WalkOptions;
 
@@ -81,10 +82,30 @@ typedef struct WalkMatrix {
     const char *step;    /* "scores" */
     const char *name;    /* "Q K^T" */
     const char *formula; /* of this matrix */
+    /* Kind and operands, names of matrices of the walk with ^T where transposed: "product Q, K^T", "softmax masked". A
+     * third operand of a product is added. NULL: not told. */
+    const char *from;
     const char *purpose; /* a sentence or two, in ASCII; NULL: an earlier matrix of the step says it */
-    const Tensor *value; /* [rows, columns], or [heads, rows, columns] */
+    Tensor *value;       /* [rows, columns], or [heads, rows, columns] */
     const WalkText *rows, *columns; /* tokens of the axes; NULL: numbers */
 } WalkMatrix;
+
+/* The matrices of a walk, in order. */
+enum { WALK_MATRICES = 64 };
+typedef struct WalkSteps {
+    WalkThrough *walk;
+    int count;
+    WalkMatrix matrix[WALK_MATRICES];
+} WalkSteps;
+
+/* Adds a matrix; of a strided value, a contiguous copy. */
+void walk_add(WalkSteps *s, const WalkMatrix *m);
+
+/* Adds the weights that the formulas name: those of the layer and of the head, as the formulas multiply by them. */
+void walk_add_weights(WalkSteps *s);
+
+/* Modules of a layer, in order. */
+extern const char *const walk_norms[3];
 
 /* Prints a matrix, or its JSON. Its value is contiguous. */
 void walk_print(const WalkOptions *o, const WalkMatrix *m);

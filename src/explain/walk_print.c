@@ -115,8 +115,9 @@ static void json_numbers(Shape s, const real *x) {
 }
 
 static void print_json(const WalkMatrix *m) {
-    const char *const texts[] = {m->step, m->name, m->formula}, *const keys[] = {"step", "name", "formula"};
-    for (int i = 0; i < 3; i++) {
+    const char *const texts[] = {m->step, m->name, m->formula, m->from ? m->from : ""};
+    static const char *const keys[] = {"step", "name", "formula", "from"};
+    for (int i = 0; i < 4; i++) {
         printf("%s\"%s\": ", i ? ", " : "{", keys[i]);
         json_print(stdout, texts[i]);
     }

@@ -47,7 +47,7 @@ static Tensor *multi_head(const Forward *f, Attention *a, const Heads *in) {
 static Tensor *normalise_and_turn(const Forward *f, Tensor *x, long heads, const Tokens *tokens) {
     const ModelConfig *c = &f->model->config;
     const int32_t *at = NULL;
-    bool turns = tokens && c->positions == POSITIONS_ROTARY;
+    bool turns = tokens && c->positions == POSITIONS_ROTARY && !f->model->unplaced;
     if (!turns && !c->qk_norm) return x;
     const real *table = turns ? nn_turns(f, tokens, &at) : NULL;
     return tape_rotary(f->tape, x, heads, c->d_model / c->heads, at, table, c->qk_norm);
@@ -92,7 +92,7 @@ Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
     Tensor *qkv = project_qkv(f, a, x, f->target);
     if (past) kv_layer_append(past, qkv, s);
     if (s->longest > f->model->config.max_length) return windows(f, a, qkv);
-    if (!past || s->longest > 1) return multi_head(f, a, &(Heads){qkv, NULL, s, s, true});
+    if (!past || s->longest > 1) return multi_head(f, a, &(Heads){qkv, NULL, s, s, !f->model->unmasked});
     /* The newest token of its sequence attends to all that the cache holds. */
     return multi_head(f, a, &(Heads){block(f, qkv, 0), &past->own, s, &past->cache->keys, false});
 }

@@ -65,6 +65,7 @@ typedef struct Model {
     ModelConfig config;
     double dropout;           /* P_drop of section 5.4; how a model is trained, not what it is: not saved */
     double attention_dropout; /* of dot-product attention's probabilities; not saved either */
+    bool unmasked, unplaced; /* experiments, not saved: a target without its mask, tokens without positions */
     Parameters parameters;
     Tensor embedding;                   /* [vocab_size, d_model], for source, target and, if tied, output */
     Tensor positions;                   /* [max_length, d_model]: learned, or the sinusoids; rotary: none */

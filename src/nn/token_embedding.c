@@ -6,7 +6,7 @@
 Tensor *nn_embedding(const Forward *f, const Tokens *x) {
     f->tape->recorder = __func__;
     Model *m = f->model;
-    bool added = m->config.positions != POSITIONS_ROTARY;
+    bool added = m->config.positions != POSITIONS_ROTARY && !m->unplaced;
     if (added) nn_make_sinusoids(m, tokens_last_position(x) + 1);
     double scale = m->config.scale_embedding ? sqrt(m->config.d_model) : 1;
     Tensor *y = tape_embedding(f->tape, &m->embedding, x->sequences.total_rows, x->id, scale,

@@ -56,46 +56,50 @@
   const counted = (names, i) => names.length ? `${i + 1} “${label(names, i)}”` : i + 1;
   const v = x => figure(x, 3), par = x => x < 0 ? `(${v(x)})` : v(x);
 
+  // Its operands: a name, and whether it is transposed.
+  const operand = name => ({name: name.replace(/\^T$/, ''), transposed: /\^T$/.test(name)});
   // The calculation of cell i, j, and the marks in its operands: {text, marks: [[name, mark]]}.
   function how(m, i, j) {
     const f = m.from, self = flat(m), value = self.values[i * self.columns + j], cell = {cell: [i, j]};
     const get = name => flat(find(name)), at = (x, r, c) => x.values[r * x.columns + c];
-    const one = name => at(get(name), i, j), within = {row: i, ...cell};
+    const [first, second, third] = f.of, one = name => at(get(name), i, j), within = {row: i, ...cell};
     const row = x => [...x.values.subarray(i * x.columns, (i + 1) * x.columns)];
     const place = `${counted(self.row, self.heads ? i % self.row.length : i)}, ${counted(self.column, j)}`;
     const own = `${m.name === 'A' ? 'A' : pretty(m.name)}[${place}]`, is = ` = ${m.shape.length > 1 ? v(value) : value}`;
     const out = (text, ...marks) => ({text: `${own} = ${text}${is}`, marks});
     switch (f.kind) {
-    case 'product': {
-      const a = get(f.a), b = get(f.b), n = a.columns, bias = f.plus ? get(f.plus).values[j] : 0;
-      const factors = Array.from({length: n}, (_, c) => [at(a, i, c), f.transposed ? at(b, j, c) : at(b, c, j)]);
+    case 'product': case 'relu': case 'gelu': {
+      const a = get(first), {name, transposed} = operand(second), b = get(name), n = a.columns;
+      const bias = third ? get(third).values[j] : 0;
+      const factors = Array.from({length: n}, (_, c) => [at(a, i, c), transposed ? at(b, j, c) : at(b, c, j)]);
       const terms = factors.slice(0, 4).map(([x, y]) => `${par(x)}·${par(y)}`);
       if (n > 4) terms.push('… ' + t('more_products', n - 4));
-      if (f.plus) terms.push(`${t('bias')} ${par(bias)}`);
+      if (third) terms.push(`${t('bias')} ${par(bias)}`);
       const sum = factors.reduce((s, [x, y]) => s + x * y, bias), text = terms.join(' + ');
-      return out(f.then ? `${f.then}(${text}) = ${f.then}(${v(sum)})` : text, [f.a, {row: i}],
-                 [f.b, f.transposed ? {row: j} : {column: j}], [f.plus, {column: j}]);
+      return out(f.kind === 'product' ? text : `${f.kind}(${text}) = ${f.kind}(${v(sum)})`, [first, {row: i}],
+                 [name, transposed ? {row: j} : {column: j}], [third, {column: j}]);
     }
     case 'row': {
       const ids = get(m.rows.length === get('x').rows ? 'x' : 'source'), id = ids.values[i];
-      return out(`${v(f.by)} · ${par(at(get(f.of), id, j))}`, [f.of, {row: id, column: j}]);
+      const scale = second ? `${v(Math.sqrt(self.columns))} · ` : '';
+      return out(scale + par(at(get(first), id, j)), [first, {row: id, column: j}]);
     }
     case 'sum':
-      return out(`${v(one(f.of[0]))} + ${par(one(f.of[1]))}`, ...f.of.map(n => [n, cell]));
+      return out(`${v(one(first))} + ${par(one(second))}`, ...f.of.map(n => [n, cell]));
     case 'scaled':
-      return out(`${v(one(f.of))} / ${v(f.by)}`, [f.of, cell]);
+      return out(`${v(one(first))} / ${v(Math.sqrt(get(second).columns))}`, [first, cell]);
     case 'mask':
-      return out(value === -Infinity ? t('is_masked') : v(one(f.of)), [f.of, cell]);
+      return out(value === -Infinity ? t('is_masked') : v(one(first)), [first, cell]);
     case 'softmax': {
-      const powers = row(get(f.of)).filter(x => x > -Infinity).map(x => 'e^' + par(x));
+      const powers = row(get(first)).filter(x => x > -Infinity).map(x => 'e^' + par(x));
       if (powers.length > 4) powers.splice(4, powers.length, '…');
-      return out(`e^${par(one(f.of))} / (${powers.join(' + ')})`, [f.of, within]);
+      return out(`e^${par(one(first))} / (${powers.join(' + ')})`, [first, within]);
     }
     case 'norm': {
-      const x = row(get(f.of)), mean = x.reduce((a, b) => a + b) / x.length;
+      const x = row(get(first)), mean = x.reduce((a, b) => a + b) / x.length;
       const deviation = Math.sqrt(x.reduce((a, b) => a + (b - mean) ** 2, 0) / x.length + 1e-5);
-      const gain = get(f.gain).values[j], bias = get(f.bias).values[j];
-      return out(`${v(gain)} · (${v(one(f.of))} − ${par(mean)}) / ${v(deviation)} + ${par(bias)}`, [f.of, within]);
+      const gain = get(second).values[j], bias = get(third).values[j];
+      return out(`${v(gain)} · (${v(one(first))} − ${par(mean)}) / ${v(deviation)} + ${par(bias)}`, [first, within]);
     }
     case 'position': {
       const angle = `${i} / 10000^(${j - j % 2}/${self.columns})`;
@@ -108,14 +112,10 @@
   }
 
   // Names of the matrices beside the result, and the signs between them.
-  function parts(m) {
-    const f = m.from;
-    switch (f.kind) {
-    case 'product': return [f.a, '×', f.b + (f.transposed ? 'ᵀ' : ''), ...(f.plus ? ['+', f.plus] : []), '='];
-    case 'sum': return [f.of[0], '+', f.of[1], '='];
-    case 'row': case 'scaled': case 'mask': case 'softmax': case 'norm': return [f.of, '→'];
-    }
-    return [];
+  function parts({from: {kind, of}}) {
+    const signs = {product: '×', relu: '×', gelu: '×', sum: '+'}[kind];
+    if (signs) return [...of.flatMap((name, i) => i === 2 ? ['+', name] : i ? [signs, name] : [name]), '='];
+    return ['row', 'scaled', 'mask', 'softmax', 'norm'].includes(kind) ? [of[0], '→'] : [];
   }
 
   function matrixFigure(name, result) {
@@ -159,7 +159,7 @@
     const list = parts(m), key = [...list, m.name].join('|');
     if (box.dataset.key !== key) {
       box.dataset.key = key;
-      const sign = x => /^[×+=→]$/.test(x) ? make('span', {className: 'sign'}, x) : matrixFigure(x.replace('ᵀ', ''));
+      const sign = x => /^[×+=→]$/.test(x) ? make('span', {className: 'sign'}, x) : matrixFigure(operand(x).name);
       box.replaceChildren(...list.map(sign), matrixFigure(m.name, true));
     }
     cell = [Math.min(cell[0], result.rows - 1), Math.min(cell[1], result.columns - 1)];

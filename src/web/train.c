@@ -3,8 +3,9 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "decoding/decode.h"
-#include "explain/walk.h"
+#include "decoding/saved_run.h"
 #include "formats/json.h"
+#include "kernels/arrays.h"
 #include "run/samples.h"
 #include "training/checkpoint.h"
 #include "web/web.h"
@@ -16,45 +17,9 @@ typedef struct Session {
     TrainConfig config;
     Task *task; /* NULL: loaded */
     Trainer trainer;
-    SavedRun run;         /* the model, its tokenizer and ids; the tokenizer of a task is the task's */
-    bool mask, positions; /* trained with a causal mask, and with positions */
+    SavedRun run; /* the model, its tokenizer and ids; the tokenizer of a task is the task's */
 } Session;
 static Session session;
-
-/* ---- Without a mask, without positions: the linker sends the core's calls here (--wrap) ---- */
-
-static bool no_mask, no_positions;
-
-static void hide(bool mask, bool positions) {
-    no_mask = !mask, no_positions = !positions;
-}
-
-/* Declares the operation, and the function that the linker puts in its place. */
-#define OP(name, arguments, formula, section)                                                                \
-    Tensor *__real_tape_##name arguments;                                                                    \
-    Tensor *__wrap_tape_##name arguments;
-#include "ops/ops.def"
-#undef OP
-
-Tensor *__wrap_tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, const Sequences *queries,
-                              const Sequences *keys, bool causal, double p) {
-    return __real_tape_attention(t, q, k, v, heads, queries, keys, causal && !no_mask, p);
-}
-
-Tensor *__wrap_tape_masked_fill(Tape *t, Tensor *x, const uint8_t *mask, Shape mask_shape, real value) {
-    return no_mask ? x : __real_tape_masked_fill(t, x, mask, mask_shape, value);
-}
-
-Tensor *__wrap_tape_embedding(Tape *t, Tensor *E, long n, const int32_t *ids, double s, Tensor *P,
-                              const int32_t *at) {
-    return __real_tape_embedding(t, E, n, ids, s, no_positions ? NULL : P, no_positions ? NULL : at);
-}
-
-Tensor *__wrap_tape_rotary(Tape *t, Tensor *x, long heads, long d_k, const int32_t *at, const real *turns,
-                           bool normalise) {
-    if (!no_positions) return __real_tape_rotary(t, x, heads, d_k, at, turns, normalise);
-    return normalise ? __real_tape_rotary(t, x, heads, d_k, NULL, NULL, true) : x;
-}
 
 /* ---- Members of a JSON object ---- */
 
@@ -116,7 +81,7 @@ static void describe(const char *task) {
 }
 
 /* As train.c: configuration, task, model, trainer. */
-static bool open_training(Session *s, Error *e) {
+static bool open_training(Session *s, bool mask, bool positions, Error *e) {
     char *arguments[] = {"train", "--config", "settings", NULL};
     TrainConfig *r = &s->config;
     if (!train_config_parse(r, 3, arguments, e) || !train_config_complete(r, e)) return false;
@@ -130,22 +95,23 @@ static bool open_training(Session *s, Error *e) {
     Model *m = s->run.model = s->trainer.model = model_new(&c, true, r->data.seed, e);
     if (!m) return false;
     m->dropout = r->dropout, m->attention_dropout = r->attention_dropout;
+    m->unmasked = !mask, m->unplaced = !positions;
     if (r->init_output) model_zero_outputs(m);
     s->run.tokenizer = s->task->tokenizer;
     s->run.begin_id = s->task->begin_id, s->run.end_id = s->task->end_id;
     return trainer_start(&s->trainer, e);
 }
 
-/* The file `settings` holds lines of a --config file. */
+/* The file `settings` holds lines of a --config file. Trains with or without a causal mask, and positions. */
 WEB_EXPORT(void, start, (int mask, int positions)) {
-    Session next = {.mask = mask, .positions = positions};
-    if (!take_over(&next, open_training(&next, &web_error))) return;
+    Session next = {0};
+    if (!take_over(&next, open_training(&next, mask, positions, &web_error))) return;
     describe(session.task->name), puts("}");
 }
 
 /* The model in upload/model.safetensors. */
 WEB_EXPORT(void, load, (void)) {
-    Session next = {.mask = true, .positions = true, .trainer.tape = tape_new()};
+    Session next = {.trainer.tape = tape_new()};
     if (take_over(&next, saved_run_open(&next.run, "upload", false, &web_error)))
         describe(model_notes_find(&session.run.notes, "task")), puts("}");
 }
@@ -165,7 +131,6 @@ WEB_EXPORT(bool, save, (void)) {
 /* ---- Training ---- */
 
 static bool is_training(void) {
-    hide(session.mask, session.positions);
     return session.task || error_set(&web_error, STATUS_NO_INPUT, "found no training, need start first");
 }
 
@@ -219,7 +184,7 @@ typedef struct Reading {
     int32_t *answer;    /* [length]; seq2seq: begin_id stands before it */
 } Reading;
 
-/* Encodes the text and decodes the answer, with the mask and the positions of the training. */
+/* Encodes the text and decodes the answer. */
 static bool read_text(Reading *r, long more) {
     const char *text = web_file_data("text");
     size_t bytes = strlen(text);
@@ -234,7 +199,6 @@ static bool read_text(Reading *r, long more) {
     if (!tokenizer_encode(run->tokenizer, "text", text, bytes, r->text, &r->count, e)) return false;
     if (r->count == 0 || r->count > most)
         return error_set(e, STATUS_BAD_DATA, "text: found %ld tokens, need 1 to %ld", r->count, most);
-    hide(session.mask, session.positions);
     r->length = more, r->answer = r->text + r->count;
     Sampler greedy = {.tokenizer = run->tokenizer};
     if (lm) return decode_continue(t, m, &greedy, r->text, r->count, more, NULL, NULL, e);
@@ -262,21 +226,8 @@ WEB_EXPORT(void, answer, (int more)) {
 
 /* ---- Attention ---- */
 
-/* The token with the highest logit in each row of logits [rows, vocab_size], in the reading's arena. */
-static int32_t *most_likely(Reading *r, const Tensor *logits) {
-    long rows = logits->shape.size[0], V = logits->shape.size[1];
-    int32_t *id = arena_alloc(&r->arena, (size_t)rows * sizeof *id);
-    for (long i = 0; i < rows; i++) {
-        const real *row = logits->data + i * V;
-        id[i] = 0;
-        for (long j = 1; j < V; j++)
-            if (row[j] > row[id[i]]) id[i] = (int32_t)j;
-    }
-    return id;
-}
-
-/* Prints attention, and the likeliest token after each token (`next`), with the mask and the positions as the page's
- * switches say. The answer that is read was given without these switches. */
+/* Prints the maps, and the likeliest token after each token (`next`), with mask and positions as the page's switches
+ * say. The answer that is read was given without these switches. */
 WEB_EXPORT(void, attention, (int mask, int positions)) {
     Reading r = {0};
     Tokens source = {0}, target = {0};
@@ -284,21 +235,25 @@ WEB_EXPORT(void, attention, (int mask, int positions)) {
     Tape *t = session.trainer.tape;
     Tensor *logits = NULL;
     if (read_text(&r, 0)) {
-        bool lm = session.run.model->config.kind == KIND_LM;
+        Model *m = session.run.model;
+        bool lm = m->config.kind == KIND_LM, unmasked = m->unmasked, unplaced = m->unplaced;
         const int32_t *in = lm ? r.text : r.answer - 1;
-        long n = lm ? r.count : r.length + 1;
-        Forward f = {t, session.run.model, lm ? NULL : &source, &target, .trace = &trace};
+        long n = lm ? r.count : r.length + 1, V = m->config.vocab_size;
+        Forward f = {t, m, lm ? NULL : &source, &target, .trace = &trace};
         if (tokens_new(&target, 1, n, &web_error) && tokens_new(&source, 1, r.count, &web_error)) {
             tokens_pack(&target, 1, (long[]){0, n}, in);
             tokens_pack(&source, 1, (long[]){0, r.count}, r.text);
-            hide(mask && session.mask, positions && session.positions);
+            m->unmasked |= !mask, m->unplaced |= !positions;
             t->training = false, t->no_grad = true;
             logits = nn_logits(&f, nn_hidden(&f));
+            m->unmasked = unmasked, m->unplaced = unplaced;
         }
-        if (trace.first && !tape_failed(t, &web_error)) {
+        if (logits && !tape_failed(t, &web_error)) {
+            int32_t *next = arena_alloc(&r.arena, (size_t)n * sizeof *next);
+            for (long i = 0; i < n; i++) next[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
             printf("{\"lm\": %s", lm ? "true" : "false");
             print_tokens("source", r.text, lm ? 0 : r.count), print_tokens("target", in, n);
-            print_tokens("next", most_likely(&r, logits), n);
+            print_tokens("next", next, n);
             printf(", \"maps\": [");
             for (const AttentionTrace *a = trace.first; a; a = a->next) { /* [heads, rows, columns] */
                 const Tensor *w = a->steps[0].weights;
@@ -311,12 +266,4 @@ WEB_EXPORT(void, attention, (int mask, int positions)) {
         t->no_grad = false, tape_reset(t);
     }
     tokens_free(&source), tokens_free(&target), arena_free(&r.arena);
-}
-
-/* Prints the walk of ./explain through the saved model, one JSON object a line. */
-WEB_EXPORT(void, walk, (int side, int layer, int head)) {
-    WalkOptions o = {.text = web_file_data("text"), .model = "saved", .side = (Side)side, .side_given = true};
-    o.layer = layer, o.head = head, o.json = true;
-    hide(session.mask, session.positions);
-    if (web_save()) explain_walk(&o, &web_error);
 }

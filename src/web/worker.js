@@ -105,11 +105,6 @@ function serve(modules, scope) {
             });
             return found;
         },
-        walk(q, m) {
-            const {side = "encoder", layer = 1, head = 1} = q, sides = ["encoder", "decoder", "cross"];
-            const lines = reading(q, m).call("walk", sides.indexOf(side), number(layer, 1), number(head, 1)).trim();
-            return walked(lines.split("\n").map(line => JSON.parse(line)), side, layer, head);
-        },
         save: (q, m) => (m.call("save"), {bytes: m.read("saved/model.safetensors")}),
         load(q, m) {
             m.write("upload/model.safetensors", new Uint8Array(q.bytes));
@@ -117,7 +112,22 @@ function serve(modules, scope) {
         },
     };
 
-    const checking = {
+    const studying = {
+        /* The walk of ./explain through the model of the other module. Each matrix gets its operands. */
+        walk(q, m) {
+            const {side = "encoder", layer = 1, head = 1} = q, sides = ["encoder", "decoder", "cross"];
+            if (running.float) m.write("saved/model.safetensors", training.save(q, running.float).bytes);
+            const lines = reading(q, m).call("walk", sides.indexOf(side), number(layer, 1), number(head, 1)).trim();
+            const all = lines.split("\n").map(line => JSON.parse(line)).filter(m => m.formula);
+            const names = new Set(all.map(m => m.name));
+            for (const m of all) {
+                const [, kind, operands] = m.from.match(/^(\w*) ?(.*)/), of = operands.split(", ").filter(Boolean);
+                const there = of.filter(name => names.has(name.replace(/\^T$/, ""))); /* a layer may have no bias */
+                m.from = there.length < of.length - (of.length > 2) ? {kind: "copy", of: []} : {kind, of: there};
+                m.values = Float64Array.from(m.values, x => x ?? -Infinity);
+            }
+            return {matrices: all.filter(m => m.step !== "weights"), weights: all.filter(m => m.step === "weights")};
+        },
         operations: (q, m) => result(m, "operations"),
         check(q, m) {
             m.write("operation", String(q.operation)), m.write("mistake", String(q.mistake));
@@ -131,82 +141,17 @@ function serve(modules, scope) {
         memory: () => ({bytes: Object.values(running).reduce((sum, m) => sum + m.view().byteLength, 0)}),
     };
 
-    /* ---- The operands of each matrix of a walk ---- */
-
-    /* Rows [from, from + count) of a weight, transposed: `x W` in place of `x Wᵀ`. */
-    function part(name, {shape: [rows, columns = 1], shape, values}, from = 0, count = rows) {
-        const out = new Float32Array(count * columns);
-        for (let i = 0; i < count; i++)
-            for (let j = 0; j < columns; j++) out[j * count + i] = values[(from + i) * columns + j];
-        return {name, shape: shape.length > 1 ? [columns, count] : [count], values: out};
-    }
-
-    function walked(lines, side, layer, head) {
-        const weight = Object.fromEntries(lines.filter(l => l.weight).map(l => [l.weight, l]));
-        const matrices = lines.filter(l => l.formula), weights = [], cross = side === "cross";
-        const there = (...names) => names.find(name => matrices.some(m => m.name === name));
-        const width = name => matrices.find(m => m.name === name).shape[1], d = width("X"), d_k = width("Q");
-        const formula = start => matrices.some(m => m.formula.startsWith(start));
-        const gelu = formula("H = gelu"), decoder = side !== "encoder" && weight["decoder.layers.0.norm3.weight"];
-        const pre = !there("LayerNorm of it", "RMSNorm of it"), norm = there("LayerNorm", "RMSNorm");
-        const first = cross ? (pre ? "norm3" : "norm2") : pre ? "norm2" : "norm1", last = decoder ? "norm3" : "norm2";
-        const prefix = `${decoder ? "decoder" : "encoder"}.layers.${layer - 1}.`;
-        const add = (name, of, ...rows) => weight[of] && weights.push(part(name, weight[of], ...rows));
-        const pair = (w, b, of) => (add(w, prefix + of + ".weight"), add(b, prefix + of + ".bias"));
-        ["Q", "K", "V"].forEach((name, i) => {
-            const attention = prefix + (cross ? "multihead_attn" : "self_attn") + ".in_proj_";
-            add("W^" + name, attention + "weight", i * d + (head - 1) * d_k, d_k);
-            add("b^" + name, attention + "bias", i * d + (head - 1) * d_k, d_k);
-        });
-        pair("W^O", "b^O", (cross ? "multihead_attn" : "self_attn") + ".out_proj");
-        pair("W_1", "b_1", "linear1"), pair("W_2", "b_2", "linear2");
-        pair("gain", "bias", first), pair("last gain", "last bias", last);
-        const {shape, values} = weight["embedding.weight"];
-        weights.push({name: "W", shape, values: Float32Array.from(values)});
-
-        const product = (a, b, more) => ({kind: "product", a, b, transposed: false, ...more});
-        const sum = (...of) => ({kind: "sum", of}), scaled = there("S / sqrt(d_k)", "S");
-        const from = {
-            source: {kind: "id"}, x: {kind: "id"}, PE: {kind: "position"}, "E + PE": sum("E", "PE"),
-            E: {kind: "row", of: "W", by: formula("E_i = sqrt") ? Math.sqrt(d) : 1},
-            Q: product("X", "W^Q", {plus: "b^Q"}), K: product(cross ? "M" : "X", "W^K", {plus: "b^K"}),
-            V: product(cross ? "M" : "X", "W^V", {plus: "b^V"}),
-            S: !formula("S_ij") && product(there("Q turned", "Q normalised", "Q"), there("K turned", "K normalised", "K"),
-                                           {transposed: true}),
-            "S / sqrt(d_k)": {kind: "scaled", of: "S", by: Math.sqrt(d_k)}, masked: {kind: "mask", of: scaled},
-            A: {kind: "softmax", of: "masked"}, Z: product("A", "V"),
-            "S of all heads": {kind: "heads", of: "S"}, "A of all heads": {kind: "heads", of: "A"},
-            "Z of all heads": {kind: "beside", of: "Z"}, "Z W^O": product("Z of all heads", "W^O", {plus: "b^O"}),
-            "X + Y": pre ? !cross && layer === 1 && sum(there("E + PE", "E"), "Z W^O") : sum("X", "Z W^O"),
-            LayerNorm: {kind: "norm", of: "X + Y", gain: "gain", bias: "bias"},
-            "LayerNorm of it": {kind: "norm", of: "N + F", gain: "last gain", bias: "last bias"},
-            /* The decoder's feed-forward network follows another attention. */
-            hidden: (cross || !decoder) && (gelu || formula("H = max")) && product(norm, "W_1", {plus: "b_1", then: gelu ? "gelu" : "relu"}),
-            projected: product("hidden", "W_2", {plus: "b_2"}),
-            "N + F": (cross || !decoder) && sum(pre ? "X + Y" : norm, "projected"),
-        };
-        const known = new Set([...matrices, ...weights].map(m => m.name));
-        for (const m of matrices) {
-            const f = from[m.name] || {kind: "copy"};
-            if (!known.has(f.plus)) delete f.plus; /* a layer without bias */
-            const parts = [f.of, f.a, f.b, f.gain, f.bias].flat().filter(Boolean);
-            m.from = parts.every(name => known.has(name)) ? f : {kind: "copy"};
-            m.values = Float32Array.from(m.values, x => x ?? -Infinity);
-        }
-        return {matrices, weights};
-    }
-
     /* ---- Messages, one after another ---- */
 
     async function answer(q) {
-        const name = Object.hasOwn(training, q.op) ? "float" : "double", table = name === "float" ? training : checking;
+        const name = Object.hasOwn(training, q.op) ? "float" : "double", table = name === "float" ? training : studying;
         if (!Object.hasOwn(table, q.op)) return {error: `found no operation "${q.op}"`, status: 2};
         try {
             return table[q.op](q, running[name] ?? await module(name));
         } catch (error) {
             if (error.status) return {error: error.message, status: error.status};
             const said = running[name]?.output[2].trim().split("\n").pop();
-            delete running[name]; /* after a crash the next request gets a new module; a check has no model to lose */
+            delete running[name]; /* after a crash the next request gets a new module; the other module has no model to lose */
             return {error: said || String(error.message), status: 70, lost: name === "float"};
         }
     }

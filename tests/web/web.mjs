@@ -224,20 +224,21 @@ function follow({matrices, weights}) {
     const row = (m, i) => m.values.slice(i * m.shape.at(-1), (i + 1) * m.shape.at(-1));
     const sum = x => x.reduce((a, b) => a + b, 0);
     const cell = {
-        product: (f, i, j) => {
-            const a = of(f.a), b = of(f.b);
-            const x = sum([...row(a, i)].map((x, k) => x * (f.transposed ? at(b, j, k) : at(b, k, j)))) +
-                      (f.plus ? of(f.plus).values[j] : 0);
-            return f.then === "relu" ? Math.max(0, x) : f.then === "gelu" ? x * normal(x) : x;
+        product: ([a, b, bias], i, j) => {
+            const transposed = b.endsWith("^T"), other = of(b.replace("^T", ""));
+            return sum([...row(of(a), i)].map((x, k) => x * (transposed ? at(other, j, k) : at(other, k, j)))) +
+                   (bias ? of(bias).values[j] : 0);
         },
-        sum: (f, i, j) => at(of(f.of[0]), i, j) + at(of(f.of[1]), i, j),
-        scaled: (f, i, j) => at(of(f.of), i, j) / f.by,
-        mask: (f, i, j) => j > i && of(f.of).shape[0] === of(f.of).shape[1] ? null : at(of(f.of), i, j),
-        softmax: (f, i, j) => Math.exp(at(of(f.of), i, j)) / sum(row(of(f.of), i).map(Math.exp)),
-        norm: (f, i, j) => {
-            const x = row(of(f.of), i), mean = sum(x) / x.length;
+        relu: (f, i, j) => Math.max(0, cell.product(f, i, j)),
+        gelu: (f, i, j) => cell.product(f, i, j) * normal(cell.product(f, i, j)),
+        sum: ([a, b], i, j) => at(of(a), i, j) + at(of(b), i, j),
+        scaled: ([a, q], i, j) => at(of(a), i, j) / Math.sqrt(of(q).shape[1]),
+        mask: ([a], i, j) => j > i && of(a).shape[0] === of(a).shape[1] ? null : at(of(a), i, j),
+        softmax: ([a], i, j) => Math.exp(at(of(a), i, j)) / sum(row(of(a), i).map(Math.exp)),
+        norm: ([a, gain, bias], i, j) => {
+            const x = row(of(a), i), mean = sum(x) / x.length;
             const variance = sum(x.map(v => (v - mean) ** 2)) / x.length;
-            return (x[j] - mean) / Math.sqrt(variance + 1e-5) * of(f.gain).values[j] + of(f.bias).values[j];
+            return (x[j] - mean) / Math.sqrt(variance + 1e-5) * of(gain).values[j] + of(bias).values[j];
         },
     };
     let count = 0;
@@ -246,8 +247,8 @@ function follow({matrices, weights}) {
         if (!compute || m.shape.length !== 2) continue;
         for (let i = 0; i < m.shape[0]; i++)
             for (let j = 0; j < m.shape[1]; j++) {
-                const want = compute(m.from, i, j), found = at(m, i, j);
-                if (want !== null) assert.ok(Math.abs(found - want) < 1e-4, `${m.name} ${i},${j}: ${found}, want ${want}`);
+                const want = compute(m.from.of, i, j), found = at(m, i, j);
+                if (want !== null) assert.ok(Math.abs(found - want) < 1e-6, `${m.name} ${i},${j}: ${found}, want ${want}`);
             }
         count++;
     }
