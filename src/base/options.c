@@ -3,6 +3,7 @@
 #include "base/choice.h"
 #include "base/pool.h"
 #include "base/program.h"
+#include "base/suggest.h"
 #include "base/system.h"
 #include "base/utf8.h"
 #include <errno.h>
@@ -53,7 +54,12 @@ static bool read_integer(const Option *o, const char *text) {
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
-    if (!is_decimal(text, "+-0123456789") || *end || errno || !in_interval(o, (long double)value))
+    if (strpbrk(text, "eE")) { /* 1e3 */
+        double real = strtod(text, &end);
+        if (!(fabs(real) <= (double)(1L << 30) * (1L << 20)) || real != floor(real)) return false;
+        value = (long)real;
+    }
+    if (!is_decimal(text, "+-.0123456789eE") || *end || errno || !in_interval(o, (long double)value))
         return false;
     *o->integer = value;
     return true;
@@ -256,16 +262,35 @@ static void print_help(const Options *o, const Rows *rows) {
 
 enum { ROW = 256 }; /* getopt_long's code for row 0; lower ones are characters */
 
+/* Whether the name of a long option had a `_`, which is now a `-`. */
+static bool replace_underscores(char *element) {
+    bool any = false;
+    for (char *c = element; *c && *c != '='; c++) {
+        any |= *c == '_';
+        if (*c == '_') *c = '-';
+    }
+    return any;
+}
+
+static bool no_such_option(const Rows *rows, const char *element, Error *e) {
+    const char *name[MAX_ROWS];
+    char typed[64];
+    int names = 0;
+    for (int i = 0; i < rows->n; i++)
+        if (!is_heading(rows->row[i])) name[names++] = rows->row[i]->name;
+    snprintf(typed, sizeof typed, "%.*s", (int)strcspn(element, "="), element);
+    if (optopt) snprintf(typed, sizeof typed, "-%c", optopt);
+    const char *nearest = optopt || !typed[2] ? NULL : suggest_option(typed + 2, name, names);
+    return error_set(e, STATUS_USAGE, "%s: no such option%s%s, see --help", ESCAPED(typed),
+                     nearest ? "; the nearest is --" : "", nearest ? nearest : "");
+}
+
 /* Handles one option, which getopt_long found in `element` and reported as `code`. */
 static bool take_option(Rows *rows, int code, const char *element, Error *e) {
     bool fault = code == ':' || code == '?';
     char want[WANTED_TEXT], where[64];
     int i = code == 'h' ? rows->n - 1 : (fault ? optopt : code) - ROW;
-    if (i < 0) {
-        snprintf(where, sizeof where, "%.*s", (int)strcspn(element, "="), element);
-        if (optopt) snprintf(where, sizeof where, "-%c", optopt);
-        return error_set(e, STATUS_USAGE, "%s: no such option, see --help", ESCAPED(where));
-    }
+    if (i < 0) return no_such_option(rows, element, e);
     const Option *row = rows->row[i];
     if (code == ':')
         return error_set(e, STATUS_USAGE, "--%s: found no value, need %s", row->name, wanted(row, want));
@@ -288,6 +313,11 @@ static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **arg
     opterr = 0;
     system_start_options();
     for (int code; (code = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+        bool unknown = code == '?' && !optopt && strncmp(argv[optind - 1], "--", 2) == 0;
+        if (unknown && replace_underscores(argv[optind - 1])) {
+            optind--; /* getopt_long reads it again */
+            continue;
+        }
         if (!take_option(rows, code, argv[optind - 1], e)) return false;
         if (*help) return true;
     }

@@ -29,7 +29,7 @@ struct Choice; /* base/choice.h */
 
 /* One option; without a destination for its value, a heading of the help. A table ends with {0}. */
 typedef struct Option {
-    const char *name;     /* "lr": given in full or as a unique prefix, at most once */
+    const char *name;     /* "lr": given in full or as a unique prefix, at most once; _ is - */
     const char *argument; /* the value's name in the help: "N" */
     const char *allowed;  /* "[1,64]"; "(0,inf)", without its ends; "post|pre" */
     const char *help;
@@ -38,7 +38,7 @@ typedef struct Option {
     /* The destination of the value: one of these. Its value before the command line is read is the
      * default. */
     bool *flag;                 /* takes no value; set to true */
-    long *integer;              /* decimal, in the interval `allowed` */
+    long *integer;              /* decimal, also 1e3, in the interval `allowed` */
     uint64_t *natural;          /* decimal, 0 to 2⁶⁴-1 */
     double *real;               /* decimal, finite, in the interval `allowed` */
     int *choice;                /* an index into the words of `allowed` */

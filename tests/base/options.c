@@ -122,6 +122,27 @@ TEST(everything_is_read) {
     CHECK(RUN("x", "--lr=.5", "--steps=+007", "--threads=1") == 0 && strstr(out, "lr=0.5") &&
               strstr(out, "steps=7!"),
           "%s%s", out, err);
+    CHECK(RUN("x", "--steps=2.5e3", "--warmup", "-2e0") == 0 && strstr(out, "steps=2500! warmup=-2 "), "%s%s",
+          out, err);
+}
+
+/* In names of options, not in values. */
+TEST(underscores_are_hyphens) {
+    char joined[] = "--warm_up=3", apart[] = "--warm_up", text[] = "--a_b";
+    static const Option hyphens[] = {{"warm-up", "N", "[0,9]", "steps", .integer = &o.warmup},
+                                     {"prompt", "TEXT", .help = "text", .text = &o.prompt},
+                                     {0}};
+    char *const argv[][6] = {{"prog", joined, "--prompt", text}, {"prog", "--prompt", text, "x", apart, "3"}};
+    for (int i = 0; i < 2; i++) {
+        Error e = {0};
+        Options options = {"prog", "[FILE]", "Does things.", hyphens, .most = 1};
+        char *copy[7] = {0};
+        memcpy(copy, argv[i], sizeof argv[i]);
+        o.warmup = 0, optind = 1;
+        CHECK(options_parse(&options, i ? 6 : 4, copy, &e) && o.warmup == 3 && !strcmp(o.prompt, "--a_b") &&
+                  options.operands == i,
+              "%s", e.text);
+    }
 }
 
 /* Each refusal: status 2, the one line, nothing on stdout. */
@@ -135,7 +156,8 @@ TEST(refuses) {
         {"dropout", "a number in [0,1)", {"1e-999", "1", "-1e-9"}},
         {"steps",
          "an integer in [0,inf)",
-         {"-1", "1.5", "1e3", "0x10", "", " 1", "18446744073709551616", "9223372036854775808"}},
+         {"-1", "1.5", "15e-1", "1e30", "1e", "1.0", "0x10", "", " 1", "18446744073709551616",
+          "9223372036854775808"}},
         {"warmup", "an integer in [-5,4096]", {"4097", "-6"}},
         {"seed", "an integer in [0,2^64)", {"-1", "18446744073709551616", ""}},
         {"threads", "an integer in [1,256]", {"0"}},
@@ -153,9 +175,13 @@ TEST(refuses) {
         {"--json=", NULL, "--json: found a value, need none"},
         {"--lr", NULL, "--lr: found no value, need a number in (0,inf)"},
         {"--prompt", NULL, "--prompt: found no value, need a text"},
-        {"--lrr", NULL, "--lrr: no such option, see --help"},
-        {"--sede=1", NULL, "--sede: no such option, see --help"},
-        {"--s=1", NULL, "--s: no such option, see --help"}, /* salt, seed or steps */
+        {"--lrr", NULL, "--lrr: no such option; the nearest is --lr, see --help"},
+        {"--sede=1", NULL, "--sede: no such option; the nearest is --seed, see --help"},
+        {"--s=1", NULL, "--s: no such option; the nearest is --steps, see --help"}, /* of four */
+        {"--learning-rate", "1", "--learning-rate: no such option; the nearest is --lr, see --help"},
+        {"--n-layer=1", NULL,
+         "--n-layer: no such option, see --help"}, /* known, but there are no layers here */
+        {"--drop-out", "1", "--drop-out: no such option; the nearest is --dropout, see --help"},
         {"-lr", "1", "-l: no such option, see --help"},
         {"--Training", NULL, "--Training: no such option, see --help"}, /* a heading is none */
         {"--colour", NULL, "--colour: no such option, see --help"},

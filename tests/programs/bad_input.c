@@ -66,7 +66,7 @@ TEST(train_tasks_and_flags) {
         {"train ''", 2, "task: found '', need one of copy, reverse, sort, add, dates, pairs, lm, grammar"},
         {"train copy lm", 2,
          "\"lm\": found one operand too many, need copy|reverse|sort|add|dates|pairs|lm|grammar"},
-        {"train copy --stepp 5", 2, "--stepp: no such option, see --help"},
+        {"train copy --stepp 5", 2, "--stepp: no such option; the nearest is --steps, see --help"},
         {"train copy --run", 2, "--run: found no value, need a text"},
         {"train copy --run \xFF", 2, "argument 3: byte 0: found 0xFF, need UTF-8"});
 }
