@@ -32,11 +32,28 @@ static const Node *reader_of(const WalkThrough *w, const char *module) {
     return NULL;
 }
 
-/* The product that projected queries, keys or values of a trace. */
+/* The product that projected queries, keys or values of a trace; NULL: there is none. */
 static const Node *projection(const Tensor *x) {
     const Node *n = x->maker;
-    while (n->op != &op_linear) n = n->in[0]->maker;
+    while (n && n->op != &op_linear) n = n->inputs ? n->in[0]->maker : NULL;
     return n;
+}
+
+/* Whether the layer has the parts that the walk shows. */
+static bool knows_layer(const WalkThrough *w, Error *e) {
+    static const char *const read[] = {"norm1.weight", "norm2.weight", "norm3.weight", "linear1.weight",
+                                       "linear2.weight"};
+    bool decoder = strncmp(w->layer, "decoder", 7) == 0;
+    const AttentionSteps *a = w->attention ? w->attention->steps : NULL;
+    if (!a || !projection(a->q) || !projection(a->k) || !projection(a->v))
+        return error_set(e, STATUS_BAD_DATA,
+                         "%.40s: found an attention that the walk does not know, need the paper's", w->layer);
+    for (int i = 0; i < 5; i++)
+        if (!reader_of(w, read[i]) && (i != 2 || decoder))
+            return error_set(e, STATUS_BAD_DATA,
+                             "%.40s%s: found no such weight, need the layer that the walk knows", w->layer,
+                             read[i]);
+    return true;
 }
 
 /* Its columns of the shown head, behind `skip` others: [n, d_k] */
@@ -336,6 +353,7 @@ static void introduce(const WalkThrough *w) {
 static bool print_all(WalkThrough *w, Error *e) {
     const WalkOptions *o = w->options;
     WalkSteps s = {.walk = w};
+    if (!knows_layer(w, e)) return false;
     Tensor *x = projection(w->attention->steps->q)->in[0];
     add_tokens(&s), add_embedding(&s), add_head(&s, x), add_heads(&s, x), add_rest(&s);
     if (tape_failed(w->tape, e)) return false;

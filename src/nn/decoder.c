@@ -4,16 +4,42 @@
  * position (tasks/batch.h). */
 #include "nn/nn.h"
 
+/* Figure 1, right. */
+struct DecoderLayer {
+    Attention *self_attention, *cross_attention;
+    FeedForward *feed_forward;
+    Norm *norm1, *norm2, *norm3;
+};
+
+DecoderLayer *nn_decoder_new(Builder *b) {
+    int N = b->config->decoder_layers;
+    DecoderLayer *layers = build_module(b, (size_t)N * sizeof *layers);
+    for (int i = 0; i < N; i++) {
+        DecoderLayer *l = &layers[i];
+        size_t outside = build_enter(b, "decoder.layers.%d", i);
+        l->self_attention = nn_attention_new(b, "self_attn", false);
+        l->cross_attention = nn_attention_new(b, "multihead_attn", true);
+        l->feed_forward = nn_feed_forward_new(b);
+        l->norm1 = nn_norm_new(b, "norm1");
+        l->norm2 = nn_norm_new(b, "norm2");
+        l->norm3 = nn_norm_new(b, "norm3");
+        build_leave(b, outside);
+    }
+    return layers;
+}
+
 static Tensor *decoder_layer(const Forward *f, DecoderLayer *l, Tensor *x) {
-    x = nn_add_and_norm(f, nn_masked_self_attention, &l->self_attention, &l->norm1, x);
-    x = nn_add_and_norm(f, nn_cross_attention, &l->cross_attention, &l->norm2, x);
-    return nn_add_and_norm(f, nn_feed_forward, &l->feed_forward, &l->norm3, x);
+    x = nn_add_and_norm(f, nn_masked_self_attention, l->self_attention, l->norm1, x);
+    x = nn_add_and_norm(f, nn_cross_attention, l->cross_attention, l->norm2, x);
+    return nn_add_and_norm(f, nn_feed_forward, l->feed_forward, l->norm3, x);
 }
 
 Tensor *nn_decoder(const Forward *f) {
     Model *m = f->model;
+    Forward at = *f;
     if (f->cache) kv_cache_advance(f->cache, &f->target->sequences);
     Tensor *x = nn_embedding(f, f->target);
-    for (int i = 0; i < m->config.decoder_layers; i++) x = decoder_layer(f, &m->decoder[i], x);
-    return m->config.final_norm ? nn_norm(f, &m->decoder_norm, x) : x;
+    for (at.layer = 0; at.layer < m->config.decoder_layers; at.layer++)
+        x = decoder_layer(&at, &m->decoder[at.layer], x);
+    return m->decoder_norm ? nn_norm(f, m->decoder_norm, x) : x;
 }

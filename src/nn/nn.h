@@ -1,7 +1,7 @@
 /* The Transformer, module by module, in the order of "Attention Is All You Need" (arXiv:1706.03762).
  *
- * A module is a struct of weights and a function that records its forward pass on a tape; the tape runs
- * backward. Activations are matrices [rows, d_model], one row per token (tokens.h): the sequences of a batch
+ * A module is one file: a struct of weights, a function that adds them to a model, and a function that records the
+ * forward pass on a tape; the tape runs backward. Activations are matrices [rows, d_model], one row per token (tokens.h): the sequences of a batch
  * stand one after another. Weights have the layout of PyTorch's modules: a linear layer's matrix is
  * [out, in].
  *
@@ -10,56 +10,18 @@
 #ifndef NN_NN_H
 #define NN_NN_H
 
-#include "nn/config.h"
+#include "nn/builder.h"
 #include "nn/kv_cache.h"
-#include "nn/parameters.h"
 #include "nn/tokens.h"
 #include "nn/trace.h"
 #include "ops/ops.h"
 
-/* y = x Wᵀ + b */
-typedef struct Linear {
-    Tensor weight, bias; /* [out, in], [out] */
-} Linear;
-
-/* Layer norm's gain and bias. */
-typedef struct Norm {
-    Tensor weight, bias; /* [d_model] */
-} Norm;
-
-/* 3.2.2 Multi-head attention: W^Q, W^K, W^V of all heads, and W^O. As in PyTorch the three are one matrix
- * [3·d_model, d_model]. Cross-attention multiplies the target by its first d_model rows and the memory by the
- * others. */
-typedef struct Attention {
-    Linear in;    /* self-attention: q, k, v in one product */
-    Linear q, kv; /* cross-attention: the same rows, split */
-    Linear out;
-    Tensor score; /* [d_model], additive attention: w of plain_attention.c */
-    int layer;    /* the cache's layer that holds its keys and values */
-    char name[PARAMETER_NAME];
-} Attention;
-
-/* 3.3 Position-wise feed-forward network: W_1, b_1, W_2, b_2. */
-typedef struct FeedForward {
-    Linear in, out; /* [d_ff, d_model], [d_model, d_ff] */
-} FeedForward;
-
-/* 3.1, Figure 1 left. */
-typedef struct EncoderLayer {
-    Attention self_attention;
-    FeedForward feed_forward;
-    Norm norm1, norm2;
-} EncoderLayer;
-
-/* 3.1, Figure 1 right. */
-typedef struct DecoderLayer {
-    Attention self_attention, cross_attention;
-    FeedForward feed_forward;
-    Norm norm1, norm2, norm3;
-} DecoderLayer;
-
-/* A decoder layer without cross-attention, of a decoder-only model: it has the weights of an encoder layer. */
-typedef EncoderLayer LanguageModelLayer;
+/* Modules. Each has one file: its struct, the function that adds its parameters (builder.h), and its forward pass. */
+typedef struct Norm Norm;
+typedef struct Attention Attention;
+typedef struct FeedForward FeedForward;
+typedef struct EncoderLayer EncoderLayer;
+typedef struct DecoderLayer DecoderLayer;
 
 typedef struct Model {
     ModelConfig config;
@@ -67,13 +29,13 @@ typedef struct Model {
     double attention_dropout; /* of dot-product attention's probabilities; not saved either */
     bool unmasked, unplaced; /* experiments, not saved: a target without its mask, tokens without positions */
     Parameters parameters;
-    Tensor embedding;                   /* [vocab_size, d_model], for source, target and, if tied, output */
-    Tensor positions;                   /* [max_length, d_model]: learned, or the sinusoids; rotary: none */
-    EncoderLayer *encoder;              /* seq2seq: [encoder_layers] */
-    DecoderLayer *decoder;              /* seq2seq: [decoder_layers] */
-    LanguageModelLayer *language_model; /* language model: [encoder_layers] */
-    Norm encoder_norm, decoder_norm, final_norm; /* after each stack, if config.final_norm */
-    Tensor output;                               /* [vocab_size, d_model], if not tied */
+    Arena modules;                     /* memory of the modules */
+    Tensor embedding;                  /* [vocab_size, d_model], for source, target and, if tied, output */
+    Tensor positions;                  /* [max_length, d_model]: learned, or the sinusoids; rotary: none */
+    Tensor output;                     /* [vocab_size, d_model], if not tied */
+    EncoderLayer *encoder;             /* [encoder_layers]; a language model has only these */
+    DecoderLayer *decoder;             /* [decoder_layers] */
+    Norm *encoder_norm, *decoder_norm; /* after each stack, if config.final_norm */
     /* [max_length, nn_position_width], of which the first sinusoids_made rows are computed; NULL where positions are
      * learned. */
     real *sinusoids;
@@ -89,9 +51,11 @@ typedef struct Forward {
     Trace *trace;                  /* keeps what modules compute; NULL: nothing is kept, and it is faster */
     Tensor *memory;   /* the encoder's output, [source rows, d_model]; NULL once the cache has read it */
     Tensor *residual; /* what nn_project adds to its product; set only by nn_add_and_norm */
+    int layer;        /* the layer at work; set by the stacks */
 } Forward;
 
 /* 3.4, 3.5: rows of the embedding matrix, scaled, plus positions; then dropout. [rows, d_model] */
+void nn_embedding_add(Builder *b, Model *m);
 Tensor *nn_embedding(const Forward *f, const Tokens *x);
 
 /* 3.5: out [d]: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)). */
@@ -111,11 +75,30 @@ const real *nn_turns(const Forward *f, const Tokens *x, const int32_t **at);
 typedef Tensor *Sublayer(const Forward *f, void *module, Tensor *x);
 
 /* 3.2, of an Attention. Self-attention over the source; masked self-attention over the target, where a token
- * attends only to itself and earlier tokens; attention from the target to the memory. */
+ * attends only to itself and earlier tokens; attention from the target to the memory: cross-attention. */
+Attention *nn_attention_new(Builder *b, const char *name, bool cross);
 Sublayer nn_self_attention, nn_masked_self_attention, nn_cross_attention;
 
 /* 3.3, of a FeedForward: FFN(x) = act(x W_1ᵀ + b_1) W_2ᵀ + b_2 */
+FeedForward *nn_feed_forward_new(Builder *b);
 Sublayer nn_feed_forward;
+
+/* The operands of attention in all heads. Without kv the columns of q are q | k | v; kv is k | v. */
+typedef struct Heads {
+    Tensor *q, *kv;
+    const Sequences *queries, *keys;
+    bool causal;
+} Heads;
+
+/* Columns [i d_model, (i + 1) d_model) of x. */
+Tensor *nn_columns(const Forward *f, Tensor *x, long i);
+
+/* The operands of masked self-attention in place of `here`, those of this pass alone: with a cache, keys and values of
+ * earlier passes too; in a text longer than the context, of the newest tokens only. */
+Heads nn_heads_in_context(const Forward *f, Heads here);
+
+/* The same of cross-attention: k | v of the memory, computed or as the cache keeps them (NULL: not computed). */
+Tensor *nn_source_keys(const Forward *f, Tensor *kv);
 
 /* x Wᵀ + b, the last product of a sublayer. Adds f->residual in the same pass, if there is one. */
 Tensor *nn_project(const Forward *f, Linear *l, Tensor *x);
@@ -125,9 +108,14 @@ Tensor *nn_project(const Forward *f, Linear *l, Tensor *x);
  * With pre-norm (Xiong et al., arXiv:2002.04745):
  *     x + Dropout(Sublayer(LayerNorm(x))) */
 Tensor *nn_add_and_norm(const Forward *f, Sublayer *sublayer, void *module, Norm *norm, Tensor *x);
+Norm *nn_norm_new(Builder *b, const char *name);
 Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x);
 
-/* 3.1: the stacks, [rows, d_model]. The encoder reads the source; the decoder reads the target and f->memory. */
+/* 3.1: the stacks, [rows, d_model]. The encoder reads the source; the decoder reads the target and f->memory.
+ * nn_encoder_stack is the encoder's layers and norm around one of the two self-attentions. */
+EncoderLayer *nn_encoder_new(Builder *b);
+DecoderLayer *nn_decoder_new(Builder *b);
+Tensor *nn_encoder_stack(const Forward *f, Sublayer *self_attention, Tensor *x);
 Tensor *nn_encoder(const Forward *f);
 Tensor *nn_decoder(const Forward *f);
 
@@ -138,6 +126,7 @@ Tensor *nn_language_model(const Forward *f);
 Tensor *nn_hidden(Forward *f);
 
 /* 3.4: logits, [rows, vocab_size]. */
+void nn_output_add(Builder *b, Model *m);
 Tensor *nn_logits(const Forward *f, Tensor *hidden);
 
 /* 5.4: mean cross-entropy, with label smoothing, of the rows whose target is not pad_id. The caller's

@@ -8,6 +8,12 @@
 #include "nn/nn.h"
 #include "ops/cross_entropy_row.h"
 
+void nn_output_add(Builder *b, Model *m) {
+    const ModelConfig *c = b->config;
+    if (!c->tied)
+        build_tensor(b, "output.weight", SHAPE(c->vocab_size, c->d_model), small_normal(c), &m->output);
+}
+
 /* "We share the same weight matrix between the two embedding layers and the pre-softmax linear
  * transformation." Deviation: an untied model has an output matrix of its own. Neither has a bias. */
 static Tensor *output_matrix(Model *m) {

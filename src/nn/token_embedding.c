@@ -3,6 +3,13 @@
 #include "nn/nn.h"
 #include <math.h>
 
+void nn_embedding_add(Builder *b, Model *m) {
+    const ModelConfig *c = b->config;
+    build_tensor(b, "embedding.weight", SHAPE(c->vocab_size, c->d_model), small_normal(c), &m->embedding);
+    if (c->positions == POSITIONS_LEARNED)
+        build_tensor(b, "positions.weight", SHAPE(c->max_length, c->d_model), small_normal(c), &m->positions);
+}
+
 Tensor *nn_embedding(const Forward *f, const Tokens *x) {
     f->tape->recorder = __func__;
     Model *m = f->model;

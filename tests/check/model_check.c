@@ -294,10 +294,10 @@ TEST(wrong_gradients_are_found) {
     ModelPass p;
     static CaseReport r;
     CHECK(pass_make(&p, KIND_LM, &USUAL_CHOICES, 1, &e), "%s", e.text);
-    Tensor *norm = &p.model->language_model[0].norm1.weight,
-           *beside = &p.model->language_model[0].norm2.weight;
-    norm->data = beside->data;
     Parameters *all = &p.model->parameters;
+    Tensor *norm = parameters_find(all, "encoder.layers.0.norm1.weight")->part[0],
+           *beside = parameters_find(all, "encoder.layers.0.norm2.weight")->part[0];
+    norm->data = beside->data;
     double dw[16] = {[7] = 1};
     for (int i = 0; i < all->count; i++) {
         bool wrong = strcmp(all->entry[i].name, "encoder.layers.0.norm1.weight") == 0;

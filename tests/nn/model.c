@@ -448,26 +448,37 @@ TEST(a_sublayer_is_its_formula) {
     enum { ROWS = 3, D = 8, D_FF = 16 };
     Model *m = new_model(small_seq2seq(), 10);
     m->dropout = 0.5;
-    FeedForward *w = &m->encoder[0].feed_forward;
+    Parameters p = {0};
+    Arena memory = {0};
+    Error e = {0};
+    Builder b = {&m->config, &p, &memory, .ok = true, .e = &e};
+    FeedForward *module = nn_feed_forward_new(&b);
+    CHECK(b.ok && parameters_allocate(&p, false, &e), "%s", e.text);
+    parameters_init(&p, 10);
+    static const char *const name[] = {"linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias"};
+    real *w[4];
+    for (int i = 0; i < 4; i++) w[i] = parameters_find(&p, name[i])->part[0]->data;
     real x[ROWS * D];
     for (int i = 0; i < ROWS * D; i++) x[i] = (real)(i % 7) - 3;
-    for (int j = 0; j < D_FF; j++) w->in.bias.data[j] = (real)j / 8 - 1;
-    for (int j = 0; j < D; j++) w->out.bias.data[j] = (real)j;
+    for (int j = 0; j < D_FF; j++) w[1][j] = (real)j / 8 - 1;
+    for (int j = 0; j < D; j++) w[3][j] = (real)j;
     Tape *t = tape_new();
     t->training = true;
-    Tensor *y = nn_feed_forward(&(Forward){t, m}, w, tape_leaf(t, SHAPE(ROWS, D), x, NULL));
+    Tensor *y = nn_feed_forward(&(Forward){t, m}, module, tape_leaf(t, SHAPE(ROWS, D), x, NULL));
     for (int i = 0; i < ROWS; i++) {
         real inner[D_FF];
         for (int j = 0; j < D_FF; j++) {
-            real z = product(w->in.weight.data + j * D, x + i * D, D) + w->in.bias.data[j];
+            real z = product(w[0] + j * D, x + i * D, D) + w[1][j];
             inner[j] = z > 0 ? z : 0;
         }
         for (int j = 0; j < D; j++) {
-            real want = product(w->out.weight.data + j * D_FF, inner, D_FF) + w->out.bias.data[j];
+            real want = product(w[2] + j * D_FF, inner, D_FF) + w[3][j];
             CHECK_NEAR(y->data[i * D + j], want, 64 * (double)REAL_EPSILON * 10);
         }
     }
     tape_free(t);
+    parameters_free(&p);
+    arena_free(&memory);
     model_free(m);
 }
 
