@@ -136,7 +136,7 @@ bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long 
 bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, long more,
                      bool (*emit)(void *context, long sequence, int32_t id), void *context,
                      Error *e);                                     /* of a language model */
-Tokenizer *tokenizer_learn(TokenizerKind kind, long size, const Passage *passage, long passages, Error *e); /* of texts */
+Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *passage, long passages, Error *e); /* of texts */
 Tokenizer *tokenizer_parse(const char *where, const char *vocabulary, Error *e); /* of the note "vocabulary" */
 char *tokenizer_string(const Tokenizer *k, Error *e);               /* that note; to be freed */
 void tokenizer_free(Tokenizer *k);

@@ -20,6 +20,14 @@ int utf8_encode(uint32_t character, char out[UTF8_MAX]);
 /* True if all of text is UTF-8. If not, STATUS_BAD_DATA `WHERE: byte N: found 0xXX, need UTF-8`, N counted from 0. */
 bool utf8_check(const char *where, const char *text, size_t length, Error *e);
 
+/* Bytes of the byte-order mark that text begins with: 3, or 0. */
+size_t utf8_mark(const char *text, size_t length);
+
+/* Reads UTF-8 byte by byte. State 0 is the beginning of a character. Returns the state after the byte; -1: no character
+ * has this byte here. */
+enum { UTF8_STATES = 8 };
+int utf8_next(int state, unsigned char byte);
+
 /* Characters in text, which is UTF-8. */
 size_t utf8_count(const char *text, size_t length);
 

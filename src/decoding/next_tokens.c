@@ -1,14 +1,15 @@
 #include "decoding/next_tokens.h"
 #include <math.h>
 
-static bool may_follow(const NextTokens *t, int32_t id) {
-    if (id == t->end_id) return true;
+/* `state`: of UTF-8, after the text. */
+static bool may_follow(const NextTokens *t, int state, int32_t id) {
+    if (id == t->end_id) return state == 0;
     if (id == t->begin_id || id == t->pad_id) return false;
-    return !t->tokenizer || tokenizer_is_text(t->tokenizer, id);
+    return !t->tokenizer || tokenizer_may_follow(t->tokenizer, state, id);
 }
 
 void next_tokens_hide(const NextTokens *t, const int32_t *ids, long n, long count, real *scores) {
-    (void)ids, (void)n;
+    int state = t->tokenizer ? tokenizer_state(t->tokenizer, ids, n) : 0;
     for (int32_t id = 0; id < count; id++)
-        if (!may_follow(t, id)) scores[id] = -INFINITY;
+        if (!may_follow(t, state, id)) scores[id] = -INFINITY;
 }

@@ -81,7 +81,7 @@ static bool score_pair(Tape *t, const SavedRun *r, const Pair *p, const char *wh
 static bool score_pairs(Tape *t, const SavedRun *r, const char *path, Score *out, Error *e) {
     PairFile f = {0};
     char remark[REMARK] = "", where[ERROR_TEXT];
-    bool ok = pairs_read(&f, path, remark, e) &&
+    bool ok = pairs_read(&f, path, r->tokenizer->kind->any_bytes, remark, e) &&
               (f.count || error_set(e, STATUS_BAD_DATA, "%s: found no pair, need one", path));
     for (long i = 0; ok && i < f.count; i++) {
         snprintf(where, sizeof where, "%s: line %ld", path, f.pair[i].line);

@@ -357,7 +357,7 @@ static bool print_all(WalkThrough *w, Error *e) {
     Tensor *x = projection(w->attention->steps->q)->in[0];
     add_tokens(&s), add_embedding(&s), add_head(&s, x), add_heads(&s, x), add_rest(&s);
     if (tape_failed(w->tape, e)) return false;
-    bool merges = w->run.tokenizer && w->run.tokenizer->kind == TOKENIZER_BPE && is_wanted(o, "merges"),
+    bool merges = w->run.tokenizer && w->run.tokenizer->kind == &tokenizer_bpe && is_wanted(o, "merges"),
          any = merges;
     for (int i = 0; i < s.count; i++) any |= is_wanted(o, s.matrix[i].step);
     if (!any)

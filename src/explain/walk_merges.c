@@ -31,7 +31,7 @@ static void show_state(const WalkOptions *o, const Tokenizer *k, int32_t made, c
     bool unicode = terminal_of(stdout).unicode;
     FILE *out = open_memstream(&line, &size);
     if (out && made >= 0) {
-        const Merge *m = &k->merge[made - BYTE_TOKENS];
+        const Merge *m = &k->merge[made - k->merged];
         fprintf(out, "%d = ", (int)made);
         write_token(out, k, m->left, unicode), fputs(" + ", out), write_token(out, k, m->right, unicode);
         fputs(" :", out);
@@ -62,19 +62,19 @@ bool walk_print_merges(const WalkThrough *w, Error *e) {
     Dictionary words = {0};
     bool ok = true;
     if (!o->json) {
-        printf("merges: a table of %ld\n", k->size - BYTE_TOKENS);
-        show_wrapped(
-            "Each different word begins as bytes. Of the pairs of neighbours in the table the earliest is "
-            "joined into one token, until none is left. _ is a blank.",
-            2);
+        printf("merges: a table of %ld\n", k->size - k->merged);
+        show_wrapped("Each different word begins as characters, rare ones as bytes. Of the pairs of "
+                     "neighbours in the table the earliest is "
+                     "joined into one token, until none is left. _ is a blank.",
+                     2);
     }
     for (size_t at = 0, length = strlen(o->text), n; ok && at < length; at += n) {
         n = word_length(o->text + at, length - at, false);
-        long before = words.count, number = dictionary_add(&words, o->text + at, n, e), count = (long)n;
+        long before = words.count, number = dictionary_add(&words, o->text + at, n, e);
         ok = number >= 0;
         if (!ok || number < before) continue;
         int32_t id[TOKEN_BYTES], made = -1;
-        for (size_t i = 0; i < n; i++) id[i] = (unsigned char)o->text[at + i];
+        long count = bpe_begin(&k->pieces, o->text + at, n, id);
         do show_state(o, k, made, id, count);
         while ((made = join_earliest(k, id, &count)) >= 0);
     }

@@ -33,7 +33,7 @@ static bool open_random(WalkThrough *w, Error *e) {
     if (!o->words) {
         if (!*vocabulary)
             return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
-        w->run.tokenizer = tokenizer_learn(o->modern ? TOKENIZER_BPE : TOKENIZER_CHAR, 0,
+        w->run.tokenizer = tokenizer_learn(o->modern ? &tokenizer_bpe : &tokenizer_char, 0,
                                            &(Passage){where, vocabulary, strlen(vocabulary)}, 1, e);
         if (!w->run.tokenizer || !walk_characters(w, &w->source, e)) return false;
         size = (int)w->run.tokenizer->size;

@@ -9,11 +9,14 @@
 static const char head[] = "task,step,tokens,seconds,params,train_loss,val_loss,val_accuracy,val_exact,"
                            "val_nats_per_char,val_bits_per_char,val_perplexity\n";
 
-const char *metrics_loss_text(char out[LOSS_TEXT], double loss, double characters, int digits) {
-    double nats = loss / characters;
-    if (characters > 0)
+const char *metrics_loss_text(char out[LOSS_TEXT], double loss, const Metrics *m, int digits) {
+    double nats = loss / m->characters;
+    if (m->characters > 0)
         snprintf(out, LOSS_TEXT, "%.*f nats/char, %.*f bits/char, perplexity %.2f a token", digits, nats,
                  digits, nats / log(2), exp(loss));
+    else if (m->unknown > 0)
+        snprintf(out, LOSS_TEXT, "%.*f nats/token, not comparable: %.1f %% of the characters are [UNK]",
+                 digits, loss, 100 * m->unknown);
     else
         snprintf(out, LOSS_TEXT, "%.*f nats/token", digits, loss);
     return out;

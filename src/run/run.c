@@ -98,7 +98,7 @@ static bool record(Run *r, const Evaluation *v, Error *e) {
 
 static void show_evaluation(Run *r, const Evaluation *v) {
     char loss[LOSS_TEXT];
-    metrics_loss_text(loss, v->loss, r->metrics.characters, 3);
+    metrics_loss_text(loss, v->loss, &r->metrics, 3);
     if (r->bar.terminal) loss[strcspn(loss, " ")] = 0; /* a line has little room */
     snprintf(r->val_loss, sizeof r->val_loss, "val %s at %ld", loss, r->trainer->state.step);
     if (r->steps_here > 0) progress_show(&r->bar, &r->report);
@@ -136,7 +136,7 @@ static bool show_result(Run *r, const Evaluation *v, Error *e) {
     char loss[LOSS_TEXT];
     fprintf(stderr, "%s: loss %s, accuracy %.2f %%\n",
             t->task->nothing_held_out ? "all data, nothing held out" : "held-out",
-            metrics_loss_text(loss, v->loss, r->metrics.characters, 4), 100 * v->accuracy);
+            metrics_loss_text(loss, v->loss, &r->metrics, 4), 100 * v->accuracy);
     if (lm && !samples_show_yardsticks(t, e)) return false;
     if (!lm)
         fprintf(stderr, "greedy decoding: %.2f %% of %ld answers exact\n", 100 * r->metrics.val_exact,
@@ -247,6 +247,7 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
                            .start = clock_seconds(),
                            .seconds = r->metrics.seconds,
                            .characters = t->task->characters,
+                           .unknown = t->task->unknown,
                            .val_exact = NAN};
     r->report = (Report){.done = t->state.step, .words = r->loss, .more = r->val_loss, .unit = "tok/s"};
     r->bar = progress_start(t->task->name, config->steps, config->quiet);

@@ -55,6 +55,8 @@ static void write_figures(RunPage *p, const Metrics *m) {
         add_figure(p, "perplexity a token", "%.2f", exp(m->val_loss));
     } else
         add_figure(p, "held-out loss", "%.4f", m->val_loss);
+    if (m->unknown > 0)
+        add_figure(p, "not comparable", "%.1f %% of the characters are [UNK]", 100 * m->unknown);
     add_figure(p, "held-out accuracy", "%.2f %%", 100 * m->val_accuracy);
     if (!isnan(m->val_exact)) add_figure(p, "exact answers", "%.2f %%", 100 * m->val_exact);
     add_figure(p, "parameters", "%ld", m->params);

@@ -7,7 +7,7 @@
 #include "run/watch.h"
 #include "training/train_config.h"
 
-enum { RUN_FIGURES = 8, RUN_FIGURE_TEXT = 32, RUN_LINE = 512 };
+enum { RUN_FIGURES = 9, RUN_FIGURE_TEXT = 48, RUN_LINE = 512 };
 
 typedef struct RunPage {
     const TrainConfig *config;

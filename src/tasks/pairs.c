@@ -2,6 +2,7 @@
 #include "base/crc32.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "text/encoding.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,6 @@ static bool bad_line(const char *path, long line, const char *found, Error *e) {
 /* One line, without its end, becomes a pair. */
 static bool read_line(PairFile *f, const char *path, long line, char *text, size_t length, Error *e) {
     const char *tab = memchr(text, '\t', length), *end = text + length;
-    if (!utf8_check(path, text, length, &(Error){0}) || memchr(text, 0, length))
-        return bad_line(path, line, "bytes that are not UTF-8", e);
     if (!tab) return bad_line(path, line, "no tab", e);
     if (memchr(tab + 1, '\t', (size_t)(end - tab) - 1)) return bad_line(path, line, "a second tab", e);
     if (tab == text) return bad_line(path, line, "no source", e);
@@ -36,22 +35,24 @@ static bool read_line(PairFile *f, const char *path, long line, char *text, size
     return true;
 }
 
-bool pairs_read(PairFile *f, const char *path, char remark[REMARK], Error *e) {
+bool pairs_read(PairFile *f, const char *path, bool any_bytes, char remark[REMARK], Error *e) {
     size_t size, lines = 1;
-    if (!file_read(path, INT32_MAX, &f->data, &size, e)) return false;
+    if (!file_read(path, INT32_MAX, &f->data, &size, e) || !(any_bytes || text_check(path, f->data, size, e)))
+        return false;
     f->checksum = crc32_update(0, f->data, size);
-    for (size_t i = 0; i < size; i++) lines += f->data[i] == '\n';
+    size_t mark = utf8_mark(f->data, size);
+    if (mark) task_remark(remark, "%s: skipped a byte-order mark", path);
+    for (size_t i = 0; i < size; i++) lines += f->data[i] == '\n' || f->data[i] == '\r';
     f->pair = malloc(lines * sizeof *f->pair);
     if (!f->pair) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu pairs", path, lines);
     char blank[100] = "";
     long line = 1, blanks = 0;
-    for (char *at = f->data, *end = f->data + size; at < end; line++) {
-        char *stop = memchr(at, '\n', (size_t)(end - at));
-        if (!stop) stop = end;
-        size_t length = (size_t)(stop - at);
-        if (length && at[length - 1] == '\r') length--;
-        size_t used = strlen(blank);
-        bool is_blank = strspn(at, " \t\r") >= length;
+    for (char *at = f->data + mark, *end = f->data + size; at < end; line++) {
+        size_t length = 0, used = strlen(blank);
+        while (at + length < end && at[length] != '\n' && at[length] != '\r') length++;
+        char *stop = at + length;
+        stop += stop + 1 < end && stop[0] == '\r' && stop[1] == '\n'; /* CR LF is one end */
+        bool is_blank = strspn(at, " \t") >= length;
         if (is_blank && ++blanks <= 5) snprintf(blank + used, sizeof blank - used, ", %ld", line);
         if (is_blank && blanks == 6) snprintf(blank + used, sizeof blank - used, ", …");
         if (!is_blank && !read_line(f, path, line, at, length, e)) return false;
@@ -107,13 +108,13 @@ static bool choose_sides(PairsTask *t, const TaskOptions *o, Error *e) {
 /* ---- Tokens ---- */
 
 static bool learn_tokens(PairsTask *t, const TaskOptions *o, Error *e) {
-    bool all = o->tokenizer == TOKENIZER_CHAR && o->vocab_size == 0;
-    long count = all ? t->file.count : t->training;
+    const TokenizerKind *kind = tokenizer_kinds[o->tokenizer];
+    long count = tokenizer_takes_all(kind, o->vocab_size) ? t->file.count : t->training;
     const Pair *pair = t->file.pair + t->file.count - count;
     Passage *passage = malloc(2 * (size_t)count * sizeof *passage);
     if (!passage) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld pairs", o->pairs, count);
     for (long i = 0; i < count; i++) passage[2 * i] = pair[i].source, passage[2 * i + 1] = pair[i].target;
-    t->task.tokenizer = tokenizer_learn((TokenizerKind)o->tokenizer, o->vocab_size, passage, 2 * count, e);
+    t->task.tokenizer = tokenizer_learn(kind, o->vocab_size, passage, 2 * count, e);
     free(passage);
     return t->task.tokenizer;
 }
@@ -176,8 +177,8 @@ bool task_pairs_open(Task **out, const TaskKind *kind, const TaskOptions *o, Err
     t->task.add_training_row = add_training_row, t->task.add_held_out_row = add_held_out_row;
     t->task.free = free_pairs;
     t->key = random_key(o->seed, STREAM_TRAINING);
-    if (!pairs_read(&t->file, o->pairs, t->task.remark, e) || !choose_sides(t, o, e) ||
-        !learn_tokens(t, o, e) || !encode_pairs(t, e))
+    if (!pairs_read(&t->file, o->pairs, tokenizer_kinds[o->tokenizer]->any_bytes, t->task.remark, e) ||
+        !choose_sides(t, o, e) || !learn_tokens(t, o, e) || !encode_pairs(t, e))
         return false;
     t->task.checksum = t->file.checksum;
     task_number_tokens(&t->task);

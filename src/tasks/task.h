@@ -24,12 +24,12 @@ typedef struct TaskOptions {
 
     /* pairs, lm */
     const char *pairs;              /* path of a file: a line each, source, tab, target */
-    int tokenizer;                  /* a TokenizerKind */
+    int tokenizer;                  /* its place in tokenizer_kinds */
     long vocab_size;                /* tokens at most; 0: the tokenizer's default */
     const char *text;               /* paths of text files, one a line */
     void (*progress)(size_t bytes); /* lm: CorpusOptions.progress; or NULL */
     long context;                   /* tokens of a window */
-    int unix_newlines;              /* 1: convert CR LF to LF */
+    int unix_newlines;              /* 1: make CR LF and CR LF */
     double validation; /* share held out, of a text its end, [0,1); 0: train and evaluate on all of it */
 } TaskOptions;
 
@@ -48,7 +48,8 @@ struct Task {
     long max_S, max_T;                /* maximum source (language model: 0) and target tokens of a row */
     long held_out;                    /* number of held-out rows */
     bool nothing_held_out;            /* these are then the training data */
-    double characters;                /* per token of the held-out text; 0: not a text */
+    double characters;                /* per token of the held-out text; 0: not a text, or some are [UNK] */
+    double unknown;                   /* share of its characters that [UNK] stands for */
     double entropy;                   /* of the distribution of rows, in nats per token; 0: unknown */
     double held_out_entropy;          /* the same of the held-out rows: the loss of a perfect model */
     uint32_t checksum;                /* of the data; 0 if they follow from the options */

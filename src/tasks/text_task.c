@@ -51,19 +51,20 @@ static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
                     all ? ", nothing held out" : "");
     if (c->byte_order_mark) task_remark(out, "%s: skipped a byte-order mark", o->text);
     if (c->carriage_returns)
-        task_remark(out,
-                    "%s: kept %ld carriage return%s as characters; --newline unix removes those of line ends",
-                    o->text, c->carriage_returns, PLURAL(c->carriage_returns));
-    if (c->unknown)
-        task_remark(out, "%s: %.1f %% of the held-out tokens are [UNK]; the loss does not say what they are",
-                    o->text, 100 * (double)c->unknown / (double)(c->count - c->validation));
+        task_remark(
+            out, "%s: kept %ld carriage return%s as characters; --newline unix makes each end of a line LF",
+            o->text, c->carriage_returns, PLURAL(c->carriage_returns));
 }
 
 bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Error *e) {
     TextTask *t = task_new(out, kind, sizeof *t, e);
     if (!t) return false;
-    CorpusOptions options = {o->tokenizer,  o->vocab_size,    o->context,
-                             o->validation, o->unix_newlines, o->progress};
+    CorpusOptions options = {tokenizer_kinds[o->tokenizer],
+                             o->vocab_size,
+                             o->context,
+                             o->validation,
+                             o->unix_newlines,
+                             o->progress};
     const Corpus *c = t->corpus = corpus_load(o->text, &options, e);
     if (!c && e->status == STATUS_NO_INPUT && !strcmp(o->text, task_defaults().text)) {
         *e = (Error){0};
@@ -74,7 +75,8 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
     t->key = random_key(o->seed, STREAM_WINDOWS);
     task->tokenizer = c->tokenizer, task->vocab_size = c->tokenizer->size;
     task->max_T = c->context, task->held_out = (c->count - c->validation - 1) / c->context;
-    task->characters = (double)c->characters / (double)(c->count - c->validation);
+    task->characters = c->unknown ? 0 : (double)c->characters / (double)(c->count - c->validation);
+    task->unknown = (double)c->unknown / (double)c->characters;
     task->nothing_held_out = c->validation == 0;
     task->checksum = c->checksum;
     task->add_training_row = add_training_row, task->add_held_out_row = add_held_out_row;

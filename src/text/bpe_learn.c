@@ -142,39 +142,40 @@ static bool join(Learner *l, int32_t n, int32_t token, Error *e) {
     return true;
 }
 
-static bool lay_out(Learner *l, const Dictionary *words, Error *e) {
+static bool lay_out(Learner *l, const Dictionary *words, const Dictionary *characters, Error *e) {
     size_t places = 0;
     for (long w = 0; w < words->count; w++) places += words->entry[w].length;
     if (places < INT32_MAX)
         l->place = malloc((places + 1) * sizeof *l->place), l->at = malloc((places + 1) * sizeof *l->at);
     if (!l->place || !l->at)
         return error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes of different words", places);
-    int32_t i = 0;
+    int32_t first = 0;
     for (long w = 0; w < words->count; w++) {
         const Entry *word = &words->entry[w];
-        int32_t start = i, end = i + (int32_t)word->length;
-        for (; i < end; i++)
-            l->place[i] = (Place){.token = (unsigned char)word->text[i - start],
-                                  .before = i > start ? i - 1 : -1,
-                                  .after = i + 1 < end ? i + 1 : -1,
-                                  .pair = -1,
-                                  .count = word->count};
+        int32_t ids[TOKEN_BYTES], n = (int32_t)bpe_begin(characters, word->text, word->length, ids);
+        for (int32_t i = 0; i < n; i++)
+            l->place[first + i] = (Place){.token = ids[i],
+                                          .before = i > 0 ? first + i - 1 : -1,
+                                          .after = i + 1 < n ? first + i + 1 : -1,
+                                          .pair = -1,
+                                          .count = word->count};
+        first += n;
     }
-    for (int32_t k = 0; k < i; k++)
+    for (int32_t k = 0; k < first; k++)
         if (!link_place(l, k, e)) return false;
     return true;
 }
 
-long bpe_learn(const Dictionary *words, long most, Merge *merge, Error *e) {
+long bpe_learn(const Dictionary *words, const Dictionary *characters, long most, Merge *merge, Error *e) {
     Learner l = {0};
     long count = 0, ranked = 0;
-    bool ok = lay_out(&l, words, e);
+    bool ok = lay_out(&l, words, characters, e);
     while (ok && count < most) {
         while (ranked < l.pairs) push(&l, (int32_t)ranked++); /* those of the merge before */
         int32_t best = pop(&l);
         if (best < 0) break;
         merge[count] = l.pair[best].merge;
-        ok = join(&l, best, BYTE_TOKENS + (int32_t)count++, e);
+        ok = join(&l, best, BYTE_TOKENS + (int32_t)(characters->count + count++), e);
     }
     dictionary_free(&l.number);
     free(l.place), free(l.pair), free(l.heap), free(l.at);

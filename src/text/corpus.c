@@ -1,6 +1,7 @@
 #include "text/corpus.h"
 #include "base/crc32.h"
 #include "base/file.h"
+#include "text/encoding.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,14 +44,17 @@ static bool encode(Corpus *c, const Passage *p, const Passage *training, long pa
 static bool split(Corpus *c, const Passage *p, long passages, const CorpusOptions *o, double held_out,
                   Passage *part, Error *e) {
     size_t bytes = 0;
-    bool all = o->tokenizer == TOKENIZER_CHAR && o->vocab_size == 0;
+    const TokenizerKind *kind = o->tokenizer ? o->tokenizer : &tokenizer_char;
+    bool all = tokenizer_takes_all(kind, o->vocab_size);
     for (long i = c->characters = 0; i < passages; i++) {
         size_t characters = utf8_count(p[i].text, p[i].length);
         size_t training = (size_t)((double)characters * (1 - held_out));
         part[i] = (Passage){p[i].where, p[i].text, prefix(p[i].text, p[i].length, training)};
         bytes += p[i].length, c->characters += (long)(held_out > 0 ? characters - training : characters);
     }
-    c->tokenizer = tokenizer_learn((TokenizerKind)o->tokenizer, o->vocab_size, all ? p : part, passages, e);
+    for (long i = 0; i < passages && !kind->any_bytes; i++)
+        if (!text_check(p[i].where, p[i].text, p[i].length, e)) return false;
+    c->tokenizer = tokenizer_learn(kind, o->vocab_size, all ? p : part, passages, e);
     if (!c->tokenizer || !encode(c, p, part, passages, o, bytes, e)) return false;
     c->validation = held_out > 0 ? c->training : 0;
     return true;
@@ -91,26 +95,31 @@ Corpus *corpus_make(const Passage *passage, long passages, const CorpusOptions *
         c->checksum = crc32_update(c->checksum, p->text, p->length);
         for (size_t k = 0; k < p->length; k++) c->carriage_returns += p->text[k] == '\r';
     }
-    for (long i = ok ? c->validation : 0; ok && c->tokenizer->unknown && i < c->count; i++)
-        c->unknown += c->ids[i] == 0;
+    if (ok && c->tokenizer->unknown) {
+        c->unknown = c->characters;
+        for (long i = c->validation; i < c->count; i++)
+            c->unknown -= (long)tokenizer_characters(c->tokenizer, c->ids[i]);
+    }
     if (ok) return c;
     corpus_free(c);
     return NULL;
 }
 
-/* Removes the carriage return of each CR LF; returns the new length. */
-static size_t without_returns(char *text, size_t length) {
+size_t corpus_unix_newlines(char *text, size_t length) {
     size_t left = 0;
     for (size_t i = 0; i < length; i++)
-        if (text[i] != '\r' || i + 1 == length || text[i + 1] != '\n') text[left++] = text[i];
+        if (text[i] != '\r')
+            text[left++] = text[i];
+        else if (i + 1 == length || text[i + 1] != '\n')
+            text[left++] = '\n';
     return left;
 }
 
 static bool load(const char *path, const CorpusOptions *o, FileMap *m, Passage *p, bool *mark, Error *e) {
     if (!file_map(path, m, e)) return false;
-    size_t skip = m->size >= 3 && !memcmp(m->data, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    size_t skip = utf8_mark(m->data, m->size);
     *p = (Passage){path, m->data ? m->data + skip : "", m->size - skip};
-    if (o->unix_newlines && m->data) p->length = without_returns(m->data + skip, p->length);
+    if (o->unix_newlines && m->data) p->length = corpus_unix_newlines(m->data + skip, p->length);
     *mark |= skip > 0;
     return true;
 }

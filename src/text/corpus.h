@@ -1,7 +1,7 @@
 /* A corpus: texts as tokens. The end of each text, its tail, is held out.
  *
  * The ids hold the training parts of all texts and then their tails. Tails are measured in characters, so that every
- * tokenizer holds out the same text. In bytes that are not UTF-8, each byte except 0x80 to 0xBF counts as a character.
+ * tokenizer holds out the same text. In bytes that are not UTF-8, which byte alone takes, each byte except 0x80 to 0xBF counts as a character.
  * The tokenizer learns from the training parts. Only char without a vocabulary size learns from the tails too.
  *
  * If a text is too short, the context is shorter; if it would be below 8 tokens, nothing is held out. */
@@ -13,11 +13,11 @@
 enum { MAX_CONTEXT = 1 << 20 };
 
 typedef struct CorpusOptions {
-    int tokenizer;     /* a TokenizerKind */
-    long vocab_size;   /* of tokenizer_learn */
-    long context;      /* maximum tokens of a window, 1 … MAX_CONTEXT */
+    const TokenizerKind *tokenizer; /* NULL: char */
+    long vocab_size;                /* of tokenizer_learn */
+    long context;                   /* maximum tokens of a window, 1 … MAX_CONTEXT */
     double validation; /* share of each text that is held out, [0, 1); 0: train and evaluate on all of it */
-    int unix_newlines; /* 1: each CR LF is one LF */
+    int unix_newlines; /* 1: each CR LF and each CR alone is LF */
     void (*progress)(
         size_t bytes); /* if set, called during encoding with the number of bytes encoded so far */
 } CorpusOptions;
@@ -29,7 +29,7 @@ typedef struct Corpus {
     long training;   /* training part: ids 0 … training-1 */
     long validation; /* ids validation … count-1 are evaluated: the held-out ones, or all if this is 0 */
     long characters; /* of the evaluated part */
-    long unknown;    /* [UNK] in the evaluated part */
+    long unknown;    /* characters of the evaluated part that [UNK] stands for */
     long context;    /* of the options, or less if the text is too short */
 
     uint32_t checksum;     /* CRC-32 of the texts */
@@ -45,6 +45,9 @@ Corpus *corpus_load(const char *paths, const CorpusOptions *o, Error *e);
 
 /* As corpus_load, from memory. */
 Corpus *corpus_make(const Passage *passage, long passages, const CorpusOptions *o, Error *e);
+
+/* Makes each CR LF and each CR alone an LF; returns the new length. */
+size_t corpus_unix_newlines(char *text, size_t length);
 
 void corpus_free(Corpus *c);
 

@@ -54,6 +54,28 @@ long dictionary_add(Dictionary *d, const char *text, size_t length, Error *e) {
     return number;
 }
 
+/* qsort keeps no order of equals: the place decides. */
+static int by_count(const void *a, const void *b) {
+    const Entry *x = *(const Entry *const *)a, *y = *(const Entry *const *)b;
+    return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : (x > y) - (x < y);
+}
+
+bool dictionary_select(Dictionary *d, long most, Error *e) {
+    if (most > d->count) most = d->count;
+    const Entry **order = malloc((size_t)(d->count + 1) * sizeof *order);
+    Entry *kept = malloc((size_t)(most + 1) * sizeof *kept);
+    bool ok = (order && kept) || error_set(e, STATUS_NO_MEMORY, "memory: a dictionary of %ld entries", most);
+    for (long i = 0; ok && i < d->count; i++) order[i] = &d->entry[i];
+    if (ok) {
+        qsort(order, (size_t)d->count, sizeof *order, by_count);
+        for (long i = 0; i < most; i++) kept[i] = *order[i];
+        memcpy(d->entry, kept, (size_t)most * sizeof *kept);
+        d->count = most;
+    }
+    free(order), free(kept);
+    return ok;
+}
+
 void dictionary_free(Dictionary *d) {
     free(d->entry);
     free(d->slot);

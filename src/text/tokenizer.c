@@ -1,98 +1,128 @@
-/* Encoding and decoding. */
 #include "text/tokenizer.h"
-#include <stdio.h>
+#include "text/encoding.h"
 #include <stdlib.h>
 #include <string.h>
 
-const char *tokenizer_name(TokenizerKind kind) {
-    static const char *const kinds[] = {"char", "byte", "bpe", "word"};
-    return kinds[kind];
+#define TOKENIZER(name) &tokenizer_##name,
+const TokenizerKind *const tokenizer_kinds[] = {
+#include "text/tokenizers.def"
+    NULL};
+#undef TOKENIZER
+
+/* ---- Making a tokenizer ---- */
+
+static bool no_memory(const char *where, Error *e) {
+    return error_set(e, STATUS_NO_MEMORY, "%s: no memory for a vocabulary", where);
+}
+
+bool tokenizer_make_room(Tokenizer *k, long size, size_t bytes, const char *where, Error *e) {
+    k->size = size;
+    k->text = malloc(bytes + 1), k->start = calloc((size_t)size + 1, sizeof *k->start);
+    return (k->text && k->start) || no_memory(where, e);
+}
+
+/* An empty tokenizer of this kind. */
+static Tokenizer *make(const TokenizerKind *kind, const char *where, Error *e) {
+    Tokenizer *k = calloc(1, sizeof *k);
+    if (k) k->kind = kind, k->utf8 = true;
+    if (!k) no_memory(where, e);
+    return k;
+}
+
+/* The state after the bytes of a token; -1: it does not come in this state. */
+static int state_after(const Tokenizer *k, int state, int32_t id) {
+    for (uint32_t i = k->start[id]; i < k->start[id + 1] && state >= 0; i++)
+        state = utf8_next(state, (unsigned char)k->text[i]);
+    return state;
+}
+
+/* Completes a tokenizer that was filled, or frees it. */
+static Tokenizer *complete(Tokenizer *k, bool filled, const char *where, Error *e) {
+    if (filled && k->utf8) {
+        k->follows = calloc((size_t)k->size, sizeof *k->follows);
+        filled = k->follows || no_memory(where, e);
+        for (int32_t id = 0; filled && id < k->size; id++)
+            for (int state = 0; state < UTF8_STATES; state++)
+                k->follows[id] |= (uint8_t)((state_after(k, state, id) >= 0) << state);
+    }
+    if (filled) return k;
+    tokenizer_free(k);
+    return NULL;
+}
+
+Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *passage, long passages,
+                           Error *e) {
+    if (kind->least && size && (size < kind->least || size > MAX_VOCABULARY)) {
+        error_set(e, STATUS_USAGE, "--vocab-size: found %ld, need %ld to %d of %s", size, kind->least,
+                  MAX_VOCABULARY, kind->choice.name);
+        return NULL;
+    }
+    for (long i = 0; i < passages && !kind->any_bytes; i++)
+        if (!text_check(passage[i].where, passage[i].text, passage[i].length, e)) return NULL;
+    Tokenizer *k = make(kind, passage->where, e);
+    return k ? complete(k, kind->learn(k, size, passage, passages, e), passage->where, e) : NULL;
 }
 
 void tokenizer_free(Tokenizer *k) {
     if (!k) return;
     dictionary_free(&k->pieces);
-    free(k->merge), free(k->start), free(k->text);
+    free(k->follows), free(k->merge), free(k->start), free(k->text);
     free(k);
 }
 
-size_t tokenizer_piece(TokenizerKind kind, const char *text, size_t length) {
-    uint32_t character;
-    if (kind == TOKENIZER_BYTE) return 1;
-    if (kind != TOKENIZER_CHAR) return word_length(text, length, kind == TOKENIZER_WORD);
-    int bytes = utf8_decode(text, length, &character);
-    return bytes ? (size_t)bytes : 1;
+/* ---- The string ---- */
+
+/* Writes the first line of a kind's string. */
+static int first_line(const TokenizerKind *kind, char out[32]) {
+    return snprintf(out, 32, "tokenizer %s\n", kind->choice.name);
 }
 
-bool tokenizer_check_piece(const Passage *p, size_t at, size_t n, Error *e) {
-    uint32_t character;
-    for (size_t end = at + n, bytes; at < end; at += bytes) {
-        bytes = (size_t)utf8_decode(p->text + at, p->length - at, &character);
-        if (!bytes)
-            return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8 text", p->where, at,
-                             (unsigned)(unsigned char)p->text[at]);
-        if (!character)
-            return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found a NUL, need UTF-8 text", p->where, at);
+char *tokenizer_string(const Tokenizer *k, Error *e) {
+    char *string = NULL, first[32];
+    size_t length;
+    FILE *out = open_memstream(&string, &length);
+    if (out) {
+        first_line(k->kind, first);
+        if (k->kind != &tokenizer_char || k->unknown) fputs(first, out);
+        k->kind->write(k, out);
+        if (fclose(out) == 0 && string) return string; /* fclose may run out of memory without an error */
+        free(string);
     }
-    return true;
+    no_memory("memory", e);
+    return NULL;
 }
 
-static bool refuse(const Tokenizer *k, const Passage *p, size_t at, size_t n, Error *e) {
-    char found[UTF8_MAX + 1] = {0};
-    uint32_t character;
-    memcpy(found, p->text + at, n);
-    utf8_decode(found, n, &character);
-    return error_set(e, STATUS_BAD_DATA,
-                     "%s: byte %zu: found '%s' (U+%04X), need one of the %ld character%s of the vocabulary",
-                     p->where, at, ESCAPED(found), (unsigned)character, k->size, PLURAL(k->size));
-}
-
-static bool encode_pieces(const Tokenizer *k, const Passage *p, size_t *at, size_t end, int32_t *ids,
-                          long *count, Error *e) {
-    while (*at < end) {
-        size_t n = tokenizer_piece(k->kind, p->text + *at, p->length - *at);
-        if (!tokenizer_check_piece(p, *at, n, e)) return false;
-        long found = dictionary_find(&k->pieces, p->text + *at, n);
-        if (found < 0 && !k->unknown) return refuse(k, p, *at, n, e);
-        ids[(*count)++] = (int32_t)found + k->unknown; /* -1 + 1 is [UNK] */
-        *at += n;
+Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e) {
+    Tokenizer *k = make(&tokenizer_char, where, e);
+    if (!k) return NULL;
+    const char *body = string;
+    for (const TokenizerKind *const *kind = tokenizer_kinds; *kind && body == string; kind++) {
+        char first[32];
+        int n = first_line(*kind, first);
+        if (strncmp(string, first, (size_t)n) == 0) body += n, k->kind = *kind;
     }
-    return true;
+    return complete(k, k->kind->parse(k, where, body, body == string, e), where, e);
 }
 
-/* A word that came before is looked up where it stood. */
-static bool encode_bpe(const Tokenizer *k, const Passage *p, size_t *at, size_t end, int32_t *ids,
-                       long *count, Error *e) {
-    long words = 64; /* a power of two */
-    while (words < 1 << 14 && (size_t)words * 8 < end - *at) words *= 2;
-    struct Seen {
-        size_t at, length;
-        long first, count;
-    } *seen = calloc((size_t)words, sizeof *seen);
-    if (!seen) return error_set(e, STATUS_NO_MEMORY, "memory: %ld words", words);
-    while (*at < end) {
-        const char *word = p->text + *at;
-        size_t n = word_length(word, p->length - *at, false);
-        struct Seen *s = &seen[dictionary_hash(word, n) & (uint64_t)(words - 1)];
-        if (s->length == n && !memcmp(p->text + s->at, word, n))
-            memcpy(ids + *count, ids + s->first, (size_t)s->count * sizeof *ids);
-        else
-            *s = (struct Seen){*at, n, *count, bpe_encode_word(&k->pieces, word, n, ids + *count)};
-        *count += s->count;
-        *at += n;
-    }
-    free(seen);
-    return true;
+bool tokenizer_bad_line(const char *where, long line, const char *need, Error *e) {
+    return error_set(e, STATUS_BAD_DATA, "%s: vocabulary: line %ld: found another, need %s", where, line,
+                     need);
 }
+
+long tokenizer_number(const char **at, char end) {
+    long n = 0, digits = 0;
+    while (digits < 6 && (*at)[digits] >= '0' && (*at)[digits] <= '9') n = 10 * n + ((*at)[digits++] - '0');
+    if (!digits || (*at)[digits] != end || (digits > 1 && **at == '0')) return -1;
+    *at += digits + 1;
+    return n;
+}
+
+/* ---- Encoding and decoding ---- */
 
 bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, size_t bytes, int32_t *ids,
                            long *count, Error *e) {
-    size_t end = p->length - *at < bytes ? p->length : *at + bytes;
     *count = 0;
-    if (k->kind == TOKENIZER_BPE) return encode_bpe(k, p, at, end, ids, count, e);
-    if (k->kind != TOKENIZER_BYTE) return encode_pieces(k, p, at, end, ids, count, e);
-    while (*at < end) ids[(*count)++] = (unsigned char)p->text[(*at)++];
-    return true;
+    return k->kind->encode(k, p, at, p->length - *at < bytes ? p->length : *at + bytes, ids, count, e);
 }
 
 bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, size_t length, int32_t *ids,
@@ -113,6 +143,20 @@ size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char
     }
     *end = 0;
     return (size_t)(end - out);
+}
+
+/* Only the bytes of a character that is not complete count: from the last first byte on, within three bytes. */
+int tokenizer_state(const Tokenizer *k, const int32_t *ids, long n) {
+    char text[UTF8_MAX * TOKEN_BYTES + 1];
+    long from = n < UTF8_MAX ? 0 : n - UTF8_MAX;
+    size_t length = tokenizer_decode(k, ids + from, n - from, text);
+    for (size_t back = 1; back < UTF8_MAX && back <= length; back++) {
+        int state = 0;
+        for (size_t i = length - back; i < length && state >= 0; i++)
+            state = utf8_next(state, (unsigned char)text[i]);
+        if (state > 0) return state;
+    }
+    return 0;
 }
 
 const char *tokenizer_label(const Tokenizer *k, int32_t id, char out[TOKEN_LABEL]) {

@@ -1,39 +1,44 @@
-/* Text as tokens, in one of four ways:
+/* Text as tokens. Kinds of tokens:
  *
  *     char   a token is a character of UTF-8
  *     byte   a token is a byte
- *     bpe    a token is a byte or the result of a merge: text/bpe.h
+ *     bpe    a token is a byte, a character or the result of a merge: text/bpe.h
  *     word   a token is a word: text/words.h
  *
- * byte and bpe take any bytes; char and word take UTF-8 without NUL. Decoding returns the encoded bytes, except for
- * [UNK], id 0, which replaces characters and words outside the vocabulary. word always has [UNK], char if a vocabulary
- * size was given.
+ * byte learns from any bytes, the others from UTF-8 without NUL. byte and bpe encode any bytes. Decoding returns the
+ * encoded bytes, except for [UNK], id 0, which replaces characters and words outside the vocabulary. word always has
+ * [UNK], char if a vocabulary size was given.
  *
  * A string describes a tokenizer completely; a model's file stores it as metadata. tokenizer_string writes it and
  * tokenizer_parse reads it. For char without [UNK] it is each character once, in the order of ids. Any other string
- * begins with the line `tokenizer KIND`, which has a letter twice and so is no such vocabulary. Then follows a line for
- * each merge of bpe, the two ids `LEFT RIGHT`, or for each token of char and word, `BYTES TEXT`: its length and itself.
+ * begins with the line `tokenizer KIND`, which has a letter twice and so is no such vocabulary; the file of the kind says
+ * what follows.
  *
  * An error in a text is `WHERE: byte N: …`: WHERE is the caller's name of the text, N counts bytes from 0. */
 #ifndef TEXT_TOKENIZER_H
 #define TEXT_TOKENIZER_H
 
-#include "base/error.h"
+#include "base/choice.h"
 #include "base/utf8.h"
 #include "text/bpe.h"
+#include <stdio.h>
 
-typedef enum TokenizerKind { TOKENIZER_CHAR, TOKENIZER_BYTE, TOKENIZER_BPE, TOKENIZER_WORD } TokenizerKind;
+enum { MAX_VOCABULARY = 1 << 16 };
 
-enum { MAX_VOCABULARY = 1 << 16, DEFAULT_BPE_TOKENS = 1024, DEFAULT_WORD_TOKENS = 8192 };
+typedef struct TokenizerKind TokenizerKind;
 
 typedef struct Tokenizer {
-    TokenizerKind kind;
-    long size;         /* ids are 0 … size-1 */
-    bool unknown;      /* id 0 is [UNK] */
-    char *text;        /* token id is text[start[id]] … text[start[id + 1] - 1], 1 to TOKEN_BYTES bytes */
-    uint32_t *start;   /* [size + 1] */
-    Dictionary pieces; /* char, word: the tokens after [UNK]; bpe: the merges, for bpe_joined */
-    Merge *merge;      /* bpe: [size - BYTE_TOKENS] */
+    const TokenizerKind *kind;
+    long size;       /* ids are 0 … size-1 */
+    bool unknown;    /* id 0 is [UNK] */
+    bool utf8;       /* all that it writes is to be UTF-8 */
+    char *text;      /* token id is text[start[id]] … text[start[id + 1] - 1], 1 to TOKEN_BYTES bytes */
+    uint32_t *start; /* [size + 1] */
+    Dictionary
+        pieces; /* char, word: the tokens after [UNK]; bpe: the characters and then the merges, for bpe_joined */
+    Merge *merge;     /* bpe: [size - merged] */
+    long merged;      /* bpe: id of the first merge */
+    uint8_t *follows; /* [size] bit s: the token may come in state s of utf8_next; NULL: every token may */
 } Tokenizer;
 
 typedef struct Passage {
@@ -42,11 +47,44 @@ typedef struct Passage {
     size_t length;
 } Passage;
 
+/* A kind: the file tokenizer_NAME.c, and a line of tokenizers.def. */
+struct TokenizerKind {
+    Choice choice;
+    long least,
+        usual; /* vocabulary sizes: the least, and the default, 0: every piece; least 0: it has one size */
+    bool any_bytes; /* learns from any bytes */
+
+    /* Bytes of the piece that a text begins with, which no token crosses; length is not 0. */
+    size_t (*piece)(const char *text, size_t length);
+
+    /* Fill a tokenizer that has its kind: from texts, or from the string after its first line, `plain`: which it does not
+     * have. */
+    bool (*learn)(Tokenizer *k, long size, const Passage *passage, long passages, Error *e);
+    bool (*parse)(Tokenizer *k, const char *where, const char *string, bool plain, Error *e);
+    /* Writes what parse reads. */
+    void (*write)(const Tokenizer *k, FILE *out);
+    /* tokenizer_encode_part up to the byte `end`; adds to *count. */
+    bool (*encode)(const Tokenizer *k, const Passage *p, size_t *at, size_t end, int32_t *ids, long *count,
+                   Error *e);
+};
+
+#define TOKENIZER(name) extern const TokenizerKind tokenizer_##name;
+#include "text/tokenizers.def"
+#undef TOKENIZER
+
+extern const TokenizerKind *const tokenizer_kinds[]; /* in the order of tokenizers.def; NULL ends them */
+
+/* Without a size, char takes every character, also those of the part of a text that is held out. */
+static inline bool tokenizer_takes_all(const TokenizerKind *kind, long size) {
+    return kind->least > 0 && kind->usual == 0 && size == 0;
+}
+
 /* Learns a tokenizer from texts; the caller frees it. `size` is the number of tokens at most: fewer where the texts have
  * fewer, 0 for the default, which of char is every character. Ids of char and word are in order of first appearance;
  * where not all find room, the most frequent ones do, in that order, and of equals the earlier. bpe learns from the first
  * 64 MB. NULL: STATUS_USAGE for a size out of range, STATUS_BAD_DATA for a text that is not UTF-8, STATUS_NO_MEMORY. */
-Tokenizer *tokenizer_learn(TokenizerKind kind, long size, const Passage *passage, long passages, Error *e);
+Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *passage, long passages,
+                           Error *e);
 
 /* The tokenizer that a string holds; the caller frees it. NULL: STATUS_BAD_DATA, or STATUS_NO_MEMORY. */
 Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e);
@@ -55,15 +93,6 @@ Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e);
 char *tokenizer_string(const Tokenizer *k, Error *e);
 
 void tokenizer_free(Tokenizer *k);
-
-/* "char", "byte", "bpe", "word". */
-const char *tokenizer_name(TokenizerKind kind);
-
-/* Bytes of the piece that a text begins with: a byte, a character or a word. length is not 0. */
-size_t tokenizer_piece(TokenizerKind kind, const char *text, size_t length);
-
-/* Whether the n bytes from `at` on, of characters that begin there, are UTF-8 without NUL. STATUS_BAD_DATA. */
-bool tokenizer_check_piece(const Passage *p, size_t at, size_t n, Error *e);
 
 /* Writes the ids of text into ids, which has room for `length` of them (no token is shorter than a byte), and their
  * number into *count. STATUS_BAD_DATA: invalid UTF-8, or a character without an id. */
@@ -79,14 +108,36 @@ bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, siz
  * before the NUL. An id without a token (begin, end, padding) becomes U+FFFD. */
 size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char *out);
 
-/* Whether the token stands for text of its own. [UNK] does not, unless there is no other token. */
-static inline bool tokenizer_is_text(const Tokenizer *k, int32_t id) {
-    return id >= (k->unknown && k->size > 1) && id < k->size;
+/* Characters that a token stands for; [UNK]: 0. */
+static inline size_t tokenizer_characters(const Tokenizer *k, int32_t id) {
+    return id < k->unknown ? 0 : utf8_count(k->text + k->start[id], k->start[id + 1] - k->start[id]);
+}
+
+/* The state of UTF-8 after the text of ids[0 … n), for tokenizer_may_follow. */
+int tokenizer_state(const Tokenizer *k, const int32_t *ids, long n);
+
+/* Whether the token may follow a text in that state: it stands for text of its own, and the text stays UTF-8 if it is to
+ * be. [UNK] stands for none, unless there is no other token. */
+static inline bool tokenizer_may_follow(const Tokenizer *k, int state, int32_t id) {
+    return id >= (k->unknown && k->size > 1) && id < k->size &&
+           (!k->follows || (k->follows[id] >> state & 1));
 }
 
 /* Writes a token for a reader to look at: UTF-8, with \xNN for bytes that are no character of their own, and nothing
  * else. Returns out. */
 enum { TOKEN_LABEL = 4 * TOKEN_BYTES + 1 };
 const char *tokenizer_label(const Tokenizer *k, int32_t id, char out[TOKEN_LABEL]);
+
+/* ---- For the files of kinds ---- */
+
+/* Room for the tokens of an empty tokenizer. STATUS_NO_MEMORY. */
+bool tokenizer_make_room(Tokenizer *k, long size, size_t bytes, const char *where, Error *e);
+
+/* STATUS_BAD_DATA for a line of a string. */
+bool tokenizer_bad_line(const char *where, long line, const char *need, Error *e);
+
+/* A decimal number of at most six digits, without leading zeros, and the byte that ends it; moves past both. -1:
+ * something else. */
+long tokenizer_number(const char **at, char end);
 
 #endif

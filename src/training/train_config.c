@@ -133,6 +133,8 @@ static bool read_config(TrainConfig *r, Error *e) {
     char where[300], *line;
     if (!file_read(r->config, LONGEST, &line, &size, e)) return false;
     if (!utf8_check(r->config, keep_text(r, line, e), size, e)) return false;
+    if (utf8_mark(line, size)) fprintf(stderr, "train: %s: skipped a byte-order mark\n", r->config);
+    line += utf8_mark(line, size);
     for (long number = 1; line; number++) {
         char *end = strchr(line, '\n');
         if (end) *end = 0;
@@ -208,8 +210,8 @@ static bool applies(const TrainConfig *r, AppliesTo to, const char **found, cons
         [ALL_RUNS] = {true, "", ""},
         [LM] = {lm, r->task, "lm"},
         [DATA] = {data, r->task, "lm or pairs"},
-        [VOCABULARY] = {data && r->data.tokenizer != TOKENIZER_BYTE, data ? "--tokenizer byte" : r->task,
-                        data ? "another" : "lm or pairs"},
+        [VOCABULARY] = {data && tokenizer_kinds[r->data.tokenizer]->least,
+                        data ? "--tokenizer byte" : r->task, data ? "another" : "lm or pairs"},
         [SYMBOLS] = {kind && kind->answer, r->task, "copy, reverse or sort"},
         [ADD] = {strcmp(r->task, "add") == 0, r->task, "add"},
         [PAIRS] = {pairs, r->task, "pairs"},

@@ -75,6 +75,13 @@ static double bytes_of(const char *paths) {
     return sum;
 }
 
+#define TOKENIZER(name) PLACE_##name,
+enum {
+#include "text/tokenizers.def"
+    BPE = PLACE_bpe
+};
+#undef TOKENIZER
+
 /* A tenth of a text with fewer bytes than TINY_TEXT is too little to measure a loss on. */
 enum {
     TINY_TEXT = 2000,
@@ -87,9 +94,8 @@ enum {
 void train_config_fit_text(TrainConfig *r) {
     double bytes = bytes_of(r->data.text);
     if (strcmp(r->task, "lm") != 0) return;
-    if (r->preset == PRESET_MODERN && !train_config_is_set(r, &r->data.tokenizer))
-        r->data.tokenizer = TOKENIZER_BPE;
-    if (r->data.tokenizer == TOKENIZER_BPE && !train_config_is_set(r, &r->data.vocab_size))
+    if (r->preset == PRESET_MODERN && !train_config_is_set(r, &r->data.tokenizer)) r->data.tokenizer = BPE;
+    if (tokenizer_kinds[r->data.tokenizer] == &tokenizer_bpe && !train_config_is_set(r, &r->data.vocab_size))
         r->data.vocab_size = bytes < SHORT_TEXT    ? 512
                              : bytes < MEDIUM_TEXT ? 1024
                              : bytes < LONG_TEXT   ? 2048
@@ -101,7 +107,7 @@ void train_config_fit_text(TrainConfig *r) {
 }
 
 void train_config_fit_steps(TrainConfig *r) {
-    static const double bytes_per_token[] = {1, 1, 2.5, 5}; /* about: by TokenizerKind */
+    static const double bytes_per_token[] = {1, 1, 2.5, 5}; /* about: by kind */
     if (r->preset != PRESET_MODERN || strcmp(r->task, "lm") != 0 || train_config_is_set(r, &r->dropout))
         return;
     double bytes = bytes_of(r->data.text),

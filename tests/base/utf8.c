@@ -51,6 +51,21 @@ TEST(follows_the_grammar) {
         }
 }
 
+/* Read byte by byte, the sequences that return to the beginning are the characters of the grammar. */
+TEST(byte_by_byte_follows_the_grammar) {
+    static const unsigned char ends[] = {0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF};
+    const size_t n = sizeof ends;
+    for (unsigned pair = 0; pair < 0x10000; pair++)
+        for (size_t i = 0; i < n * n; i++) {
+            unsigned char s[] = {(unsigned char)(pair >> 8), (unsigned char)pair, ends[i / n], ends[i % n]};
+            int state = 0, read = 0;
+            do state = utf8_next(state, s[read++]);
+            while (state > 0 && read < UTF8_MAX);
+            CHECK(state < UTF8_STATES && (state == 0 ? read : 0) == by_grammar(s, sizeof s),
+                  "%02X %02X %02X %02X: %d", s[0], s[1], s[2], s[3], state);
+        }
+}
+
 /* All 1,112,064 characters, in order, come back, and their bytes are in the same order (a property of UTF-8
  * that a wrong encoder and decoder in league would break). */
 TEST(every_character_comes_back) {

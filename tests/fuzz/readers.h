@@ -136,11 +136,12 @@ static inline void read_text(const uint8_t *data, size_t size) {
     size_t wrong = ok ? 0 : (size_t)atol(strstr(e.text, "byte ") + 5);
     PROMISE(ok || (wrong < size && !utf8_decode(text + wrong, size - wrong, &(uint32_t){0})));
     e = (Error){0};
-    CorpusOptions o = {.tokenizer = (int)(size % 4), .context = 1 + (long)(size % 8), .validation = 0.25};
+    CorpusOptions o = {
+        .tokenizer = tokenizer_kinds[size % 4], .context = 1 + (long)(size % 8), .validation = 0.25};
     Corpus *c = corpus_make(&(Passage){"f", text, size}, 1, &o, &e);
     promise_error(c != NULL, &e);
     if (c) {
-        PROMISE(o.tokenizer != TOKENIZER_CHAR || (size_t)c->count == utf8_count(text, size));
+        PROMISE(o.tokenizer != &tokenizer_char || (size_t)c->count == utf8_count(text, size));
         double one, two;
         PROMISE(samples_entropies(c->ids, c->count, c->tokenizer->size, &one, &two, &e) && one >= -1e-9 &&
                 two >= -1e-9 && two < 14);

@@ -27,7 +27,7 @@ static inline Task *opened(const char *name, TaskOptions o) {
     return task;
 }
 
-static inline Tokenizer *learned(TokenizerKind kind, long size, const char *text, size_t length) {
+static inline Tokenizer *learned(const TokenizerKind *kind, long size, const char *text, size_t length) {
     Error e = {0};
     Tokenizer *k = tokenizer_learn(kind, size, &(Passage){"text", text, length}, 1, &e);
     CHECK(k, "%s", e.text);

@@ -120,14 +120,14 @@ TEST(dates_are_dates_and_sides_disjoint) {
 
 /* ---- pairs ---- */
 
-static Task *pairs_of(const char *text, TokenizerKind kind, Error *e) {
+static Task *pairs_of(const char *text, int kind, Error *e) {
     make_folder();
     static char path[256];
     snprintf(path, sizeof path, "%s/pairs.tsv", folder);
     FILE *f = fopen(path, "wb");
     if (!f || fputs(text, f) < 0 || fclose(f)) exit(1);
     TaskOptions o = task_defaults();
-    o.pairs = path, o.tokenizer = (int)kind, o.validation = 0.25;
+    o.pairs = path, o.tokenizer = kind, o.validation = 0.25;
     Task *task = task_open("pairs", &o, e);
     char *shown = e->status ? strstr(e->text, "pairs.tsv") : NULL;
     if (shown) memmove(e->text, shown, strlen(shown) + 1);
@@ -153,23 +153,37 @@ static void check_pair(const Task *task, bool held_out, const char *source, cons
 /* Eight sources with two targets each: two sources are held out, with all of their pairs, by every tokenizer. Blanks at
  * the ends make no other source. */
 TEST(pairs_from_a_file) {
-    char text[1000] = "\r\n";
+    static const char *const ends[] = {"\n", "\r\n", "\r"};
+    char text[1000] = "\xEF\xBB\xBF\r\n";
     for (int i = 0; i < 16; i++)
         sprintf(text + strlen(text), i < 8 ? "%c 无可 mill\t%cé the\\%s" : " %c 无可 mill  \t%cé the\\%s",
-                'a' + i % 8, (i < 8 ? 'a' : 'A') + i % 8,
-                i == 15 ? ""
-                : i % 2 ? "\n"
-                        : "\r\n");
-    for (TokenizerKind kind = TOKENIZER_CHAR; kind < TOKENIZER_WORD; kind++) {
+                'a' + i % 8, (i < 8 ? 'a' : 'A') + i % 8, i == 15 ? "" : ends[i % 3]);
+    for (int kind = 0; tokenizer_kinds[kind] != &tokenizer_word; kind++) {
         Error e = {0};
         Task *task = pairs_of(text, kind, &e);
         CHECK(task && task->held_out == 4, "%s", e.text);
         if (!task) return;
-        CHECK(strstr(task->remark, "1 blank line is skipped") && strstr(task->remark, ": 1\n"), "%s",
-              task->remark);
+        CHECK(strstr(task->remark, "skipped a byte-order mark") &&
+                  strstr(task->remark, "1 blank line is skipped") && strstr(task->remark, ": 1\n"),
+              "%s", task->remark);
         memset(side_of, 0, sizeof side_of), rows_seen = 0;
         each_row(task, 20, check_pair);
         CHECK(rows_seen == (1 << 16) - 1, "%x", (unsigned)rows_seen);
+        task_free(task);
+    }
+}
+
+/* byte takes pairs of any bytes; the other tokenizers name the encoding. */
+TEST(pairs_that_are_not_utf8) {
+    static const char latin[] = "caf\xE9 noir\tblack coffee\nth\xE9\ttea\nlait\tmilk\nsucr\xE9\tsweet\n";
+    for (int kind = 0; tokenizer_kinds[kind]; kind++) {
+        Error e = {0};
+        Task *task = pairs_of(latin, kind, &e);
+        CHECK(!task == !tokenizer_kinds[kind]->any_bytes, "%s: %s", tokenizer_kinds[kind]->choice.name,
+              e.text);
+        CHECK(task || strstr(e.text, "byte 3: found 0xE9, need UTF-8 text or --tokenizer byte; this may be "
+                                     "ISO-8859-1: iconv -f"),
+              "%s", e.text);
         task_free(task);
     }
 }
@@ -182,15 +196,13 @@ TEST(lines_that_are_no_pairs) {
         {"a\tb\n\nc\td\te\n", "pairs.tsv: line 3: found a second tab, need a source, a tab and a target"},
         {"\tb\n", "pairs.tsv: line 1: found no source, need a source, a tab and a target"},
         {"a\tb\na\t\r\n", "pairs.tsv: line 2: found no target, need a source, a tab and a target"},
-        {"a\tb\xFF\n",
-         "pairs.tsv: line 1: found bytes that are not UTF-8, need a source, a tab and a target"},
         {"a\tb\na\tc\n", "pairs.tsv: found 1 different source, need at least 2"},
         {"", "pairs.tsv: found 0 different sources, need at least 2"},
         {long_source, "pairs.tsv: line 3: found 4097 tokens, need at most 4096"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         Error e = {0};
-        CHECK(!pairs_of(wrong[i][0], TOKENIZER_CHAR, &e));
+        CHECK(!pairs_of(wrong[i][0], 0, &e));
         CHECK_ERROR(e, STATUS_BAD_DATA, wrong[i][1]);
     }
 }

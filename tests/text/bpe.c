@@ -1,13 +1,19 @@
 /* Byte-pair encoding: merges and tokens are those of a plain version that counts everything anew for each merge, and any
  * bytes come back. */
 #include "base/random.h"
+#include "decoding/next_tokens.h"
 #include "task_helpers.h"
 
 enum { MOST_BYTES = 1 << 16, MOST_MERGES = 300 };
 
+static const char poem[] = "无可奈何花落去，似曾相识燕归来";
+
 /* ---- The plain version: words as rows of tokens in one array, each ended by -1 ---- */
 
 typedef struct Plain {
+    char character[MOST_MERGES]
+                  [UTF8_MAX]; /* [characters] those that are tokens; count: how often each occurs */
+    long characters, count[MOST_MERGES], all;
     int32_t token[2 * MOST_BYTES];
     long length, merges;
     Merge merge[MOST_MERGES];
@@ -23,28 +29,69 @@ static void replace_all(Plain *p, Merge m, int32_t by) {
     p->length = n;
 }
 
+/* The token that the text begins with, of *bytes bytes, with `characters` as tokens. */
+static int32_t first_token(const Plain *p, const char *text, size_t length, size_t *bytes) {
+    uint32_t c;
+    *bytes = (size_t)utf8_decode(text, length, &c);
+    for (int32_t i = 0; *bytes > 1 && i < p->characters; i++)
+        if (!memcmp(p->character[i], text, *bytes)) return BYTE_TOKENS + i;
+    *bytes = 1;
+    return (unsigned char)*text;
+}
+
+/* Characters of several bytes, the most frequent first, of equals the first to appear; those that come at least twice and
+ * at least all / (4 size) times, at most half of what fits beside the bytes. */
+static void plain_characters(Plain *p, const char *text, size_t length, long size) {
+    uint32_t c;
+    size_t bytes;
+    p->characters = p->all = 0;
+    for (size_t at = 0; at < length; at += bytes) {
+        int32_t token = first_token(p, text + at, length - at, &bytes);
+        int n = utf8_decode(text + at, length - at, &c);
+        p->all++;
+        if (bytes > 1)
+            p->count[token - BYTE_TOKENS]++;
+        else if (n > 1 && p->characters < MOST_MERGES)
+            memcpy(p->character[p->characters], text + at, bytes = (size_t)n), p->count[p->characters++] = 1;
+    }
+    long kept = 0, least = p->all / (4 * size) > 2 ? p->all / (4 * size) : 2;
+    for (long i = 0; i < p->characters; i++) {
+        if (p->count[i] < least) continue;
+        char moved[UTF8_MAX];
+        long count = p->count[i], to = kept++;
+        memcpy(moved, p->character[i], UTF8_MAX);
+        for (; to > 0 && p->count[to - 1] < count; to--)
+            p->count[to] = p->count[to - 1], memcpy(p->character[to], p->character[to - 1], UTF8_MAX);
+        p->count[to] = count, memcpy(p->character[to], moved, UTF8_MAX);
+    }
+    p->characters = kept < (size - BYTE_TOKENS) / 2 ? kept : (size - BYTE_TOKENS) / 2;
+}
+
 static void plain_text(Plain *p, const char *text, size_t length) {
+    size_t bytes;
     p->length = 0;
     for (size_t at = 0, end = 0; at < length; p->token[p->length++] = -1) {
         end += word_length(text + at, length - at, false);
-        while (at < end) p->token[p->length++] = (unsigned char)text[at++];
+        for (; at < end; at += bytes) p->token[p->length++] = first_token(p, text + at, end - at, &bytes);
     }
 }
 
-static void plain_learn(Plain *p, const char *text, size_t length, long most) {
+static void plain_learn(Plain *p, const char *text, size_t length, long size) {
     static int32_t count[BYTE_TOKENS + MOST_MERGES][BYTE_TOKENS + MOST_MERGES];
+    plain_characters(p, text, length, size);
     plain_text(p, text, length);
-    for (p->merges = 0; p->merges < most; p->merges++) {
+    int32_t next = BYTE_TOKENS + (int32_t)p->characters;
+    for (p->merges = 0; next < size; p->merges++, next++) {
         memset(count, 0, sizeof count);
         Merge best = {0, 0};
         for (long i = 0; i + 1 < p->length; i++)
             if (p->token[i] >= 0 && p->token[i + 1] >= 0) count[p->token[i]][p->token[i + 1]]++;
-        for (int32_t a = 0; a < BYTE_TOKENS + p->merges; a++)
-            for (int32_t b = 0; b < BYTE_TOKENS + p->merges; b++)
+        for (int32_t a = 0; a < next; a++)
+            for (int32_t b = 0; b < next; b++)
                 if (count[a][b] > count[best.left][best.right]) best = (Merge){a, b};
         if (count[best.left][best.right] < 2) return;
         p->merge[p->merges] = best;
-        replace_all(p, best, BYTE_TOKENS + (int32_t)p->merges);
+        replace_all(p, best, next);
     }
 }
 
@@ -53,11 +100,18 @@ static void compare(const char *name, const char *text, size_t length, long most
     static int32_t ids[MOST_BYTES];
     Error e = {0};
     long count;
-    plain_learn(&plain, text, length, most);
-    Tokenizer *k = learned(TOKENIZER_BPE, BYTE_TOKENS + most, text, length);
-    CHECK(k->size == BYTE_TOKENS + plain.merges, "%s: %ld merges, want %ld", name, k->size - BYTE_TOKENS,
+    plain_learn(&plain, text, length, BYTE_TOKENS + most);
+    Tokenizer *k = learned(&tokenizer_bpe, BYTE_TOKENS + most, text, length);
+    CHECK(k->merged == BYTE_TOKENS + plain.characters, "%s: %ld characters, want %ld", name,
+          k->merged - BYTE_TOKENS, plain.characters);
+    CHECK(k->size - k->merged == plain.merges, "%s: %ld merges, want %ld", name, k->size - k->merged,
           plain.merges);
-    for (long m = 0; m < plain.merges && m < k->size - BYTE_TOKENS; m++)
+    for (long i = 0; i < plain.characters && i < k->merged - BYTE_TOKENS; i++) {
+        const uint32_t *start = k->start + BYTE_TOKENS + i;
+        CHECK(!memcmp(k->text + start[0], plain.character[i], start[1] - start[0]), "%s: character %ld", name,
+              i);
+    }
+    for (long m = 0; m < plain.merges && m < k->size - k->merged; m++)
         CHECK(!memcmp(&k->merge[m], &plain.merge[m], sizeof(Merge)), "%s: merge %ld is %d %d, want %d %d",
               name, m, (int)k->merge[m].left, (int)k->merge[m].right, (int)plain.merge[m].left,
               (int)plain.merge[m].right);
@@ -76,22 +130,29 @@ TEST(merges_and_tokens_equal_those_of_a_plain_version) {
     compare("chronicle", text, MOST_BYTES / 2, 250);
     free(text);
     for (uint64_t round = 0; round < 40; round++) {
+        static const uint32_t few[] = {'a', ' ', 'b', 0xE9, '1', '.', '\n'};
         static char random[4000];
         uint64_t key = random_key(5, round);
-        long n = 1 + random_below(key, 0, sizeof random), letters = 1 + (long)round % 7;
-        for (long i = 0; i < n; i++) {
-            long c = random_below(key, (uint64_t)i + 1, round < 35 ? letters : 256);
-            random[i] = (char)(round < 35 ? "a bé1.\n"[c] : c);
+        long most = 1 + random_below(key, 0, sizeof random - UTF8_MAX), n = 0;
+        for (uint64_t i = 1; n < most; i++) {
+            uint32_t any = 1 + 61 * (uint32_t)random_below(key, i, 200);
+            n += utf8_encode(round < 35 ? few[any % (1 + round % 7)] : any, random + n);
         }
         compare("random", random, (size_t)n, MOST_MERGES);
     }
+    static char rhymes[9000];
+    for (uint64_t i = 0; i < 2800; i++) /* the first characters are the most frequent */
+        memcpy(rhymes + 3 * i, poem + 3 * (random_below(9, 2 * i, 15) * random_below(9, 2 * i + 1, 15) / 15),
+               3);
+    compare("rhymes", rhymes, strlen(rhymes), 16);
+    compare("rhymes", rhymes, strlen(rhymes), MOST_MERGES);
     compare("one letter", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa aaaaaaa", 37, MOST_MERGES);
     compare("nothing", "", 0, 10);
 }
 
 /* "ab" and "cd" are as frequent: the smaller ids first, which are 97 98. Then "abcd" once alone. */
 TEST(ties_by_hand) {
-    Tokenizer *k = learned(TOKENIZER_BPE, 0, "cdab ab cd", 10);
+    Tokenizer *k = learned(&tokenizer_bpe, 0, "cdab ab cd", 10);
     CHECK(k->size == BYTE_TOKENS + 2, "%ld", k->size);
     CHECK(k->merge[0].left == 'a' && k->merge[0].right == 'b');
     CHECK(k->merge[1].left == 'c' && k->merge[1].right == 'd');
@@ -104,7 +165,7 @@ TEST(any_bytes_come_back, 600) {
     long rounds = getenv("ALL") ? 1000000 : 20000;
     size_t length;
     char *text = whole_file("data/chronicle.txt", &length);
-    Tokenizer *k[] = {learned(TOKENIZER_BPE, 600, text, length), learned(TOKENIZER_BYTE, 0, text, length)};
+    Tokenizer *k[] = {learned(&tokenizer_bpe, 600, text, length), learned(&tokenizer_byte, 0, text, length)};
     for (long round = 0; round < rounds; round++) {
         char bytes[MOST], back[MOST * TOKEN_BYTES + 1];
         int32_t ids[MOST];
@@ -117,7 +178,7 @@ TEST(any_bytes_come_back, 600) {
             Error e = {0};
             CHECK(tokenizer_encode(k[i], "bytes", bytes, (size_t)n, ids, &count, &e), "%s", e.text);
             CHECK(tokenizer_decode(k[i], ids, count, back) == (size_t)n && !memcmp(bytes, back, (size_t)n),
-                  "round %ld of %s", round, tokenizer_name(k[i]->kind));
+                  "round %ld of %s", round, k[i]->kind->choice.name);
         }
     }
     tokenizer_free(k[0]), tokenizer_free(k[1]), free(text);
@@ -128,8 +189,8 @@ TEST(parts_of_a_text_have_the_tokens_of_the_whole) {
     size_t length;
     char *text = whole_file("data/chronicle.txt", &length);
     static int32_t whole[1 << 17], part[1 << 17];
-    for (TokenizerKind kind = TOKENIZER_CHAR; kind <= TOKENIZER_WORD; kind++) {
-        Tokenizer *k = learned(kind, 0, text, length);
+    for (const TokenizerKind *const *kind = tokenizer_kinds; *kind; kind++) {
+        Tokenizer *k = learned(*kind, 0, text, length);
         Passage p = {"text", text, length};
         Error e = {0};
         long count, n = 0, found;
@@ -143,6 +204,40 @@ TEST(parts_of_a_text_have_the_tokens_of_the_whole) {
         tokenizer_free(k);
     }
     free(text);
+}
+
+/* Tokens drawn at random among those that may follow make UTF-8, whatever the model would choose. The vocabulary has bytes
+ * and merges that are parts of characters; the machine that the mask steps is not the decoder that judges here. */
+TEST(tokens_that_may_follow_continue_utf8) {
+    static char text[12000], written[200000 + 2 * TOKEN_BYTES];
+    size_t length = 0;
+    for (uint32_t i = 0; i < 2900; i++) /* of all byte lengths, many of them rare */
+        length += (size_t)utf8_encode(1 + i % 7 * (i % 5 ? 0x1D3 : 0x4E01), text + length);
+    Tokenizer *k[] = {learned(&tokenizer_bpe, 700, text, length), learned(&tokenizer_byte, 0, text, length)};
+    for (int i = 0; i < 2; i++) {
+        static real scores[1000];
+        int32_t ids[8] = {0};
+        long n = 0, characters = 0, parts = 0;
+        size_t bytes = 0;
+        for (uint64_t draw = 0; characters < 40000; draw++) {
+            for (int32_t id = 0; id < k[i]->size + 2; id++)
+                scores[id] = (real)random_uniform(7 + (uint64_t)i, draw * 1000 + (uint64_t)id);
+            next_tokens_hide(&(NextTokens){k[i], NO_PAD, NO_PAD, NO_PAD}, ids, n, k[i]->size + 2, scores);
+            int32_t best = 0;
+            for (int32_t id = 1; id < k[i]->size + 2; id++)
+                if (scores[id] > scores[best]) best = id;
+            if (n == 8) memmove(ids, ids + 1, 7 * sizeof *ids), n--;
+            ids[n++] = best;
+            bytes += tokenizer_decode(k[i], &best, 1, written + bytes);
+            parts += tokenizer_state(k[i], ids, n) > 0;
+            if (tokenizer_state(k[i], ids, n) > 0 && bytes < sizeof written - TOKEN_BYTES) continue;
+            Error e = {0};
+            CHECK(utf8_check("text", written, bytes, &e), "%s", e.text);
+            characters += (long)utf8_count(written, bytes), bytes = 0;
+        }
+        CHECK(parts > 1000, "%ld tokens end inside a character", parts);
+    }
+    tokenizer_free(k[0]), tokenizer_free(k[1]);
 }
 
 RUN_TESTS

@@ -7,7 +7,7 @@ static const char poem[] = "无可奈何花落去，似曾相识燕归来";
 /* Ids follow the first appearance, not the code point. */
 TEST(ids_follow_first_appearance) {
     Error e = {0};
-    Tokenizer *k = learned(TOKENIZER_CHAR, 0, "banana cab", 10);
+    Tokenizer *k = learned(&tokenizer_char, 0, "banana cab", 10);
     static const int32_t want[] = {0, 1, 2, 1, 2, 1, 3, 4, 1, 0};
     int32_t ids[10];
     long count;
@@ -44,7 +44,7 @@ TEST(decode_undoes_encode_on_random_text) {
         long n = round % (MOST + 1), count = -1;
         size_t length = random_text(key, n, round % 2, text);
         Error e = {0};
-        Tokenizer *k = learned(TOKENIZER_CHAR, 0, text, length);
+        Tokenizer *k = learned(&tokenizer_char, 0, text, length);
         CHECK(tokenizer_encode(k, "text", text, length, ids, &count, &e), "%s", e.text);
         CHECK(count == n, "%ld characters, want %ld", count, n);
         CHECK(tokenizer_decode(k, ids, count, back) == length && !memcmp(back, text, length + 1));
@@ -77,11 +77,12 @@ TEST(the_tokenizer_names_refused_characters_and_their_bytes) {
     tokenizer_free(k);
 
     e = (Error){0};
-    CHECK(!tokenizer_learn(TOKENIZER_CHAR, 0, &(Passage){"f.txt", "abc\xED\xA0\x80", 6}, 1, &e));
-    CHECK_ERROR(e, STATUS_BAD_DATA, "f.txt: byte 3: found 0xED, need UTF-8 text");
+    CHECK(!tokenizer_learn(&tokenizer_char, 0, &(Passage){"f.txt", "abc\xED\xA0\x80", 6}, 1, &e));
+    CHECK(e.status == STATUS_BAD_DATA && strstr(e.text, "f.txt: byte 3: found 0xED, need UTF-8 text"), "%s",
+          e.text);
     e = (Error){0};
-    CHECK(!tokenizer_learn(TOKENIZER_WORD, 0, &(Passage){"f.txt", "é\0b", 4}, 1, &e));
-    CHECK_ERROR(e, STATUS_BAD_DATA, "f.txt: byte 2: found a NUL, need UTF-8 text");
+    CHECK(!tokenizer_learn(&tokenizer_word, 0, &(Passage){"f.txt", "é\0b", 4}, 1, &e));
+    CHECK_ERROR(e, STATUS_BAD_DATA, "f.txt: byte 2: found 0x00, need UTF-8 text");
     e = (Error){0};
     CHECK(!tokenizer_parse("vocabulary", "aéé", &e));
     CHECK_ERROR(e, STATUS_BAD_DATA, "vocabulary: byte 3: found a duplicate character, need each once");
@@ -118,16 +119,16 @@ static const char *tokens_of(const Tokenizer *k, const char *text) {
 /* Words come by frequency where not all find room, of equals the earlier first; what is left out is [UNK]. */
 TEST(words_and_rare_characters) {
     static const char text[] = "the mill, the miller and the mill";
-    Tokenizer *k = learned(TOKENIZER_WORD, 0, text, strlen(text));
+    Tokenizer *k = learned(&tokenizer_word, 0, text, strlen(text));
     CHECK(k->size == 7 && k->unknown, "%ld", k->size);
     CHECK(!strcmp(tokens_of(k, "the mill, and a miller"), "1:the|2: mill|3:,|6: and|0:[UNK]|5: miller|"),
           "%s", tokens_of(k, "the mill, and a miller"));
     tokenizer_free(k);
-    k = learned(TOKENIZER_WORD, 4, text, strlen(text));
+    k = learned(&tokenizer_word, 4, text, strlen(text));
     CHECK(!strcmp(tokens_of(k, text), "3:the|1: mill|0:[UNK]|2: the|0:[UNK]|0:[UNK]|2: the|1: mill|"), "%s",
           tokens_of(k, text));
     tokenizer_free(k);
-    k = learned(TOKENIZER_CHAR, 4, "abccbcd", 7);
+    k = learned(&tokenizer_char, 4, "abccbcd", 7);
     CHECK(!strcmp(tokens_of(k, "abcé"), "3:a|2:b|1:c|0:[UNK]|"), "%s", tokens_of(k, "abcé"));
     tokenizer_free(k);
 }
@@ -165,15 +166,15 @@ TEST(words_by_hand) {
 
 TEST(the_poem_by_every_tokenizer) {
     static const long size[] = {15, 256, 0, 16}, count[] = {15, 45, 0, 15};
-    for (TokenizerKind kind = TOKENIZER_CHAR; kind <= TOKENIZER_WORD; kind++) {
+    for (int kind = 0; tokenizer_kinds[kind]; kind++) {
         Error e = {0};
-        Tokenizer *k = learned(kind, 0, poem, strlen(poem));
+        Tokenizer *k = learned(tokenizer_kinds[kind], 0, poem, strlen(poem));
         int32_t ids[sizeof poem];
         char back[sizeof poem * TOKEN_BYTES];
         long n;
         CHECK(tokenizer_encode(k, "poem", poem, strlen(poem), ids, &n, &e), "%s", e.text);
         if (size[kind]) CHECK(k->size == size[kind] && n == count[kind], "%ld ids, %ld tokens", k->size, n);
-        for (int i = 0; i < n && kind == TOKENIZER_CHAR; i++)
+        for (int i = 0; i < n && k->kind == &tokenizer_char; i++)
             CHECK(ids[i] == i, "character %d: %d", i, (int)ids[i]);
         CHECK(n <= 45 && tokenizer_decode(k, ids, n, back) == strlen(poem) && !strcmp(back, poem), "%s",
               back);
@@ -183,27 +184,30 @@ TEST(the_poem_by_every_tokenizer) {
 
 /* The string of every kind makes the same tokenizer; a vocabulary as older files have it is one of characters. */
 TEST(strings_of_every_kind) {
-    static const char text[] = "the mill, the miller\n无可 and the mill";
+    static const char text[] = "the mill, the miller\n无可 and the mill", twice[] = "无可奈何，无可无不可";
     static const struct {
-        TokenizerKind kind;
+        const TokenizerKind *kind;
         long size;
-        const char *begins;
-    } cases[] = {{TOKENIZER_CHAR, 0, "the mil,r\n"},
-                 {TOKENIZER_CHAR, 3, "tokenizer char\n1  \n1 l\n"},
-                 {TOKENIZER_BYTE, 0, "tokenizer byte\n"},
-                 {TOKENIZER_BPE, 260, "tokenizer bpe\n32 109\n104 101\n105 108\n116 257\n"},
-                 {TOKENIZER_WORD, 0, "tokenizer word\n3 the\n5  mill\n1 ,\n"}};
+        const char *begins, *text;
+    } cases[] = {{&tokenizer_char, 0, "the mil,r\n", text},
+                 {&tokenizer_char, 3, "tokenizer char\n1  \n1 l\n", text},
+                 {&tokenizer_byte, 0, "tokenizer byte\nutf-8\n", text},
+                 {&tokenizer_bpe, 260, "tokenizer bpe\n32 109\n104 101\n105 108\n116 257\n", text},
+                 {&tokenizer_bpe, 262, "tokenizer bpe\n无\n可\n256 257\n", twice},
+                 {&tokenizer_byte, 0, "tokenizer byte\n", "caf\xE9"},
+                 {&tokenizer_word, 0, "tokenizer word\n3 the\n5  mill\n1 ,\n", text}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Error e = {0};
-        Tokenizer *k = learned(cases[i].kind, cases[i].size, text, strlen(text));
+        Tokenizer *k = learned(cases[i].kind, cases[i].size, cases[i].text, strlen(cases[i].text));
         char *string = tokenizer_string(k, &e);
         CHECK(!strncmp(string, cases[i].begins, strlen(cases[i].begins)), "%s", string);
         Tokenizer *again = tokenizer_parse("f", string, &e);
-        CHECK(again && again->kind == k->kind && again->size == k->size, "%s", e.text);
+        CHECK(again && again->kind == k->kind && again->size == k->size && again->utf8 == k->utf8, "%s",
+              e.text);
         if (again) {
             char first[4096];
-            strcpy(first, tokens_of(k, text));
-            CHECK(!strcmp(first, tokens_of(again, text)), "%s", first);
+            strcpy(first, tokens_of(k, cases[i].text));
+            CHECK(!strcmp(first, tokens_of(again, cases[i].text)), "%s", first);
         }
         free(string), tokenizer_free(k), tokenizer_free(again);
     }
@@ -211,7 +215,7 @@ TEST(strings_of_every_kind) {
 
 TEST(strings_that_hold_no_tokenizer) {
     static const char *const wrong[][2] = {
-        {"tokenizer byte\nx", "f: vocabulary: line 2: found another, need no line"},
+        {"tokenizer byte\nx", "f: vocabulary: line 2: found another, need utf-8 or no line"},
         {"tokenizer bpe\n0 256\n",
          "f: vocabulary: line 2: found another, need the ids of two earlier tokens"},
         {"tokenizer bpe\n1 2\n3 4",
@@ -221,6 +225,11 @@ TEST(strings_that_hold_no_tokenizer) {
         {"tokenizer bpe\n0 0\n256 256\n257 257\n258 258\n259 259\n260 260\n261 261\n",
          "f: vocabulary: line 8: found another, need a new pair of at most 64 bytes"},
         {"tokenizer bpe\n01 2\n", "f: vocabulary: line 2: found another, need the ids of two earlier tokens"},
+        {"tokenizer bpe\n无\n无\n", "f: vocabulary: line 3: found another, need a character, each once"},
+        {"tokenizer bpe\n\xE6\x97\n", "f: vocabulary: line 2: found another, need a character, each once"},
+        {"tokenizer bpe\n无可\n", "f: vocabulary: line 2: found another, need a character, each once"},
+        {"tokenizer bpe\n无\n257 256\n",
+         "f: vocabulary: line 3: found another, need the ids of two earlier tokens"},
         {"tokenizer word\n3 the\n3 the\n", "f: vocabulary: line 3: found another, need each text once"},
         {"tokenizer word\n4 a, b\n",
          "f: vocabulary: line 2: found another, need the length of a word and it"},
@@ -236,10 +245,13 @@ TEST(strings_that_hold_no_tokenizer) {
         CHECK(!tokenizer_parse("f", wrong[i][0], &e), "%s", wrong[i][0]);
         CHECK_ERROR(e, STATUS_BAD_DATA, wrong[i][1]);
     }
-    static const long sizes[][2] = {{TOKENIZER_CHAR, 1}, {TOKENIZER_BPE, 255}, {TOKENIZER_WORD, 70000}};
+    static const struct {
+        const TokenizerKind *kind;
+        long size;
+    } sizes[] = {{&tokenizer_char, 1}, {&tokenizer_bpe, 255}, {&tokenizer_word, 70000}};
     for (int i = 0; i < 3; i++) {
         Error e = {0};
-        CHECK(!tokenizer_learn((TokenizerKind)sizes[i][0], sizes[i][1], &(Passage){"f", "ab", 2}, 1, &e));
+        CHECK(!tokenizer_learn(sizes[i].kind, sizes[i].size, &(Passage){"f", "ab", 2}, 1, &e));
         CHECK(e.status == STATUS_USAGE, "%s", e.text);
     }
 }

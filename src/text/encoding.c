@@ -1,0 +1,88 @@
+#include "text/encoding.h"
+#include "base/utf8.h"
+#include <stdint.h>
+#include <string.h>
+
+/* The common letters of an encoding: bytes from `first` to `last`. In an encoding of two bytes they are first bytes, and
+ * the second lies from `second` to 0xFE. */
+typedef struct Encoding {
+    const char *name;
+    unsigned char first, last, second; /* second 0: an encoding of one byte */
+    enum {
+        ANYWHERE,
+        ALONE,
+        BESIDE
+    } place; /* among ASCII, as accents are; beside another byte from 0x80 on */
+} Encoding;
+
+static const Encoding encodings[] = {
+    {"ISO-8859-1", 0xC0, 0xFF, 0, ALONE},
+    {"WINDOWS-1252", 0x91, 0x97, 0, ANYWHERE}, /* quotation marks and dashes */
+    {"WINDOWS-1251", 0xE0, 0xFF, 0, BESIDE},   /* lower case */
+    {"KOI8-R", 0xC0, 0xDF, 0, BESIDE},         /* lower case */
+    {"GB18030", 0xA1, 0xD7, 0xA1, ANYWHERE},   /* signs and level 1 of GB 2312 */
+    {"BIG5", 0xA4, 0xC6, 0x40, ANYWHERE},      /* level 1 */
+    {"SHIFT_JIS", 0x82, 0x83, 0x40, ANYWHERE}, /* kana */
+    {"EUC-JP", 0xA4, 0xA5, 0xA1, ANYWHERE},    /* kana */
+    {"EUC-KR", 0xB0, 0xC8, 0xA1, ANYWHERE},    /* Hangul */
+};
+
+/* How well an encoding fits: the square of the share that common letters have of all that is not ASCII, for each value of
+ * their first byte. The square prefers an encoding that explains nearly all. */
+static double fit(const Encoding *c, const unsigned char *text, size_t length) {
+    long common = 0, all = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < 0x80) continue;
+        bool after = i > 0 && text[i - 1] >= 0x80, before = i + 1 < length && text[i + 1] >= 0x80;
+        bool fits = text[i] >= c->first && text[i] <= c->last;
+        if (c->place == ALONE) fits &= !after && !before;
+        if (c->place == BESIDE) fits &= after || before;
+        if (c->second && i + 1 < length && text[i + 1] >= 0x40) { /* no second byte is less */
+            i++;
+            fits &= text[i] >= c->second && text[i] <= 0xFE;
+        }
+        common += fits, all++;
+    }
+    double share = all ? (double)common / (double)all : 0;
+    return share * share / (c->last - c->first + 1);
+}
+
+/* UTF-16 has a mark, or NUL in one half of the bytes of Latin letters and blanks. */
+static const char *wide_encoding(const char *text, size_t length) {
+    size_t zeros[2] = {0};
+    if (length >= 2 && (!memcmp(text, "\xFF\xFE", 2) || !memcmp(text, "\xFE\xFF", 2))) return "UTF-16";
+    for (size_t i = 0; i < length; i++) zeros[i % 2] += text[i] == 0;
+    if (200 * (zeros[0] + zeros[1]) < length || zeros[0] + zeros[1] < 4) return NULL;
+    if (zeros[1] > 4 * zeros[0]) return "UTF-16LE";
+    return zeros[0] > 4 * zeros[1] ? "UTF-16BE" : NULL;
+}
+
+const char *text_encoding(const char *text, size_t length) {
+    const char *best = wide_encoding(text, length);
+    double most = 0;
+    if (best || memchr(text, 0, length)) return best;
+    for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++) {
+        double found = fit(&encodings[i], (const unsigned char *)text, length);
+        if (found > most) most = found, best = encodings[i].name;
+    }
+    return best;
+}
+
+bool text_check(const char *where, const char *text, size_t length, Error *e) {
+    uint32_t character;
+    size_t at = 0;
+    while (at < length) {
+        int bytes = utf8_decode(text + at, length - at, &character);
+        if (!bytes || !character) break;
+        at += (size_t)bytes;
+    }
+    if (at == length) return true;
+    const char *name = text_encoding(text, length);
+    if (!name)
+        return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8 text", where, at,
+                         (unsigned)(unsigned char)text[at]);
+    return error_set(e, STATUS_BAD_DATA,
+                     "%s: byte %zu: found 0x%02X, need UTF-8 text or --tokenizer byte; this may be %s: iconv "
+                     "-f %s -t UTF-8 '%s' >NEW",
+                     where, at, (unsigned)(unsigned char)text[at], name, name, where);
+}
