@@ -24,7 +24,7 @@ const char *const walk_norms[3] = {"norm1", "norm2", "norm3"};
 /* The node that reads a weight of this layer. */
 static const Node *reader_of(const WalkThrough *w, const char *module) {
     char full[PARAMETER_NAME];
-    snprintf(full, sizeof full, "%.40s%.20s.weight", w->layer, module);
+    snprintf(full, sizeof full, "%.35s%.20s.weight", w->layer, module);
     const Parameter *p = parameters_find(&w->run.model->parameters, full);
     for (const Node *n = w->end; n && p; n = n->previous)
         for (int i = 0; i < n->inputs; i++)
@@ -41,8 +41,7 @@ static const Node *projection(const Tensor *x) {
 
 /* Whether the layer has the parts that the walk shows. */
 static bool knows_layer(const WalkThrough *w, Error *e) {
-    static const char *const read[] = {"norm1.weight", "norm2.weight", "norm3.weight", "linear1.weight",
-                                       "linear2.weight"};
+    static const char *const read[] = {"norm1", "norm2", "norm3", "linear1", "linear2"};
     bool decoder = strncmp(w->layer, "decoder", 7) == 0;
     const AttentionSteps *a = w->attention ? w->attention->steps : NULL;
     if (!a || !projection(a->q) || !projection(a->k) || !projection(a->v))
@@ -51,8 +50,8 @@ static bool knows_layer(const WalkThrough *w, Error *e) {
     for (int i = 0; i < 5; i++)
         if (!reader_of(w, read[i]) && (i != 2 || decoder))
             return error_set(e, STATUS_BAD_DATA,
-                             "%.40s%s: found no such weight, need the layer that the walk knows", w->layer,
-                             read[i]);
+                             "%.40s%s.weight: found no such weight, need the layer that the walk knows",
+                             w->layer, read[i]);
     return true;
 }
 
