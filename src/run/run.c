@@ -128,6 +128,16 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
 
 /* ---- The end ---- */
 
+static void show_yardsticks(const Run *r) {
+    const Yardsticks *y = &r->page.curves.yardsticks;
+    const Task *task = r->trainer->task;
+    if (task->entropy > 0) fprintf(stderr, "lowest possible loss: %.4f nats a token\n", task->entropy);
+    fputs("to compare: ", stderr);
+    for (int i = 0; i < y->count; i++)
+        fprintf(stderr, "%s%s %.4f", i ? ", " : "", y->of[i].name, run_shown_loss(r, y->of[i].loss));
+    fputs(r->metrics.characters > 0 ? " nats/char\n" : " nats/token\n", stderr);
+}
+
 /* Prints the result: losses, and samples. */
 static bool show_result(Run *r, const Evaluation *v, Error *e) {
     Trainer *t = r->trainer;
@@ -137,7 +147,7 @@ static bool show_result(Run *r, const Evaluation *v, Error *e) {
     fprintf(stderr, "%s: loss %s, accuracy %.2f %%\n",
             t->task->nothing_held_out ? "all data, nothing held out" : "held-out",
             metrics_loss_text(loss, v->loss, &r->metrics, 4), 100 * v->accuracy);
-    if (lm && !samples_show_yardsticks(t, e)) return false;
+    show_yardsticks(r);
     if (!lm)
         fprintf(stderr, "greedy decoding: %.2f %% of %ld answers exact\n", 100 * r->metrics.val_exact,
                 t->task->held_out);

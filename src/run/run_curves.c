@@ -88,18 +88,14 @@ static Picture *add_chart(RunPictures *p, const char *title, long merged, const 
 }
 
 static void draw_loss(const RunCurves *c, long step, RunPictures *p) {
-    static const char *const names[YARDSTICKS] = {"uniform guess", "unigram entropy", "bigram entropy",
-                                                  "entropy of the held-out data"};
     long count = 0;
     p->loss[count++] = of_steps(c, CURVE_LOSS, "training");
     p->loss[count++] = of_evaluations(c, CURVE_VAL_LOSS, "held-out");
     p->yard_x[1] = (double)step;
-    const double loss[YARDSTICKS] = {c->yardsticks.uniform, c->yardsticks.unigram, c->yardsticks.bigram,
-                                     c->yardsticks.perfect};
-    for (int i = 0; i < YARDSTICKS; i++) {
-        if (loss[i] <= 0) continue;
-        p->yard_y[i][0] = p->yard_y[i][1] = curves_loss(c, loss[i]);
-        p->loss[count++] = (Series){.name = names[i], .count = 2, .x = p->yard_x, .y = p->yard_y[i]};
+    for (int i = 0; i < c->yardsticks.count; i++) {
+        p->yard_y[i][0] = p->yard_y[i][1] = curves_loss(c, c->yardsticks.of[i].loss);
+        p->loss[count++] =
+            (Series){.name = c->yardsticks.of[i].name, .count = 2, .x = p->yard_x, .y = p->yard_y[i]};
     }
     add_chart(p, "Loss", c->history[CURVE_LOSS].merged,
               c->characters > 0 ? "nats per character" : "nats per token", p->loss, count);

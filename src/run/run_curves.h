@@ -4,9 +4,9 @@
 
 #include "pictures/picture.h"
 #include "run/metrics.h"
-#include "run/samples.h"
+#include "tasks/yardsticks.h"
 
-enum { HISTORY_ROOM = 512, CURVES = 5, CURVE_TEXT = 256, YARDSTICKS = 4 };
+enum { HISTORY_ROOM = 512, CURVES = 5, CURVE_TEXT = 256 };
 
 /* A series of values in fixed memory, initially {0}: when it is full, each two neighbours are replaced by
  * their mean. Each point is the mean of `merged` values, the last perhaps of fewer. */

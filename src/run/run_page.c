@@ -16,7 +16,7 @@ bool run_page_open(RunPage *p, const TrainConfig *r, Trainer *t, Error *e) {
     p->command = train_config_command(r, e);
     train_config_notes(r, true, &p->options);
     return p->command && directory_file(p->path, r->run, "report.html", STATUS_CANNOT_CREATE, e) &&
-           samples_yardsticks(t->task, &p->curves.yardsticks, e) && watch_open(&p->watch, t, e);
+           task_yardsticks(t->task, &p->curves.yardsticks, e) && watch_open(&p->watch, t, e);
 }
 
 void run_page_close(RunPage *p) {

@@ -125,11 +125,11 @@ TEST(a_history_keeps_means_in_bounded_memory) {
     CHECK_NEAR(sum, (double)count * (double)(count - 1), 1e-3);
 }
 
-/* However many evaluations there are, each is a point; merged steps are announced. Losses and the entropy of the data,
+/* However many evaluations there are, each is a point; merged steps are announced. Losses and yardsticks,
  * which are in nats per token, are shown per character. */
 TEST(every_evaluation_is_a_point) {
     enum { EVALUATIONS = 3000 };
-    static RunCurves c = {.characters = 2, .yardsticks.perfect = 0.5};
+    static RunCurves c = {.characters = 2, .yardsticks = {1, {{"3-gram", 0.5}}}};
     static RunPictures pictures;
     for (int i = 1; i <= EVALUATIONS; i++) {
         Metrics m = {.step = 10 * i, .val_loss = 2. / i, .val_accuracy = 0.5, .val_exact = NAN};
@@ -139,9 +139,8 @@ TEST(every_evaluation_is_a_point) {
         curves_note_evaluation(&c, &m);
     }
     curves_draw(&c, 10 * EVALUATIONS, &pictures);
-    const Series *held_out = &pictures.loss[1], *entropy = &pictures.loss[2];
-    CHECK(!strcmp(entropy->name, "entropy of the held-out data") && entropy->y[1] == 0.25, "%s",
-          entropy->name);
+    const Series *held_out = &pictures.loss[1], *counted = &pictures.loss[2];
+    CHECK(!strcmp(counted->name, "3-gram") && counted->y[1] == 0.25, "%s", counted->name);
     CHECK(held_out->count == EVALUATIONS && held_out->marked, "%ld points", held_out->count);
     for (int i = 1; i <= EVALUATIONS; i++)
         CHECK(held_out->x[i - 1] == 10 * i && held_out->y[i - 1] == 1. / i, "point %d", i);

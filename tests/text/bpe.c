@@ -142,7 +142,9 @@ TEST(merges_and_tokens_equal_those_of_a_plain_version) {
     }
     static char rhymes[9000];
     for (uint64_t i = 0; i < 2800; i++) /* the first characters are the most frequent */
-        memcpy(rhymes + 3 * i, poem + 3 * (random_below(9, 2 * i, 15) * random_below(9, 2 * i + 1, 15) / 15),
+        memcpy(rhymes + 3 * i,
+               poem + 3 * (random_below(random_key(9, 0), 2 * i, 15) * random_below(random_key(9, 1), i, 15) /
+                           15),
                3);
     compare("rhymes", rhymes, strlen(rhymes), 16);
     compare("rhymes", rhymes, strlen(rhymes), MOST_MERGES);
@@ -221,7 +223,7 @@ TEST(tokens_that_may_follow_continue_utf8) {
         size_t bytes = 0;
         for (uint64_t draw = 0; characters < 40000; draw++) {
             for (int32_t id = 0; id < k[i]->size + 2; id++)
-                scores[id] = (real)random_uniform(7 + (uint64_t)i, draw * 1000 + (uint64_t)id);
+                scores[id] = (real)random_uniform(random_key(7, (uint64_t)i), draw * 1000 + (uint64_t)id);
             next_tokens_hide(&(NextTokens){k[i], NO_PAD, NO_PAD, NO_PAD}, ids, n, k[i]->size + 2, scores);
             int32_t best = 0;
             for (int32_t id = 1; id < k[i]->size + 2; id++)

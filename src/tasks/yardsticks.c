@@ -1,0 +1,79 @@
+#include "tasks/yardsticks.h"
+#include "text/corpus.h"
+#include "text/ngram.h"
+#include <math.h>
+#include <stdlib.h>
+
+static void add(Yardsticks *y, const char *name, double loss) {
+    y->of[y->count++] = (struct Yardstick){name, loss};
+}
+
+/* ---- Texts ---- */
+
+/* The characters of ids[from … to), which the caller frees; a byte that is not UTF-8 is one. */
+static uint32_t *characters(const Corpus *c, long from, long to, long *count, Error *e) {
+    size_t bytes = 0, room = 1;
+    for (long i = from; i < to; i++)
+        room += c->tokenizer->start[c->ids[i] + 1] - c->tokenizer->start[c->ids[i]];
+    char *text = malloc(room);
+    uint32_t *out = malloc(room * sizeof *out);
+    for (long i = from; text && out && i < to; i++)
+        bytes += tokenizer_decode(c->tokenizer, &(int32_t){c->ids[i]}, 1, text + bytes);
+    *count = 0;
+    for (size_t at = 0, n; text && out && at < bytes; at += n) {
+        n = (size_t)utf8_decode(text + at, bytes - at, &out[*count]);
+        if (!n) out[*count] = 0x110000 + (unsigned char)text[at], n = 1;
+        ++*count;
+    }
+    if (!text || !out) error_set(e, STATUS_NO_MEMORY, "memory: %zu characters", room), free(out), out = NULL;
+    free(text);
+    return out;
+}
+
+/* The n-grams count the last 4 million characters at most, which takes two seconds. */
+static bool judge_text(const Task *task, const Corpus *c, Yardsticks *y, Error *e) {
+    enum { MOST = 1 << 22 };
+    static const char *const names[] = {"uniform guess", "1-gram", "2-gram", "3-gram", NULL, "5-gram"};
+    double loss[NGRAM_ORDER + 1];
+    long trained, judged;
+    uint32_t *training = characters(c, 0, c->training, &trained, e),
+             *tail = characters(c, c->validation, c->count, &judged, e);
+    long skipped = trained > MOST ? trained - MOST : 0;
+    bool ok = training && tail && ngram_losses(training + skipped, trained - skipped, tail, judged, loss, e);
+    for (int n = 0; ok && n <= NGRAM_ORDER; n++)
+        if (names[n]) add(y, names[n], loss[n] * task->characters);
+    free(training), free(tail);
+    return ok;
+}
+
+/* ---- Other tasks ---- */
+
+/* Counts of the target tokens of training rows, at least 1 each, predict those of held-out rows. */
+static bool judge_frequency(const Task *task, Yardsticks *y, Error *e) {
+    enum { ROWS = 1000 };
+    double loss = 0, all = (double)task->vocab_size;
+    Batch *b = task_batch(task, ROWS, e);
+    long *count = calloc((size_t)task->vocab_size, sizeof *count);
+    bool ok = b && (count || error_set(e, STATUS_NO_MEMORY, "memory: %ld counts", task->vocab_size));
+    if (ok) {
+        task_training_batch(task, 0, 0, ROWS, b);
+        for (long i = 0; i < batch_target_tokens(b); i++) count[b->target_out[i]]++;
+        all += (double)batch_target_tokens(b);
+        task_held_out_batch(task, 0, ROWS, b);
+        for (long i = 0; i < batch_target_tokens(b); i++)
+            loss -= log((double)(count[b->target_out[i]] + 1) / all);
+        add(y, "guess by frequency", loss / (double)batch_target_tokens(b));
+    }
+    free(count), batch_free(b);
+    return ok;
+}
+
+bool task_yardsticks(const Task *task, Yardsticks *out, Error *e) {
+    const Corpus *c = task_text_corpus(task);
+    *out = (Yardsticks){0};
+    if (c && task->characters > 0) return judge_text(task, c, out, e);
+    add(out, "uniform guess", log((double)task->tokenizer->size));
+    if (!judge_frequency(task, out, e)) return false;
+    if (task->held_out_entropy > 0) add(out, "entropy of the held-out data", task->held_out_entropy);
+    return true;
+}
