@@ -31,7 +31,8 @@ function colours() {
   return palette;
 }
 
-// Painters run at most once a frame, and with reduced motion at most twice a second.
+// Painters run at most once a frame, those for which it has no time in the next one; with reduced motion at most twice a
+// second.
 const painters = new Map(), calm = matchMedia('(prefers-reduced-motion: reduce)');
 let painting = false;
 function paint(name) {
@@ -41,10 +42,12 @@ function paint(name) {
   const frame = () => requestAnimationFrame(paintAll);
   calm.matches ? setTimeout(frame, 500) : frame();
 }
-function paintAll() {
+function paintAll(all) {
+  const end = performance.now() + 4;
   painting = false;
-  for (const p of painters.values())
-    if (p.due) { p.due = false; p.draw(); }
+  for (const [name, p] of painters)
+    if (p.due && (all === true || performance.now() < end)) p.due = false, p.draw();
+    else if (p.due) paint(name);
 }
 function painter(name, draw) { painters.set(name, {draw, due: false}); }
 function repaint() { palette = null; painters.forEach((p, name) => paint(name)); }
@@ -53,7 +56,7 @@ new ResizeObserver(repaint).observe(document.body);
 function paper(printing) {
   document.documentElement.classList.toggle('printing', printing);
   repaint();
-  paintAll();
+  paintAll(true);
 }
 addEventListener('beforeprint', () => paper(true));
 addEventListener('afterprint', () => paper(false));

@@ -3,19 +3,44 @@
 (() => {
   const KINDS = ['encoder', 'decoder', 'cross'];
   let seen = null;          // the worker's last answer
-  let chosen = 'mean';      // or "layer head"
+  let chosen = null;        // the map under the pointer or with the focus; null: the mean of all heads
+  const off = new Set();    // heads that are switched off, as the worker calls them
   let token = null;         // {side, i} under the pointer or with the focus; null: all tokens
   let drawn = '', at = {};  // the tokens drawn, and the centres of their boxes
 
   const renewLook = latest(async () => {
     const mine = model, text = model && typed();
     if (!text) return;
-    const r = await ask('attention', {text, mask: $('mask').checked, positions: $('positions').checked});
+    const r = await ask('attention', {text, mask: $('mask').checked, positions: $('positions').checked, off: [...off]});
     if (mine !== model) return;
     seen = r;
+    for (const m of r.maps) m.value = `${m.name} ${m.head}`;
     paint('maps'), paint('lines');
+    if (off.size) compare();
   });
-  viewers.push({section: 'look', renew: renewLook, shape: () => { seen = null, choose('mean'); }});
+  viewers.push({section: 'look', renew: renewLook, shape: () => { seen = null, off.clear(), choose(null); }});
+
+  // Answer and exact share with all heads, and without those that are switched off.
+  const compare = latest(async () => {
+    const mine = model, text = model && typed(), says = [];
+    if (!text || !off.size) return;
+    for (const without of [[], [...off]]) {
+      const {answer, wanted} = await ask('answer', {text, more: 30, off: without});
+      const r = model === mine && model.steps ? await ask('evaluate', {rows: 128, off: without}) : {};
+      const share = mine.lm ? r.accuracy : r.exact;
+      says.push(' ', t(without.length ? 'off_without' : 'off_with'), ' ', ...marked({answer, wanted}),
+                share === undefined ? '' : `, ${t(mine.lm ? 'accuracy' : 'exact')} ${percent(share)}.`);
+    }
+    if (mine !== model || !off.size) return;
+    const names = seen.maps.filter(m => off.has(m.value)).map(m => `${t('kind_' + m.kind)}, ${headName(m.layer, m.head)}`);
+    $('off-says').replaceChildren(t('off', names.join('; ')), ...says);
+    if (running) await rest(500);
+  });
+  function flip(value) {
+    off.has(value) ? off.delete(value) : off.add(value);
+    if (!off.size) $('off-says').textContent = '';
+    paint('maps'), renewLook();
+  }
 
   const headName = (l, h) => Math.max(...model.layers) > 1 ? t('layer_head', l + 1, h + 1) : t('only_head', h + 1);
   const choose = value => { chosen = value; paint('maps'), paint('lines'); };
@@ -24,7 +49,7 @@
   const mapsOf = kind => seen.maps.filter(m => m.kind === kind);
   // The weights of the chosen head, or the mean of all: {rows, columns, values}, or null.
   function weights(kind) {
-    const maps = mapsOf(kind).filter(m => chosen === 'mean' || m.layer + ' ' + m.head === chosen);
+    const maps = mapsOf(kind).filter(m => chosen === null || m.value === chosen);
     if (!maps.length) return null;
     const values = new Float32Array(maps[0].values.length);
     for (const m of maps) m.values.forEach((v, i) => { values[i] += v / maps.length; });
@@ -44,11 +69,11 @@
         const maps = mapsOf(kind);
         if (!maps.length) continue;
         const heads = make('div', {className: 'heads'}, ...maps.map(m => {
-          const name = headName(m.layer, m.head), value = m.layer + ' ' + m.head;
-          const label = t('kind_' + kind) + ', ' + name, act = () => choose(chosen === value ? 'mean' : value);
-          const b = button(name, act, {'aria-label': label});
+          const name = headName(m.layer, m.head), {value} = m;
+          const b = button(name, () => flip(value), {'aria-label': t('switch_head', t('kind_' + kind), name)});
           b.prepend(make('canvas', {ariaHidden: 'true'}));
-          b.dataset.value = value;
+          for (const event of ['pointerenter', 'focus']) b.addEventListener(event, () => choose(value));
+          for (const event of ['pointerleave', 'blur']) b.addEventListener(event, () => choose(null));
           return b;
         }));
         heads.style.setProperty('--heads', Math.max(4, model.heads));
@@ -57,7 +82,7 @@
     }
     [...box.querySelectorAll('button')].forEach((b, n) => {
       const m = KINDS.flatMap(mapsOf)[n], canvas = b.firstChild, width = b.clientWidth - 8;
-      b.setAttribute('aria-pressed', b.dataset.value === chosen);
+      b.setAttribute('aria-pressed', off.has(m.value));
       drawHeat(canvas, m, {cell: width / m.columns, high: Math.min(width, 110) / m.rows, top: 1,
                            mark: token && mine(m.kind) ? {row: token.i} : {}});
     });
@@ -77,7 +102,7 @@
     const n = Math.max(seen.source.length, seen.target.length);
     const step = Math.min(64, (width - 8) / n), box = step * .82;
     const sides = seen.source.length ? ['source', 'target'] : ['target'];
-    const arc = Math.min(80, step * n / 4 + 20);
+    const arc = Math.min(60, step * n / 4 + 20);
     svg.setAttribute('viewBox', `0 0 ${width} ${sides.length === 2 ? 2 * arc + 250 : 2 * arc + 80}`);
     at = {};
     const rows = sides.map((side, k) => {
@@ -103,7 +128,7 @@
 
   // A line from query a to key b; up: an arc between tokens of one row runs above it.
   function link(a, b, weight, up) {
-    const far = Math.abs(a.x - b.x), bend = Math.min(100, far / 2 + 24), y = a.y + (up ? -17 : 17);
+    const far = Math.abs(a.x - b.x), bend = Math.min(76, far / 2 + 24), y = a.y + (up ? -17 : 17);
     const d = a.y !== b.y ? `M${a.x} ${a.y + (a.y > b.y ? -17 : 17)} L${b.x} ${b.y + (a.y > b.y ? 17 : -17)}`
       : far ? `M${a.x} ${y} Q${(a.x + b.x) / 2} ${y + (up ? -2 : 2) * bend * .7} ${b.x} ${y}`
       : `M${a.x - 8} ${y} c-14 ${up ? -30 : 30} 30 ${up ? -30 : 30} 16 0`;

@@ -92,11 +92,16 @@ const SETTINGS = [
   ['positions', ['sinusoidal', 'learned', 'rotary', 'none'], 'sinusoidal'],
   ['mask', ['on', 'off'], 'on'],
   ['optimizer', ['adamw', 'muon', 'sgd'], 'adamw'],
+  ['lr', ['0.0005', '0.001', '0.002', '0.005', '0.01', '0.02', '0.05', '0.1', '0.2', '0.5'], '0.005'],
+  ['seed', /^[1-9]\d{0,8}$/, '1'],
   ['steps', ['200', '400', '600', '800', '1200', '2000', '5000', '20000'], '400'],
 ];
 // Steps that reach 99 % with the other defaults.
 const STEPS = {copy: '400', reverse: '600', sort: '800', add: '2000', lm: '400'};
+const RATES = {adamw: '0.005', muon: '0.005', sgd: '0.1'};
 const choice = Object.fromEntries(SETTINGS.map(([name, , preset]) => [name, preset]));
+const preset = name => ({steps: STEPS[choice.task], lr: RATES[choice.optimizer]})[name] ?? SETTINGS.find(s => s[0] === name)[2];
+const allowed = (values, value) => Array.isArray(values) ? values.includes(value) : values.test(value);
 const own = make('textarea', {id: 'own', spellcheck: false});
 const MOST_TEXT = 200000;
 const EXAMPLES = {copy: '31415926', reverse: '31415926', sort: '31415926', add: '47+85'};
@@ -105,9 +110,10 @@ const example = () =>
 
 function buildSettings() {
   const rows = SETTINGS.map(([name, values]) => {
-    const select = make('select', {name, id: 's-' + name});
-    select.addEventListener('change', () => change(name, select.value));
-    return make('label', {}, make('span', {'data-t': 's_' + name}), select);
+    const id = 's-' + name, type = {type: 'number', min: 1, max: 999999999};
+    const field = Array.isArray(values) ? make('select', {name, id}) : make('input', {name, id, ...type});
+    field.addEventListener('change', () => allowed(values, field.value) ? change(name, field.value) : nameSettings());
+    return make('label', {}, make('span', {'data-t': 's_' + name}), field);
   });
   own.addEventListener('change', () => start());
   const text = (tag, key) => make(tag, {'data-t': key});
@@ -118,24 +124,49 @@ function buildSettings() {
 }
 function nameSettings() {
   for (const [name, values] of SETTINGS)
-    fill($('s-' + name), values.map(v => [v, t(TEXTS['o_' + v] ? 'o_' + v : v)]), choice[name]);
+    if (!Array.isArray(values)) $('s-' + name).value = choice[name];
+    else fill($('s-' + name), values.map(v => [v, t(TEXTS['o_' + v] ? 'o_' + v : v)]), choice[name]);
+}
+// Sets a choice, and what follows from it.
+function set(name, value) {
+  choice[name] = value;
+  if (name === 'optimizer') choice.lr = preset('lr');
+  if (name !== 'task') return;
+  own.parentElement.hidden = value !== 'lm';
+  choice.steps = preset('steps');
+  if (value === 'lm' && !own.value) own.value = t('poem');
+  $('input').value = example();
 }
 function change(name, value) {
-  choice[name] = value;
-  if (name === 'task') {
-    own.parentElement.hidden = value !== 'lm';
-    choice.steps = $('s-steps').value = STEPS[value];
-    if (value === 'lm' && !own.value) own.value = t('poem');
-    $('input').value = example();
-  }
-  start();
+  set(name, value);
+  nameSettings();
+  writeAddress();
+  if (name !== 'lr' || !model || !model.steps) return start();
+  if (state.step) model.steady = false;
+  ask('rate', {rate: +value}).catch(e => say(t('error', e.message)));
+  show();
+}
+
+// The address holds what differs from the presets: ?task=sort&heads=2
+function readAddress() {
+  const query = new URLSearchParams(location.search), pace = query.get('pace');
+  for (const [name, values] of SETTINGS)
+    if (query.has(name) && allowed(values, query.get(name))) set(name, query.get(name));
+  if (/^\d+$/.test(pace || '')) $('pace').value = pace;
+  if (query.get('ask')) $('input').value = query.get('ask').slice(0, 500);
+}
+function writeAddress() {
+  const query = new URLSearchParams();
+  for (const [name] of SETTINGS) if (choice[name] !== preset(name)) query.set(name, choice[name]);
+  if ($('pace').value !== PACE) query.set('pace', $('pace').value);
+  if ($('input').value !== example()) query.set('ask', $('input').value);
+  history.replaceState(null, '', location.pathname + (String(query) && '?' + query) + location.hash);
 }
 
 // The options of ./train for the same training. After `steps` the learning rate stays at its minimum.
 function options() {
   const text = choice.task === 'lm';
-  const rate = choice.optimizer === 'sgd' ? 0.1 : 0.005;
-  const o = {...choice, seed: 1, dropout: 0, schedule: 'cosine', warmup: 50, lr: rate, 'min-lr': rate / 10,
+  const o = {...choice, dropout: 0, schedule: 'cosine', warmup: 50, 'min-lr': choice.lr / 10,
              'eval-every': choice.steps < 1000 ? 20 : 50, batch: 32, 'label-smoothing': 0};
   if (choice.positions === 'none') o.positions = 'sinusoidal';
   delete o.mask;
@@ -149,12 +180,12 @@ function options() {
 
 let model = null;      // the worker's answer to `start` or `load`
 let running = false, starting = false;
-let trainCurve, heldCurve, exactCurve, state, history;
+let trainCurve, heldCurve, exactCurve, state, answers;
 const viewers = [];    // {section, renew}: parts that show the model
 
 function clearCurves() {
   trainCurve = new Curve(), heldCurve = new Curve(), exactCurve = new Curve();
-  state = {step: 0, loss: null, exact: null, speed: 0}, history = [];
+  state = {step: 0, loss: null, exact: null, speed: 0}, answers = [];
   $('done').textContent = '';
 }
 
@@ -196,15 +227,31 @@ function fitInput() {
   $('input').value = [...text].slice(0, mostTyped()).join('');
 }
 
+// Steps a second: from 1 to all that the processor gives.
+const PACE = '11', LOOK = 200;
+const pace = () => $('pace').value === $('pace').max ? Infinity : 10 ** ($('pace').value / 10);
+$('pace').value = PACE;
+$('pace').addEventListener('input', () => { paint('state'), writeAddress(); });
+const rest = ms => new Promise(done => setTimeout(done, ms));
+
+// Trains at the pace, and shows answer and maps every LOOK milliseconds.
 let looping = false;
 async function loop() {
   if (looping) return;
   looping = true;
+  let owed = 1, then = performance.now(), looked = 0;
   try {
     while (running && model) {
-      const slow = $('slow').checked;
-      await advance(slow ? 1 : 1000, 40, slow && state.step % 5 === 4);
-      if (slow) await new Promise(done => setTimeout(done, 200));
+      const rate = pace(), now = performance.now();
+      owed = rate === Infinity ? 1000 : Math.min(owed + rate * (now - then) / 1000, Math.max(1, rate));
+      then = now;
+      if (owed >= 1) owed -= await advance(Math.floor(owed), 40);
+      if (performance.now() - looked > LOOK) {
+        await answer();
+        renew();
+        looked = performance.now();
+      }
+      if (owed < 1) await rest(Math.min(100, (1 - owed) / rate * 1000));
     }
   } catch (e) {
     running = false;
@@ -216,11 +263,11 @@ async function loop() {
   }
 }
 
-// Trains up to n steps in about ms milliseconds, and evaluates if an evaluation is due or `look` is true.
-async function advance(n, ms, look) {
+// Trains up to n steps in about ms milliseconds, and evaluates if that is due. Returns the number of steps.
+async function advance(n, ms) {
   const mine = model, left = model.steps - state.step;
   const r = await ask('step', {n: left > 0 ? Math.min(n, left) : n, ms, more: true});
-  if (mine !== model) return;
+  if (mine !== model) return 0;
   r.losses.forEach((loss, i) => trainCurve.add(r.step - r.losses.length + 1 + i, loss));
   const speed = r.tokens / Math.max(r.seconds, 1e-6);
   state.step = r.step, state.loss = r.losses[r.losses.length - 1] ?? state.loss;
@@ -228,10 +275,12 @@ async function advance(n, ms, look) {
   if (!Number.isFinite(state.loss)) running = false, say(t('not_finite'));
   const end = r.step === model.steps;
   paint('state'), paint('loss');
-  if (r.due || end || look) await evaluate(mine);
-  if (!end) return;
-  running = false;
-  $('done').textContent = t(model.lm ? 'done_text' : 'done', number(r.step), percent(state.exact));
+  if (r.due || end) await evaluate(mine);
+  if (end && mine === model) {
+    running = false;
+    $('done').textContent = t(model.lm ? 'done_text' : 'done', number(r.step), percent(state.exact));
+  }
+  return r.losses.length;
 }
 
 async function evaluate(mine) {
@@ -283,10 +332,10 @@ const answer = latest(async () => {
   const sum = model.task === 'add' && text.match(/^(\d+)\+(\d+)$/);
   if (sum) r.wanted = [...String(+sum[1] + +sum[2])].reverse().join('');
   $('answer').replaceChildren('→ ', ...marked(r, true));
-  const last = history[0];
+  const last = answers[0];
   if (last && last.text === text && last.r.answer === r.answer) last.to = state.step;
-  else history.unshift({from: state.step, to: state.step, text, r});
-  history.length = Math.min(history.length, 12);
+  else answers.unshift({from: state.step, to: state.step, text, r});
+  answers.length = Math.min(answers.length, 12);
   paint('answers');
 });
 
@@ -306,7 +355,7 @@ let typing = 0;
 $('input').addEventListener('input', () => {
   if ($('input').value.length > 500) $('input').value = $('input').value.slice(0, 500);
   clearTimeout(typing);
-  typing = setTimeout(answered, 120);
+  typing = setTimeout(() => { answered(), writeAddress(); }, 120);
 });
 $('ask').addEventListener('submit', e => { e.preventDefault(); answered(); });
 
@@ -328,6 +377,9 @@ painter('state', () => {
   $('run').disabled = $('reset').disabled = !model && running;
   $('step').disabled = !model || !model.steps;
   $('save').disabled = !model;
+  $('pace-says').textContent = pace() < Infinity ? t('pace_says', pace().toFixed(pace() < 10 ? 1 : 0)) : t('pace_all');
+  $('pace').setAttribute('aria-valuetext', $('pace-says').textContent);
+  for (const id of ['answer', 'line-says']) $(id).ariaLive = running ? 'off' : 'polite';
   if (!model) return;
   const s = state, part = (key, value) => make('span', {}, t(key) + ' ', make('b', {}, value));
   $('state').replaceChildren(
@@ -343,7 +395,7 @@ painter('state', () => {
   const words = [`./train ${o.task}`, ...Object.entries(o).slice(1).map(([k, v]) => `--${k} ${v}`),
                  ...(model.lm ? ['--text FILE'] : []), '--run runs/mine'];
   $('command').replaceChildren(...words.flatMap(w => [make('span', {}, w), ' ']));
-  $('command-part').hidden = !model.steps || choice.mask === 'off' || choice.positions === 'none';
+  $('command-part').hidden = !model.steps || model.steady === false || choice.mask === 'off' || choice.positions === 'none';
 });
 const percent = x => (x === 1 ? 100 : Math.floor(x * 1000) / 10) + ' %';
 
@@ -368,14 +420,16 @@ painter('answers', () => {
   const row = (when, text, r) =>
     make('tr', {}, make('th', {scope: 'row'}, when), cell(text.replace(/\n/g, '⏎')), cell(...marked(r)));
   const steps = h => number(h.from) + (h.from === h.to ? '' : ' – ' + number(h.to));
-  $('answers').tBodies[0].replaceChildren(...history.map(h => row(t('at_step', steps(h)), h.text, h.r)));
+  $('answers').tBodies[0].replaceChildren(...answers.map(h => row(t('at_step', steps(h)), h.text, h.r)));
 });
 
 addEventListener('load', () => {
   clearCurves();
   buildSettings();
-  translators.push(nameSettings, show);
+  translators.push(nameSettings, show, () => { $('intro').textContent = t(calm.matches ? 'intro_calm' : 'intro'); });
   $('input').value = EXAMPLES.copy;
+  readAddress();
   translate();
+  running = !calm.matches;
   start();
 });

@@ -10,6 +10,7 @@
 #include "training/checkpoint.h"
 #include "web/web.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A task with its trainer, or a model that was loaded. */
@@ -157,8 +158,19 @@ WEB_EXPORT(void, step, (int n, double ms, int more)) {
     puts("}");
 }
 
-/* Evaluates `rows` held-out rows; 0: as many as ./train during a run. */
-WEB_EXPORT(void, evaluate, (int rows)) {
+/* The learning rate from now on, before warm-up and decay. */
+WEB_EXPORT(void, rate, (double rate)) {
+    Schedule *s = &session.trainer.schedule;
+    if (!is_training()) return;
+    if (!(rate > 0)) {
+        error_set(&web_error, STATUS_USAGE, "found the learning rate %g, need more than 0", rate);
+        return;
+    }
+    s->min_rate *= rate / s->rate, s->rate = rate;
+}
+
+/* Evaluates `rows` held-out rows; 0: as many as ./train during a run. `aside`: not as an evaluation of the run. */
+WEB_EXPORT(void, evaluate, (int rows, int aside)) {
     Trainer *t = &session.trainer;
     Error *e = &web_error;
     Evaluation v;
@@ -168,11 +180,42 @@ WEB_EXPORT(void, evaluate, (int rows)) {
     bool lm = task_is_language_model(t->task);
     if (!trainer_evaluate(t, judged, &v, e) || !(lm || samples_answers(t, judged, false, &exact, NULL, e)))
         return;
-    trainer_evaluated(t);
+    if (!aside) trainer_evaluated(t);
     printf("{\"step\": %ld", t->state.step);
     web_print_number("loss", v.loss), web_print_number("accuracy", v.accuracy),
         web_print_number("exact", exact);
     puts("}");
+}
+
+/* ---- Heads that are switched off ---- */
+
+/* Exchanges the columns of W^O that read a head with `kept`. Returns how many numbers they are. */
+static long exchange_head(const Parameter *out, long head, real *kept) {
+    Parameters *p = &session.run.model->parameters;
+    long rows = out->shape.size[0], d = out->shape.size[1], d_k = d / session.run.model->config.heads;
+    for (long i = 0; i < rows * d_k; i++) {
+        real *w = &p->value[out->offset + i / d_k * d + head * d_k + i % d_k], x = *w;
+        *w = kept[i], kept[i] = x;
+    }
+    return rows * d_k;
+}
+
+/* Switches the heads of the file `off` off, at the second call on again. A line of it is an attention's name and a head,
+ * from 0: "encoder.layers.0.self_attn 2". */
+WEB_EXPORT(void, switch_heads, (void)) {
+    static real *kept; /* their columns of W^O while they are off; zeros otherwise */
+    Model *m = session.run.model;
+    char name[PARAMETER_NAME];
+    long head, taken = 0, length;
+    bool off = kept != NULL;
+    const char *line = web_file_data("off");
+    if (m && !off) kept = calloc((size_t)m->parameters.elements, sizeof *kept);
+    for (; m && sscanf(line, "%40s %ld\n%ln", name, &head, &length) == 2; line += length) {
+        strcat(name, ".out_proj.weight");
+        const Parameter *out = parameters_find(&m->parameters, name);
+        if (out && head >= 0 && head < m->config.heads) taken += exchange_head(out, head, kept + taken);
+    }
+    if (off) free(kept), kept = NULL;
 }
 
 /* ---- The reader's text, and the model's answer or continuation ---- */

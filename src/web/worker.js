@@ -81,6 +81,13 @@ function serve(modules, scope) {
     const number = (x, otherwise, most = 1e9) => Number.isFinite(x) ? Math.min(x, most) : otherwise;
     const result = (m, ...call) => JSON.parse(m.call(...call));
     const reading = (q, m) => (m.write("text", String(q.text)), m);
+    /* f() without the heads of q.off: ["encoder.layers.0.self_attn 2", …] */
+    function without(q, m, f) {
+        if (!q.off?.length) return f();
+        m.write("off", [...new Set(q.off)].join("\n"));
+        m.call("switch_heads");
+        try { return f(); } finally { m.call("switch_heads"); }
+    }
 
     const training = {
         start(q, m) {
@@ -93,14 +100,16 @@ function serve(modules, scope) {
             return result(m, "start", q.mask !== false, q.positions !== false);
         },
         step: (q, m) => result(m, "step", number(q.n, 1), number(q.ms, 50), Boolean(q.more)),
-        evaluate: (q, m) => result(m, "evaluate", number(q.rows, 0)),
-        answer: (q, m) => result(reading(q, m), "answer", number(q.more, 100, 10000)),
+        rate: (q, m) => ({said: m.call("rate", number(q.rate, 0))}),
+        evaluate: (q, m) => without(q, m, () => result(m, "evaluate", number(q.rows, 0), Boolean(q.off))),
+        answer: (q, m) => without(q, m, () => result(reading(q, m), "answer", number(q.more, 100, 10000))),
         attention(q, m) {
-            const found = result(reading(q, m), "attention", q.mask !== false, q.positions !== false);
+            const switches = [q.mask !== false, q.positions !== false];
+            const found = without(q, m, () => result(reading(q, m), "attention", ...switches));
             found.maps = found.maps.flatMap(({name, rows, columns, values}) => {
                 const [side, , layer, last] = name.split("."), size = rows * columns;
                 const kind = found.lm ? "decoder" : last === "multihead_attn" ? "cross" : side;
-                return Array.from({length: values.length / size}, (_, head) => ({kind, layer: +layer, head, rows, columns,
+                return Array.from({length: values.length / size}, (_, head) => ({name, kind, layer: +layer, head, rows, columns,
                     values: Float32Array.from(values.slice(head * size, (head + 1) * size))}));
             });
             return found;

@@ -9,14 +9,19 @@ import {installed, open} from './chromium.mjs';
 const file = 'file://' + resolve(process.argv[2] ?? 'build/web/tapeformer.html');
 const tests = [], test = (name, f) => tests.push([name, f]);
 
-// Runs f on a fresh page after its model is ready. Fails on any console output and on any request but the file.
-async function visit(options, f) {
-  const page = await open(file, options);
+// Runs f on a fresh page after its model is ready: at rest and at full pace, unless it is opened `asIs`. Fails on any
+// console output and on any request but the file.
+async function visit({query = '', asIs, ...options}, f) {
+  const page = await open(file + query, options);
   try {
     assert(await page.until('typeof model !== "undefined" && model && $("answer").textContent'), 'no model');
+    if (!asIs) {
+      await page.run("running && $('run').click(), $('pace').value = $('pace').max, $('reset').click()");
+      assert(await page.until('model && !state.step && !looping'));
+    }
     await f(page);
     assert.deepEqual(page.console, []);
-    assert.deepEqual(page.requests.filter(u => u !== file && !u.startsWith('blob:')), []);
+    assert.deepEqual(page.requests.filter(u => u.split('?')[0] !== file && !u.startsWith('blob:')), []);
   } finally {
     await page.close();
   }
@@ -45,6 +50,68 @@ for (const [width, scheme] of [[1280, 'light'], [390, 'dark']])
       assert((await page.send('Page.printToPDF')).data.length > 10000);
     }));
 
+const bottom = id => `$('${id}').getBoundingClientRect().bottom`;
+const number = (page, expression) => page.run(expression).then(Number);
+const wait = ms => new Promise(go => setTimeout(go, ms));
+
+test('the first screen shows a model that learns by itself, at a pace to watch', () => visit({asIs: true, height: 800}, async page => {
+  assert(await page.until("state.step > 2 && document.querySelectorAll('#maps button').length === 12 && document.querySelectorAll('#links path').length"));
+  assert(await page.run(`scrollY === 0 && [${['intro', 'run', 'input', 'loss', 'exact', 'lines', 'maps', 'line-says'].map(bottom)}].every(y => y > 0 && y <= 800)`));
+  assert(await page.run("/by itself/.test($('intro').textContent)"));
+  const looks = `[$('answer').textContent, $('maps').querySelectorAll('canvas')[8].toDataURL(), $('loss').toDataURL()]`;
+  const before = await page.run(looks), from = await number(page, 'state.step'), began = Date.now();
+  await wait(6000);
+  const rate = (await number(page, 'state.step') - from) / (Date.now() - began) * 1000;
+  assert(rate > 6 && rate < 14, rate + ' steps a second: copy takes half a minute at 13');
+  (await page.run(looks)).forEach((x, i) => assert.notEqual(x, before[i]));
+  await page.run("$('pace').focus()");
+  await page.key('Home');
+  const slow = await number(page, 'state.step');
+  await wait(4000);
+  assert(Math.abs(await number(page, 'state.step') - slow - 4) <= 2, 'one step a second');
+  await page.key('End');
+  assert.equal(await page.run("$('pace-says').textContent"), 'as fast as it can');
+  assert(await trained(page));
+}));
+
+test('with reduced motion it waits for Start', () => visit({asIs: true, media: {'prefers-reduced-motion': 'reduce'}}, async page => {
+  await wait(2500);
+  assert(await page.run("state.step === 0 && !running && /press Start/.test($('intro').textContent)"));
+}));
+
+test('the address holds the settings', () => visit({query: '?task=sort&heads=2&seed=7&pace=3&ask=3141&layers=9&lr=<b>', asIs: true}, async page => {
+  const {task, heads, seed, layers, lr, steps} = await page.run('choice');
+  assert.deepEqual({task, heads, seed, layers, lr, steps}, {task: 'sort', heads: '2', seed: '7', layers: '1', lr: '0.005', steps: '800'});
+  assert(await page.run("model.task === 'sort' && model.heads === 2 && $('pace').value === '3' && $('input').value === '3141'"));
+  await choose(page, 's-seed', '8'), await choose(page, 's-heads', '4'), await choose(page, 's-seed', '-1');
+  assert.equal(await page.run('location.search'), '?task=sort&seed=8&pace=3&ask=3141');
+  assert(await page.until('model && model.heads === 4'));
+  const first = 'running = true, start(), new Promise(go => setTimeout(go, 2500)).then(() => trainCurve.y[0])', loss = await page.run(first);
+  assert.equal(await page.run("$('reset').click(), " + first), loss, 'the seed stays');
+  await choose(page, 's-seed', '9');
+  assert.notEqual(await page.run(first), loss);
+}));
+
+test('the learning rate changes while it learns', () => visit({}, async page => {
+  await page.run("$('run').click()");
+  assert(await page.until('state.step > 60'));
+  await choose(page, 's-lr', '0.5');
+  assert(await page.until('state.step > 120 || !running'));
+  assert(await page.run('trainCurve.y.length > 100 && Math.max(...trainCurve.y.slice(80)) > 1'), 'the loss does not jump');
+  assert(await page.run("$('command-part').hidden"), 'the command trains with one rate');
+}));
+
+test('a head is switched off by a click on its map', () => visit({}, async page => {
+  await page.run("$('run').click()");
+  assert(await trained(page));
+  await page.run("for (const b of [...document.querySelectorAll('#maps button')].slice(8)) b.click()");
+  assert(await page.until("/Switched off: .*head 1; .*head 4. With all heads: 31415926 ✓, exact (100|9\\d(\\.\\d)?) %. Without: .*✗.*, exact \\d(\\.\\d)? %/.test($('off-says').textContent)"), await page.run("$('off-says').textContent"));
+  assert(await page.run("$('answer').textContent === '→ 31415926 ✓'"));
+  await page.run("document.querySelectorAll('#maps button')[8].focus()");
+  for (let i = 8; i < 12; i++) await page.key('Enter', '\r'), await page.key('Tab');
+  assert(await page.until("!document.querySelectorAll('#maps [aria-pressed=true]').length && !$('off-says').textContent"));
+}));
+
 test('copy is learnt, looked at, followed, saved and loaded', async () => {
   const downloads = mkdtempSync(join(tmpdir(), 'tapeformer-web-'));
   await visit({downloads}, async page => {
@@ -53,7 +120,6 @@ test('copy is learnt, looked at, followed, saved and loaded', async () => {
     assert(await page.run('state.exact') >= .99);
     await type(page, '2718');
     assert(await page.until("$('answer').textContent === '→ 2718 ✓'"));
-    await page.run("$('look').scrollIntoView()");
     assert(await page.until("document.querySelectorAll('#maps button').length === 12 && document.querySelectorAll('#links path').length > 3"));
     await page.run("document.querySelectorAll('#lines g[tabindex]')[4].focus()"); // ▷ before 2
     assert(await page.until("/across at “2” \\(1\\) \\d\\d/.test($('line-says').textContent)"), await page.run("$('line-says').textContent"));

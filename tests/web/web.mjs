@@ -181,6 +181,43 @@ const tests = {
         assert.notEqual((await made({op: "step"})).losses[0], one);
     },
 
+    // Judged by a file, without its checksum, whose columns of W^O are zero.
+    async "heads that are switched off are heads whose output is multiplied by zero"() {
+        await made({op: "start", config: COPY + "steps 60\nbatch 32"});
+        await trained();
+        const saved = async () => Buffer.from((await made({op: "save"})).bytes), file = await saved();
+        const size = Number(file.readBigUInt64LE()), header = JSON.parse(file.subarray(8, 8 + size)), data = Buffer.from(file.subarray(8 + size));
+        const off = ["decoder.layers.0.multihead_attn 1", "encoder.layers.0.self_attn 0", "encoder.layers.0.self_attn 0"];
+        for (const [name, head] of off.map(line => line.split(" ")))
+            for (let i = 0; i < 32; i++) {
+                const at = header[name + ".out_proj.weight"].data_offsets[0] + 4 * (32 * i + 16 * head);
+                data.fill(0, at, at + 4 * 16);
+            }
+        delete header.__metadata__.crc32;
+        const text = Buffer.from(JSON.stringify(header)), length = Buffer.alloc(8);
+        length.writeBigUInt64LE(BigInt(text.length));
+
+        const whole = await made({op: "evaluate", rows: 64}), part = await made({op: "evaluate", rows: 64, off});
+        assert.ok(part.loss > whole.loss + .01, `${part.loss}, with all heads ${whole.loss}`);
+        const looked = await made({op: "attention", text: "ABCA", off}), {answer} = await made({op: "answer", text: "ABCA", off});
+        assert.ok(file.equals(await saved()), "they are not on again");
+        await made({op: "load", bytes: Buffer.concat([length, text, data])});
+        assert.deepEqual({...await made({op: "attention", text: "ABCA"}), id: looked.id}, looked);
+        assert.equal((await made({op: "answer", text: "ABCA"})).answer, answer);
+    },
+
+    async "the learning rate changes from one step to the next"() {
+        const loss = async () => (await made({op: "evaluate", rows: 8})).loss;
+        await made({op: "start", config: COPY + "steps 100"});
+        await made({op: "rate", rate: 1e-30}), await made({op: "step", n: 5, ms: 1e9});
+        const still = await loss();
+        await made({op: "step"});
+        assert.equal(await loss(), still);
+        await made({op: "rate", rate: .1}), await made({op: "step"});
+        assert.notEqual(await loss(), still);
+        assert.match((await ask({op: "rate", rate: 0})).error, /need more than 0/);
+    },
+
     async "each cell of the walk is what its formula says"() {
         for (const [config, text, sides] of [
             [COPY, "ABCA", ["encoder", "decoder", "cross"]], [COPY + "layers 2\nnorm pre", "ABCA", ["encoder", "decoder", "cross"]],
