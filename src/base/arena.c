@@ -69,7 +69,7 @@ bool pages_exist(size_t bytes, const char *what, Error *e) {
 
 void *pages_alloc(size_t bytes, const char *what, Error *e) {
     if (!pages_exist(bytes, what, e)) return NULL;
-    void *p = system_pages(bytes ? bytes : 1, false);
+    void *p = system_pages(bytes ? bytes : 1);
     if (!p)
         error_set(e, STATUS_NO_MEMORY, "memory: %s takes %.3g GB, which is not to be had", what,
                   (double)bytes * 1e-9);

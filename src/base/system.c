@@ -85,15 +85,11 @@ size_t system_peak(void) {
     return (size_t)usage.ru_maxrss * 1024;
 }
 
-void *system_pages(size_t bytes, bool shared) {
-    int how = (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_ANON;
-#if defined MAP_NORESERVE && !defined LEAST_SYSTEM
-    if (shared) how |= MAP_NORESERVE;
-#endif
-    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, how, -1, 0);
+void *system_pages(size_t bytes) {
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
     if (pages == MAP_FAILED) return NULL;
 #if defined MADV_HUGEPAGE && !defined LEAST_SYSTEM
-    if (!shared) madvise(pages, bytes, MADV_HUGEPAGE); /* for speed alone */
+    madvise(pages, bytes, MADV_HUGEPAGE); /* for speed alone */
 #endif
     return pages;
 }

@@ -1,5 +1,5 @@
 /* Features that differ between systems, with a fallback for each. All other files use only POSIX.1-2017, which
- * tests/programs/installed.sh checks by the symbols of the library; except check/gradcheck/check_system.c and
+ * tests/programs/installed.sh checks by the symbols of the library; except check/check_system.c and
  * check/sandbox.c, for students' code. */
 #ifndef BASE_SYSTEM_H
 #define BASE_SYSTEM_H
@@ -23,9 +23,9 @@ double system_group_limit(const char *name, const char *groups, const char *root
 size_t system_resident(void);
 size_t system_peak(void);
 
-/* Zeroed memory, to be freed with munmap, which the machine provides on first touch, in large pages if it can;
- * or shared with later children. NULL: no memory. */
-void *system_pages(size_t bytes, bool shared);
+/* Zeroed memory, to be freed with munmap, which the machine provides on first touch, in large pages if it can.
+ * NULL: no memory. */
+void *system_pages(size_t bytes);
 
 /* Locks an open file until it is closed; false with EWOULDBLOCK if another process has locked it. */
 bool system_lock(int fd);

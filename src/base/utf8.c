@@ -108,3 +108,13 @@ const char *utf8_escape(char out[ESCAPED_TEXT], const char *text) {
     strcpy(end, at < length ? "..." : "");
     return out;
 }
+
+void utf8_make_printable(char *text) {
+    for (uint32_t character; *text;) {
+        int bytes = utf8_decode(text, strlen(text), &character);
+        if (bytes && character >= ' ' && (character < 0x7F || character > 0x9F))
+            text += bytes;
+        else
+            *text++ = '?';
+    }
+}

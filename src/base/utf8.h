@@ -47,4 +47,7 @@ const char *utf8_escape(char out[ESCAPED_TEXT], const char *text);
 /* The same, in memory that lives as long as the enclosing block: for a message. */
 #define ESCAPED(text) utf8_escape((char[ESCAPED_TEXT]){0}, text)
 
+/* Replaces control characters and bytes that are not UTF-8 by '?', in a text from elsewhere. */
+void utf8_make_printable(char *text);
+
 #endif

@@ -123,7 +123,23 @@ static void swap_bytes(char *element, long count, size_t size) {
         }
 }
 
-static bool parse(Array *a, const char *path, char *data, size_t size, Error *e) {
+enum { SHORT_START = 10, LONG_START = 12 }; /* bytes before the header: version 1, and later ones */
+
+/* How an array is stored, besides its type and shape. */
+typedef struct Storage {
+    size_t start; /* of the elements */
+    bool swapped, fortran;
+} Storage;
+
+/* The length of the header, from the first bytes of a file. */
+static size_t header_length(const unsigned char *u) {
+    size_t length = u[8] | (size_t)u[9] << 8;
+    if (u[6] > 1) length |= (size_t)u[10] << 16 | (size_t)u[11] << 24;
+    return length;
+}
+
+/* Reads all before the elements, whose number is then known. */
+static bool parse_start(Array *a, const char *path, const char *data, size_t size, Storage *s, Error *e) {
     static const char magic[] = "\x93NUMPY";
     const unsigned char *u = (const unsigned char *)data;
     if (size < 10 || memcmp(data, magic, 6) != 0)
@@ -133,28 +149,32 @@ static bool parse(Array *a, const char *path, char *data, size_t size, Error *e)
                          u[6], u[7]);
     size_t start = u[6] == 1 ? 10 : 12;
     if (size < start) return error_set(e, STATUS_BAD_DATA, "%s: found %zu bytes, need a header", path, size);
-    size_t length = u[8] | (size_t)u[9] << 8;
-    if (u[6] > 1) length |= (size_t)u[10] << 16 | (size_t)u[11] << 24;
+    size_t length = header_length(u);
     if (length > MAX_HEADER || length > size - start)
         return error_set(e, STATUS_BAD_DATA, "%s: found a header of %zu bytes, need at most %zu", path,
                          length, size - start < MAX_HEADER ? size - start : (size_t)MAX_HEADER);
 
     char header[MAX_HEADER + 1] = {0};
-    bool swapped = false, fortran = false;
     memcpy(header, data + start, length);
-    if (!read_header(a, header, length, &swapped, &fortran, e)) return false;
-    if (!shape_fits(a->rank, a->size, dtype_size(a->dtype), &a->count))
-        return error_set(e, STATUS_BAD_DATA, "%s: header: found a shape of more than " LONG_BOUND " bytes",
-                         path);
-    size_t bytes = (size_t)a->count * dtype_size(a->dtype), found = size - start - length;
+    s->start = start + length;
+    return read_header(a, header, length, &s->swapped, &s->fortran, e) &&
+           (shape_fits(a->rank, a->size, dtype_size(a->dtype), &a->count) ||
+            error_set(e, STATUS_BAD_DATA, "%s: header: found a shape of more than " LONG_BOUND " bytes",
+                      path));
+}
+
+static bool parse(Array *a, const char *path, char *data, size_t size, Error *e) {
+    Storage s = {0};
+    if (!parse_start(a, path, data, size, &s, e)) return false;
+    size_t bytes = (size_t)a->count * dtype_size(a->dtype), found = size - s.start;
     if (found != bytes)
         return error_set(e, STATUS_BAD_DATA, "%s: found %zu bytes of elements, need %zu", path, found, bytes);
 
-    char *elements = data + start + length;
-    if (swapped) swap_bytes(elements, a->count, dtype_size(a->dtype));
+    char *elements = data + s.start;
+    if (s.swapped) swap_bytes(elements, a->count, dtype_size(a->dtype));
     a->bytes = elements;
     a->owned = data;
-    if (!fortran || a->rank < 2) return true;
+    if (!s.fortran || a->rank < 2) return true;
 
     char *row_major = malloc(bytes + 1);
     if (!row_major) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its %zu bytes", path, bytes);
@@ -179,24 +199,52 @@ bool npy_read(Array *a, const char *path, Error *e) {
     return file_read(path, 0, &data, &size, e) && npy_parse(a, path, data, size, e);
 }
 
-bool npy_write(const Array *a, const char *path, Error *e) {
+bool npy_receive(Array *a, const char *path, size_t most, NpySource *more, void *context, Error *e) {
+    char start[LONG_START + MAX_HEADER];
+    Storage s = {0};
+    *a = (Array){.file = path};
+    bool whole = more(context, start, SHORT_START);
+    size_t first = whole && start[6] > 1 ? LONG_START : SHORT_START;
+    whole = whole && more(context, start + SHORT_START, first - SHORT_START);
+    size_t length = whole ? header_length((const unsigned char *)start) : 0;
+    size_t size = first + (length < MAX_HEADER ? length : MAX_HEADER);
+    whole = whole && more(context, start + first, size - first);
+    if (!whole) return error_set(e, STATUS_BAD_DATA, "%s: found its end", path);
+    if (!parse_start(a, path, start, size, &s, e)) return false;
+    size_t bytes = (size_t)a->count * dtype_size(a->dtype);
+    char *all = bytes <= most ? malloc(size + bytes) : NULL;
+    if (!all)
+        return error_set(e, STATUS_BAD_DATA, "%s: found %zu bytes of elements, need at most %zu", path, bytes,
+                         most);
+    memcpy(all, start, size);
+    if (more(context, all + size, bytes)) return npy_parse(a, path, all, size + bytes, e);
+    free(all);
+    return error_set(e, STATUS_BAD_DATA, "%s: found its end", path);
+}
+
+void npy_start(const Array *a, char all[NPY_START]) {
     int type = 0;
     while (type < TYPES && types[type].dtype != a->dtype) type++;
-    if (type == TYPES) error_bug("npy_write: %s: NumPy has no type %s", path, dtype_name(a->dtype));
+    if (type == TYPES) error_bug("npy: NumPy has no type %s", dtype_name(a->dtype));
 
     /* NumPy pads the header to a multiple of 64 bytes and leaves room for the first size to grow. At most 8
      * axes, whose sizes have at most 26 digits together since their bytes fit in a long, always take 128. */
-    enum { ALL = 128, BEFORE = 10, LENGTH = ALL - BEFORE };
-    char sizes[48] = "", all[ALL + 1];
+    enum { LENGTH = NPY_START - SHORT_START };
+    char sizes[48] = "";
     for (int i = 0, n = 0; i < a->rank; i++) n += sprintf(sizes + n, i ? ", %ld" : "%ld", a->size[i]);
     int n = sprintf(all, "\x93NUMPY\1%c%c%c{'descr': '%c%s', 'fortran_order': False, 'shape': (%s%s), }", 0,
                     LENGTH, 0, dtype_size(a->dtype) == 1 ? '|' : '<', types[type].name, sizes,
                     a->rank == 1 ? "," : "");
-    sprintf(all + n, "%*s\n", ALL - 1 - n, "");
+    memset(all + n, ' ', (size_t)(NPY_START - 1 - n));
+    all[NPY_START - 1] = '\n';
+}
 
+bool npy_write(const Array *a, const char *path, Error *e) {
+    char start[NPY_START];
+    npy_start(a, start);
     File *f = file_create(path, e);
     if (!f) return false;
-    file_write(f, all, ALL);
+    file_write(f, start, NPY_START);
     file_write(f, a->bytes, (size_t)a->count * dtype_size(a->dtype));
     return file_commit(f, e);
 }

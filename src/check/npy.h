@@ -12,6 +12,15 @@ bool npy_read(Array *a, const char *path, Error *e);
 /* As npy_read, of `size` bytes from malloc, which the array then owns, or which are freed. */
 bool npy_parse(Array *a, const char *path, char *data, size_t size, Error *e);
 
+/* As npy_read, from a stream, of which more(context, to, size) gives the next bytes; false: there are none. More than `most`
+ * bytes of elements are STATUS_BAD_DATA. */
+typedef bool NpySource(void *context, void *to, size_t size);
+bool npy_receive(Array *a, const char *path, size_t most, NpySource *more, void *context, Error *e);
+
+/* What comes before the elements in a file of version 1. */
+enum { NPY_START = 128 };
+void npy_start(const Array *a, char start[NPY_START]);
+
 /* Writes version 1, byte for byte as numpy.save. */
 bool npy_write(const Array *a, const char *path, Error *e);
 

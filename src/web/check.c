@@ -1,5 +1,6 @@
 /* Entry points of the module in double precision: checks the gradient of an operation, as it is or with a mistake
  * planted in its backward, and shows the differences element by element. */
+#include "check/gradcheck/case_tape.h"
 #include "check/gradcheck/check_run.h"
 #include "check/gradcheck/gradcheck_text.h"
 #include "formats/json.h"
@@ -129,11 +130,11 @@ static void print_elements(CheckRun *r, PointInput *in, const real *c, long outp
     const double h = 1e-5;
     real grad[MOST], plus[MOST], minus[MOST];
     long count = in->count < MOST ? in->count : MOST;
-    point_ready(r->point, 0);
-    check_run_forward(r), check_run_backward(r, c);
-    memcpy(grad, in->tensor.grad, (size_t)count * sizeof *grad);
+    check_run_job(r, (Job){.runs = 1, .dy = c});
+    memcpy(grad, r->result.grad + point_gradients_before(r->point, (int)(in - r->point->in)),
+           (size_t)count * sizeof *grad);
     for (long i = 0; i < count; i++) {
-        real *x = point_element(in, i), value = *x;
+        real *x = &in->value[i], value = *x;
         plus[i] = (*x = value + h, weighed(r, c, outputs, y));
         minus[i] = (*x = value - h, weighed(r, c, outputs, y));
         *x = value;
@@ -145,9 +146,9 @@ static void print_elements(CheckRun *r, PointInput *in, const real *c, long outp
 static void print_point(const char *op, const CheckCase *c, int k, uint64_t seed) {
     Arena arena = {0};
     CheckPoint p;
-    point_draw(&p, &arena, NULL, op, c, seed, POINT_DRAWN, 0);
-    CheckRun r = {.op = op, .c = c, .point = &p, .tape = tape_new(), .keep = true};
-    point_ready(&p, 0);
+    point_draw(&p, &arena, op, c, seed, POINT_DRAWN, 0);
+    CaseTape tape = case_tape_new(op, c);
+    CheckRun r = {.op = op, .c = c, .point = &p, .runner = case_tape_run, .where = &tape};
     Tensor *first = check_run_forward(&r);
     Shape shape = first->shape;
     long outputs = shape_count(shape);
@@ -157,16 +158,15 @@ static void print_point(const char *op, const CheckCase *c, int k, uint64_t seed
     check_run_cotangent(cotangent, outputs, seed, 0);
     printf(", \"inputs\": [");
     for (PointInput *in = p.in; in < p.in + p.inputs; in++) {
-        real *x = arena_alloc(&arena, (size_t)in->count * sizeof *x);
-        for (long j = 0; j < in->count; j++) x[j] = *point_element(in, j);
         if (in > p.in) putchar(',');
-        print_head(in->name, in->shape), web_print_numbers("values", x, in->count), putchar('}');
+        print_head(in->name, in->shape), web_print_numbers("values", in->value, in->count), putchar('}');
     }
     printf("], \"output\": "), print_head("y", shape), web_print_numbers("values", y, outputs), putchar('}');
     web_print_numbers("cotangent", cotangent, outputs);
     if (k >= 0 && k < p.inputs && point_has_gradient(&p, k))
         print_elements(&r, &p.in[k], cotangent, outputs, y);
-    tape_free(r.tape);
+    check_run_free(&r);
+    case_tape_free(&tape);
     arena_free(&arena);
 }
 

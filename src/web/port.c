@@ -5,7 +5,6 @@
 #include "base/pool.h"
 #include "base/program.h"
 #include "base/system.h"
-#include "check/gradcheck/check_host.h"
 #include "formats/json.h"
 #include "web/web.h"
 #include <errno.h>
@@ -31,11 +30,6 @@ ANSWER(int, system_columns, (int fd), 0)
 ANSWER(int, interrupt_signal, (void), 0)
 ANSWER(bool, program_start, (const char *argv0, Error *e), true)
 ANSWER(const char *, program_prefix, (void), "")
-ANSWER(CheckMemory *, check_host_memory, (CheckHost * h), NULL)
-ANSWER(Tensor *, check_host_forward, (CheckRun * r), NULL)
-void check_host_backward(CheckRun *r, const real *dy) {}
-void check_host_batch(CheckBatch *b) {}
-void check_host_pair(CheckRun *r, const CheckPoint *other, const real *dy, const real *other_dy) {}
 
 void pool_set_threads(int threads) {}
 void program_print(const char *text, size_t length) {}
@@ -44,7 +38,7 @@ void pool_for(long chunks, void (*body)(void *context, long chunk), void *contex
     for (long i = 0; i < chunks; i++) body(context, i);
 }
 
-void *system_pages(size_t bytes, bool shared) {
+void *system_pages(size_t bytes) {
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
     return pages == MAP_FAILED ? NULL : pages;
 }

@@ -1,8 +1,8 @@
 /* Jobs in child processes: whatever a job does, its end and its output so far are known. */
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/system.h"
-#include "check/gradcheck/child.h"
+#include "base/utf8.h"
+#include "check/child.h"
 #include "test.h"
 #include <errno.h>
 #include <sys/resource.h>
@@ -219,40 +219,50 @@ TEST(asked_meanwhile) {
 
 /* ---- One that is talked to ---- */
 
-/* Answers each time that it is woken, three times. */
+/* Says back what it is told, until that is "end". */
 static void answers(void *context, long i) {
-    (void)i;
-    for (int n = 0; n < 3; n++) {
-        while (*(volatile int *)context == n) child_sleep();
-        child_send("!", 1);
-    }
+    char said[3];
+    (void)context, (void)i;
+    while (child_read(said, sizeof said) && memcmp(said, "end", sizeof said) != 0)
+        child_send(said, sizeof said);
+    _exit(7);
 }
 
 TEST(a_child_is_talked_to) {
     enum { PATIENT = 30 };
-    volatile int *asked = system_pages(sizeof *asked, true);
     ChildLimits limits = {.seconds = PATIENT};
-    Child *c = child_start(0, &limits, answers, (void *)asked);
+    Child *c = child_start(0, &limits, answers, NULL);
     ChildEnd end = {0};
+    char said[4] = "";
     CHECK(c != NULL);
-    for (int n = 1; c && n <= 3; n++) {
-        *asked = n;
-        child_wake(c);
-        if (n < 3) child_watch(c); /* which takes what is sent, an end with it */
+    for (int n = 0; c && n < 3; n++) {
+        CHECK(child_tell(c, "abc", 3, &end) && child_hear(c, said, 3, &end) && !strcmp(said, "abc"), "%s",
+              said);
     }
-    double late = clock_seconds() + PATIENT;
-    while (c && child_lives(c, &end) && clock_seconds() < late) usleep(1000);
-    CHECK(end.fate == CHILD_DONE, "fate %d", end.fate);
+    CHECK(c && child_tell(c, "end", 3, &end) && !child_hear(c, said, 3, &end));
+    CHECK(end.fate == CHILD_EXITED && end.number == 7, "fate %d, number %d", end.fate, end.number);
     if (c) child_stop(c);
 
     /* child_stop ends a child that still runs. */
-    *asked = 0;
-    c = child_start(0, &limits, answers, (void *)asked);
+    c = child_start(0, &limits, answers, NULL);
     CHECK(c && child_lives(c, &end));
     double began = clock_seconds();
     if (c) child_stop(c);
     CHECK(clock_seconds() - began < PATIENT / 2.0);
     CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "a child is left");
+}
+
+/* A child that has no reason to sleep has a third of the time. */
+TEST(sleeping_is_no_way_to_gain_time, 60) {
+    ChildLimits limits = {.seconds = 1, .awake = true};
+    Child *c = child_start(0, &limits, sleeps, NULL);
+    ChildEnd end = {0};
+    char said[4];
+    double began = clock_seconds();
+    CHECK(c && child_hear(c, said, 3, &end) && !child_hear(c, said, 3, &end), "it sends more than abc");
+    CHECK(end.fate == CHILD_TIMED_OUT && clock_seconds() - began < 2.5, "fate %d after %.1f s", end.fate,
+          clock_seconds() - began);
+    if (c) child_stop(c);
 }
 
 /* A text that another program wrote, in place: what would drive a terminal, and what is no character, are question marks. */

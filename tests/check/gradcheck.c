@@ -1,7 +1,7 @@
 /* Gradients of every operation of ops.def, over all its cases. Proofs are for double. In float the same checks run on the
  * float kernels, with a tolerance to match. */
 #include "check/gradcheck/gradcheck.h"
-#include "check/gradcheck/check_run.h"
+#include "check/gradcheck/case_tape.h"
 #include "check/gradcheck/gradcheck_text.h"
 #include "expect_bug.h"
 #include "formats/json.h"
@@ -93,23 +93,23 @@ static void check_printed(const OpEntry *entry, const Node *n, const char *case_
 /* Printed arguments are those of the recording function. Another language needs them to repeat a case. */
 TEST(arguments_can_be_printed) {
     Arena arena = {0};
-    Tape *t = tape_new();
     long printed = 0;
     for (int i = 0; i < ops_count; i++) {
         const Op *op = ops_all[i].op;
         for (int k = 0; op->arguments && k < op->n_cases; k++) {
             CheckPoint point;
-            CheckRun run = {.op = op->name, .c = &op->cases[k], .tape = t, .point = &point};
+            CaseTape t = case_tape_new(op->name, &op->cases[k]);
             arena_reset(&arena);
-            point_draw(&point, &arena, NULL, op->name, run.c, 1, POINT_DRAWN, 0);
-            point_ready(&point, 0);
-            check_run_forward(&run);
-            for (const Node *n = t->last; n; n = n->previous)
-                if (n->op == op) check_printed(&ops_all[i], n, run.c->name), printed++;
+            point_draw(&point, &arena, op->name, t.c, 1, POINT_DRAWN, 0);
+            case_tape_lay_out(&t, &point);
+            case_tape_ready(&t, &point, 0);
+            case_tape_record(&t, &point, &(JobWays){0});
+            for (const Node *n = t.tape->last; n; n = n->previous)
+                if (n->op == op) check_printed(&ops_all[i], n, t.c->name), printed++;
+            case_tape_free(&t);
         }
     }
     CHECK(printed > 100, "%ld", printed);
-    tape_free(t);
     arena_free(&arena);
 }
 

@@ -7,7 +7,7 @@
  * Gradients are proved in double. A float build only checks that the table fits the sources. */
 #include "base/file.h"
 #include "base/pool.h"
-#include "check/gradcheck/child.h"
+#include "check/child.h"
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/directories.h"
 #include "check/grading/student_op.h"

@@ -323,7 +323,7 @@ TEST(refuses_other_files) {
     e = (Error){0};
     CHECK(!npy_read(&a, in_folder("none"), &e) && e.status == STATUS_NO_INPUT && !a.owned);
     array_free(&a);
-    EXPECT_BUG("npy_write: x: NumPy has no type BF16",
+    EXPECT_BUG("npy: NumPy has no type BF16",
                npy_write(&(Array){.dtype = DTYPE_BF16, .rank = 0, .count = 1, .bytes = "xx"}, "x", &e));
 }
 

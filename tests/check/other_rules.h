@@ -4,6 +4,7 @@
 #define TESTS_OTHER_RULES_H
 
 #include "base/random.h"
+#include "check/gradcheck/case_tape.h"
 #include "check/gradcheck/check_run.h"
 #include <math.h>
 #include <string.h>
@@ -33,6 +34,7 @@ enum { RULES = sizeof rules / sizeof *rules };
 /* One point of a case, and room for the outputs there. */
 typedef struct Trial {
     CheckRun run;
+    CaseTape tape;
     CheckPoint point;
     Arena arena;
     long outputs;
@@ -45,26 +47,23 @@ static bool has_gradient(const Trial *t, int k) {
 
 /* Gradients for one cotangent, each in memory of its own; NULL where none is wanted. */
 static void gradients(Trial *t, const real *cotangent, double *gradient[CHECK_INPUTS]) {
-    point_ready(&t->point, 0);
-    check_run_forward(&t->run);
-    check_run_backward(&t->run, cotangent);
+    check_run_job(&t->run, (Job){.runs = 1, .dy = cotangent});
     for (int k = 0; k < t->point.inputs; k++) {
         const PointInput *in = &t->point.in[k];
         gradient[k] = NULL;
         if (!has_gradient(t, k)) continue;
         gradient[k] = arena_alloc(&t->arena, (size_t)in->stored * sizeof(double));
-        for (long i = 0; i < in->count; i++) gradient[k][i % in->stored] += (double)in->tensor.grad[i];
+        const real *grad = t->run.result.grad + point_gradients_before(&t->point, k);
+        for (long i = 0; i < in->count; i++) gradient[k][i % in->stored] += (double)grad[i];
     }
 }
 
 /* The outputs on both sides of a coordinate. */
 static void both_sides(Trial *t, const PointInput *in, long j, double step) {
-    real *x = point_element(in, j), at = *x;
+    real *x = &in->value[j], at = *x;
     *x = (real)((double)at + step);
-    point_ready(&t->point, 0);
     tensor_copy_out(check_run_forward(&t->run), t->above);
     *x = (real)((double)at - step);
-    point_ready(&t->point, 0);
     tensor_copy_out(check_run_forward(&t->run), t->below);
     *x = at;
 }
@@ -121,10 +120,9 @@ static bool jacobian_passes(const Rule *rule, Trial *t) {
 
 /* Whether the rule finds nothing wrong with an operation's case. */
 static bool rule_passes(const Rule *rule, const char *op, const CheckCase *check) {
-    Trial t = {.run = {.op = op, .c = check, .tape = tape_new()}};
-    t.run.point = &t.point;
-    point_draw(&t.point, &t.arena, NULL, op, check, 1, POINT_DRAWN, 0);
-    point_ready(&t.point, 0);
+    Trial t = {.tape = case_tape_new(op, check)};
+    t.run = (CheckRun){.op = op, .c = check, .point = &t.point, .runner = case_tape_run, .where = &t.tape};
+    point_draw(&t.point, &t.arena, op, check, 1, POINT_DRAWN, 0);
     t.outputs = shape_count(check_run_forward(&t.run)->shape);
     size_t bytes = (size_t)t.outputs * sizeof(real);
     t.above = arena_alloc(&t.arena, bytes);
@@ -141,7 +139,8 @@ static bool rule_passes(const Rule *rule, const char *op, const CheckCase *check
         for (int k = 0; k < t.point.inputs && passes; k++)
             passes = !gradient[k] || input_passes(rule, &t, k, gradient[k], cotangent);
     }
-    tape_free(t.run.tape);
+    check_run_free(&t.run);
+    case_tape_free(&t.tape);
     arena_free(&t.arena);
     return passes;
 }

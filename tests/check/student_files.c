@@ -136,7 +136,7 @@ static const Hostile hostile[] = {
     {"an end among many runs", FORWARD, "static int calls; if (calls++ == 40) exit(0);", "FAIL",
      "called exit(0) before it was done"},
     {"an output that grows on the way", BUILD, "static int calls; if (calls++ == 40) out = SHAPE(4000);",
-     "FAIL", "the output has 3 elements at one point and 4000 at another"},
+     "FAIL", "elements at one point and"},
     {"a bug", BUILD, "tape_reshape(t, x[0], SHAPE(7));", "FAIL", "bug: reshape"},
     {"a tensor of wrong shape", BUILD, "out = SHAPE(4);", "FAIL", ""},
     {"no tensor", BUILD, "return NULL;", "FAIL", "build returned no tensor"},
@@ -171,7 +171,8 @@ static const Hostile hostile[] = {
      "static void leave(void) { pthread_t t; pthread_create(&t, NULL, stay, NULL); }\n"
      "#define tensor_copy_out(x, y) (tensor_copy_out(x, y), leave())",
      "PASS", ""},
-    {"every descriptor closed", FORWARD, "for (int fd = 0; fd < 1024; fd++) close(fd);", "PASS", ""},
+    {"every descriptor closed", FORWARD, "for (int fd = 0; fd < 1024; fd++) close(fd);", "FAIL",
+     "closed a descriptor"},
     {"a signal to itself", FORWARD, "raise(SIGKILL);", "FAIL", "signal 9"},
     {"stopped", FORWARD, "raise(SIGSTOP);", "FAIL", "time limit of 1 s"},
     {"another program", FORWARD, "execl(\"/bin/true\", \"true\", NULL); _exit(0);", "FAIL", "exit(0)"},
@@ -346,7 +347,7 @@ TEST(no_file_without_a_gradient_passes, 120) {
                "    if (write(fd, report, sizeof report) > 0) write(fd, \"E\", 1);\n"
                "puts(\"{\\\"verdict\\\": \\\"PASS\\\"}\");",
                "y"),
-         "no gradient", 1},
+         "need \\\"ok\\\"", 1},
         {"exit", CHEAT("", "_exit(0);", "y"), "called exit(0)", 1},
         {"a patched checker",
          CHEAT("static void patch(void) {\n"

@@ -5,7 +5,7 @@
  * Gradients are proved in double. */
 #include "base/file.h"
 #include "base/pool.h"
-#include "check/gradcheck/child.h"
+#include "check/child.h"
 #include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/directories.h"

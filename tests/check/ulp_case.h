@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/pool.h"
 #include "base/random.h"
+#include "check/gradcheck/case_tape.h"
 #include "check/gradcheck/check_run.h"
 #include "check/gradcheck/report.h"
 #include <fenv.h>
@@ -29,7 +30,8 @@ typedef struct UlpResults {
 /* A case at its point. */
 typedef struct UlpCase {
     CheckPoint point;
-    CheckRun run;
+    CaseTape tape;
+    Tensor *y; /* of the last forward */
     Arena *arena;
     real *dy;
     long outputs;
@@ -40,8 +42,7 @@ typedef struct UlpCase {
 static void round_point(CheckPoint *p) {
     for (int k = 0; k < p->inputs; k++) {
         PointInput *in = &p->in[k];
-        for (long i = 0; in->same_as < 0 && i < in->count; i++)
-            *point_element(in, i) = in->value[i] = (real)(float)in->value[i];
+        for (long i = 0; in->same_as < 0 && i < in->count; i++) in->value[i] = (real)(float)in->value[i];
     }
 }
 
@@ -55,22 +56,26 @@ static void add_result(UlpResults *r, Arena *arena, const char *prefix, const ch
 
 static UlpResults ulp_results(const UlpCase *s) {
     UlpResults r = {0};
-    add_result(&r, s->arena, "", "y", s->run.y->shape, -1);
+    add_result(&r, s->arena, "", "y", s->y->shape, -1);
     for (int k = 0; s->backward && k < s->point.inputs; k++)
         if (point_has_gradient(&s->point, k))
             add_result(&r, s->arena, "d", s->point.in[k].name, s->point.in[k].shape, k);
     return r;
 }
 
+static void ulp_forward(UlpCase *s) {
+    case_tape_ready(&s->tape, &s->point, 0);
+    s->y = case_tape_record(&s->tape, &s->point, &(JobWays){0});
+}
+
 static void ulp_case_open(UlpCase *s, Arena *arena, const char *op, const CheckCase *c, uint64_t seed) {
-    *s = (UlpCase){.run = {.op = op, .c = c, .tape = tape_new()}, .arena = arena};
-    s->run.point = &s->point;
-    point_draw(&s->point, arena, NULL, op, c, seed, POINT_DRAWN, 0);
+    *s = (UlpCase){.tape = case_tape_new(op, c), .arena = arena};
+    point_draw(&s->point, arena, op, c, seed, POINT_DRAWN, 0);
     round_point(&s->point);
-    point_ready(&s->point, 0);
-    const Tensor *y = check_run_forward(&s->run);
-    s->outputs = shape_count(y->shape);
-    s->backward = tensor_wants_grad(y);
+    case_tape_lay_out(&s->tape, &s->point);
+    ulp_forward(s);
+    s->outputs = shape_count(s->y->shape);
+    s->backward = tensor_wants_grad(s->y);
     s->dy = arena_alloc(arena, (size_t)(s->outputs + 1) * sizeof *s->dy);
     check_run_cotangent(s->dy, s->outputs, seed, 0);
 }
@@ -78,14 +83,14 @@ static void ulp_case_open(UlpCase *s, Arena *arena, const char *op, const CheckC
 static void ulp_take_gradients(const UlpCase *s, UlpResults *r) {
     for (int i = 1; i < r->parts; i++) {
         struct UlpResult *part = &r->part[i];
-        memcpy(part->value, s->point.in[part->input].tensor.grad, (size_t)part->count * sizeof(real));
+        memcpy(part->value, s->tape.in[0][part->input].tensor.grad, (size_t)part->count * sizeof(real));
     }
 }
 
 static void ulp_compute(UlpCase *s, UlpResults *r) {
-    point_ready(&s->point, 0);
-    tensor_copy_out(check_run_forward(&s->run), r->part[0].value);
-    if (s->backward) check_run_backward(&s->run, s->dy);
+    ulp_forward(s);
+    tensor_copy_out(s->y, r->part[0].value);
+    if (s->backward) case_tape_back_from(&s->tape, s->y, s->dy);
     ulp_take_gradients(s, r);
 }
 
@@ -138,7 +143,7 @@ static void measure_inputs(UlpCase *s, const UlpResults *base, TermSizes *sizes)
     for (int k = 0; k < s->point.inputs; k++) {
         const PointInput *in = &s->point.in[k];
         for (long i = 0; in->same_as < 0 && i < in->stored; i++)
-            measure_number(s, base, sizes, point_element(in, i), changed);
+            measure_number(s, base, sizes, case_tape_element(&s->tape, &s->point, k, i), changed);
     }
     for (long i = 0; s->backward && i < s->outputs; i++) measure_number(s, base, sizes, &s->dy[i], changed);
 }
@@ -152,13 +157,17 @@ static void jitter(UlpCase *s, uint64_t trial, double most) {
         for (long i = 0; in->same_as < 0 && i < in->stored; i++) {
             double change = most * (0.5 + random_bits(key, (uint64_t)(2 * i)) * 0x1p-33);
             if (random_bits(key, (uint64_t)(2 * i + 1)) & 1) change = -change;
-            *point_element(in, i) = (real)((double)in->value[i] * (1 + change));
+            *case_tape_element(&s->tape, &s->point, k, i) = (real)((double)in->value[i] * (1 + change));
         }
     }
 }
 
 static void restore(UlpCase *s) {
-    for (int k = 0; k < s->point.inputs; k++) point_restore(&s->point, k);
+    for (int k = 0; k < s->point.inputs; k++) {
+        const PointInput *in = &s->point.in[k];
+        for (long i = 0; in->same_as < 0 && i < in->stored; i++)
+            *case_tape_element(&s->tape, &s->point, k, i) = in->value[i];
+    }
 }
 
 /* The effect of the twin's own roundings, in units of its precision. It runs with all roundings up, down
@@ -186,10 +195,9 @@ static void measure_rounding(UlpCase *s, TermSizes *sizes) {
  * inputs that have changed since forward. */
 static void backward_in_disagreement(UlpCase *s, const UlpResults *base, UlpResults *r, uint64_t trial,
                                      double most) {
-    point_ready(&s->point, 0);
-    check_run_forward(&s->run);
+    ulp_forward(s);
     jitter(s, trial, most);
-    check_run_backward(&s->run, s->dy);
+    case_tape_back_from(&s->tape, s->y, s->dy);
     ulp_take_gradients(s, r);
     memcpy(r->part[0].value, base->part[0].value, (size_t)base->part[0].count * sizeof(real));
     restore(s);

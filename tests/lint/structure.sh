@@ -83,7 +83,7 @@ for name in $(grep -o '^    STATUS_[A-Z_]*' src/base/error.h); do
     grep -qw "$name" $(ls src/*/*.c src/*/*/*.c) train.c || say "src/base/error.h: nobody returns $name"
 done
 
-# Only src/base/system.[ch], src/check/gradcheck/check_system.[ch] and src/check/sandbox.[ch] ask on which system they are,
+# Only src/base/system.[ch], src/check/check_system.[ch] and src/check/sandbox.[ch] ask on which system they are,
 # or want more than POSIX.1-2017, except <getopt.h>. <semaphore.h> and <threads.h> are left out: macOS lacks parts of them.
 # gemm_blas.c has a library's header.
 standard='assert complex ctype dirent dlfcn errno fcntl fenv float fnmatch ftw getopt glob inttypes langinfo libgen limits locale

@@ -1,28 +1,21 @@
 #include "check/gradcheck/check_batch.h"
+#include "base/clock.h"
 #include <string.h>
 
 /* Numbers of the results of backward that are kept at once. */
 enum { BACKWARD_ROOM = 1 << 18 };
 
-/* Numbers of the gradients of the inputs before this one. */
-static long gradients_before(const CheckPoint *p, int input) {
-    long sum = 0;
-    for (int i = 0; i < input; i++)
-        if (point_has_gradient(p, i)) sum += p->in[i].count;
-    return sum;
-}
-
 void check_batch_open(CheckBatch *b, CheckRun *run, Arena *arena, long outputs, long runs, long changes) {
-    if (changes > BATCH_CHANGES) error_bug("an input of %ld elements is too large to be checked", changes);
+    if (changes > JOB_CHANGES) error_bug("an input of %ld elements is too large to be checked", changes);
     *b = (CheckBatch){.run = run, .outputs = outputs, .most = runs, .room = changes};
     b->change = arena_alloc(arena, (size_t)changes * sizeof *b->change);
-    b->end = arena_alloc(arena, (size_t)runs * sizeof *b->end);
+    b->start = arena_alloc(arena, (size_t)(runs + 1) * sizeof *b->start);
     b->y = arena_alloc(arena, (size_t)(runs * outputs) * sizeof *b->y);
     b->branches = arena_alloc(arena, (size_t)runs * sizeof *b->branches);
 }
 
 void check_batch_open_backward(CheckBatch *b, CheckRun *run, Arena *arena, long outputs, long runs) {
-    long gradients = gradients_before(run->point, run->point->inputs);
+    long gradients = point_gradients_before(run->point, run->point->inputs);
     long most = BACKWARD_ROOM / (1 + outputs + gradients);
     if (most > runs) most = runs;
     if (most < 1) most = 1;
@@ -37,15 +30,16 @@ void check_batch_begin(CheckBatch *b) {
 
 void check_batch_ask(CheckBatch *b, long changes) {
     long waiting = b->asked - b->done;
-    bool full = waiting == BATCH_RUNS || (waiting + 1) * b->outputs > BATCH_OUTPUTS ||
-                (waiting + 1) * b->gradients > BATCH_GRADIENTS || b->changes + changes > b->room;
+    bool full = waiting == JOB_RUNS || (waiting + 1) * b->outputs > JOB_OUTPUTS ||
+                (waiting + 1) * b->gradients > JOB_GRADIENTS || b->changes + changes > b->room;
     if (waiting && full) check_batch_run(b);
-    b->end[b->asked++] = b->changes;
+    b->start[b->asked++] = b->changes;
+    b->start[b->asked] = b->changes;
 }
 
-void check_batch_change(CheckBatch *b, real *at, real value) {
-    b->change[b->changes++] = (CheckChange){at, value};
-    b->end[b->asked - 1] = b->changes;
+void check_batch_change(CheckBatch *b, int input, long element, double value) {
+    b->change[b->changes++] = (JobChange){input, element, (double)(real)value};
+    b->start[b->asked] = b->changes;
 }
 
 long check_batch_backward(CheckBatch *b, const real *dy, long count, real fill) {
@@ -56,47 +50,35 @@ long check_batch_backward(CheckBatch *b, const real *dy, long count, real fill) 
     return b->asked;
 }
 
-/* Exchanges a number of the point and its value in a run. A second call undoes it. */
-static void exchange(CheckChange *c) {
-    real was = *c->at;
-    *c->at = c->value;
-    c->value = was;
-}
-
-static void run_one(CheckBatch *b) {
+/* Does the next runs, at most `most`, in one job. */
+static void run_some(CheckBatch *b, long most) {
     CheckRun *r = b->run;
-    CheckPoint *p = r->point;
-    point_ready(p, b->fill);
-    const Tensor *y = check_run_forward(r);
+    Job job = {.runs = b->asked - b->done, .change = b->change, .start = b->start + b->done};
+    if (job.runs > most) job.runs = most;
+    if (b->changes == 0) job.start = NULL;
+    if (b->dy) job.dy = b->dy + b->done * b->outputs;
+    r->ways.fill = b->fill;
+    check_run_job(r, job);
     check_run_has_outputs(r, b->outputs);
-    tensor_copy_out(y, b->y + b->done * b->outputs);
-    b->branches[b->done] = r->branches;
-    if (!b->dy) return;
-    check_run_backward(r, b->dy + b->done * b->outputs);
-    real *grad = b->grad + b->done * b->gradients;
-    for (int i = 0; i < p->inputs; i++) {
-        if (!point_has_gradient(p, i)) continue;
-        memcpy(grad, p->in[i].tensor.grad, (size_t)p->in[i].count * sizeof *grad);
-        grad += p->in[i].count;
-    }
-}
-
-void check_batch_run_here(CheckBatch *b) {
-    for (long first = 0, end; b->done < b->asked; b->done++, first = end) {
-        end = b->end[b->done];
-        for (long i = first; i < end; i++) exchange(&b->change[i]);
-        run_one(b);
-        for (long i = end; i > first; i--) exchange(&b->change[i - 1]);
-    }
-    b->changes = 0;
+    memcpy(b->y + b->done * b->outputs, r->result.y, (size_t)(job.runs * b->outputs) * sizeof *b->y);
+    memcpy(b->branches + b->done, r->result.branches, (size_t)job.runs * sizeof *b->branches);
+    if (b->dy)
+        memcpy(b->grad + b->done * b->gradients, r->result.grad,
+               (size_t)(job.runs * b->gradients) * sizeof *b->grad);
+    b->done += job.runs;
 }
 
 void check_batch_run(CheckBatch *b) {
-    if (b->done == b->asked) return;
-    if (b->run->host)
-        check_host_batch(b);
-    else
-        check_batch_run_here(b);
+    const double moment = 0.1; /* seconds */
+    CheckRun *r = b->run;
+    while (b->done < b->asked) {
+        double began = clock_seconds();
+        run_some(b, r->at_once ? r->at_once : JOB_RUNS);
+        double seconds = clock_seconds() - began;
+        if (seconds < moment && r->at_once < JOB_RUNS) r->at_once *= 2;
+        if (seconds > 2 * moment && r->at_once > 1) r->at_once /= 2;
+    }
+    b->changes = 0;
 }
 
 const real *check_batch_output(const CheckBatch *b, long run) {
@@ -104,5 +86,5 @@ const real *check_batch_output(const CheckBatch *b, long run) {
 }
 
 real *check_batch_gradient(const CheckBatch *b, long run, int input) {
-    return b->grad + run * b->gradients + gradients_before(b->run->point, input);
+    return b->grad + run * b->gradients + point_gradients_before(b->run->point, input);
 }

@@ -20,9 +20,9 @@ static void ask_at(Lines *l, const Line *line, double x) {
     const PointInput *in = &l->run->point->in[l->e->input];
     const real *direction = l->e->direction;
     check_batch_ask(&l->batch, direction ? in->stored : 1);
-    if (!direction) check_batch_change(&l->batch, line->x, (real)x);
+    if (!direction) check_batch_change(&l->batch, l->e->input, line->element, x);
     for (long i = 0; direction && i < in->stored; i++)
-        check_batch_change(&l->batch, point_element(in, i), in->value[i] + (real)x * direction[i]);
+        check_batch_change(&l->batch, l->e->input, i, (double)(in->value[i] + (real)x * direction[i]));
 }
 
 /* Returns the end of the outputs with a nonzero weight in cotangent q; they begin at *first. */
@@ -205,7 +205,7 @@ static void ask_jittered(Measure *m, double relative, uint64_t key) {
         const PointInput *in = &p->in[k];
         uint64_t own_key = m->input < 0 ? random_key(key, (uint64_t)k) : key;
         for (long i = 0; is_jittered(m, k) && i < in->stored; i++)
-            check_batch_change(&m->b, point_element(in, i), point_jittered(in, i, (real)relative, own_key));
+            check_batch_change(&m->b, k, i, (double)point_jittered(in, i, (real)relative, own_key));
     }
 }
 
@@ -302,8 +302,7 @@ void lines_set(Lines *l, long first) {
         Line *line = &l->line[i];
         *line = (Line){.coordinate = first + i, .sweep = line->sweep, .right = line->right, .wanted = true};
         if (l->e->direction) continue;
-        line->x =
-            point_element(&l->run->point->in[l->e->input], check_entries_element(l->e, line->coordinate));
-        line->at = *line->x;
+        line->element = check_entries_element(l->e, line->coordinate);
+        line->at = l->run->point->in[l->e->input].value[line->element];
     }
 }

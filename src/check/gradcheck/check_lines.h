@@ -26,8 +26,9 @@ void check_noise(Noise *n, CheckRun *run, int input, long outputs, Arena *arena)
 
 typedef struct Line {
     long coordinate;
-    real *x, at; /* the coordinate's address and value */
-    bool wanted; /* set by the caller: the next sweep includes this line */
+    long element; /* the coordinate's place in the input */
+    real at;      /* and its value */
+    bool wanted;  /* set by the caller: the next sweep includes this line */
 
     Sweep *sweep; /* the newest, one a cotangent */
     Sweep *right; /* room for another, which check_entries.c keeps */

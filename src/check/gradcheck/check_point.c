@@ -1,11 +1,7 @@
 #include "check/gradcheck/check_point.h"
 #include "base/random.h"
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-
-enum { GUARD = 16 }; /* reals on either side of a block */
-static const real GRAD_GUARD = 12345;
 
 /* FNV-1a: a number for a name, the same on every machine. Continues from `hash`. */
 static uint64_t name_hash(uint64_t hash, const char *name) {
@@ -46,61 +42,6 @@ static void draw(PointInput *in, const CheckInput *how, Arena *arena, uint64_t k
     for (long i = own; i < in->count; i++) in->value[i] = in->value[i - own];
 }
 
-/* Allocates memory for `count` reals between two guards. */
-static real *guarded(Arena *arena, CheckMemory *memory, long count) {
-    size_t bytes = (size_t)(count + 2 * GUARD) * sizeof(real);
-    if (!memory) return arena_alloc(arena, bytes);
-    if (bytes > memory->size - memory->used)
-        error_bug("an input of %ld elements is too large to be checked", count);
-    real *block = (real *)(void *)(memory->at + memory->used);
-    memory->used += (bytes + 63) / 64 * 64;
-    return block;
-}
-
-real *point_element(const PointInput *in, long i) {
-    const Tensor *x = &in->tensor;
-    long at = 0;
-    for (int axis = x->shape.rank - 1; axis >= 0; axis--) {
-        at += i % x->shape.size[axis] * x->stride[axis];
-        i /= x->shape.size[axis];
-    }
-    return x->data + at;
-}
-
-/* Fills an input's memory: values in their places, guards and gaps around them. */
-static void put_values(PointInput *in) {
-    for (long i = 0; i < in->block_count + 2 * GUARD; i++) in->block[i] = NAN;
-    for (long i = 0; i < in->count; i++) *point_element(in, i) = in->value[i];
-    for (long i = 0; !in->constant && i < in->count + 2 * GUARD; i++) in->grad_block[i] = GRAD_GUARD;
-}
-
-/* Gives the input memory in this layout and puts its values there. */
-static void lay_out(PointInput *in, Arena *arena, CheckMemory *memory, CheckLayout layout) {
-    Shape s = in->shape, stored = s;
-    Tensor *x = &in->tensor;
-    in->block_count = in->stored;
-    if (layout == TRANSPOSED && s.rank >= 2) {
-        stored.size[s.rank - 1] = s.size[s.rank - 2];
-        stored.size[s.rank - 2] = s.size[s.rank - 1];
-    }
-    for (int i = 0; layout == STEPPED && i < s.rank; i++) {
-        stored.size[i] = 2 * s.size[i];
-        in->block_count *= 2;
-    }
-    in->block = guarded(arena, memory, in->block_count);
-    *x = tensor_over(in->block + GUARD, stored);
-    x->shape = s;
-    for (int i = 0; layout == STEPPED && i < s.rank; i++) x->stride[i] *= 2;
-    if (layout == TRANSPOSED && s.rank >= 2) {
-        long kept = x->stride[s.rank - 1];
-        x->stride[s.rank - 1] = x->stride[s.rank - 2];
-        x->stride[s.rank - 2] = kept;
-    }
-    if (layout == REPEATED && s.rank) x->stride[0] = 0;
-    if (!in->constant) in->grad_block = guarded(arena, memory, in->count);
-    put_values(in);
-}
-
 /* Moves the smallest value to the lower end of its range and the largest to the upper: values that are
  * distinct stay so. False: the case gives no range. */
 static bool move_to_ends(PointInput *in, const CheckInput *how, PointKind kind) {
@@ -116,120 +57,68 @@ static bool move_to_ends(PointInput *in, const CheckInput *how, PointKind kind) 
     return own == 1 || kind == POINT_ENDS;
 }
 
-bool point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op, const CheckCase *c,
-                uint64_t seed, PointKind kind, int attempt) {
+bool point_draw(CheckPoint *p, Arena *arena, const char *op, const CheckCase *c, uint64_t seed,
+                PointKind kind, int attempt) {
     uint64_t stream = name_hash(name_hash(0xcbf29ce484222325, op), c->name);
     bool of_kind = kind == POINT_DRAWN;
-    *p = (CheckPoint){.memory = memory};
+    *p = (CheckPoint){0};
     for (int i = 0; i < CHECK_INPUTS && c->in[i].name; i++) {
         const CheckInput *how = &c->in[i];
         PointInput *in = &p->in[p->inputs++];
-        in->same_as = how->same_as - 1;
-        if (in->same_as >= i)
-            error_bug("%s, case %s: input %s is the same as a later one", op, c->name, how->name);
-        if (in->same_as >= 0) {
-            PointInput *first = &p->in[in->same_as];
-            *in = *first;
-            in->same_as = how->same_as - 1;
-            p->x[i] = &first->tensor;
+        int same = how->same_as - 1;
+        if (same >= i) error_bug("%s, case %s: input %s is the same as a later one", op, c->name, how->name);
+        if (same >= 0) {
+            *in = p->in[same];
         } else {
             bool repeated = how->layout == REPEATED && how->shape.rank && how->shape.size[0];
             in->shape = how->shape;
             in->count = shape_count(how->shape);
             in->stored = repeated ? in->count / how->shape.size[0] : in->count;
             in->constant = how->constant;
+            in->layout = how->layout;
             in->value = arena_alloc(arena, (size_t)in->count * sizeof *in->value);
             draw(in, how, arena, random_key(seed + ((uint64_t)attempt << 32), stream + (uint64_t)i));
             if (kind != POINT_DRAWN) of_kind |= move_to_ends(in, how, kind);
-            lay_out(in, arena, memory, how->layout);
-            p->x[i] = &in->tensor;
         }
+        in->same_as = same;
         in->name = how->name;
     }
     return of_kind;
 }
 
-void point_copy(CheckPoint *to, const CheckPoint *from) {
-    *to = *from;
-    for (int i = 0; i < to->inputs; i++)
-        to->x[i] = &to->in[to->in[i].same_as < 0 ? i : to->in[i].same_as].tensor;
-}
-
-void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, CheckLayout layout) {
-    point_copy(to, from);
-    for (int i = 0; i < to->inputs; i++) {
-        PointInput *in = &to->in[i];
-        in->stored = in->count;
-        if (in->same_as < 0) lay_out(in, arena, to->memory, layout);
-    }
+CheckPoint point_lay_out(const CheckPoint *from, CheckLayout layout) {
+    CheckPoint to = *from;
+    for (int i = 0; i < to.inputs; i++) to.in[i].stored = to.in[i].count, to.in[i].layout = layout;
+    return to;
 }
 
 bool point_has_gradient(const CheckPoint *p, int i) {
     return p->in[i].same_as < 0 && !p->in[i].constant;
 }
 
+long point_gradients_before(const CheckPoint *p, int input) {
+    long sum = 0;
+    for (int i = 0; i < input; i++)
+        if (point_has_gradient(p, i)) sum += p->in[i].count;
+    return sum;
+}
+
 real point_jittered(const PointInput *in, long i, real relative, uint64_t key) {
     return in->value[i] * (1 + (random_bits(key, (uint64_t)i) & 1 ? relative : -relative));
 }
 
-void point_jitter(CheckPoint *p, int input, real relative, uint64_t key) {
-    const PointInput *in = &p->in[input];
-    for (long i = 0; in->same_as < 0 && i < in->stored; i++)
-        *point_element(in, i) = point_jittered(in, i, relative, key);
-}
-
-void point_restore(CheckPoint *p, int input) {
-    const PointInput *in = &p->in[input];
-    for (long i = 0; i < in->stored; i++) *point_element(in, i) = in->value[i];
-}
-
-void point_reset_memory(CheckPoint *p) {
-    for (int i = 0; i < p->inputs; i++)
-        if (p->in[i].same_as < 0) put_values(&p->in[i]);
-}
-
-void point_ready(CheckPoint *p, real fill) {
-    for (int i = 0; i < p->inputs; i++) {
-        PointInput *in = &p->in[i];
-        if (in->same_as >= 0) continue;
-        Tensor *x = &in->tensor;
-        x->maker = NULL;
-        x->grad_state = in->constant ? GRAD_UNWANTED : isnan(fill) ? GRAD_FRESH : GRAD_SUM;
-        x->grad = in->constant ? NULL : in->grad_block + GUARD;
-        for (long j = 0; x->grad && j < in->count; j++) x->grad[j] = fill;
-    }
-}
-
-static bool all_guard(const real *x) {
-    for (long i = 0; i < GUARD; i++)
-        if (x[i] != GRAD_GUARD) return false;
-    return true;
-}
-
-/* Whether the memory is as lay_out left it. Bits are compared, so that NaN equals itself and -0 differs from 0. */
-static bool as_laid_out(const PointInput *in) {
-    long numbers = 0;
-    for (long i = 0; i < in->block_count + 2 * GUARD; i++) numbers += !isnan(in->block[i]);
-    for (long i = 0; i < in->count; i++) {
-        if (memcmp(point_element(in, i), &in->value[i], sizeof(real)) != 0) return false;
-        numbers -= !isnan(in->value[i]) && i < in->stored;
-    }
-    return numbers == 0;
-}
-
-const char *point_damage(const CheckPoint *p, char text[DAMAGE_TEXT]) {
-    for (int i = 0; i < p->inputs; i++) {
-        const PointInput *in = &p->in[i];
-        if (in->same_as >= 0) continue;
-        const real *grad = in->grad_block;
-        if (!as_laid_out(in)) {
-            snprintf(text, DAMAGE_TEXT, "input %s", in->name);
-            return text;
+CheckPoint point_nearby(const CheckPoint *p, Arena *arena, real relative, uint64_t key) {
+    CheckPoint there = *p;
+    for (int k = 0; k < p->inputs; k++) {
+        PointInput *in = &there.in[k];
+        if (in->same_as >= 0) {
+            in->value = there.in[in->same_as].value;
+            continue;
         }
-        if (grad && !(all_guard(grad) && all_guard(grad + GUARD + in->count))) {
-            snprintf(text, DAMAGE_TEXT, "memory beside the gradient of %s", in->name);
-            return text;
-        }
+        in->value = arena_alloc(arena, (size_t)in->count * sizeof *in->value);
+        for (long i = 0; i < in->stored; i++)
+            in->value[i] = point_jittered(&p->in[k], i, relative, key + (uint64_t)k);
+        for (long i = in->stored; i < in->count; i++) in->value[i] = in->value[i - in->stored];
     }
-    return NULL;
+    return there;
 }

@@ -1,7 +1,6 @@
 #include "check/gradcheck/check_properties.h"
 #include "base/random.h"
 #include "check/gradcheck/check_batch.h"
-#include "check/gradcheck/check_host.h"
 #include "check/gradcheck/rounding.h"
 #include <math.h>
 #include <stdio.h>
@@ -19,23 +18,22 @@ typedef struct Properties {
     long outputs, nodes;
     double floor; /* what rounding leaves of a gradient that is 0 as the difference of large terms */
     real *zero, *one, *other, *both; /* cotangents; both = one + other */
-    CheckHost *fresh;                /* a process that has run nothing; NULL: there is none */
+    void *fresh;                     /* where a process runs jobs that has run nothing; NULL: there is none */
     uint64_t seed;
     Results want; /* of a run with the cotangent `one` */
     char *text;   /* how a property is broken, of REPORT_TEXT */
 } Properties;
 
-/* Copies the gradients, and the output y. */
-static Results copy_results(Properties *p, const real *y) {
+/* The gradients of the last job's backward number `at`, counting every run of each, beside the output y. */
+static Results results_of(Properties *p, long at, real *y) {
     const CheckPoint *point = p->run->point;
-    Results r = {0};
-    for (int i = 0; i < point->inputs; i++) {
-        if (!point_has_gradient(point, i)) continue;
-        size_t bytes = (size_t)point->in[i].count * sizeof(real);
-        r.value[i] = memcpy(arena_alloc(p->arena, bytes), point->in[i].tensor.grad, bytes);
-    }
-    r.value[CHECK_INPUTS] = arena_alloc(p->arena, (size_t)p->outputs * sizeof(real));
-    memcpy(r.value[CHECK_INPUTS], y, (size_t)p->outputs * sizeof(real));
+    long gradients = point_gradients_before(point, point->inputs);
+    Results r = {{0}};
+    real *grad = memcpy(arena_alloc(p->arena, (size_t)gradients * sizeof *grad),
+                        p->run->result.grad + at * gradients, (size_t)gradients * sizeof *grad);
+    for (int i = 0; i < point->inputs; i++)
+        if (point_has_gradient(point, i)) r.value[i] = grad + point_gradients_before(point, i);
+    r.value[CHECK_INPUTS] = y;
     return r;
 }
 
@@ -50,13 +48,6 @@ static Results run_at(Properties *p, const real *dy, real fill) {
         if (point_has_gradient(point, i)) r.value[i] = check_batch_gradient(&b, 0, i);
     r.value[CHECK_INPUTS] = b.y;
     return r;
-}
-
-/* Runs forward; ends with an error if the number of outputs has changed. */
-static const Tensor *forward(Properties *p) {
-    const Tensor *y = check_run_forward(p->run);
-    check_run_has_outputs(p->run, p->outputs);
-    return y;
 }
 
 /* Writes "WHAT: gradient of x at [0,1] is 3, want 4" and returns false if found + offset is not want, to rounding or
@@ -82,11 +73,6 @@ static bool same(Properties *p, Results found, Results want, double offset, bool
         }
     }
     return true;
-}
-
-static bool broken(Properties *p, const char *what, const char *thing) {
-    snprintf(p->text, REPORT_TEXT, "%s %s", what, thing);
-    return false;
 }
 
 static bool zero_gives_zero(Properties *p) {
@@ -125,70 +111,53 @@ static bool is_repeatable(Properties *p) {
     if (run->first_dy &&
         !same(p, run_at(p, run->first_dy, 0), first, 0, true, "a later run must give the bits of the first"))
         return false;
-    for (int i = 0; i < run->point->inputs; i++) point_jitter(run->point, i, (real)0.25, (uint64_t)i);
+    const CheckPoint *given = run->point, there = point_nearby(given, p->arena, (real)0.25, 0);
+    run->point = &there;
     run_at(p, p->other, 0);
-    for (int i = 0; i < run->point->inputs; i++) point_restore(run->point, i);
+    run->point = given;
     return same(p, run_at(p, p->one, 0), p->want, 0, true,
                 "a run between with other values must change no bits");
 }
 
-/* Checks memory after forward and again after backward. */
+/* Looks at memory after forward and again after backward. */
 static bool leaves_alone(Properties *p) {
     CheckRun *run = p->run;
-    char damage[DAMAGE_TEXT];
-    size_t bytes = (size_t)p->outputs * sizeof(real);
-    real *before = arena_alloc(p->arena, bytes), *after = arena_alloc(p->arena, bytes);
-    point_ready(run->point, 0);
-    tensor_copy_out(forward(p), before);
-    if (point_damage(run->point, damage)) return broken(p, "forward changed", damage);
-    if (!run->untouched) return broken(p, "forward changed", "memory beside the output");
-    check_run_backward(run, p->one);
-    tensor_copy_out(run->y, after);
-    if (point_damage(run->point, damage)) return broken(p, "backward changed", damage);
-    if (!run->untouched) return broken(p, "backward changed", "memory beside the output or its gradient");
-    if (memcmp(after, before, bytes) != 0) return broken(p, "backward changed", "the output");
-    if (memcmp(run->y->grad, p->one, bytes) != 0)
-        return broken(p, "backward changed", "the upstream gradient");
-    return true;
+    run->ways.watch = true, run->ways.fill = 0;
+    check_run_job(run, (Job){.runs = 1, .dy = p->one});
+    run->ways.watch = false;
+    snprintf(p->text, REPORT_TEXT, "%s", run->result.damage);
+    return !p->text[0];
 }
 
 /* Runs backward twice on one recording: the first must not use up what forward saved. */
 static bool keeps_what_is_saved(Properties *p) {
-    const real *y = p->want.value[CHECK_INPUTS];
-    CheckRun *run = p->run;
-    Results first = {0};
-    point_ready(run->point, 0);
-    forward(p);
-    for (int time = 1; time <= 2; time++) {
-        point_ready(run->point, 0);
-        check_run_backward(run, p->one);
-        if (time == 1) first = copy_results(p, y);
-    }
-    return same(p, copy_results(p, y), first, 0, true, "backward changed what forward saved");
+    real *y = p->want.value[CHECK_INPUTS];
+    p->run->ways.fill = 0;
+    check_run_job(p->run, (Job){.runs = 1, .dy = p->one, .backwards = 2});
+    return same(p, results_of(p, 1, y), results_of(p, 0, y), 0, true, "backward changed what forward saved");
 }
 
 /* ---- In context: memory layout, other operations, a second node of the same kind ---- */
 
 /* The results at a point with the same values. Its last node has the same index on the tape, whatever nodes precede it. */
-static Results results_at(Properties *p, CheckPoint *point, const char *stage) {
+static Results results_at(Properties *p, const CheckPoint *point, const char *stage) {
     CheckRun *run = p->run;
-    CheckPoint *given = run->point;
+    const CheckPoint *given = run->point;
     run->point = point, run->stage = stage;
     Results found = run_at(p, p->one, 0);
-    run->first = p->nodes - run->nodes;
-    if (run->first) found = run_at(p, p->one, 0);
-    run->first = 0, run->point = given;
+    run->ways.first = p->nodes - run->nodes;
+    if (run->ways.first) found = run_at(p, p->one, 0);
+    run->ways.first = 0, run->point = given;
     return found;
 }
 
 static bool takes_any_layout(Properties *p) {
     static const char *const name[] = {
         [CONTIGUOUS] = "contiguous", [TRANSPOSED] = "transposed", [STEPPED] = "stepped"};
-    CheckPoint other;
     for (CheckLayout layout = CONTIGUOUS; layout <= STEPPED; layout++) {
         char what[80];
         snprintf(what, sizeof what, "with its inputs laid out %s in memory", name[layout]);
-        point_lay_out(&other, p->arena, p->run->point, layout);
+        CheckPoint other = point_lay_out(p->run->point, layout);
         Results found = results_at(p, &other, "with its inputs laid out otherwise in memory");
         if (same(p, found, p->want, 0, false, what)) continue;
         size_t used = strlen(p->text);
@@ -201,9 +170,9 @@ static bool takes_any_layout(Properties *p) {
 
 static bool works_inside_a_graph(Properties *p) {
     const char *what = "with inputs that other operations made";
-    p->run->relayed = true, p->run->keep = false;
+    p->run->ways.relayed = true, p->run->ways.keep = false;
     Results found = results_at(p, p->run->point, what);
-    p->run->relayed = false, p->run->keep = true;
+    p->run->ways.relayed = false, p->run->ways.keep = true;
     return same(p, found, p->want, 0, false, what);
 }
 
@@ -216,15 +185,13 @@ static bool same_range(const CheckInput *a, const CheckInput *b) {
 static bool may_be_passed_twice(Properties *p, int i, int k) {
     const char *stage = "with one tensor passed twice";
     const CheckPoint *given = p->run->point;
-    CheckPoint twice = *given;
+    CheckPoint twice = point_lay_out(given, CONTIGUOUS);
     char what[80];
     twice.in[k].value = given->in[i].value;
-    point_lay_out(&twice, p->arena, &twice, CONTIGUOUS);
     Results apart = results_at(p, &twice, stage);
     for (long j = 0; j < given->in[i].count; j++) apart.value[i][j] += apart.value[k][j];
     apart.value[k] = NULL;
     twice.in[k].same_as = i;
-    twice.x[k] = twice.x[i];
     snprintf(what, sizeof what, "with one tensor passed as both %s and %s", given->in[i].name,
              given->in[k].name);
     return same(p, results_at(p, &twice, stage), apart, 0, false, what);
@@ -240,23 +207,37 @@ static bool sums_if_passed_twice(Properties *p) {
     return true;
 }
 
+/* Asks for a run with every value of another point. */
+static void ask_at(CheckBatch *b, const CheckPoint *other) {
+    for (int k = 0; k < other->inputs; k++)
+        for (long i = 0; other->in[k].same_as < 0 && i < other->in[k].stored; i++)
+            check_batch_change(b, k, i, (double)other->in[k].value[i]);
+}
+
 /* Records two nodes before either's backward: each must save its values in separate memory. */
 static bool keeps_two_apart(Properties *p) {
-    CheckPoint *given = p->run->point, other;
-    const real *y = p->want.value[CHECK_INPUTS];
-    p->run->stage = "with two of it on one tape";
-    point_lay_out(&other, p->arena, given, CONTIGUOUS);
-    for (int i = 0; i < other.inputs; i++) point_jitter(&other, i, (real)0.25, random_key(5, (uint64_t)i));
-    p->run->point = &other, p->run->first = p->nodes;
+    CheckRun *run = p->run;
+    const CheckPoint *given = run->point, other = point_nearby(given, p->arena, (real)0.25, 5);
+    real *dy = arena_alloc(p->arena, 2 * (size_t)p->outputs * sizeof *dy);
+    long changes = 0;
+    CheckBatch b;
+    run->stage = "with two of it on one tape";
+    run->point = &other, run->ways.first = p->nodes;
     Results other_alone = run_at(p, p->other, 0);
-    p->run->point = given, p->run->first = 0;
-    point_ready(given, 0);
-    point_ready(&other, 0);
-    check_run_pair(p->run, &other, p->one, p->other);
-    Results found = copy_results(p, y);
-    p->run->point = &other;
-    Results other_found = copy_results(p, other_alone.value[CHECK_INPUTS]);
-    p->run->point = given;
+    run->point = given, run->ways.first = 0;
+    for (int k = 0; k < given->inputs; k++) changes += given->in[k].stored;
+    memcpy(dy, p->one, (size_t)p->outputs * sizeof *dy);
+    memcpy(dy + p->outputs, p->other, (size_t)p->outputs * sizeof *dy);
+    check_batch_open(&b, run, p->arena, p->outputs, 2, changes);
+    check_batch_ask(&b, 0);
+    check_batch_ask(&b, changes);
+    ask_at(&b, &other);
+    run->ways.together = true, run->ways.fill = 0;
+    check_run_job(run, (Job){.runs = 2, .change = b.change, .start = b.start, .dy = dy});
+    run->ways.together = false;
+    check_run_has_outputs(run, p->outputs);
+    Results found = results_of(p, 0, p->want.value[CHECK_INPUTS]);
+    Results other_found = results_of(p, 1, other_alone.value[CHECK_INPUTS]);
     return same(p, found, p->want, 0, false,
                 "with a second one on the tape, recorded before backward runs") &&
            same(p, other_found, other_alone, 0, false, "recorded on the tape after another one of its kind");
@@ -274,10 +255,9 @@ static bool works_beside_constants(Properties *p) {
     int gradients = 0;
     for (int i = 0; i < given->inputs; i++) gradients += point_has_gradient(given, i);
     for (int i = 0; i < given->inputs && gradients > 1; i++) {
-        CheckPoint other;
+        CheckPoint other = *given;
         char what[96];
         if (!is_used_once(given, i)) continue;
-        point_copy(&other, given);
         other.in[i].constant = true;
         snprintf(what, sizeof what, "with %s a constant, which takes no gradient (grad is NULL)",
                  given->in[i].name);
@@ -292,20 +272,18 @@ static bool works_beside_constants(Properties *p) {
 static bool keeps_nothing(Properties *p) {
     enum { OTHER_POINT = 100 };
     CheckRun *run = p->run;
-    CheckHost *host = run->host;
-    CheckPoint *given = run->point, there, here;
+    const CheckPoint *given = run->point;
+    void *where = run->where;
+    CheckPoint there;
     if (!p->fresh) return true;
-    point_draw(&there, p->arena, check_host_memory(p->fresh), run->op, run->c, p->seed, POINT_DRAWN,
-               OTHER_POINT);
-    point_draw(&here, p->arena, given->memory, run->op, run->c, p->seed, POINT_DRAWN, OTHER_POINT);
-    run->point = &there, run->host = p->fresh;
+    point_draw(&there, p->arena, run->op, run->c, p->seed, POINT_DRAWN, OTHER_POINT);
+    run->point = &there, run->where = p->fresh;
     Results want = run_at(p, p->one, 0);
-    run->point = &here, run->host = host;
+    run->where = where;
     Results found = run_at(p, p->one, 0);
-    bool holds = same(p, found, want, 0, true,
-                      "after other points, against a process that knows none (is something kept?)");
     run->point = given;
-    return holds;
+    return same(p, found, want, 0, true,
+                "after other points, against a process that knows none (is something kept?)");
 }
 
 /* ---- All of them ---- */
@@ -327,11 +305,10 @@ const char *check_property_meaning(Property which) {
     return property[which].meaning;
 }
 
-void check_properties(CheckRun *run, CheckHost *fresh, Arena *arena, uint64_t seed, CaseReport *report) {
-    bool keep = run->keep;
-    run->keep = true; /* so that output and cotangent can be looked at after backward */
+void check_properties(CheckRun *run, void *fresh, Arena *arena, uint64_t seed, CaseReport *report) {
+    bool keep = run->ways.keep;
+    run->ways.keep = true; /* so that output and cotangent can be looked at after backward */
     Properties p = {.run = run, .fresh = fresh, .arena = arena, .seed = seed};
-    point_ready(run->point, 0);
     p.shape = check_run_forward(run)->shape;
     p.outputs = shape_count(p.shape);
     p.nodes = run->nodes;
@@ -345,9 +322,8 @@ void check_properties(CheckRun *run, CheckHost *fresh, Arena *arena, uint64_t se
         rounding_largest(p.one, p.outputs) * fmax(1, rounding_largest(p.want.value[CHECK_INPUTS], p.outputs));
     for (report->properties = PROPERTY_FORWARD + 1; report->properties < PROPERTIES; report->properties++) {
         p.text = report->broken[report->properties];
-        point_reset_memory(run->point);
         property[report->properties].holds(&p);
         run->stage = NULL;
     }
-    run->keep = keep;
+    run->ways.keep = keep;
 }

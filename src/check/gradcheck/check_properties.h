@@ -11,6 +11,6 @@ const char *check_property_meaning(Property which);
 
 /* Checks all properties but the first, and reports how they are broken. `fresh` is a host that has run nothing; NULL: the
  * last property is not checked. */
-void check_properties(CheckRun *run, CheckHost *fresh, Arena *arena, uint64_t seed, CaseReport *report);
+void check_properties(CheckRun *run, void *fresh, Arena *arena, uint64_t seed, CaseReport *report);
 
 #endif

@@ -23,12 +23,12 @@ bool check_smooth_outputs(const Tensor *y, Arena *arena) {
     return true;
 }
 
-static double size_of(real x) {
-    return fmax(fabs((double)x), 1);
+static double size_of(double x) {
+    return fmax(fabs(x), 1);
 }
 
 /* Requests a run at a point nearby, with one element moved by `far` more. */
-static void ask_nearby(CheckBatch *b, const real *moved, double far, int which) {
+static void ask_nearby(CheckBatch *b, int input, long moved, double far, int which) {
     const CheckPoint *p = b->run->point;
     long changes = 0;
     for (int k = 0; k < p->inputs; k++)
@@ -37,12 +37,12 @@ static void ask_nearby(CheckBatch *b, const real *moved, double far, int which) 
     for (int k = 0; k < p->inputs; k++) {
         uint64_t key = random_key(random_key(0x5300, (uint64_t)(which / 2)), (uint64_t)k);
         for (long i = 0; point_has_gradient(p, k) && i < p->in[k].stored; i++) {
-            real *x = point_element(&p->in[k], i);
+            double x = (double)p->in[k].value[i];
             double part = 0.5 + (double)random_uniform(key, 2 * (uint64_t)i);
             bool up = (random_bits(key, 2 * (uint64_t)i + 1) ^ (uint64_t)which) &
                       1; /* the next on the other side */
-            double by = distance * size_of(*x) * (up ? part : -part);
-            check_batch_change(b, x, (real)((double)*x + by + (x == moved ? far : 0)));
+            double by = distance * size_of(x) * (up ? part : -part);
+            check_batch_change(b, k, i, x + by + (k == input && i == moved ? far : 0));
         }
     }
 }
@@ -59,8 +59,8 @@ static double slope_at(const CheckBatch *b, const Entries *e, long q, int which,
 /* Whether the slope of coordinate j is the same nearby, and an entry is off by more than the part `least`. */
 static bool is_wrong(CheckBatch *b, const Entries *e, long j, double least) {
     const double part = 0.01; /* of the largest slope or error, up to which slopes are the same */
-    real *x = point_element(&b->run->point->in[e->input], check_entries_element(e, j));
-    double far = step * size_of(*x), largest = 0;
+    long x = check_entries_element(e, j);
+    double far = step * size_of((double)b->run->point->in[e->input].value[x]), largest = 0;
     bool wrong = false;
     for (long q = 0; q < e->cotangents; q++) {
         const Entry *entry = &e->entry[q * e->coordinates + j];
@@ -71,7 +71,8 @@ static bool is_wrong(CheckBatch *b, const Entries *e, long j, double least) {
     }
     if (!wrong) return false;
     check_batch_begin(b);
-    for (int which = 0; which < NEARBY; which++) ask_nearby(b, x, far, which), ask_nearby(b, x, -far, which);
+    for (int which = 0; which < NEARBY; which++)
+        ask_nearby(b, e->input, x, far, which), ask_nearby(b, e->input, x, -far, which);
     check_batch_run(b);
     for (long q = 0; q < e->cotangents; q++)
         for (int which = 0; which < NEARBY; which++) {

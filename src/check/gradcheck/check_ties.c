@@ -43,9 +43,9 @@ static void ask(Ties *t, const struct Element *const x[], int count) {
         check_batch_ask(&t->batch, count);
         for (int a = 0; a < count; a++) {
             const Entries *e = &t->all[x[a]->input];
-            real *at =
-                point_element(&t->run->point->in[e->input], check_entries_element(e, x[a]->coordinate));
-            check_batch_change(&t->batch, at, (real)((double)*at + side * step));
+            long at = check_entries_element(e, x[a]->coordinate);
+            double value = (double)t->run->point->in[e->input].value[at];
+            check_batch_change(&t->batch, e->input, at, value + side * step);
         }
     }
 }
@@ -141,7 +141,6 @@ static bool shares_fit(Ties *t, int group, long output, char *text, size_t room)
 bool check_ties(CheckRun *run, Entries *all, Arena *arena, int *input, char *text, size_t size) {
     Ties t = {.run = run, .all = all, .arena = arena};
     long most = MOST; /* of the largest batch: elements of an input, or pairs with one element */
-    point_ready(run->point, 0);
     const Tensor *y = check_run_forward(run);
     t.outputs = shape_count(y->shape);
     t.here = one_each(&t, sizeof *t.here);

@@ -1,6 +1,6 @@
 #include "check/gradcheck/gradcheck.h"
+#include "check/gradcheck/case_tape.h"
 #include "check/gradcheck/check_gradients.h"
-#include "check/gradcheck/check_host.h"
 #include "check/gradcheck/check_lines.h"
 #include "check/gradcheck/check_properties.h"
 #include "check/gradcheck/diagnosis.h"
@@ -11,6 +11,9 @@
 
 /* Points drawn at most. A point that lies on a kink or in a flat region by chance is drawn again. */
 enum { POINTS = 8 };
+
+/* Runs of the first job of a program. */
+enum { FIRST_RUNS = 16 };
 
 double gradcheck_tolerance(void) {
     return CHECK_TOLERANCE;
@@ -78,13 +81,11 @@ void gradcheck_conclude(CaseReport *r) {
 
 /* Runs both. The last node gets the same index on both tapes, so that dropout is the same. */
 static Shape shape_of_both(CheckRun *run, CheckRun *reference, Shape *want) {
-    point_ready(run->point, 0);
-    point_ready(reference->point, 0);
     Shape found = check_run_forward(run)->shape;
-    reference->first = 0;
+    reference->ways.first = 0;
     check_run_forward(reference);
-    reference->first = run->nodes - reference->nodes;
-    if (reference->first) check_run_forward(reference);
+    reference->ways.first = run->nodes - reference->nodes;
+    if (reference->ways.first) check_run_forward(reference);
     *want = reference->y->shape;
     return found;
 }
@@ -115,19 +116,26 @@ static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena, char
     return true;
 }
 
-/* A case at its points: the run that computes gradients, and the run whose forward is differentiated at the same values. */
+/* A case at its point: the run that computes gradients, and the run whose forward is differentiated there. */
 typedef struct Trial {
     const CheckOptions *how;
     Arena *arena;
-    CheckPoint point, reference_point;
+    CheckPoint point;
+    CaseTape tape, reference_tape; /* where they run in this process */
     CheckRun run, reference;
     Gradients gradients;
 } Trial;
 
-static CheckRun new_run(const char *op, const CheckCase *c, CheckPoint *point, CheckHost *host, bool guard) {
-    CheckRun run = {.op = op, .c = c, .point = point, .host = host, .guard = guard};
-    run.memory = host ? check_host_memory(host) : NULL;
-    run.tape = host ? NULL : tape_new();
+/* Begins the runs of a case in a program, or (NULL) in this process on the tape. */
+static CheckRun new_run(const char *op, const CheckCase *c, Trial *t, const CheckOptions *how, void *program,
+                        CaseTape *tape) {
+    CheckRun run = {.op = op, .c = c, .point = &t->point, .runner = how->runner, .where = program};
+    if (program) {
+        run.at_once = FIRST_RUNS;
+        return run;
+    }
+    *tape = case_tape_new(op, c);
+    run.runner = case_tape_run, run.where = tape;
     return run;
 }
 
@@ -135,10 +143,7 @@ static CheckRun new_run(const char *op, const CheckCase *c, CheckPoint *point, C
 static bool draw(Trial *t, PointKind kind, int attempt) {
     const CheckRun *run = &t->run;
     t->run.first_dy = NULL;
-    if (t->how->reference)
-        point_draw(&t->reference_point, t->arena, t->reference.memory, run->op, run->c, t->how->seed, kind,
-                   attempt);
-    return point_draw(&t->point, t->arena, run->memory, run->op, run->c, t->how->seed, kind, attempt);
+    return point_draw(&t->point, t->arena, run->op, run->c, t->how->seed, kind, attempt);
 }
 
 /* The relative error of a right gradient whose large terms cancel. */
@@ -165,7 +170,7 @@ static void judge_gradients(Trial *t, bool doubted, CaseReport *report) {
 static void judge_ends(Trial *t, CaseReport *report) {
     CaseReport *ends = arena_alloc(t->arena, sizeof *ends);
     const Gradients gradients = t->gradients;
-    const CheckPoint point = t->point, reference_point = t->reference_point;
+    const CheckPoint point = t->point;
     for (PointKind kind = POINT_ENDS; kind <= POINT_OTHER_ENDS; kind++) {
         *ends = (CaseReport){0};
         if (draw(t, kind, 0)) judge_gradients(t, true, ends);
@@ -175,7 +180,7 @@ static void judge_ends(Trial *t, CaseReport *report) {
             return;
         }
         t->gradients = gradients;
-        t->point = point, t->reference_point = reference_point;
+        t->point = point;
     }
 }
 
@@ -198,7 +203,7 @@ static bool try_smaller(Trial *t, const char *how, CaseReport *report) {
 static void show_smaller(Trial *t, CaseReport *report) {
     CheckCase c = *t->run.c, small;
     char how[REPORT_WORD], all[REPORT_TEXT] = "";
-    t->run.guard = false;
+    t->run.ways.guard = false;
     for (int step = 0; step < SMALLER_CASES; step++) {
         if (!smallest_case_resize(&c, step, &small, how)) continue;
         size_t used = strlen(all);
@@ -219,8 +224,6 @@ static void judge(Trial *t, CaseReport *report) {
     Arena *arena = t->arena;
     for (int attempt = 0; attempt < POINTS; attempt++) {
         arena_reset(arena);
-        if (t->run.memory) t->run.memory->used = 0;
-        if (t->reference.memory) t->reference.memory->used = 0;
         draw(t, POINT_DRAWN, attempt);
         judge_gradients(t, how->added, report);
         if (!is_unlucky(c, report)) break;
@@ -232,31 +235,32 @@ static void judge(Trial *t, CaseReport *report) {
         check_properties(&t->run, how->fresh, arena, t->how->seed, report);
     gradcheck_conclude(report);
     if (report->verdict == PASS && !c->kinks && !how->added && !how->differences) judge_ends(t, report);
-    point_reset_memory(t->run.point);
     t->run.explaining = true;
     if (report->inputs) {
-        point_ready(t->run.point, 0);
         check_run_forward(&t->run);
         check_gradients_explain(&t->gradients, report);
     }
     gradcheck_conclude(report);
-    if (t->run.host && !how->reference && report->verdict == FAIL && !how->added) show_smaller(t, report);
+    if (how->program && !how->reference && report->verdict == FAIL && !how->added) show_smaller(t, report);
 }
 
 void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report) {
     Arena arena = {0};
     Trial t = {.how = how, .arena = &arena};
-    t.run = new_run(op, c, &t.point, how->host, !how->differences);
+    t.run = new_run(op, c, &t, how, how->program, &t.tape);
+    t.run.ways.guard = !how->differences;
     if (how->reference)
-        t.reference = new_run(op, how->reference, &t.reference_point, how->reference_host, false);
+        t.reference = new_run(op, how->reference, &t, how, how->reference_program, &t.reference_tape);
     *report = (CaseReport){0};
     REPORT_SET(report->op, op);
     REPORT_SET(report->name, c->name);
     report->kinks = c->kinks;
     judge(&t, report);
     report->evaluations = t.run.evaluations;
-    tape_free(t.run.tape);
-    tape_free(t.reference.tape);
+    check_run_free(&t.run);
+    check_run_free(&t.reference);
+    if (t.tape.tape) case_tape_free(&t.tape);
+    if (t.reference_tape.tape) case_tape_free(&t.reference_tape);
     arena_free(&arena);
 }
 

@@ -2,8 +2,8 @@
  *
  *     backward's dx_j  =  Σ_i c_i ∂y_i/∂x_j  =  lim_{h→0} Σ_i c_i (y_i(x + h e_j) - y_i(x - h e_j)) / 2h
  *
- * Read in this order: check_case.h (inputs), check_point and check_run (an operation at a point), check_batch (many runs),
- * numeric_derivative and check_lines (the limit), check_entries (the comparison), check_gradients (a case), check_smooth
+ * Read in this order: check_case.h (inputs), check_point, job and case_tape (an operation at a point), check_run and
+ * check_batch (many runs), numeric_derivative and check_lines (the limit), check_entries (the comparison), check_gradients (a case), check_smooth
  * (added points), check_properties (what holds without a limit), report and gradcheck (all of it); then diagnosis and
  * pattern_* (what a mistake looks like), wrong_map and smallest_case (what is shown), gradcheck_text.
  *
@@ -26,6 +26,7 @@
 #ifndef GRADCHECK_GRADCHECK_H
 #define GRADCHECK_GRADCHECK_H
 
+#include "check/gradcheck/job.h"
 #include "check/gradcheck/report.h"
 
 /* Relative error up to which a gradient passes. */
@@ -38,10 +39,11 @@ typedef struct CheckOptions {
     uint64_t seed;
     bool differences;           /* checks no properties (properties.def): for a slow function */
     bool added;                 /* by the checker: fails only where the function is smooth (check_smooth.c) */
-    struct CheckHost *host;     /* the process that runs the case; NULL: this one */
-    struct CheckHost *fresh;    /* another one, which has run nothing; NULL: none */
+    JobRunner *runner;          /* of the programs below */
+    void *program;              /* runs the case; NULL: this process does */
+    void *fresh;                /* another one, which has run nothing; NULL: none */
     const CheckCase *reference; /* with the build whose output is wanted and differentiated; NULL: none */
-    struct CheckHost *reference_host; /* the process that runs it; NULL: this one */
+    void *reference_program;    /* runs it; NULL: this process does */
 } CheckOptions;
 
 /* Checks the case as the options say. */

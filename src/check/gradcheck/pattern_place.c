@@ -28,21 +28,17 @@ static Look look_here(const Suspect *s) {
 /* Looks at the same case at another point. */
 static Look look_elsewhere(const Suspect *s, int attempt) {
     CheckRun *run = s->g->run, *other = s->g->differences;
-    CheckPoint *given = run->point, *given_other = other->point, there, other_there;
+    const CheckPoint *given = run->point;
+    CheckPoint there;
     CaseReport *report = arena_alloc(s->g->arena, sizeof *report);
     Gradients g = {.run = run, .differences = other, .arena = s->g->arena, .seed = s->g->seed};
-    if (other != run)
-        point_draw(&other_there, g.arena, given_other->memory, run->op, run->c, g.seed, POINT_DRAWN, attempt);
-    other->point = &other_there;
-    point_draw(&there, g.arena, given->memory, run->op, run->c, g.seed, POINT_DRAWN, attempt);
-    run->point = &there;
+    point_draw(&there, g.arena, run->op, run->c, g.seed, POINT_DRAWN, attempt);
+    run->point = other->point = &there;
     check_gradients(&g, report);
-    point_ready(&there, 0);
     check_run_forward(run);
     Suspect at = pattern_suspect(&g, s->e->input);
     Look l = look_here(&at);
-    other->point = given_other;
-    run->point = given;
+    run->point = other->point = given;
     return l;
 }
 

@@ -1,7 +1,8 @@
 #include "check/grading/check_cases.h"
 #include "base/pool.h"
 #include "base/utf8.h"
-#include "check/gradcheck/check_host.h"
+#include "check/gradcheck/check_run.h"
+#include "check/protocol.h"
 #include "check/sandbox.h"
 #include <math.h>
 #include <stdio.h>
@@ -43,7 +44,7 @@ enum {
 
 typedef struct Checking {
     const CheckPlan *plan;
-    ChildLimits limits, judge; /* of the host, and of the judge */
+    ChildLimits limits, judge; /* of a program, and of the judge */
     int endless;
     CaseReport **report; /* [items]; NULL: not finished, or passed on */
     long next;           /* the next item to pass on */
@@ -102,7 +103,7 @@ static const CheckCase *case_of(const Op *op, int i, const char *whose, const Er
     _exit(STATUS_BUG);
 }
 
-/* In the host: the case, and the student's operation that it calls. */
+/* In the program: the case, and the student's operation that it calls. */
 static const CheckCase *load_case(void *context) {
     const Judging *j = context;
     const CheckPlan *p = j->plan;
@@ -138,10 +139,10 @@ static void lost_reference(void *context, const ChildEnd *end, const CheckRun *r
     child_finish();
 }
 
-/* The host has ended. If the gradients are judged, the property under test fails; if an explanation was
+/* The program has ended. If the gradients are judged, the property under test fails; if an explanation was
  * sought, at values that the checker chose, the verdict stands. A timeout after many short runs is
  * inconclusive. */
-static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
+static void lost_program(void *context, const ChildEnd *end, const CheckRun *run) {
     Judging *j = context;
     const ChildLimits *limits = j->limits;
     CaseReport r;
@@ -169,40 +170,60 @@ static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
     child_finish();
 }
 
+/* A process that loads a case and serves it. */
+typedef struct Serving {
+    const Judging *judging;
+    const CheckCase *(*load)(void *context);
+} Serving;
+
+static void serve(void *context, long i) {
+    const Serving *s = context;
+    (void)i;
+    protocol_serve(s->load((void *)s->judging));
+}
+
+static Program start(Judging *j, const ChildLimits *limits, const CheckCase *(*load)(void *context),
+                     void (*lost)(void *context, const ChildEnd *end, const CheckRun *r)) {
+    Serving s = {j, load};
+    Program p = {.child = child_start(0, limits, serve, &s), .on_tape = true, .lost = lost, .context = j};
+    if (!p.child) error_bug("no process for a case");
+    return p;
+}
+
 static void check_item(void *context, long i) {
     const Checking *checking = context;
     const CheckPlan *p = checking->plan;
     const CheckItem *item = &p->item[i];
     Judging judging = {.plan = p, .item = item, .limits = &checking->limits};
     CaseReport *report = &judging.report;
-    CheckOptions how = {0};
+    CheckOptions how = {.runner = protocol_run, .added = item->added};
     CheckCase c = item->c;
+    Program own, fresh, reference;
     if (item->index < 0) return;
     pool_set_threads(1); /* the cases run side by side */
     c.name = item->name;
     if (p->folder) {
-        how.host = check_host_start(judging.limits, load_case, lost_host, &judging);
-        how.fresh = check_host_start(judging.limits, load_case, lost_host, &judging);
-        if (!how.host || !how.fresh) error_bug("no process for the host");
+        own = start(&judging, judging.limits, load_case, lost_program);
+        fresh = start(&judging, judging.limits, load_case, lost_program);
+        how.program = &own, how.fresh = &fresh;
     }
     if (plan_has_reference(p)) {
         ChildLimits limits = checking->limits;
         memcpy(limits.keep, p->keep, sizeof p->keep);
-        how.reference = &c;
-        how.reference_host = check_host_start(&limits, load_reference, lost_reference, &judging);
-        if (!how.reference_host) error_bug("no process for the reference");
+        reference = start(&judging, &limits, load_reference, lost_reference);
+        how.reference = &c, how.reference_program = &reference;
     }
     CaseReport worst;
     for (long k = 0; k < p->seeds; k++) {
-        how.seed = p->seed + (uint64_t)k, how.added = item->added;
+        how.seed = p->seed + (uint64_t)k;
         gradcheck_case_with(item->op, &c, &how, report);
-        if (how.fresh) check_host_stop(how.fresh), how.fresh = NULL;
+        if (how.fresh) child_stop(fresh.child), how.fresh = NULL;
         if (k == 0 || report->verdict > worst.verdict ||
             (report->verdict == worst.verdict && largest_error(report) > largest_error(&worst)))
             worst = *report;
     }
-    if (how.host) check_host_stop(how.host);
-    if (how.reference_host) check_host_stop(how.reference_host);
+    if (how.program) child_stop(own.child);
+    if (how.reference_program) child_stop(reference.child);
     child_send(&worst, sizeof worst);
 }
 
@@ -269,7 +290,7 @@ void plan_run(const CheckPlan *p, void (*sink)(void *context, const CaseReport *
     Checking c = {.plan = p, .limits = p->limits, .judge = p->limits, .sink = sink, .context = context};
     c.report = calloc((size_t)p->items + 1, sizeof *c.report);
     if (!c.report) error_no_memory("reports");
-    /* The host must run out of time before its judge. */
+    /* A program must run out of time before its judge. */
     if (p->folder) c.judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
     memcpy(c.judge.keep, p->keep, sizeof p->keep);
     child_run_all(p->items, pool_threads(), &c.judge, check_item, take_report, &c);

@@ -1,11 +1,11 @@
 /* Many cases checked side by side. Each case has processes of its own, with limits of time and memory: one
- * judges, one runs the student's code in a sandbox (check_host.h, check/sandbox.h), one the reference.
+ * judges, one runs the student's code in a sandbox (protocol.h, check/sandbox.h), one the reference.
  * However a process ends, the case gets a verdict. */
 #ifndef GRADING_CHECK_CASES_H
 #define GRADING_CHECK_CASES_H
 
 #include "base/arena.h"
-#include "check/gradcheck/child.h"
+#include "check/child.h"
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/student_op.h"
 #include "ops/ops.h"

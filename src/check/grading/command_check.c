@@ -161,7 +161,9 @@ void grading_command_check(int argc, char **argv, Error *e) {
                  .most = 2};
     if (!options_parse(&o, argc, argv, e)) return;
     CheckPlan plan = {
-        .seed = o.seed, .seeds = seeds, .limits = {seconds * (double)seeds, (size_t)(gigabytes * 1e9)}};
+        .seed = o.seed,
+        .seeds = seeds,
+        .limits = {.seconds = seconds * (double)seeds, .awake = true, .bytes = (size_t)(gigabytes * 1e9)}};
     const char *name = o.operands ? o.operand[0] : NULL;
     Grading g = {plan, {.source = name, .cases = cases, .like = like, .solution = solution}, show};
     if (help_grading)

@@ -1,4 +1,4 @@
-#include "check/gradcheck/child.h"
+#include "check/child.h"
 #include "check/grading/student_op.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "check/grading/student_op.h"
 #include "base/file.h"
-#include "check/gradcheck/check_system.h"
-#include "check/gradcheck/child.h"
+#include "check/check_system.h"
+#include "check/child.h"
 #include "check/grading/directories.h"
 #include "check/sandbox.h"
 #include <ctype.h>

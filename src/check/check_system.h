@@ -4,14 +4,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/resource.h>
-
-/* The resource of setrlimit that is a process's memory: its address space, or its data if that has no limit. */
-#if defined RLIMIT_AS && !defined LEAST_SYSTEM
-#define SYSTEM_MEMORY RLIMIT_AS
-#else
-#define SYSTEM_MEMORY RLIMIT_DATA
-#endif
 
 /* The path of the running program; false with "" if unknown. */
 bool system_program(char *path, size_t size);
@@ -25,6 +17,10 @@ void system_end_with_parent(void);
 
 /* Closes the file descriptors in [from, to]. */
 void system_close(int from, int to);
+
+/* Lowers this process's limits of processor time, of memory and of a file that it writes, for good. 0 bytes: no limit. Under
+ * a sanitizer, which needs terabytes, memory is not limited. */
+void system_set_limits(double seconds, size_t memory, size_t file_bytes);
 
 /* The compiler's options, besides -shared, for a library that this program loads; ends with NULL. The
  * library calls functions of the program; its malloc is the program's __wrap_malloc if the linker can

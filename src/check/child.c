@@ -1,13 +1,13 @@
-#include "check/gradcheck/child.h"
+#include "check/child.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/utf8.h"
-#include "check/gradcheck/check_system.h"
+#include "check/check_system.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,17 +32,22 @@ typedef struct Inflow {
 struct Child {
     pid_t pid;
     long job;
-    double seconds; /* its limit */
-    double deadline;
+    ChildLimits limits;
+    double born;
+    bool talks;    /* its messages are read by child_hear */
+    double waited; /* seconds in which it was waited for, if it talks */
     Inflow result, printed;
-    int wake[2]; /* a pipe, both ends of which stay open, so that writing always works */
+    int request[2]; /* both ends of its pipe stay open, so that writing to one that has ended is no error */
     bool timed_out, interrupted, ended;
 };
 
-static int result_pipe = -1, wake_pipe = -1; /* in a child */
+static int result_pipe = -1, request_pipe = -1; /* in a child */
 
 /* Milliseconds to wait for a message, and for a job that has closed its pipes. */
 enum { GLANCE = 20, MOMENT = 1 };
+
+/* A child that uses less of its time sleeps. On a busy machine one that computes uses more. */
+static const double SLEEPING = 0.02;
 
 bool child_send(const void *bytes, size_t size) {
     const char *at = bytes;
@@ -56,48 +61,20 @@ bool child_send(const void *bytes, size_t size) {
     return true;
 }
 
-void child_sleep(void) {
-    char call;
-    ssize_t n = read(wake_pipe, &call, 1);
-    if (n == 0) _exit(0);
-    if (n < 0) nanosleep(&(struct timespec){.tv_nsec = MOMENT * 1000000}, NULL);
+bool child_read(void *to, size_t size) {
+    for (char *at = to; size;) {
+        ssize_t n = read(request_pipe, at, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
 }
 
 _Noreturn void child_finish(void) {
     fflush(NULL);
     _exit(child_send(&end_mark, 1) ? 0 : STATUS_IO);
-}
-
-static bool under_sanitizer(void) {
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-    return true;
-#elif defined __has_feature
-    return __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-    return false;
-#endif
-}
-
-/* The limit, lowered to `value`, and for good to `hard`, as far as it may be. */
-static const struct rlimit *lowered(struct rlimit *limit, double value, double hard) {
-    rlim_t soft = (rlim_t)value, most = (rlim_t)hard;
-    if (limit->rlim_max == RLIM_INFINITY || soft < limit->rlim_max) limit->rlim_cur = soft;
-    if (limit->rlim_max == RLIM_INFINITY || most < limit->rlim_max) limit->rlim_max = most;
-    return limit;
-}
-
-/* A macro, because the type of a resource differs between C libraries. */
-#define LOWER(resource, value, hard)                                                                         \
-    if (getrlimit(resource, &l) == 0) setrlimit(resource, lowered(&l, value, hard))
-
-static void set_limits(const ChildLimits *limits) {
-    struct rlimit l;
-    double seconds = ceil(limits->seconds), written = (double)limits->file_bytes,
-           memory = (double)limits->bytes;
-    LOWER(RLIMIT_CORE, 0, 0);
-    LOWER(RLIMIT_CPU, seconds, seconds + 1);
-    if (limits->file_bytes) LOWER(RLIMIT_FSIZE, written, written);
-    if (limits->bytes && !under_sanitizer()) LOWER(SYSTEM_MEMORY, memory, memory);
 }
 
 enum { FIRST_FREE = 3, MOST_DESCRIPTORS = 1024 };
@@ -106,7 +83,7 @@ enum { FIRST_FREE = 3, MOST_DESCRIPTORS = 1024 };
 static void close_others(const ChildLimits *limits) {
     int from = FIRST_FREE;
     for (int file = FIRST_FREE; file < MOST_DESCRIPTORS; file++) {
-        bool kept = file == result_pipe || file == wake_pipe;
+        bool kept = file == result_pipe || file == request_pipe;
         for (int i = 0; i < CHILD_KEEPS; i++) kept |= file == limits->keep[i];
         if (!kept) continue;
         system_close(from, file - 1);
@@ -123,7 +100,7 @@ static int moved_up(int end) {
     return copy;
 }
 
-enum { RESULT, PRINTED, WAKE, PIPES };
+enum { RESULT, PRINTED, REQUEST, PIPES };
 
 static _Noreturn void live(long i, const ChildLimits *limits, int pipe[PIPES][2],
                            void (*job)(void *context, long i), void *context) {
@@ -135,9 +112,9 @@ static _Noreturn void live(long i, const ChildLimits *limits, int pipe[PIPES][2]
     dup2(pipe[PRINTED][1], STDOUT_FILENO);
     dup2(pipe[PRINTED][1], STDERR_FILENO);
     result_pipe = moved_up(pipe[RESULT][1]);
-    wake_pipe = moved_up(pipe[WAKE][0]);
+    request_pipe = moved_up(pipe[REQUEST][0]);
     close_others(limits);
-    set_limits(limits);
+    system_set_limits(ceil(limits->seconds), limits->bytes, limits->file_bytes);
     job(context, i);
     child_finish();
 }
@@ -161,7 +138,7 @@ Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context,
         live(i, limits, pipe, job, context);
     }
     for (int k = 0; k < pipes; k++)
-        if (k != WAKE || pid < 0) close(pipe[k][1]);
+        if (k != REQUEST || pid < 0) close(pipe[k][1]);
     for (int k = 0; k < pipes && pid < 0; k++) close(pipe[k][0]);
     if (pid < 0) {
         free(c);
@@ -170,13 +147,14 @@ Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context,
     setpgid(pid, pid);
     *c = (Child){.pid = pid,
                  .job = i,
-                 .seconds = limits->seconds,
-                 .deadline = clock_seconds() + 3 * limits->seconds,
+                 .limits = *limits,
+                 .born = clock_seconds(),
                  .result = {.end = pipe[RESULT][0], .most = RESULT_LIMIT},
                  .printed = {.end = pipe[PRINTED][0], .most = CHILD_PRINTED},
-                 .wake = {pipe[WAKE][0], pipe[WAKE][1]}};
+                 .request = {pipe[REQUEST][0], pipe[REQUEST][1]}};
     fcntl(c->result.end, F_SETFL, O_NONBLOCK);
     fcntl(c->printed.end, F_SETFL, O_NONBLOCK);
+    fcntl(c->request[1], F_SETFL, O_NONBLOCK);
     return c;
 }
 
@@ -248,11 +226,26 @@ static double seconds_of_dead_children(void) {
            1e-6 * (double)(all.ru_utime.tv_usec + all.ru_stime.tv_usec);
 }
 
+/* Seconds of processor time of a living child; infinite if unknown. */
+static double seconds_of(pid_t pid) {
+    clockid_t its;
+    struct timespec used;
+    if (clock_getcpuclockid(pid, &its) != 0 || clock_gettime(its, &used) != 0) return INFINITY;
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
+
+/* Whether its time is over: three times the limit, or the limit if it sleeps. */
+static bool is_late(const Child *c) {
+    double seconds = c->talks ? c->waited : clock_seconds() - c->born;
+    if (seconds <= c->limits.seconds) return false;
+    return seconds > 3 * c->limits.seconds || (c->limits.awake && seconds_of(c->pid) < SLEEPING * seconds);
+}
+
 bool child_lives(Child *c, ChildEnd *end) {
     int status;
-    drain(&c->result);
+    if (!c->talks) drain(&c->result);
     drain(&c->printed);
-    bool late = clock_seconds() > c->deadline, interrupted = interrupt_signal() != 0;
+    bool late = is_late(c), interrupted = interrupt_signal() != 0;
     if ((late && !c->timed_out) || (interrupted && !c->interrupted)) {
         c->timed_out = late, c->interrupted = interrupted;
         kill(-c->pid, SIGKILL);
@@ -263,21 +256,43 @@ bool child_lives(Child *c, ChildEnd *end) {
     double used = seconds_of_dead_children() - before;
     /* The system kills a process that runs past the limit of set_limits. A kill before that has another
      * reason. */
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) c->timed_out |= used >= ceil(c->seconds);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) c->timed_out |= used >= ceil(c->limits.seconds);
     *end = bury(c, status);
     return false;
 }
 
-void child_wake(Child *c) {
-    (void)!write(c->wake[1], "", 1);
+/* Waits until the child takes (POLLOUT) or has sent bytes, or for a moment. */
+static void await(Child *c, int end, short event) {
+    struct pollfd fd[] = {{end, event, 0}, {c->printed.end, POLLIN, 0}};
+    double began = clock_seconds();
+    poll(fd, 2, GLANCE);
+    if (fd[0].revents & POLLHUP) poll(NULL, 0, MOMENT);
+    c->waited += clock_seconds() - began;
 }
 
-void child_watch(Child *c) {
-    char sign[64];
-    int end = c->result.end;
-    poll(&(struct pollfd){end, POLLIN, 0}, 1, end < 0 ? MOMENT : GLANCE);
-    if (end >= 0) (void)!read(end, sign, sizeof sign); /* its end is child_lives' to see */
-    c->result.size = 0;
+/* Moves bytes to the child (POLLOUT) or from it (POLLIN). */
+static bool move(Child *c, char *at, size_t size, short event, ChildEnd *end) {
+    int pipe = event == POLLIN ? c->result.end : c->request[1];
+    c->talks = true;
+    while (size) {
+        ssize_t n = event == POLLIN ? read(pipe, at, size) : write(pipe, at, size);
+        if (n > 0) {
+            at += n;
+            size -= (size_t)n;
+            continue;
+        }
+        await(c, pipe, event);
+        if (!child_lives(c, end)) return false;
+    }
+    return true;
+}
+
+bool child_tell(Child *c, const void *bytes, size_t size, ChildEnd *end) {
+    return move(c, (char *)(uintptr_t)bytes, size, POLLOUT, end);
+}
+
+bool child_hear(Child *c, void *to, size_t size, ChildEnd *end) {
+    return move(c, to, size, POLLIN, end);
 }
 
 void child_stop(Child *c) {
@@ -288,7 +303,7 @@ void child_stop(Child *c) {
         waitpid(c->pid, &status, 0);
         bury(c, status);
     }
-    close(c->wake[0]), close(c->wake[1]);
+    close(c->request[0]), close(c->request[1]);
     free(c->result.bytes);
     free(c->printed.bytes);
     free(c);
@@ -304,7 +319,7 @@ static void wait_for_news(Child *const *child, int children) {
         if (result >= 0) fd[count++] = (struct pollfd){result, POLLIN, 0};
         if (printed >= 0) fd[count++] = (struct pollfd){printed, POLLIN, 0};
         silent |= result < 0;
-        soonest = fmin(soonest, child[i]->deadline);
+        soonest = fmin(soonest, child[i]->born + 3 * child[i]->limits.seconds);
     }
     /* A child whose pipe is closed dies soon, without a sign; one that closed it itself may live on. */
     double seconds = fmin(fmax(soonest - clock_seconds(), 0), silent ? 0.002 : 0.25);
@@ -367,14 +382,4 @@ const char *child_last_line(char *text, size_t size, const char *printed) {
         line += length + (line[length] == '\n');
     }
     return text;
-}
-
-void utf8_make_printable(char *text) {
-    for (uint32_t character; *text;) {
-        int bytes = utf8_decode(text, strlen(text), &character);
-        if (bytes && character >= ' ' && (character < 0x7F || character > 0x9F))
-            text += bytes;
-        else
-            *text++ = '?';
-    }
 }

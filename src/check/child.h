@@ -2,17 +2,17 @@
  * alone.
  *
  * A job sends its result, bytes, through a pipe; what it prints on stdout and stderr is kept apart. */
-#ifndef GRADCHECK_CHILD_H
-#define GRADCHECK_CHILD_H
+#ifndef CHECK_CHILD_H
+#define CHECK_CHILD_H
 
 #include "base/error.h"
 #include <stddef.h>
 
 enum { CHILD_KEEPS = 2 };
 typedef struct ChildLimits {
-    /* Limit of processor time for each job. The limit of elapsed time is three times as long: it stops a job that
-     * sleeps, but not one on a busy machine. */
+    /* Limit of processor time for each job. The limit of elapsed time is three times as long, for a busy machine. */
     double seconds;
+    bool awake;   /* it has no reason to sleep: if it does, the limit of elapsed time is `seconds` */
     size_t bytes; /* of address space; 0: no limit. Ignored under AddressSanitizer, which needs terabytes */
     size_t file_bytes;     /* of a file that is written; 0: no limit */
     int keep[CHILD_KEEPS]; /* open files that the job inherits besides standard ones; 0: none */
@@ -48,16 +48,17 @@ _Noreturn void child_finish(void);
 void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job)(void *context, long i),
                    void (*done)(void *context, long i, const ChildEnd *end), void *context);
 
-/* Starts a child that runs job(context, i) and shares memory with its parent. NULL: no process or no memory. */
+/* Starts a child that runs job(context, i) and is talked to. NULL: no process or no memory. */
 typedef struct Child Child;
 Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context, long i), void *context);
 
-/* Wake the other side, parent or job. Results lie in the memory that both share, so a job that closes or fills its pipes
- * only makes the parent wait longer. */
-void child_wake(Child *c);
-void child_sleep(
-    void); /* the job waits until it is woken, or for a moment; it ends if the parent has ended */
-void child_watch(Child *c); /* the parent waits until the job sends something, or for a moment */
+/* Send bytes to it, and take exactly `size` bytes from it. Only the time in which it is waited for counts. False: it has
+ * ended, as child_lives says. */
+bool child_tell(Child *c, const void *bytes, size_t size, ChildEnd *end);
+bool child_hear(Child *c, void *to, size_t size, ChildEnd *end);
+
+/* Inside the job: takes the bytes that it is told; false: the parent has ended. */
+bool child_read(void *to, size_t size);
 
 /* Returns false once the child has ended; then `end` says how, until child_stop. Ends a child whose time is over. */
 bool child_lives(Child *c, ChildEnd *end);
@@ -71,8 +72,5 @@ const char *child_last_line(char *text, size_t size, const char *printed);
 /* "crashed: signal 11 (Segmentation fault)": the end in words; "" for CHILD_DONE. */
 enum { CHILD_TEXT = 160 };
 const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLimits *limits);
-
-/* Replaces control characters and bytes that are not UTF-8 by '?', in a text from a child. */
-void utf8_make_printable(char *text);
 
 #endif

@@ -1,7 +1,7 @@
 /* Uses more than POSIX. */
 #undef _XOPEN_SOURCE
 #define _GNU_SOURCE 1
-#include "check/gradcheck/check_system.h"
+#include "check/check_system.h"
 #include <signal.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -17,6 +17,13 @@
 #include <mach-o/dyld.h>
 #elif defined __FreeBSD__
 #include <sys/procctl.h>
+#endif
+
+/* The resource of setrlimit that is a process's memory: its address space, or its data if that has no limit. */
+#if defined RLIMIT_AS && !defined LEAST_SYSTEM
+#define SYSTEM_MEMORY RLIMIT_AS
+#else
+#define SYSTEM_MEMORY RLIMIT_DATA
 #endif
 
 bool system_program(char *path, size_t size) {
@@ -61,6 +68,36 @@ void system_close(int from, int to) {
     if (from <= to && syscall(SYS_close_range, from, to, 0) == 0) return;
 #endif
     for (; from <= to; from++) close(from);
+}
+
+static bool under_sanitizer(void) {
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    return true;
+#elif defined __has_feature
+    return __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+    return false;
+#endif
+}
+
+/* The limit, lowered to `value`, and for good to `hard`, as far as it may be. */
+static const struct rlimit *lowered(struct rlimit *limit, double value, double hard) {
+    rlim_t soft = (rlim_t)value, most = (rlim_t)hard;
+    if (limit->rlim_max == RLIM_INFINITY || soft < limit->rlim_max) limit->rlim_cur = soft;
+    if (limit->rlim_max == RLIM_INFINITY || most < limit->rlim_max) limit->rlim_max = most;
+    return limit;
+}
+
+/* A macro, because the type of a resource differs between C libraries. */
+#define LOWER(resource, value, hard)                                                                         \
+    if (getrlimit(resource, &l) == 0) setrlimit(resource, lowered(&l, value, hard))
+
+void system_set_limits(double seconds, size_t memory, size_t file_bytes) {
+    struct rlimit l;
+    LOWER(RLIMIT_CORE, 0, 0);
+    LOWER(RLIMIT_CPU, seconds, seconds + 1);
+    if (file_bytes) LOWER(RLIMIT_FSIZE, (double)file_bytes, (double)file_bytes);
+    if (memory && !under_sanitizer()) LOWER(SYSTEM_MEMORY, (double)memory, (double)memory);
 }
 
 const char *const *system_loadable(bool open) {
