@@ -140,6 +140,12 @@ $(BUILD)/generated/%.inc: src/%
 	@sed 's/[\\"?]/\\&/g; s/.*/"&\\n",/' $< >$@
 $(foreach p,float double,$(BUILD)/$(p)/src/run/page.o): $(GENERATED)
 
+# The derivations of the operations, from the header comments of their files.
+$(BUILD)/generated/explain/derivations.inc: src/explain/derivations.awk $(wildcard src/ops/*.c)
+	@mkdir -p $(@D)
+	@awk -f $< $(filter %.c,$^) >$@
+$(foreach p,float double,$(BUILD)/$(p)/src/explain/backward.o): $(BUILD)/generated/explain/derivations.inc
+
 $(filter-out $(DOUBLE),$(PROGRAMS)): %: $(BUILD)/float/% FORCE
 $(filter $(DOUBLE),$(PROGRAMS)): %: $(BUILD)/double/% FORCE
 $(PROGRAMS):

@@ -378,8 +378,8 @@ static bool print_all(WalkThrough *w, Error *e) {
 
 bool explain_walk(const WalkOptions *o, Error *e) {
     WalkThrough w;
-    if (o->step && !known_step(o->step, e)) return false;
-    bool ok = walk_read(&w, o, e) && walk_choose(&w, e) && print_all(&w, e);
+    if (o->step && !o->backward && !known_step(o->step, e)) return false;
+    bool ok = walk_read(&w, o, e) && walk_choose(&w, e) && (o->backward ? walk_backward : print_all)(&w, e);
     walk_close(&w);
     return ok;
 }

@@ -19,10 +19,13 @@ typedef struct WalkOptions {
     Side side;
     bool side_given;  /* default: the encoder, or the decoder of a language model */
     long layer, head; /* from 1 */
-    const char *step; /* the only step to print; NULL: all */
+    const char *step; /* the only step to print, with `backward` an operation; NULL: all */
     bool whole;       /* print all elements of large matrices */
     bool json;        /* one JSON object a matrix; without `step`, first the weights of the model */
     bool operands;    /* in JSON, after the matrices, the weights of this layer and head in place of all */
+    bool backward;    /* print how the gradient of the loss goes back */
+    const char
+        *cell; /* with `backward`, "ROW,COLUMN" of the cell of each matrix whose sum is printed; NULL: none */
     uint64_t seed;
 } WalkOptions;
 
@@ -53,6 +56,7 @@ typedef struct WalkThrough {
     Tape *tape;
     Trace trace;
     const Node *end;         /* the last node of the forward pass */
+    Tensor *logits;          /* with `backward`: scores of the next token, [target tokens, vocab_size] */
     WalkText source, target; /* a language model has no source */
     Tokens source_tokens, target_tokens;
     char layer[PARAMETER_NAME]; /* "encoder.layers.0." */
@@ -109,6 +113,12 @@ extern const char *const walk_norms[3];
 
 /* Prints a matrix, or its JSON. Its value is contiguous. */
 void walk_print(const WalkOptions *o, const WalkMatrix *m);
+
+/* Prints the numbers of a matrix [rows, columns] with its labels. */
+void walk_print_numbers(const WalkOptions *o, const WalkMatrix *m);
+
+/* Runs backward through what walk_read has recorded, and prints its steps. */
+bool walk_backward(WalkThrough *w, Error *e);
 
 /* Prints how a tokenizer of byte pairs splits each different word of the text. */
 bool walk_print_merges(const WalkThrough *w, Error *e);

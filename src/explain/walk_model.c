@@ -19,7 +19,7 @@ static bool make_model(WalkThrough *w, int vocabulary, Error *e) {
     c.d_model = 32, c.d_ff = 128;
     if (w->options->modern)
         c.positions = POSITIONS_ROTARY, c.norm_kind = NORM_RMS, c.qk_norm = true, c.activation = ACT_SWIGLU;
-    w->run.model = model_new(&c, false, w->options->seed, e);
+    w->run.model = model_new(&c, w->options->backward, w->options->seed, e);
     return w->run.model != NULL;
 }
 
@@ -29,6 +29,7 @@ static bool open_random(WalkThrough *w, Error *e) {
     const char *vocabulary = o->vocabulary ? o->vocabulary : o->text;
     const char *where = o->vocabulary ? "--vocabulary" : "--text";
     int size;
+    w->run.begin_id = w->run.end_id = NO_PAD;
     if (o->words && !walk_words(w, &w->source, &size, e)) return false;
     if (!o->words) {
         if (!*vocabulary)
@@ -62,8 +63,19 @@ static bool answer(WalkThrough *w, Error *e) {
     return true;
 }
 
+/* Gives the run's model gradients. */
+static bool want_gradients(WalkThrough *w, Error *e) {
+    Model *loaded = w->run.model, *m = model_new(&loaded->config, true, 0, e);
+    if (!m) return false;
+    memcpy(m->parameters.value, loaded->parameters.value, (size_t)m->parameters.size * sizeof(real));
+    model_free(loaded);
+    w->run.model = m;
+    return true;
+}
+
 static bool open_run(WalkThrough *w, Error *e) {
     if (!saved_run_open(&w->run, w->options->model, false, e)) return false;
+    if (w->options->backward && !want_gradients(w, e)) return false;
     bool lm = w->run.model->config.kind == KIND_LM;
     WalkText *read = lm ? &w->target : &w->source;
     return walk_characters(w, read, e) && fits(read, &w->run.model->config, e) && (lm || answer(w, e));
@@ -103,18 +115,32 @@ static bool tokens_of(Tokens *tokens, const WalkText *x, Error *e) {
     return true;
 }
 
+/* The loss of every token's prediction of the next; the last has none to predict. */
+static bool record_loss(WalkThrough *w, const Forward *f, Tensor *hidden, Error *e) {
+    const WalkText *x = &w->target;
+    int32_t *next = arena_alloc(&w->arena, (size_t)x->count * sizeof *next);
+    for (long i = 0; i < x->count; i++) next[i] = i + 1 < x->count ? x->id[i + 1] : w->run.end_id;
+    if (x->count < 2 && next[0] == NO_PAD)
+        return error_set(e, STATUS_BAD_DATA,
+                         "--text: found 1 token, need at least 2: there is none to predict");
+    w->logits = nn_logits(f, hidden);
+    tape_cross_entropy(w->tape, w->logits, next, NO_PAD, 0);
+    return true;
+}
+
 static bool run_forward(WalkThrough *w, Error *e) {
     bool lm = w->run.model->config.kind == KIND_LM;
     Forward f = {w->tape, w->run.model, lm ? NULL : &w->source_tokens, &w->target_tokens, .trace = &w->trace};
     if (!tokens_of(&w->target_tokens, &w->target, e) || (!lm && !tokens_of(&w->source_tokens, &w->source, e)))
         return false;
-    nn_hidden(&f);
-    return !tape_failed(w->tape, e);
+    Tensor *hidden = nn_hidden(&f);
+    return (!w->options->backward || record_loss(w, &f, hidden, e)) && !tape_failed(w->tape, e);
 }
 
 bool walk_read(WalkThrough *w, const WalkOptions *o, Error *e) {
     *w = (WalkThrough){.options = o, .tape = tape_new()};
-    w->tape->no_grad = true;
+    w->tape->no_grad = !o->backward;
+    w->tape->keep = o->backward;
     return (o->model ? open_run(w, e) : open_random(w, e)) && run_forward(w, e);
 }
 

@@ -92,6 +92,10 @@ static void print_matrix(const WalkOptions *o, const WalkMatrix *m, const real *
     putchar('\n');
 }
 
+void walk_print_numbers(const WalkOptions *o, const WalkMatrix *m) {
+    print_matrix(o, m, m->value->data, m->value->shape.size[0], m->value->shape.size[1]);
+}
+
 static void print_text(const WalkOptions *o, const WalkMatrix *m) {
     Shape s = m->value->shape;
     long columns = s.rank > 1 ? s.size[s.rank - 1] : 1, rows = s.size[s.rank > 2 ? 1 : 0];

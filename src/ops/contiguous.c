@@ -4,7 +4,9 @@
  *
  *     y_i = x_i
  *
- * Backward.  dx_i += dy_i
+ * Backward. Each y is one x:
+ *
+ *     dx_i += dy_i
  *
  * A contiguous input is returned itself, and nothing is recorded. */
 #include "kernels/arrays.h"

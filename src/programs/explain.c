@@ -15,7 +15,7 @@ static WalkOptions walk = {.layer = 1, .head = 1};
 static const char *svg, *html;
 static bool json;
 static int side;
-static struct Given { bool text, vocabulary, model, side, layer, head, step, html, svg; } given;
+static struct Given { bool text, vocabulary, model, side, layer, head, step, cell, html, svg; } given;
 
 static const Option table[] = {
     {"The walk, and runs"},
@@ -33,6 +33,11 @@ static const Option table[] = {
     {"layer", "N", "[1,1000]", "its layer", "1; of a run all", .integer = &walk.layer, .given = &given.layer},
     {"head", "N", "[1,1048576]", "its head", "1; of a run all", .integer = &walk.head, .given = &given.head},
     {"step", "NAME", NULL, "show this step only", .text = &walk.step, .given = &given.step},
+    {"backward",
+     .help = "print how the gradient of the loss goes back, operation by operation, and an update",
+     .flag = &walk.backward},
+    {"cell", "ROW,COLUMN", NULL, "with --backward: print the sum of this cell of each matrix",
+     .text = &walk.cell, .given = &given.cell},
     {"whole", .help = "print large matrices whole instead of their corners", .flag = &walk.whole},
     {"Output"},
     {"svg", "FILE", NULL, "save an experiment's pictures in this file, a run's in this directory",
@@ -99,6 +104,7 @@ static bool check_flags(int subject, Error *e) {
         {walk.modern, "modern", WALK},        {given.vocabulary, "vocabulary", WALK},
         {given.model, "model", WALK},         {given.side, "side", WALK},
         {given.step, "step", WALK},           {walk.whole, "whole", WALK},
+        {walk.backward, "backward", WALK},    {given.cell, "cell", WALK},
         {given.svg, "svg", EXPERIMENT | RUN}, {given.html, "html", RUN},
         {json, "json", WALK | EXPERIMENT},
     };
@@ -114,6 +120,7 @@ static bool check_flags(int subject, Error *e) {
         {walk.modern && given.model, "modern", "--model, which has its own choices", "one of the two"},
         {given.vocabulary && given.model, "vocabulary", "--model, which has its own", "one of the two"},
         {given.model && !given.text, "model", "no --text", "a text of the characters of its vocabulary"},
+        {given.cell && !walk.backward, "cell", "no --backward", "both: it prints a gradient's sum"},
         {walk.whole && json, "whole", "--json, which prints all elements", "one of the two"},
     };
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)

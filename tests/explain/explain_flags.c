@@ -66,6 +66,17 @@ TEST(the_walk_shows_tokens_steps_and_models) {
         {{"--model", "pairs", "--text", "the mat"},
          {"= t + he : the", "rotary: Q turned", "H = silu(N W_1 + b_1)"},
          {"qk-norm:", "positions:"}},
+        {{"--backward", "--text", "ab", "--step", "softmax", "--cell", "0,1"},
+         {"20 softmax: A = softmax(S')", "Forward keeps only y.", "by differences",
+          "dx_k += y_k (dy_k - sum_i dy_i y_i)", "[0,1] of it: ", " = sum of 2 terms"},
+         {"matmul:", "The update"}},
+        {{"--backward", "--model", "lm", "--text", "the mat"},
+         {"cross_entropy: L = cross_entropy(logits)", "the sum of 2 parts",
+          "The update: AdamW, step 1, of w"},
+         {"multihead_attn"}},
+        {{"--backward", "--model", "modern", "--text", "12", "--side", "cross", "--layer", "2"},
+         {"decoder.layers.1.multihead_attn", "rms_norm", "swiglu: swiglu"},
+         {"decoder.layers.0.", "layer_norm"}},
         {{"--modern", "--step", "merges"},
          {"merges: a table of 7\n", "\n  _ l o w e r\n    256 = l + o : _ lo w e r\n"},
          {"tokens:"}},
@@ -168,13 +179,17 @@ static void check_width(int width) {
 /* Prose, formulas, tables, matrices and pictures leave the last column free; COLUMNS wins over the
  * terminal. */
 TEST(all_fits_a_narrow_terminal) {
-    static const char *const shown[][5] = {{"tape"},     {"convolution"},
-                                           {"scaling"},  {"graph"},
-                                           {"--modern"}, {"walk", "--words", "--text", "I was myself"}};
+    static const char *const shown[][5] = {{"tape"},
+                                           {"convolution"},
+                                           {"scaling"},
+                                           {"graph"},
+                                           {"--modern"},
+                                           {"--backward", "--words", "--cell", "1,1"},
+                                           {"walk", "--words", "--text", "I was myself"}};
     setenv("NO_COLOR", "1", 1);
     unsetenv("COLUMNS");
     for (int width = 40; width <= 80; width += 20)
-        for (int i = 0; i < 6; i++) {
+        for (int i = 0; i < 7; i++) {
             watch(width, shown[i]);
             check_width(width);
             CHECK(!strchr(out, '\033'), "colour: %s", out);
@@ -198,6 +213,16 @@ TEST(refusals_are_one_line) {
         int status;
         const char *want;
     } cases[] = {
+        {{"--cell", "1,2"}, 2, "--cell: found no --backward, need both: it prints a gradient's sum"},
+        {{"--backward", "--cell", "1"}, 2, "--cell: found \"1\", need ROW,COLUMN, from 0"},
+        {{"--backward", "--cell", "1,-2"}, 2, "--cell: found \"1,-2\", need ROW,COLUMN, from 0"},
+        {{"--backward", "--step", "scores"},
+         2,
+         "--step: found \"scores\", need the name of an operation that this model records"},
+        {{"--backward", "--text", "a"},
+         65,
+         "--text: found 1 token, need at least 2: there is none to predict"},
+        {{"tape", "--backward"}, 2, "--backward: found an experiment, need the walk"},
         {{"scaling", "relevance"}, 2, "\"relevance\": found one operand too many"},
         {{"text"}, 2, "found \"text\", need the directory of a run or one of walk, relevance, scaling, "},
         {{"--nonsense"}, 2, "--nonsense: no such option, see --help"},

@@ -1,0 +1,38 @@
+/* Backward, one operation at a time: what each node of a tape adds to the gradients of its inputs, and why. The tape has
+ * `keep` set and its backward has run, so that n->out->grad is the gradient that arrived at node n. */
+#ifndef EXPLAIN_BACKWARD_H
+#define EXPLAIN_BACKWARD_H
+
+#include "autograd/op.h"
+#include "check/gradcheck/numeric_derivative.h"
+
+/* From the header comment of an operation's file. */
+typedef struct Derivation {
+    const char *op;
+    const char *formula; /* the lines that backward implements: "dx_k += …" */
+    const char *keeps;   /* "Forward keeps only y."; "": the comment does not say */
+} Derivation;
+
+/* NULL: an operation that is not of this project. */
+const Derivation *backward_derivation(const Op *op);
+
+/* Whether input i takes a gradient, and is not an earlier input passed again. */
+bool backward_reaches(const Node *n, int i);
+
+/* Adds up what the node's backward adds to the gradient of input i, in `out`, contiguous in its shape. */
+void backward_part(Node *n, int i, real *out);
+
+/* A term of one cell of that: dx[cell] is the sum of dy · slope over all terms, slope = ∂y[at]/∂x[cell]. */
+typedef struct BackwardTerm {
+    long at; /* element of y, in row-major order */
+    real dy, slope;
+} BackwardTerm;
+
+/* The terms that are not 0, at most as many as y has elements; returns their number. */
+long backward_terms(Node *n, int i, long cell, BackwardTerm *out);
+
+/* The derivative of the loss, the tape's last output, with respect to one element of the node's output: by differences,
+ * running the operations after it again. The node is no view. */
+Sweep backward_difference(Node *n, long cell);
+
+#endif

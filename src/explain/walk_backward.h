@@ -1,0 +1,30 @@
+/* Shared by the files of the walk backward. */
+#ifndef EXPLAIN_WALK_BACKWARD_H
+#define EXPLAIN_WALK_BACKWARD_H
+
+#include "explain/backward.h"
+#include "explain/walk.h"
+
+enum { BACKWARD_NAME = PARAMETER_NAME + 16, BACKWARD_MOST_TERMS = 1 << 14 /* of a cell that is explained */ };
+
+typedef struct Backward {
+    WalkThrough *w;
+    Node **node;                   /* [count], in the order of recording */
+    char (*place)[PARAMETER_NAME]; /* the module of each: that of the last weight read until then */
+    long count, row, column;       /* --cell; -1: the largest gradient of each matrix */
+} Backward;
+
+/* "A", "softmax 41", "encoder.layers.0.linear1.weight" */
+const char *walk_backward_name(const Backward *b, const Tensor *x, char out[BACKWARD_NAME]);
+
+/* How many operations add to the gradient of x, and how many of them backward has visited up to node `at`. */
+long walk_backward_parts(const Backward *b, const Tensor *x, long at, long *visited);
+
+/* The element of --cell, or that of the largest gradient in the shown head; -1: --cell is outside. */
+long walk_backward_cell(const Backward *b, const Tensor *x, const real *values);
+
+/* Prints a step, and the gradients of all parameters. */
+void walk_backward_json(const Backward *b, long i);
+void walk_backward_json_gradients(const Backward *b);
+
+#endif
