@@ -48,14 +48,16 @@ static const char *symbol_of(const Backward *b, const Tensor *x) {
 }
 
 const char *walk_backward_name(const Backward *b, const Tensor *x, char out[BACKWARD_NAME]) {
-    const char *symbol = symbol_of(b, x);
+    const char *symbol = symbol_of(b, x), *layer = b->w->layer;
     const Parameter *p = parameter_of(b, x);
+    bool known = p && !b->w->options->json && strncmp(p->name, layer, strlen(layer)) == 0;
+    const char *name = p ? p->name + (known ? strlen(layer) : 0) : NULL;
     if (symbol)
         snprintf(out, BACKWARD_NAME, "%s", symbol);
     else if (p && p->part[1])
-        snprintf(out, BACKWARD_NAME, "%s, %s rows", p->name, p->part[0] == x ? "first" : "last");
+        snprintf(out, BACKWARD_NAME, "%s, %s rows", name, p->part[0] == x ? "first" : "last");
     else if (p)
-        snprintf(out, BACKWARD_NAME, "%s", p->name);
+        snprintf(out, BACKWARD_NAME, "%s", name);
     else if (x->maker)
         snprintf(out, BACKWARD_NAME, "%s %ld", x->maker->op->name, x->maker->index);
     else
@@ -131,12 +133,12 @@ __attribute__((format(printf, 2, 3))) static void say(int indent, const char *fo
     show_wrapped(text, indent);
 }
 
-/* The lines of a formula in the characters of the terminal. */
-static void say_formula(const char *text) {
-    static const char *const ascii[][2] = {
-        {"Σ", "sum"}, {"γ", "gamma"}, {"β", "beta"},     {"δ", "delta"}, {"∂", "d"},   {"√", "sqrt "},
-        {"ᵀ", "^T"},  {"·", "*"},     {"\xCC\x82", "^"}, {"Φ", "Phi"},   {"φ", "phi"}, {"σ", "sigma"},
-        {"ε", "eps"}, {"²", "^2"},    {"≤", "<="},       {"…", "..."},   {"μ", "mu"}};
+/* Prints lines of a derivation in the characters of the terminal. */
+static void say_derivation(const char *text, int indent) {
+    static const char *const ascii[][2] = {{"Σ", "sum"},   {"γ", "gamma"}, {"β", "beta"},  {"∂", "d"},
+                                           {"√", "sqrt "}, {"ᵀ", "^T"},    {"·", "*"},     {"\xCC\x82", "^"},
+                                           {"Φ", "Phi"},   {"φ", "phi"},   {"σ", "sigma"}, {"²", "^2"},
+                                           {"≤", "<="},    {"…", "..."},   {"μ", "mu"}};
     enum { SIGNS = sizeof ascii / sizeof *ascii };
     char line[300];
     size_t used = 0;
@@ -146,7 +148,7 @@ static void say_formula(const char *text) {
         if (*text == '\n' || !*text) {
             line[used] = 0;
             used = 0;
-            show_wrapped(line, 4);
+            show_wrapped(line, indent);
             if (!*text) return;
         } else if (sign < SIGNS) {
             used += (size_t)snprintf(line + used, sizeof line - used, "%s", ascii[sign][1]);
@@ -280,10 +282,10 @@ static void print_step(const Backward *b, long i) {
         if (n->in[k]) strcat(strcat(reads, *reads ? ", " : ""), walk_backward_name(b, n->in[k], name));
     say(0, "%ld %s: %s = %s(%s)", i, n->op->name, walk_backward_name(b, n->out, name), n->op->name, reads);
     say(2, "%s", strstr(b->place[i], ".layers.") ? b->place[i] : "outside of the layers");
-    if (d && *d->keeps) say(2, "%s", d->keeps);
+    if (d && *d->keeps) say_derivation(d->keeps, 2);
     print_arrival(b, i);
     say(2, "backward:");
-    say_formula(d ? d->formula : "see its file");
+    say_derivation(d ? d->formula : "see its file", 4);
     print_additions(b, i);
 }
 
@@ -313,7 +315,8 @@ static bool show_update(const Backward *b, Error *e) {
                name, index - weight->offset, g, norm, scale, m, v, before, after);
         return true;
     }
-    say(0, "The update: AdamW, step 1, of w = %s%s", name, cell_text(b, &x, index - weight->offset, at));
+    say(0, "The update: AdamW, step 1, of w = %s%s", name + strlen(b->w->layer),
+        cell_text(b, &x, index - weight->offset, at));
     say(2, "clip: g' = %.6g g = %.6g, g = %.6g: the norm of all gradients is %.6g, and at most %g", scale,
         scale * g, g, norm, o.clip_norm);
     say(2, "moments: m = %g 0 + %g g' = %.6g, v = %g 0 + %g g'^2 = %.6g", o.beta1, 1 - o.beta1, m, o.beta2,

@@ -14,7 +14,7 @@ typedef struct Backward {
     long count, row, column;       /* --cell; -1: the largest gradient of each matrix */
 } Backward;
 
-/* "A", "softmax 41", "encoder.layers.0.linear1.weight" */
+/* "A", "softmax 41", "linear1.weight"; in JSON, or of another layer, "encoder.layers.0.linear1.weight" */
 const char *walk_backward_name(const Backward *b, const Tensor *x, char out[BACKWARD_NAME]);
 
 /* How many operations add to the gradient of x, and how many of them backward has visited up to node `at`. */
