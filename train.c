@@ -59,7 +59,7 @@ static bool run_task(const Task *task, TrainConfig *config, Checkpoint *past, Me
     } else if (pages_exist(bytes, "the training", e) && start(&t, &c, config, past, e) &&
                set_pace(&t, config, e)) {
         Run run;
-        if (run_open(&run, config, &t, past, e)) {
+        if (run_open(&run, config, &t, past, e) && !run.finished) {
             if (!config->quiet) run_describe(stderr, task, t.model, bytes);
             run_finish(&run, train(&t, &run, e), e);
             *figures = run.metrics;

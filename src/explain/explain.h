@@ -38,7 +38,7 @@ EXPERIMENTS(DECLARE)
 
 typedef struct RunOptions {
     const char *run;  /* directory of the run */
-    const char *text; /* UTF-8; an encoder-decoder answers it */
+    const char *text; /* UTF-8; an encoder-decoder answers it. NULL: the page shows those of the training */
     const char *html; /* file that receives the page; NULL: none */
     const char *svg;  /* directory that receives a picture a head; NULL: none */
     long layer, head; /* from 1: only these are drawn; 0: all */

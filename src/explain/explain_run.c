@@ -1,19 +1,19 @@
 #include "explain/explain.h"
 #include "explain/walk.h"
 #include "run/attention_look.h"
+#include "run/run_page.h"
 #include "tasks/task.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WEIGHTS = 1000000 /* on a page, each at most 22 bytes */, TITLE = 128, FACTS = 32 };
+enum { MOST_WEIGHTS = 1000000 /* on a page, each at most 22 bytes */, TITLE = 128 };
 
 /* A run that has read the text. */
 typedef struct Looked {
     WalkThrough walk;
-    int32_t *wanted;    /* the right answer to the source; NULL: unknown */
-    const char **token; /* texts by id */
+    int32_t *wanted; /* the right answer to the source; NULL: unknown */
     PageExample example;
-    uint8_t *weights; /* [page_weights(&example)] */
+    uint8_t *weights[PAGE_GROUPS];
 } Looked;
 
 static bool look(Looked *l, const RunOptions *o, Error *e) {
@@ -29,46 +29,45 @@ static bool look(Looked *l, const RunOptions *o, Error *e) {
         l->wanted = arena_alloc(&w->arena, (size_t)source->count * sizeof *l->wanted);
         task->answer(source->id, source->count, l->wanted);
     }
-    l->example.title = o->text;
-    attention_groups(&l->example, c, source->id, source->count, target->id, target->count);
-    l->token = attention_token_texts(w->run.tokenizer, c->vocab_size, w->run.begin_id, w->run.end_id, e);
-    if (!l->token) return false;
+    attention_example(&l->example, c, source->id, source->count, target->id, target->count);
     long count = page_weights(&l->example);
     if (count > MOST_WEIGHTS)
         return error_set(e, STATUS_BAD_DATA, "--text: found %ld weights over all heads, need at most %d",
                          count, MOST_WEIGHTS);
-    l->weights = arena_alloc(&w->arena, (size_t)count);
-    attention_take(&l->example, c, &w->trace, l->weights);
+    for (int g = 0; g < l->example.groups; g++)
+        l->weights[g] = arena_alloc(&w->arena, (size_t)page_group_size(&l->example.group[g]));
+    attention_take(&l->example, &w->trace, l->weights);
     return true;
 }
 
 /* ---- As a page ---- */
 
+/* Writes the page of the run with the text in place of the frames of its training. A model without frames has only the
+ * notes of its own file. */
 static bool write_page(const Looked *l, const RunOptions *o, Error *e) {
-    char title[TITLE], value[FACTS][CONFIG_TEXT];
-    PageFact fact[FACTS];
+    enum { STEP = -1 }; /* unknown */
+    char path[PATH_ROOM];
+    Safetensors run = {0};
+    Frames *f = calloc(1, sizeof *f);
+    if (!f) return error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes for the page", sizeof *f);
     const WalkText *source = &l->walk.source, *target = &l->walk.target; /* begin and the answer */
-    PageAnswer answer = {target->count - 1, target->id + 1};
-    PageSample sample = {"Its answer", "source", source->id, source->count, l->wanted, source->count};
-    PageFrame frame = {-1, (uint8_t *[]){l->weights}, &answer};
-    Page p = {.title = title,
-              .status = "The tokens that each token of a sentence attends to.",
-              .token = l->token,
-              .examples = &l->example,
-              .frames = &frame,
-              .samples = &sample,
-              .facts = fact,
-              .example_count = 1,
-              .frame_count = 1,
-              .sample_count = source->count > 0};
-    snprintf(title, TITLE, "Attention of %s", o->run);
-    while (p.fact_count < FACTS && config_field(&l->walk.run.model->config, p.fact_count,
-                                                &fact[p.fact_count].name, value[p.fact_count])) {
-        page_shorten(value[p.fact_count]);
-        fact[p.fact_count].value = value[p.fact_count];
-        p.fact_count++;
+    frames_add_example(f, 0, &l->example);
+    frames_add_weights(f, STEP, 0, &l->example, l->weights);
+    if (source->count) {
+        frames_add_sample(f, 0, &(PageSample){source->id, source->count, l->wanted, source->count});
+        frames_add_answer(f, STEP, 0, &(PageAnswer){target->count - 1, target->id + 1});
     }
-    return page_write(&p, o->html, e);
+    bool known = directory_file(path, o->run, "frames.safetensors", STATUS_NO_INPUT, &(Error){0}) &&
+                 safetensors_read(&run, path, &(Error){0});
+    const Metadata *note = known ? run.metadata : l->walk.run.notes.entry;
+    for (int i = 0; i < (known ? run.metadata_count : l->walk.run.notes.count) && f->notes < FRAMES_NOTES;
+         i++)
+        if (strcmp(note[i].key, "crc32") != 0) frames_note(f, note[i].key, note[i].value);
+    Safetensors file = frames_as_file(f);
+    bool ok = page_of_frames(&file, o->run, o->html, e);
+    safetensors_free(&run);
+    free(f);
+    return ok;
 }
 
 /* ---- As pictures ---- */
@@ -109,12 +108,12 @@ static bool show_attention(const Looked *l, const RunOptions *o, const Attention
 
 bool explain_run(const RunOptions *o, Error *e) {
     Looked l = {0};
+    if (!o->text) return page_of_run(o->run, o->html, e);
     bool ok = look(&l, o, e);
     if (ok && o->html) ok = write_page(&l, o, e);
     if (ok && o->svg) ok = directory_make(o->svg, e);
     for (const AttentionTrace *a = l.walk.trace.first; ok && (o->svg || !o->html) && a; a = a->next)
         ok = show_attention(&l, o, a, e);
-    free(l.token);
     walk_close(&l.walk);
     return ok;
 }

@@ -42,7 +42,8 @@ static const Option table[] = {
     {"Output"},
     {"svg", "FILE", NULL, "save an experiment's pictures in this file, a run's in this directory",
      .text = &svg, .given = &given.svg},
-    {"html", "FILE", NULL, "save a page about a run in this file", .text = &html, .given = &given.html},
+    {"html", "FILE", NULL, "save a run's page in this file, with --text a page about the text", .text = &html,
+     .given = &given.html},
     {"json", .help = "print one JSON object per line, without pictures", .flag = &json},
     {0},
 };
@@ -131,9 +132,10 @@ static bool check_flags(int subject, Error *e) {
         if (pairs[i].given)
             return error_set(e, STATUS_USAGE, "--%s: found %s, need %s", pairs[i].flag, pairs[i].found,
                              pairs[i].need);
-    return subject != RUN || given.text ||
-           error_set(e, STATUS_USAGE,
-                     "found no --text, need a text of the characters of the run's vocabulary");
+    return subject != RUN || given.text || (given.html && !given.svg) ||
+           error_set(
+               e, STATUS_USAGE,
+               "found no --text, need a text of the characters of the run's vocabulary, or --html alone");
 }
 
 static bool run_experiment(Experiment *run, uint64_t seed, Error *e) {

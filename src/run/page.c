@@ -1,4 +1,5 @@
 #include "run/page.h"
+#include "run/page_tokens.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,14 +12,6 @@ static const char *const script[] = {
 #include "run/page.js.inc"
     NULL,
 };
-
-void page_shorten(char *text) {
-    char *end, shorter[32];
-    double value = strtod(text, &end);
-    snprintf(shorter, sizeof shorter, "%.6g", value);
-    if (end != text && !*end && strlen(shorter) < strlen(text) && strtod(shorter, NULL) == value)
-        strcpy(text, shorter);
-}
 
 static void lines(const char *const *line, FILE *out) {
     for (; *line; line++) fputs(*line, out);
@@ -55,7 +48,9 @@ static void facts(const PageFact *fact, int count, const char *class, FILE *out)
 }
 
 static void curves(const Page *p, FILE *out) {
-    fputs("<section>\n<h2>Training</h2>\n<div class=\"curves\">\n", out);
+    fputs("<section>\n<h2>Training</h2>\n", out);
+    if (p->curves_note) element("<p class=\"faint\">", p->curves_note, "</p>\n", out);
+    fputs("<div class=\"curves\">\n", out);
     for (int i = 0; i < p->curve_count; i++) {
         element("<figure>\n<figcaption>", p->curves[i].title, "</figcaption>\n", out);
         picture_svg(&p->curves[i], out);
@@ -66,43 +61,37 @@ static void curves(const Page *p, FILE *out) {
 
 static void about(const Page *p, FILE *out) {
     fputs("<section>\n", out);
-    if (p->fact_count) fputs("<h2>The model</h2>\n", out);
-    if (p->fact_count) facts(p->facts, p->fact_count, "facts", out);
-    if (p->choice_count) fputs("<h2>Options</h2>\n", out);
-    if (p->choice_count) facts(p->choices, p->choice_count, "facts", out);
+    if (p->option_count) fputs("<h2>Options</h2>\n", out);
+    if (p->option_count) facts(p->options, p->option_count, "facts", out);
     if (p->command) element("<p>Command that repeats this run:</p>\n<pre>", p->command, "</pre>\n", out);
     fputs("</section>\n", out);
 }
 
 /* ---- Answers: a line for each step, with wrong tokens marked ---- */
 
-/* A newline is shown as an arrow and also breaks the line. */
-static void token(const Page *p, int32_t id, FILE *out) {
-    element(strcmp(p->token[id], "\n") == 0 ? "↵" : "", p->token[id], "", out);
-}
-
-static void tokens(const Page *p, const int32_t *ids, long count, FILE *out) {
-    for (long i = 0; i < count; i++) token(p, ids[i], out);
-}
-
-/* A wrong token. Blanks get a visible character, on which a mark shows. */
-static void wrong(const Page *p, int32_t id, FILE *out) {
-    Label l = label_of(p->token[id], LABEL_MOST, true);
+/* Wrong tokens. Blanks get a visible character, on which a mark shows. */
+static void wrong(const Page *p, const int32_t *ids, long n, FILE *out) {
     fputs("<mark>", out);
-    label_markup(out, &l);
+    page_label(p->token, ids, n, LABEL_MOST, out);
     fputs("</mark>", out);
 }
 
+/* A piece is wrong if one of its tokens is. */
 static void answer(const Page *p, const PageSample *s, long step, const PageAnswer *a, FILE *out) {
     long mistakes = 0;
     if (step < 0)
         fputs("<tr><th scope=\"row\">answer<td>", out);
     else
         fprintf(out, "<tr><th scope=\"row\">step %ld<td>", step);
-    for (long i = 0; i < a->count; i++) {
-        bool right = !s->wanted || (i < s->wanted_count && a->tokens[i] == s->wanted[i]);
-        mistakes += !right;
-        (right ? token : wrong)(p, a->tokens[i], out);
+    for (long i = 0, n; i < a->count; i += n) {
+        long before = mistakes;
+        n = page_piece(p->token, a->tokens + i, a->count - i);
+        for (long k = i; k < i + n; k++)
+            mistakes += s->wanted && (k >= s->wanted_count || a->tokens[k] != s->wanted[k]);
+        if (mistakes > before)
+            wrong(p, a->tokens + i, n, out);
+        else
+            page_text(p->token, a->tokens + i, n, out);
     }
     long missing = s->wanted && s->wanted_count > a->count ? s->wanted_count - a->count : 0;
     for (long i = 0; i < missing; i++) fputs("<mark>_</mark>", out);
@@ -116,12 +105,17 @@ static void samples(const Page *p, FILE *out) {
           out);
     for (int i = 0; i < p->sample_count; i++) {
         const PageSample *s = &p->samples[i];
-        fprintf(out, "<div><h3>%s</h3>\n<table class=\"answers\">\n", s->title);
-        element("<tr><th scope=\"row\">", s->about, "<td>", out);
-        tokens(p, s->given, s->given_count, out);
+        fprintf(out, "<div><h3>%s</h3>\n<table class=\"answers\">\n<tr><th scope=\"row\">%s<td>",
+                !p->text    ? "An answer"
+                : s->wanted ? "Next-token predictions"
+                            : "Generated text",
+                !p->text    ? "source"
+                : s->wanted ? "input"
+                            : "prompt");
+        page_text(p->token, s->given, s->given_count, out);
         if (s->wanted) {
             fputs("\n<tr><th scope=\"row\">target<td>", out);
-            tokens(p, s->wanted, s->wanted_count, out);
+            page_text(p->token, s->wanted, s->wanted_count, out);
         }
         fputs("\n", out);
         for (int f = 0; f < p->frame_count; f++)
@@ -131,10 +125,7 @@ static void samples(const Page *p, FILE *out) {
     fputs("</div>\n</section>\n", out);
 }
 
-static Label label(const Page *p, int32_t id) {
-    enum { LABEL_COLUMNS = 6 };
-    return label_of(p->token[id], LABEL_COLUMNS, true);
-}
+enum { LABEL_COLUMNS = 6 };
 
 /* Lists the tokens at place `at` of the hypotheses of a set, a bit each, and below each token what follows it. */
 static void branches(const Page *p, unsigned set, long at, FILE *out) {
@@ -147,9 +138,8 @@ static void branches(const Page *p, unsigned set, long at, FILE *out) {
             if (set >> i & 1 && at < p->beams[i].answer.count &&
                 p->beams[i].answer.tokens[at] == b->answer.tokens[at])
                 same |= 1u << i;
-        Label l = label(p, b->answer.tokens[at]);
         fprintf(out, "<li%s><span><small>%.2f</small>", first ? "" : " class=\"best\"", b->probability[at]);
-        label_markup(out, &l);
+        page_label(p->token, b->answer.tokens + at, 1, LABEL_COLUMNS, out);
         fputs("</span>", out);
         branches(p, same, at + 1, out);
         fputs("</li>\n", out);
@@ -160,7 +150,7 @@ static void branches(const Page *p, unsigned set, long at, FILE *out) {
 
 static void beams(const Page *p, FILE *out) {
     fputs("<section>\n<h2>Beam search</h2>\n<p>The best answers to <code>", out);
-    tokens(p, p->searched->given, p->searched->given_count, out);
+    page_text(p->token, p->searched.given, p->searched.given_count, out);
     fputs("</code> as a tree of their common beginnings, with the probability of each token after those "
           "before it.</p>\n"
           "<div class=\"beams\">\n",
@@ -183,42 +173,55 @@ long page_weights(const PageExample *x) {
     return sum;
 }
 
+long page_group_size(const PageGroup *g) {
+    return g->layers * g->heads * g->rows * g->columns;
+}
+
 /* Columns of the longest label. */
 static int widest(const Page *p, const int32_t *ids, long count) {
     int most = 1;
-    for (long i = 0; i < count; i++) {
-        int columns = label(p, ids[i]).columns;
+    for (long i = 0, n; i < count; i += n) {
+        n = page_piece(p->token, ids + i, count - i);
+        int columns = page_label(p->token, ids + i, n, LABEL_COLUMNS, NULL);
         if (columns > most) most = columns;
     }
     return most;
 }
 
-static void head_cell(const Page *p, int32_t id, FILE *out) {
-    Label l = label(p, id);
-    fputs("<th><span>", out);
-    label_markup(out, &l);
+/* A cell that names n rows or columns, as `span` says. */
+static void head_cell(const Page *p, const int32_t *ids, long n, const char *span, FILE *out) {
+    fputs("<th", out);
+    if (n > 1) fprintf(out, " %s=%ld", span, n);
+    fputs("><span>", out);
+    page_label(p->token, ids, n, LABEL_COLUMNS, out);
     fputs("</span>", out);
 }
 
-/* The table of one head. Returns the weights of the next. */
-static const uint8_t *map(const Page *p, const PageGroup *g, const uint8_t *weights, FILE *out) {
+/* The table of one head, of weights [rows, columns]. */
+static void map(const Page *p, const PageGroup *g, const uint8_t *weights, FILE *out) {
     fputs("<tr><th>", out);
-    for (long j = 0; j < g->columns; j++) head_cell(p, g->column_tokens[j], out);
-    for (long i = 0; i < g->rows; i++) {
+    for (long j = 0, n; j < g->columns; j += n) {
+        n = page_piece(p->token, g->column_tokens + j, g->columns - j);
+        head_cell(p, g->column_tokens + j, n, "colspan", out);
+    }
+    for (long i = 0, named = 0; i < g->rows; i++, weights += g->columns) {
         fputs("\n<tr>", out);
-        head_cell(p, g->row_tokens[i], out);
-        for (long j = 0; j < page_row_weights(g, i); j++, weights++)
-            if (*weights == 0)
+        if (i == named) {
+            long n = page_piece(p->token, g->row_tokens + i, g->rows - i);
+            head_cell(p, g->row_tokens + i, n, "rowspan", out);
+            named += n;
+        }
+        for (long j = 0; j < page_row_weights(g, i); j++)
+            if (weights[j] == 0)
                 fputs("<td>.00", out);
-            else if (*weights < 100)
-                fprintf(out, "<td style=--w:.%02d>.%02d", *weights, *weights);
+            else if (weights[j] < 100)
+                fprintf(out, "<td style=--w:.%02d>.%02d", weights[j], weights[j]);
             else
                 fputs("<td style=--w:1>1.0", out);
     }
-    return weights;
 }
 
-static const uint8_t *group(const Page *p, const PageGroup *g, const uint8_t *weights, FILE *out) {
+static void group(const Page *p, const PageGroup *g, const uint8_t *weights, FILE *out) {
     enum { ACROSS = 4 };
     int row = widest(p, g->row_tokens, g->rows), column = widest(p, g->column_tokens, g->columns);
     bool turned = column > 2;
@@ -227,16 +230,19 @@ static const uint8_t *group(const Page *p, const PageGroup *g, const uint8_t *we
             turned ? " turned" : "", g->heads < ACROSS ? g->heads : ACROSS,
             (double)g->columns + 0.42 * row + 0.3, (double)g->rows + (turned ? 0.42 * column + 0.3 : 1));
     for (int layer = 1; layer <= g->layers; layer++)
-        for (int head = 1; head <= g->heads; head++) {
+        for (int head = 1; head <= g->heads; head++, weights += g->rows * g->columns) {
             fprintf(out,
                     "<figure class=\"head\" tabindex=\"0\"><div><table><caption>%s, layer %d, head "
                     "%d</caption>",
                     g->name, layer, head);
-            weights = map(p, g, weights, out);
+            map(p, g, weights, out);
             fprintf(out, "</table></div><figcaption>layer %d, head %d</figcaption></figure>\n", layer, head);
         }
     fputs("</div>\n", out);
-    return weights;
+}
+
+static void example_title(const Page *p, const PageExample *x, FILE *out) {
+    page_line(p->token, x->n ? x->source : x->target, x->n ? x->n : x->whole, out);
 }
 
 /* Hidden until the script runs. */
@@ -250,7 +256,8 @@ static void controls(const Page *p, FILE *out) {
             last, last, p->frames[last].step);
     for (int i = 0; i < p->example_count; i++) {
         fprintf(out, "<option value=\"%d\">", i);
-        element("", p->examples[i].title, "</option>\n", out);
+        example_title(p, &p->examples[i], out);
+        fputs("</option>\n", out);
     }
     fputs("</select></label>\n</div>\n", out);
 }
@@ -264,13 +271,25 @@ static void maps(const Page *p, FILE *out) {
           out);
     if (p->frame_count > 1) controls(p, out);
     for (int i = 0; i < p->example_count; i++) {
-        const uint8_t *weights = p->frames[p->frame_count - 1].weights[i];
-        element("<div class=\"example\">\n<h3>", p->examples[i].title, "</h3>\n", out);
-        for (int g = 0; g < p->examples[i].groups; g++)
-            weights = group(p, &p->examples[i].group[g], weights, out);
+        const PageExample *x = &p->examples[i];
+        fputs("<div class=\"example\">\n<h3>", out);
+        example_title(p, x, out);
+        fputs("</h3>\n", out);
+        if (x->m < x->whole)
+            fprintf(out, "<p class=\"faint\">The first %ld of %ld tokens.</p>\n", x->m, x->whole);
+        for (int g = 0; g < x->groups; g++)
+            group(p, &x->group[g], p->frames[p->frame_count - 1].weights[i][g], out);
         fputs("</div>\n", out);
     }
     fputs("</section>\n", out);
+}
+
+/* Prints the weights of a group's cells, with commas between them; *first: this is the first of a list. */
+static void cells(const PageGroup *g, const uint8_t *weights, bool *first, FILE *out) {
+    for (int map = 0; map < g->layers * g->heads; map++)
+        for (long i = 0; i < g->rows; i++, weights += g->columns)
+            for (long j = 0; j < page_row_weights(g, i); j++, *first = false)
+                fprintf(out, *first ? "%d" : ",%d", weights[j]);
 }
 
 /* The weights of all frames as JSON, in the order of the tables' cells, for page.js. Browsers do not run a
@@ -280,9 +299,10 @@ static void data(const Page *p, FILE *out) {
     for (int f = 0; f < p->frame_count; f++) {
         fprintf(out, "%s{\"step\":%ld,\"weights\":[", f ? ",\n" : "", p->frames[f].step);
         for (int i = 0; i < p->example_count; i++) {
-            long count = page_weights(&p->examples[i]);
-            for (long w = 0; w < count; w++)
-                fprintf(out, "%s%d", w ? "," : i ? ",[" : "[", p->frames[f].weights[i][w]);
+            const PageExample *x = &p->examples[i];
+            bool first = true;
+            fputs(i ? ",[" : "[", out);
+            for (int g = 0; g < x->groups; g++) cells(&x->group[g], p->frames[f].weights[i][g], &first, out);
             fputs("]", out);
         }
         fputs("]}", out);

@@ -7,6 +7,8 @@
 #include "pictures/picture.h"
 #include <stdint.h>
 
+enum { PAGE_EXAMPLES = 3, PAGE_GROUPS = 3, PAGE_FRAMES = 24, PAGE_SAMPLES = 6, PAGE_BEAMS = 3 }; /* at most */
+
 /* Attention of one kind, of every layer and head, between the same tokens, given as ids. */
 typedef struct PageGroup {
     const char *name, *file_name; /* "Decoder self-attention"; in file names, "decoder" */
@@ -16,11 +18,11 @@ typedef struct PageGroup {
     bool causal; /* row i has weights up to column i only */
 } PageGroup;
 
-enum { PAGE_GROUPS = 3 };
-
 /* A sequence whose attention is shown. */
 typedef struct PageExample {
-    const char *title; /* shown in a list to choose from */
+    const int32_t *source,
+        *target;      /* [n], which a language model does not have; the decoder's input, [whole] */
+    long n, m, whole; /* of the target the first m tokens are shown */
     PageGroup group[PAGE_GROUPS];
     int groups;
 } PageExample;
@@ -28,24 +30,22 @@ typedef struct PageExample {
 /* The model's answer to a sample. Tokens that differ from the wanted ones, if there are any, are marked. */
 typedef struct PageAnswer {
     long count;
-    int32_t *tokens; /* [count] */
+    const int32_t *tokens; /* [count] */
 } PageAnswer;
 
 typedef struct PageSample {
-    const char *title; /* the kind of task */
-    const char *about; /* label of the given tokens: "source" */
     const int32_t *given;
     long given_count;
     const int32_t *wanted; /* [wanted_count]; NULL: no answer is wrong */
     long wanted_count;
 } PageSample;
 
-/* The model at one step. The weights of each example are in percent: [page_weights(example)], its groups one after
- * another, each as [layers, heads, rows, columns]; a causal one has row i up to column i only. */
+/* The model at one step. */
 typedef struct PageFrame {
-    long step;                /* below 0: unknown */
-    uint8_t **weights;        /* [examples] */
-    const PageAnswer *answer; /* [samples] */
+    long step; /* below 0: unknown */
+    const uint8_t
+        *weights[PAGE_EXAMPLES][PAGE_GROUPS]; /* percent: [layers, heads, rows, columns] of the group */
+    PageAnswer answer[PAGE_SAMPLES];
 } PageFrame;
 
 /* An answer that beam search found. */
@@ -62,27 +62,27 @@ typedef struct Page {
     const char *title, *status;
     const PageFact *figures;  /* [figure_count], at the top */
     const Picture *curves;    /* [curve_count] */
-    const char *const *token; /* texts by id */
+    const char *curves_note;  /* on all of them, or NULL */
+    const char *const *token; /* bytes by id; a character may take several tokens */
+    bool text;                /* of a language model: a sample without `wanted` is generated text */
     const PageExample *examples;
-    const PageFrame *frames;    /* [frame_count]; the page first shows the last */
-    const PageSample *samples;  /* [sample_count] */
-    const PageSample *searched; /* the sample whose answers by beam search are shown */
-    const PageBeam *beams;      /* [beam_count], best first */
-    const PageFact *facts;      /* [fact_count], about the model */
-    const PageFact *choices;    /* [choice_count], about its training */
-    const char *command;        /* that repeats the run, or NULL */
-    int figure_count, curve_count, example_count, frame_count, sample_count, beam_count, fact_count,
-        choice_count;
+    const PageFrame *frames;   /* [frame_count]; the page first shows the last */
+    const PageSample *samples; /* [sample_count] */
+    PageSample searched;       /* whose answers by beam search are shown */
+    const PageBeam *beams;     /* [beam_count], best first */
+    const PageFact *options;   /* [option_count], of the model and its training */
+    const char *command;       /* that repeats the run, or NULL */
+    int figure_count, curve_count, example_count, frame_count, sample_count, beam_count, option_count;
 } Page;
 
 /* Writes the file. STATUS_CANNOT_CREATE, STATUS_IO, STATUS_NO_MEMORY; then the old file stays. */
 bool page_write(const Page *p, const char *path, Error *e);
 
-/* Weights of an example; of row i of a group. */
+/* Weights that the page shows of an example; of row i of a group. */
 long page_weights(const PageExample *x);
 long page_row_weights(const PageGroup *g, long row);
 
-/* Leaves out digits that a decimal fraction has only as a double: 0.10000000000000001 becomes 0.1. */
-void page_shorten(char *text);
+/* Elements of a group's weights in a frame. */
+long page_group_size(const PageGroup *g);
 
 #endif

@@ -14,11 +14,12 @@
 
 void run_describe(FILE *out, const Task *task, const Model *m, size_t bytes) {
     const ModelConfig *c = &m->config;
+    char parameters[NUMBER_TEXT];
     fprintf(out, "%s: %d", task->name, c->encoder_layers);
     if (c->decoder_layers) fprintf(out, " + %d", c->decoder_layers);
-    fprintf(out, " layer%s, d_model %d, %d head%s: %ld parameters, %.1f MB\n",
+    fprintf(out, " layer%s, d_model %d, %d head%s: %s parameters, %.1f MB\n",
             PLURAL(c->encoder_layers + c->decoder_layers), c->d_model, c->heads, PLURAL(c->heads),
-            m->parameters.elements, (double)bytes * 1e-6);
+            number_text(parameters, m->parameters.elements), (double)bytes * 1e-6);
 }
 
 size_t run_footprint(size_t arrays) {
@@ -55,11 +56,11 @@ void run_stepped(Run *r, const StepResult *step) {
     double seconds = clock_seconds() - r->step_started;
     r->training_seconds += seconds;
     r->steps_here++;
-    r->metrics.tokens += step->tokens;
-    run_page_step(&r->page, r->trainer->state.step, step, seconds);
+    r->tokens += (double)step->tokens;
+    metrics_step(&r->sums, &r->steps_file, r->trainer->state.step, step, seconds);
     snprintf(r->loss, sizeof r->loss, "loss %.3f", run_shown_loss(r, step->loss));
     r->report.done = r->trainer->state.step;
-    r->report.rate = (double)r->metrics.tokens / r->training_seconds;
+    r->report.rate = r->tokens / r->training_seconds;
     if (!trainer_evaluation_due(r->trainer)) progress_show(&r->bar, &r->report);
 }
 
@@ -83,17 +84,20 @@ static void warn_of_overfitting(Run *r, const Evaluation *v) {
     if (!r->config->quiet) fprintf(stderr, "%s\n", r->warning);
 }
 
-/* Writes a row of metrics, and the page. */
-static bool record(Run *r, const Evaluation *v, Error *e) {
+/* Writes a row of metrics, and the page. The run's files are in place once one of it is saved. */
+static bool record(Run *r, Error *e) {
     const TrainState *s = &r->trainer->state;
-    Metrics m = r->metrics;
-    m.step = s->step, m.tokens = s->tokens;
-    m.train_loss = train_loss(s), m.val_loss = v->loss, m.val_accuracy = v->accuracy;
-    m.warning = *r->warning ? r->warning : NULL;
-    m.seconds += clock_seconds() - m.start;
-    metrics_write(&r->file, &m);
-    if (r->config->json) progress_clear(&r->bar), metrics_json(&m);
-    return run_keeps_folder(r, e) && run_page_evaluation(&r->page, &m, e);
+    Metrics *m = &r->metrics;
+    bool last = !isnan(m->final_loss);
+    m->step = s->step, m->tokens = s->tokens;
+    m->train_loss = train_loss(s), m->val_loss = r->last.loss, m->val_accuracy = r->last.accuracy;
+    m->seconds = r->before + clock_seconds() - r->start;
+    if (!r->replaces) csv_place(&r->metrics_file), csv_place(&r->steps_file);
+    metrics_write(&r->metrics_file, m);
+    if (r->config->json) progress_clear(&r->bar), metrics_json(m);
+    return run_keeps_folder(r, e) &&
+           (r->replaces ||
+            run_frames_look(&r->frames, s->step, clock_seconds() - r->start, r->warning, last, e));
 }
 
 static void show_evaluation(Run *r, const Evaluation *v) {
@@ -117,11 +121,13 @@ static bool keep_best(Run *r, const Evaluation *v, Error *e) {
 }
 
 bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
+    const Trainer *t = r->trainer;
+    r->last = *v, r->judged = t->state.step;
     warn_of_overfitting(r, v);
-    record(r, v,
-           &(Error){0}); /* a page that cannot be written is reported at the end, if it still cannot be */
-    show_evaluation(r, v);
     bool ok = keep_best(r, v, e);
+    show_evaluation(r, v);
+    if (t->state.step == t->steps) return ok; /* run_finish records the last step */
+    record(r, &(Error){0}); /* a page that cannot be written is reported at the end, if it still cannot be */
     trainer_evaluated(r->trainer);
     return ok;
 }
@@ -129,7 +135,7 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
 /* ---- The end ---- */
 
 static void show_yardsticks(const Run *r) {
-    const Yardsticks *y = &r->page.curves.yardsticks;
+    const Yardsticks *y = &r->frames.yardsticks;
     const Task *task = r->trainer->task;
     if (task->entropy > 0) fprintf(stderr, "lowest possible loss: %.4f nats a token\n", task->entropy);
     fputs("to compare: ", stderr);
@@ -156,17 +162,26 @@ static bool show_result(Run *r, const Evaluation *v, Error *e) {
     return lm ? samples_text(t, e) : samples_answers(t, r->config->samples, true, &ignored, NULL, e);
 }
 
+bool run_judge(Run *r, Error *e) {
+    Trainer *t = r->trainer;
+    if (r->judged == t->state.step) return true;
+    r->judged = t->state.step;
+    return trainer_evaluate(t, trainer_evaluation_rows(t), &r->last, e);
+}
+
 static bool finish(Run *r, Error *e) {
     Evaluation v;
-    bool answers = !task_is_language_model(r->trainer->task);
+    Metrics *m = &r->metrics;
     if (!trainer_evaluate(r->trainer, 0, &v, e)) return false;
-    if (answers && !samples_answers(r->trainer, 0, false, &r->metrics.val_exact, &r->tally, e)) return false;
-    r->metrics.final = true, r->metrics.val_loss = v.loss;
+    m->final_loss = v.loss, m->final_accuracy = v.accuracy;
+    if (!task_is_language_model(r->trainer->task) &&
+        !samples_answers(r->trainer, 0, false, &m->val_exact, &r->tally, e))
+        return false;
     Error page = {0};
-    record(r, &v, &page);
+    record(r, &page);
     if (!r->config->quiet && !show_result(r, &v, e)) return false;
     if (page.status != STATUS_DONE) return error_set(e, page.status, "%s", page.text);
-    if (!r->config->quiet) fprintf(stderr, "report: %s\n", r->page.path);
+    if (!r->config->quiet) fprintf(stderr, "report: %s/report.html\n", r->config->run);
     return true;
 }
 
@@ -186,9 +201,9 @@ bool run_finish(Run *r, bool trained, Error *e) {
     char generate[PROGRAM_COMMAND];
     Error unsaved = {0};
     end_bar(r, trained);
-    /* A run that made no step must not replace one that did. */
-    if (r->replaces && r->steps_here == 0 && r->config->steps > 0) {
-        if (!r->config->quiet) fprintf(stderr, "no step was made: %s keeps its earlier run\n", folder);
+    /* A run that made no step replaces none that did. */
+    if ((r->replaces || r->kept) && r->steps_here == 0 && r->trainer->state.step < r->config->steps) {
+        if (!r->config->quiet) fprintf(stderr, "no step was made: %s stays as it was\n", folder);
         return false;
     }
     bool saved = run_save(r, trained, trained ? e : &unsaved);
@@ -212,10 +227,10 @@ static void remark_on_resume(const Run *r, const Checkpoint *past) {
     long step = past->state.step;
     char train[PROGRAM_COMMAND];
     if (c->quiet) return;
-    if (step == c->steps)
+    if (r->finished)
         fprintf(stderr, "%s is finished after %ld steps; to continue: %s --resume %s --steps N\n", c->run,
                 step, program_command("train", train), c->run);
-    else if (c->steps != c->planned_steps && c->schedule != SCHEDULE_NOAM &&
+    else if (c->steps != c->planned_steps && step < c->steps && c->schedule != SCHEDULE_NOAM &&
              c->schedule != SCHEDULE_CONSTANT) {
         Schedule before = r->trainer->schedule;
         before.steps = c->planned_steps;
@@ -226,49 +241,75 @@ static void remark_on_resume(const Run *r, const Checkpoint *past) {
     }
 }
 
-/* A row of metrics.csv before --resume. */
-static void note_past(void *context, const Metrics *m) {
-    Run *r = context;
-    r->metrics.seconds = m->seconds;
-    run_page_past(&r->page, m);
+/* Opens the tables. Those of a run that continues keep the rows up to its checkpoint; a row of a last step that was not the
+ * run's end is made again. */
+static bool open_tables(Run *r, const Checkpoint *past, Error *e) {
+    const char *folder = r->config->run;
+    if (!past)
+        return csv_open(&r->metrics_file, folder, "metrics.csv", metrics_head, r->replaces, e) &&
+               csv_open(&r->steps_file, folder, "steps.csv", steps_head, r->replaces, e);
+    const TrainState *s = &past->state;
+    long last = s->step == r->config->planned_steps ? s->step : s->evaluated > 0 ? s->evaluated : -1;
+    return csv_resume(&r->metrics_file, folder, "metrics.csv", metrics_head, last, s->evaluated, e) &&
+           csv_resume(&r->steps_file, folder, "steps.csv", steps_head, s->step, 0, e);
+}
+
+/* Reads metrics.csv of a run that continues: the seconds that it took, and whether it has been evaluated at its end. A file
+ * that cannot be read, csv_resume renames. */
+static void read_past(Run *r, const Checkpoint *past) {
+    char path[PATH_ROOM];
+    Csv t = {0};
+    long made = past->state.step;
+    bool ok = run_path_of(r, "metrics.csv", path, &(Error){0}) && csv_read(&t, path, &(Error){0});
+    const double *step = csv_column(&t, "step"), *seconds = csv_column(&t, "seconds"),
+                 *final_loss = csv_column(&t, "final_loss");
+    for (long i = 0; ok && step && seconds && final_loss && i < t.rows && step[i] <= (double)made; i++) {
+        bool ended = step[i] == (double)made && isfinite(final_loss[i]) && made == r->config->planned_steps;
+        r->before = seconds[i];
+        if (ended) trainer_evaluated(r->trainer);
+        r->finished = ended && made == r->config->steps && run_has(r, "model.safetensors");
+    }
+    csv_free(&t);
 }
 
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e) {
     char path[PATH_ROOM];
-    *r = (Run){.config = config, .trainer = t, .kept = past != NULL};
+    *r = (Run){.config = config, .trainer = t, .kept = past != NULL, .judged = -1};
     if (t->state.step > config->steps)
         return error_set(e, STATUS_USAGE, "--steps: found %ld, need at least the %ld that %s has made",
                          config->steps, t->state.step, config->run);
     if (!run_path_of(r, "model.safetensors", path, e) || !run_may_take(r, past, e)) return false;
+    if (past) read_past(r, past);
+    if (past) remark_on_resume(r, past);
+    if (r->finished) return true;
     interrupt_heed();
     if (!directory_make(config->run, e) || !(r->place = file_create(path, e)) || !run_may_take(r, past, e))
         return false;
-    if (!run_page_open(&r->page, config, t, e)) return false;
-    if (past ? !metrics_resume(&r->file, config->run, past->state.evaluated, note_past, r, e)
-             : !metrics_open(&r->file, config->run, r->replaces, e))
-        return false;
+    if (!run_frames_open(&r->frames, config, t, e) || !open_tables(r, past, e)) return false;
+    if (!past && !r->replaces && run_path_of(r, "frames.safetensors", path, e)) unlink(path);
     const Parameters *p = &t->model->parameters;
     if (!run_can_open_files(r, e) || !file_reserve(r->place, (size_t)p->elements * sizeof(real), e))
         return false;
     if (!config->quiet) fputs(t->task->remark, stderr);
-    if (past) remark_on_resume(r, past);
     r->metrics = (Metrics){.task = t->task->name,
                            .params = p->elements,
-                           .start = clock_seconds(),
-                           .seconds = r->metrics.seconds,
                            .characters = t->task->characters,
                            .unknown = t->task->unknown,
-                           .val_exact = NAN};
+                           .val_exact = NAN,
+                           .final_loss = NAN,
+                           .final_accuracy = NAN};
+    r->start = clock_seconds();
     r->report = (Report){.done = t->state.step, .words = r->loss, .more = r->val_loss, .unit = "tok/s"};
     r->bar = progress_start(t->task->name, config->steps, config->quiet);
     r->bar.before = t->state.step;
     r->train_loss = INFINITY;
-    r->saved = r->metrics.start, r->saved_step = t->state.step;
+    r->saved = r->start, r->saved_step = t->state.step;
     return true;
 }
 
 bool run_close(Run *r, Error *e) {
     file_abandon(r->place);
-    run_page_close(&r->page);
-    return !r->file.csv || metrics_close(&r->file, e);
+    run_frames_close(&r->frames);
+    bool ok = !r->metrics_file.out || csv_close(&r->metrics_file, e);
+    return (!r->steps_file.out || csv_close(&r->steps_file, e)) && ok;
 }

@@ -4,35 +4,41 @@
  *     best.safetensors        the weights of the lowest held-out loss so far
  *     step-….safetensors      the weights of the last checkpoints, if kept: --keep-checkpoints
  *     checkpoint.safetensors  all that --resume needs: training/checkpoint.h
- *     metrics.csv             a row per evaluation: run/metrics.h
- *     report.html             the run as a page: run/run_page.h */
+ *     metrics.csv, steps.csv  rows for evaluations and steps: run/metrics.h
+ *     frames.safetensors      attention and answers at some evaluations: run/frames.h
+ *     report.html             the run as a page, made of these three: run/run_page.h */
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
 #include "base/file.h"
 #include "run/metrics.h"
 #include "run/progress.h"
-#include "run/run_page.h"
+#include "run/run_frames.h"
 #include "run/samples.h"
 #include "training/checkpoint.h"
 
 typedef struct Run {
     const TrainConfig *config;
     Trainer *trainer;
-    Metrics metrics;
-    Tally tally; /* of the answers at the end */
-    MetricsFile file;
-    RunPage page;
+    Metrics metrics; /* of the last evaluation */
+    Tally tally;     /* of the answers at the end */
+    CsvFile metrics_file, steps_file;
+    StepSums sums;
+    RunFrames frames;
     Progress bar;
     Report report;
     char loss[64], val_loss[160], warning[256];
-    double train_loss;       /* mean before the last evaluation */
-    File *place;             /* of the model, open until the run is closed: a lock on the directory */
-    bool moved;              /* the directory was moved, and another is in its place */
-    bool replaces;           /* the directory holds another run, and nothing of this one is saved yet */
-    bool kept;               /* a checkpoint of this run exists */
-    bool took_best;          /* at the end: overfitting */
-    double training_seconds; /* in this process */
+    double train_loss;    /* mean before the last evaluation */
+    Evaluation last;      /* the last evaluation … */
+    long judged;          /* … and its step; -1: none in this process */
+    File *place;          /* of the model, open until the run is closed: a lock on the directory */
+    bool finished;        /* the directory holds the whole run: nothing is to be done */
+    bool moved;           /* the directory was moved, and another is in its place */
+    bool replaces;        /* the directory holds another run, and nothing of this one is saved yet */
+    bool kept;            /* a checkpoint of this run exists */
+    bool took_best;       /* at the end: overfitting */
+    double start, before; /* time of the start, and seconds of the run before it */
+    double training_seconds, tokens; /* in this process */
     double step_started;
     long steps_here; /* steps of this process */
     double saved;    /* time of the last checkpoint, on the clock of clock_seconds … */
@@ -40,7 +46,7 @@ typedef struct Run {
 } Run;
 
 /* Opens the directory so that writing errors show before training, and locks it. Continues from `past`, which
- * the trainer has restored, unless it is NULL. From here on a signal ends the training (base/interrupt.h).
+ * the trainer has restored, unless it is NULL; if that is finished, changes nothing and sets `finished`. From here on a signal ends the training (base/interrupt.h).
  * STATUS_CANNOT_CREATE, STATUS_IO. To be closed with run_close, also after failure. */
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e);
 bool run_close(Run *r, Error *e);
@@ -51,12 +57,12 @@ bool run_goes_on(Run *r);
 /* After each step: shows the progress. */
 void run_stepped(Run *r, const StepResult *step);
 
-/* After each evaluation but the last: writes a row of metrics and the page, saves the best weights, warns of
- * overfitting. False: the weights cannot be saved, with the error of trainer_check. */
+/* After each evaluation: saves the best weights, warns of overfitting, and, unless this is the last step, writes a row of
+ * metrics and the page. False: the weights cannot be saved, with the error of trainer_check. */
 bool run_evaluated(Run *r, const Evaluation *v, Error *e);
 
-/* Ends the training: saves model and checkpoint, also where an error ended it, and, unless `trained` is
- * false, evaluates the model on all held-out rows and shows the result. */
+/* Ends the training: saves model and checkpoint, also where an error ended it, and, unless `trained` is false, evaluates
+ * the model on all held-out rows, writes the last row of metrics and the page, and shows the result. */
 bool run_finish(Run *r, bool trained, Error *e);
 
 /* ---- The files: run_files.c ---- */
@@ -87,6 +93,9 @@ bool run_save(Run *r, bool trained, Error *e);
 static inline bool run_can_overfit(const Task *task) {
     return task->checksum && !task->nothing_held_out;
 }
+
+/* Evaluates the last step, if it has not been, on the rows of the evaluations before it. */
+bool run_judge(Run *r, Error *e);
 
 /* A loss in nats per token as it is shown: per character, if the task is a text. */
 static inline double run_shown_loss(const Run *r, double loss) {

@@ -1,65 +1,57 @@
 #include "run/run_curves.h"
-#include "base/arena.h"
+#include "run/frames.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-static void halve(History *h) {
-    for (long i = 0; i < h->count / 2; i++) {
-        h->x[i] = (h->x[2 * i] + h->x[2 * i + 1]) / 2;
-        h->y[i] = (h->y[2 * i] + h->y[2 * i + 1]) / 2;
+/* ---- Tables ---- */
+
+static bool read_table(Csv *t, const char *directory, const char *name, Error *e) {
+    char path[PATH_ROOM];
+    return directory_file(path, directory, name, STATUS_NO_INPUT, e) && csv_read(t, path, e);
+}
+
+static void scale(const Csv *t, const char *column, double factor) {
+    double *value = csv_column(t, column);
+    for (long i = 0; value && i < t->rows; i++) value[i] *= factor;
+}
+
+bool run_tables_read(RunTables *t, const char *directory, const Safetensors *notes, Error *e) {
+    const char *characters = safetensors_metadata(notes, NOTE_CHARACTERS);
+    *t = (RunTables){.characters = characters ? strtod(characters, NULL) : 0};
+    if (!read_table(&t->metrics, directory, "metrics.csv", e) ||
+        !read_table(&t->steps, directory, "steps.csv", e))
+        return false;
+    if (t->characters > 0) {
+        scale(&t->steps, "loss", 1 / t->characters);
+        scale(&t->metrics, "val_loss", 1 / t->characters);
+        scale(&t->metrics, "final_loss", 1 / t->characters);
     }
-    h->count /= 2;
-    h->merged *= 2;
-    h->last = h->merged;
+    return true;
 }
 
-void history_add(History *h, double x, double y) {
-    if (!h->merged) h->merged = h->last = 1;
-    if (h->count == HISTORY_ROOM && h->last == h->merged) halve(h);
-    if (h->count == 0 || h->last == h->merged) h->x[h->count] = h->y[h->count] = 0, h->count++, h->last = 0;
-    long i = h->count - 1;
-    h->last++;
-    h->x[i] += (x - h->x[i]) / (double)h->last;
-    h->y[i] += (y - h->y[i]) / (double)h->last;
+void run_tables_free(RunTables *t) {
+    csv_free(&t->metrics), csv_free(&t->steps);
 }
 
-double curves_loss(const RunCurves *c, double loss) {
-    return c->characters > 0 ? loss / c->characters : loss;
+double run_tables_last(const RunTables *t, const char *column) {
+    const double *value = csv_column(&t->metrics, column);
+    return value && t->metrics.rows ? value[t->metrics.rows - 1] : NAN;
 }
 
-void curves_note(RunCurves *c, StepCurve kind, long step, double value) {
-    if (kind == CURVE_LOSS) value = curves_loss(c, value);
-    if (isfinite(value)) history_add(&c->history[kind], (double)step, value);
+/* ---- Charts ---- */
+
+static bool has_value(const Series *s) {
+    for (long i = 0; i < s->count; i++)
+        if (isfinite(s->y[i])) return true;
+    return false;
 }
 
-void curves_note_evaluation(RunCurves *c, const Metrics *m) {
-    const double value[EVALUATION_CURVES] = {(double)m->step, curves_loss(c, m->val_loss), m->val_accuracy,
-                                             m->val_exact};
-    for (int i = 0; i < EVALUATION_CURVES; i++) {
-        c->evaluation[i] = array_grown(c->evaluation[i], c->evaluations, &c->room[i], sizeof **c->evaluation);
-        c->evaluation[i][c->evaluations] = value[i];
-    }
-    c->evaluations++;
-}
-
-void curves_free(RunCurves *c) {
-    for (int i = 0; i < EVALUATION_CURVES; i++) free(c->evaluation[i]);
-}
-
-static Series of_steps(const RunCurves *c, StepCurve kind, const char *name) {
-    const History *h = &c->history[kind];
-    return (Series){.name = name, .count = h->count, .x = h->x, .y = h->y};
-}
-
-/* A line where every evaluation has a value, else points. */
-static Series of_evaluations(const RunCurves *c, EvaluationCurve kind, const char *name) {
-    bool all = kind == CURVE_VAL_LOSS || kind == CURVE_VAL_ACCURACY;
-    return (Series){.name = name,
-                    .count = c->evaluations,
-                    .x = c->evaluation[CURVE_STEP],
-                    .y = c->evaluation[kind],
-                    .marked = all,
-                    .points = !all};
+/* Adds a column to the chart that is being made, if it has a value. */
+static void add_series(RunPictures *p, const Csv *t, const char *column, Series s) {
+    LineChart *chart = &p->picture[p->count].chart;
+    s.count = t->rows, s.x = csv_column(t, "step"), s.y = csv_column(t, column);
+    if (s.y && has_value(&s) && chart->count < CURVE_SERIES) p->series[p->count][chart->count++] = s;
 }
 
 /* First and last value of each series, in words. */
@@ -70,55 +62,53 @@ static void describe(char out[CURVE_TEXT], const Series *s, long count) {
         long first = 0, last = s[i].count - 1;
         while (first < last && !isfinite(s[i].y[first])) first++;
         while (last > first && !isfinite(s[i].y[last])) last--;
-        if (s[i].count)
-            used += (size_t)snprintf(out + used, CURVE_TEXT - used, "%s%s: from %.4g to %.4g", i ? "; " : "",
-                                     s[i].name, s[i].y[first], s[i].y[last]);
+        used += (size_t)snprintf(out + used, CURVE_TEXT - used, "%s%s: from %.4g to %.4g", i ? "; " : "",
+                                 s[i].name, s[i].y[first], s[i].y[last]);
     }
 }
 
-/* `merged`: steps of which a point of training is the mean; 1 or less: none are merged. */
-static Picture *add_chart(RunPictures *p, const char *title, long merged, const char *y_name, const Series *s,
-                          long count) {
-    int i = p->count++;
-    describe(p->text[i], s, count);
-    snprintf(p->title[i], CURVE_TEXT, merged > 1 ? "%s (training: means of %ld steps)" : "%s", title, merged);
-    p->picture[i] = (Picture){PICTURE_CHART, p->title[i], p->text[i],
-                              .chart = {.x_name = "step", .y_name = y_name, .series = s, .count = count}};
-    return &p->picture[i];
+/* Ends the chart that is being made, if it has a series, and begins the next. */
+static void end_chart(RunPictures *p, const char *title, const char *y_name) {
+    Picture *picture = &p->picture[p->count];
+    Series *s = p->series[p->count];
+    if (picture->chart.count == 0) return;
+    describe(p->text[p->count], s, picture->chart.count);
+    picture->kind = PICTURE_CHART, picture->title = title, picture->description = p->text[p->count];
+    picture->chart.x_name = "step", picture->chart.y_name = y_name, picture->chart.series = s;
+    p->count++;
 }
 
-static void draw_loss(const RunCurves *c, long step, RunPictures *p) {
-    long count = 0;
-    p->loss[count++] = of_steps(c, CURVE_LOSS, "training");
-    p->loss[count++] = of_evaluations(c, CURVE_VAL_LOSS, "held-out");
-    p->yard_x[1] = (double)step;
-    for (int i = 0; i < c->yardsticks.count; i++) {
-        p->yard_y[i][0] = p->yard_y[i][1] = curves_loss(c, c->yardsticks.of[i].loss);
-        p->loss[count++] =
-            (Series){.name = c->yardsticks.of[i].name, .count = 2, .x = p->yard_x, .y = p->yard_y[i]};
+/* Adds a line for each loss to compare with. */
+static void add_yardsticks(RunPictures *p, const RunTables *t, const Safetensors *notes) {
+    LineChart *chart = &p->picture[p->count].chart;
+    p->yard_x[1] = fmax(run_tables_last(t, "step"), 1);
+    for (int i = 0; i < notes->metadata_count && chart->count && chart->count < CURVE_SERIES; i++) {
+        const Metadata *note = &notes->metadata[i];
+        if (strncmp(note->key, NOTE_YARDSTICK, strlen(NOTE_YARDSTICK)) != 0) continue;
+        double loss = strtod(note->value, NULL), *y = p->yard_y[chart->count];
+        y[0] = y[1] = t->characters > 0 ? loss / t->characters : loss;
+        p->series[p->count][chart->count++] =
+            (Series){.name = note->key + strlen(NOTE_YARDSTICK), .count = 2, .x = p->yard_x, .y = y};
     }
-    add_chart(p, "Loss", c->history[CURVE_LOSS].merged,
-              c->characters > 0 ? "nats per character" : "nats per token", p->loss, count);
 }
 
-static void draw_accuracy(const RunCurves *c, RunPictures *p) {
-    long count = 0;
-    p->accuracy[count++] = of_evaluations(c, CURVE_VAL_ACCURACY, "held-out");
-    bool exact = false;
-    for (long i = 0; i < c->evaluations; i++) exact |= isfinite(c->evaluation[CURVE_VAL_EXACT][i]);
-    if (exact) p->accuracy[count++] = of_evaluations(c, CURVE_VAL_EXACT, "exact answers");
-    add_chart(p, "Token accuracy", 0, NULL, p->accuracy, count)->chart.y_high = 1;
-}
-
-void curves_draw(const RunCurves *c, long step, RunPictures *p) {
+void curves_draw(const RunTables *t, const Safetensors *notes, RunPictures *p) {
     *p = (RunPictures){0};
-    draw_loss(c, step, p);
-    draw_accuracy(c, p);
-    p->single[0] = of_steps(c, CURVE_RATE, "learning rate");
-    p->single[1] = of_steps(c, CURVE_NORM, "gradient norm");
-    p->single[2] = of_steps(c, CURVE_SPEED, "tokens per second");
-    long merged = c->history[CURVE_RATE].merged;
-    add_chart(p, "Learning rate", merged, NULL, &p->single[0], 1);
-    add_chart(p, "Gradient norm before clipping", merged, NULL, &p->single[1], 1)->chart.log_y = true;
-    add_chart(p, "Training tokens per second", merged, NULL, &p->single[2], 1);
+    add_series(p, &t->steps, "loss", (Series){.name = "training"});
+    add_series(p, &t->metrics, "val_loss", (Series){.name = "held-out", .marked = true});
+    add_series(p, &t->metrics, "final_loss", (Series){.name = "all held-out data", .points = true});
+    add_yardsticks(p, t, notes);
+    end_chart(p, "Loss", t->characters > 0 ? "nats per character" : "nats per token");
+    add_series(p, &t->metrics, "val_accuracy", (Series){.name = "held-out", .marked = true});
+    add_series(p, &t->metrics, "final_accuracy", (Series){.name = "all held-out data", .points = true});
+    add_series(p, &t->metrics, "val_exact", (Series){.name = "exact answers", .points = true});
+    end_chart(p, "Token accuracy", NULL);
+    add_series(p, &t->steps, "learning_rate", (Series){.name = "learning rate"});
+    end_chart(p, "Learning rate", NULL);
+    p->picture[p->count].chart.log_y = true;
+    add_series(p, &t->steps, "grad_norm", (Series){.name = "gradient norm"});
+    end_chart(p, "Gradient norm before clipping", NULL);
+    p->picture[p->count].chart.log_y = false;
+    add_series(p, &t->steps, "tokens_per_second", (Series){.name = "tokens per second"});
+    end_chart(p, "Training tokens per second", NULL);
 }

@@ -49,14 +49,14 @@ bool run_can_open_files(const Run *r, Error *e) {
 /* Removes the files of the run that this one replaces, after the first new file is written; only the model
  * stays until there is a new one. */
 static bool replace_old(Run *r, const char *written) {
-    static const char *const names[] = {"best.safetensors", "checkpoint.safetensors"};
+    static const char *const names[] = {"best.safetensors", "checkpoint.safetensors", "frames.safetensors"};
     char path[PATH_ROOM];
-    for (int i = 0; i < 2 && r->replaces; i++)
+    for (int i = 0; i < 3 && r->replaces; i++)
         if (strcmp(names[i], written) != 0 && run_path_of(r, names[i], path, &(Error){0})) unlink(path);
     for (long i = 1; r->replaces && directory_newest(r->config->run, "step-", i, path);)
         if (strcmp(strrchr(path, '/') + 1, written) == 0 || unlink(path) != 0) i++;
     r->replaces = false;
-    metrics_place(&r->file);
+    csv_place(&r->metrics_file), csv_place(&r->steps_file);
     return true;
 }
 
@@ -101,7 +101,7 @@ static bool restore_folder(Run *r, Error *e) {
     file_abandon(r->place);
     r->place = NULL;
     if (!directory_make(r->config->run, e) || !run_path_of(r, "model.safetensors", path, e)) return false;
-    metrics_restore(&r->file);
+    csv_restore(&r->metrics_file), csv_restore(&r->steps_file);
     return (r->place = file_create(path, e));
 }
 
@@ -109,18 +109,15 @@ static bool restore_folder(Run *r, Error *e) {
 static bool take_best(Run *r, Error *e) {
     const TrainState *s = &r->trainer->state;
     char path[PATH_ROOM];
-    Evaluation v;
     if (!run_can_overfit(r->trainer->task) || s->best_step == 0 || s->best_step == s->step) return true;
-    if (!run_has(r, "best.safetensors")) return true;
-    if (!trainer_evaluate(r->trainer, trainer_evaluation_rows(r->trainer), &v, e)) return false;
-    if (v.loss <= s->best_loss + RUN_CLEARLY_WORSE) return true;
+    if (!run_has(r, "best.safetensors") || r->last.loss <= s->best_loss + RUN_CLEARLY_WORSE) return true;
     if (!run_path_of(r, "best.safetensors", path, e) || !checkpoint_read_weights(path, r->trainer, e))
         return false;
     r->took_best = true;
     snprintf(r->warning, sizeof r->warning,
              "Overfitting: model.safetensors has the weights of step %ld (held-out loss %.3f), not the last "
              "(%.3f).",
-             s->best_step, run_shown_loss(r, s->best_loss), run_shown_loss(r, v.loss));
+             s->best_step, run_shown_loss(r, s->best_loss), run_shown_loss(r, r->last.loss));
     return true;
 }
 
@@ -132,7 +129,7 @@ bool run_save(Run *r, bool trained, Error *e) {
     bool kept = run_save_checkpoint(r, e);
     File *place = r->place;
     r->place = NULL;
-    if (kept && trained && !take_best(r, e)) kept = false;
+    if (kept && trained && !(run_judge(r, e) && take_best(r, e))) kept = false;
     bool saved = save_model(r, place, kept ? e : &other) && kept;
     /* Keeps the directory locked until figures and page are written. */
     r->place = run_path_of(r, "model.safetensors", path, &other) ? file_create(path, &other) : NULL;

@@ -15,16 +15,12 @@ enum {
 
 /* ---- Rows ---- */
 
-static void copy_row(WatchedRow *row, BatchRow from, const char *const *token) {
+static void copy_row(WatchedRow *row, BatchRow from) {
     row->n = from.S;
     row->m = from.T < WATCHED_TOKENS ? from.T : WATCHED_TOKENS;
     memcpy(row->source, from.source, (size_t)row->n * sizeof *row->source);
     memcpy(row->target_in, from.target_in, (size_t)row->m * sizeof *row->source);
     memcpy(row->target_out, from.target_out, (size_t)row->m * sizeof *row->source);
-    const int32_t *ids = row->n ? row->source : row->target_in;
-    char *end = row->title;
-    for (long i = 0; i < (row->n ? row->n : row->m); i++)
-        end += sprintf(end, "%s", strcmp(token[ids[i]], "\n") == 0 ? " " : token[ids[i]]);
 }
 
 /* A text may be cut; a source may not. */
@@ -34,7 +30,7 @@ static void choose_rows(Watch *w, const Trainer *t) {
         BatchRow row = batch_row(t->batch, r);
         if (w->rows == (row.S ? WATCHED_ROWS : 2)) return;
         if (row.S && (row.S > WATCHED_TOKENS || row.T > WATCHED_TOKENS)) continue;
-        copy_row(&w->row[w->rows++], row, w->token);
+        copy_row(&w->row[w->rows++], row);
     }
 }
 
@@ -43,15 +39,15 @@ static void choose_rows(Watch *w, const Trainer *t) {
 static long make_examples(Watch *w, const ModelConfig *c, long longest) {
     long sum = 0;
     w->examples = 0;
-    for (int i = 0; i < w->rows && w->examples < WATCHED_EXAMPLES; i++) {
+    for (int i = 0; i < w->rows && w->examples < PAGE_EXAMPLES; i++) {
         const WatchedRow *row = &w->row[i];
         long m = row->n || row->m < longest ? row->m : longest;
         PageExample *x = &w->example[w->examples];
         if (row->n > longest || m > longest) continue;
-        attention_groups(x, c, row->source, row->n, row->target_in, m);
+        attention_example(x, c, row->source, row->n, row->target_in, m);
+        x->whole = row->m;
         if (sum + page_weights(x) > WATCHED_WEIGHTS) break;
         sum += page_weights(x);
-        x->title = row->title;
         w->examples++;
     }
     return sum;
@@ -60,59 +56,52 @@ static long make_examples(Watch *w, const ModelConfig *c, long longest) {
 static void choose_examples(Watch *w, const ModelConfig *c) {
     long longest = LONGEST, weights;
     while ((weights = make_examples(w, c, longest)) == 0 && longest > SHORTEST) longest = longest * 3 / 4;
-    w->most = weights ? ALL_WEIGHTS / weights : WATCHED_STEPS;
-    if (w->most > WATCHED_STEPS) w->most = WATCHED_STEPS;
-    w->every = 1;
+    long most = weights ? ALL_WEIGHTS / weights : PAGE_FRAMES;
+    w->most = most < PAGE_FRAMES ? (int)most : PAGE_FRAMES;
 }
 
 static void choose_samples(Watch *w) {
     for (int i = 0; i < w->rows; i++) {
         const WatchedRow *row = &w->row[i];
         bool text = row->n == 0;
-        w->sample[w->samples++] = (PageSample){.title = text ? "Next-token predictions" : "An answer",
-                                               .about = text ? "input" : "source",
-                                               .given = text ? row->target_in : row->source,
+        w->sample[w->samples++] = (PageSample){.given = text ? row->target_in : row->source,
                                                .given_count = text ? 1 : row->n,
                                                .wanted = row->target_out,
                                                .wanted_count = text ? row->m : row->m - 1};
         if (text && i == w->rows - 1)
-            w->sample[w->samples++] = (PageSample){.title = "Generated text",
-                                                   .about = "prompt",
-                                                   .given = row->target_in,
-                                                   .given_count = row->m < PROMPT ? row->m : PROMPT};
+            w->sample[w->samples++] =
+                (PageSample){.given = row->target_in, .given_count = row->m < PROMPT ? row->m : PROMPT};
     }
 }
 
+/* Gives each group its place in one block. */
+static bool take_memory(Watch *w, Error *e) {
+    long bytes = 1;
+    for (int i = 0; i < w->examples; i++)
+        for (int g = 0; g < w->example[i].groups; g++) bytes += page_group_size(&w->example[i].group[g]);
+    uint8_t *place = malloc((size_t)bytes);
+    w->weights[0][0] = place;
+    for (int i = 0; place && i < w->examples; i++)
+        for (int g = 0; g < w->example[i].groups; g++) {
+            w->weights[i][g] = place;
+            place += page_group_size(&w->example[i].group[g]);
+        }
+    return place || error_set(e, STATUS_NO_MEMORY, "memory: %ld bytes of weights for the page", bytes);
+}
+
 bool watch_open(Watch *w, Trainer *t, Error *e) {
-    const Task *task = t->task;
-    w->token = attention_token_texts(task->tokenizer, task->vocab_size, task->begin_id, task->end_id, e);
-    if (!w->token) return false;
     choose_rows(w, t);
     choose_examples(w, &t->model->config);
     choose_samples(w);
-    return true;
+    return take_memory(w, e);
 }
 
 void watch_close(Watch *w) {
-    for (long i = 0; i < w->kept; i++) free(w->seen[i]);
-    free(w->token);
+    free(w->weights[0][0]);
     *w = (Watch){0};
 }
 
 /* ---- Attention and answers ---- */
-
-static Seen *seen_new(const Watch *w, long step, Error *e) {
-    Seen *s = calloc(1, sizeof *s);
-    if (!s) {
-        error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes of weights for the page", sizeof *s);
-        return NULL;
-    }
-    s->frame = (PageFrame){step, s->weights, s->answer};
-    for (int i = 0; i < w->samples; i++) s->answer[i].tokens = s->tokens[i];
-    uint8_t *weights = s->all_weights;
-    for (int i = 0; i < w->examples; weights += page_weights(&w->example[i++])) s->weights[i] = weights;
-    return s;
-}
 
 /* An answer may be a little longer than the right one. */
 static long most_tokens(const PageSample *s) {
@@ -120,34 +109,29 @@ static long most_tokens(const PageSample *s) {
 }
 
 /* An answer to a source; next-token predictions of a text; or generated text. */
-static bool answer(const Watch *w, int i, Trainer *t, PageAnswer *a, Error *e) {
+static bool answer(Watch *w, int i, Trainer *t, Error *e) {
     const PageSample *s = &w->sample[i];
     const Task *task = t->task;
+    PageAnswer *a = &w->answer[i];
+    int32_t *tokens = w->tokens[i];
+    a->tokens = tokens;
     if (task->max_S)
         return decode_answers(t->tape, t->model, &(Sampler){.tokenizer = task->tokenizer}, 1,
                               (long[]){0, s->given_count}, s->given, task->begin_id, task->end_id,
-                              most_tokens(s), a->tokens, &a->count, e);
+                              most_tokens(s), tokens, &a->count, e);
     if (!s->wanted) {
         int32_t ids[PROMPT + CONTINUED];
         Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
         memcpy(ids, s->given, (size_t)s->given_count * sizeof *ids);
         a->count = CONTINUED;
         bool ok = decode_continue(t->tape, t->model, &sampler, ids, s->given_count, a->count, NULL, NULL, e);
-        if (ok) memcpy(a->tokens, ids + s->given_count, (size_t)a->count * sizeof *ids);
+        if (ok) memcpy(tokens, ids + s->given_count, (size_t)a->count * sizeof *ids);
         return ok;
     }
     PageExample x;
     a->count = s->wanted_count;
-    attention_groups(&x, &t->model->config, NULL, 0, w->row[i].target_in, a->count);
-    return attention_look(&x, t->tape, t->model, NULL, a->tokens, e);
-}
-
-static bool see(const Watch *w, Trainer *t, Seen *s, Error *e) {
-    bool ok = true;
-    for (int i = 0; ok && i < w->examples; i++)
-        ok = attention_look(&w->example[i], t->tape, t->model, s->weights[i], NULL, e);
-    for (int i = 0; ok && i < w->samples; i++) ok = answer(w, i, t, &s->answer[i], e);
-    return ok;
+    attention_example(&x, &t->model->config, NULL, 0, w->row[i].target_in, a->count);
+    return attention_look(&x, t->tape, t->model, NULL, tokens, e);
 }
 
 /* ---- Beam search ---- */
@@ -163,7 +147,7 @@ static bool judge(const PageSample *s, const int32_t *ids, long n, Trainer *t, d
     NextTokens next = next_of(t->task);
     int32_t target[WATCHED_ANSWER + 1] = {t->task->begin_id};
     memcpy(target + 1, ids, (size_t)(n - 1) * sizeof *target);
-    attention_groups(&x, &t->model->config, s->given, s->given_count, target, n);
+    attention_example(&x, &t->model->config, s->given, s->given_count, target, n);
     const Tensor *logits = attention_logits(&x, t->tape, t->model, NULL, e);
     for (long i = 0, V = t->model->config.vocab_size; logits && i < n; i++) {
         real *row = logits->data + i * V;
@@ -181,18 +165,18 @@ static bool is_right(const PageSample *s, const PageAnswer *a) {
            memcmp(a->tokens, s->wanted, (size_t)a->count * sizeof *a->tokens) == 0;
 }
 
-static bool search(Watch *w, Trainer *t, const Seen *seen, Error *e) {
+static bool search(Watch *w, Trainer *t, Error *e) {
     const Task *task = t->task;
-    Hypothesis best[WATCHED_BEAMS];
+    Hypothesis best[PAGE_BEAMS];
     Decoder d;
     long found = 0;
     int i = 0;
     if (!task->max_S || w->samples == 0) return true;
-    while (i < w->samples && is_right(&w->sample[i], &seen->answer[i])) i++;
+    while (i < w->samples && is_right(&w->sample[i], &w->answer[i])) i++;
     const PageSample *s = w->searched = &w->sample[i < w->samples ? i : 0];
     Given given = {&task->begin_id, 1, 1, (long[]){0, s->given_count}, s->given, .next = next_of(task)};
-    BeamOptions o = {.length_penalty = 0.6, .n_best = WATCHED_BEAMS};
-    bool ok = decoder_open(&d, t->tape, t->model, WATCHED_BEAMS, &given, most_tokens(s), e) &&
+    BeamOptions o = {.length_penalty = 0.6, .n_best = PAGE_BEAMS};
+    bool ok = decoder_open(&d, t->tape, t->model, PAGE_BEAMS, &given, most_tokens(s), e) &&
               beam_search(&d, &o, best, &found, e);
     decoder_close(&d);
     for (w->beams = 0; w->beams < found; w->beams++) {
@@ -207,41 +191,22 @@ static bool search(Watch *w, Trainer *t, const Seen *seen, Error *e) {
     return ok;
 }
 
-/* ---- Entries ---- */
-
-/* Keeps every second entry. */
-static void thin_out(Watch *w) {
-    long kept = 0;
-    w->every *= 2;
-    for (long i = 0; i < w->kept; i++)
-        if (i % 2 == 0)
-            w->seen[kept++] = w->seen[i];
-        else
-            free(w->seen[i]);
-    w->kept = kept;
+bool watch_look(Watch *w, Trainer *t, Error *e) {
+    bool ok = true;
+    for (int i = 0; ok && i < w->examples; i++)
+        ok = attention_look(&w->example[i], t->tape, t->model, w->weights[i], NULL, e);
+    for (int i = 0; ok && i < w->samples; i++) ok = answer(w, i, t, e);
+    return ok && search(w, t, e);
 }
 
-bool watch_look(Watch *w, Trainer *t, long step, Error *e) {
-    Seen *s = seen_new(w, step, e);
-    if (!s) return false;
-    if (!see(w, t, s, e) || !search(w, t, s, e)) {
-        free(s);
-        return false;
+void watch_add(const Watch *w, long step, Frames *f) {
+    for (int i = 0; i < w->examples; i++) {
+        frames_add_example(f, i, &w->example[i]);
+        frames_add_weights(f, step, i, &w->example[i], w->weights[i]);
     }
-    /* The newest is always kept; of older ones every `every`-th. */
-    bool stays = w->looks > 0 && (w->looks - 1) % w->every == 0;
-    if (w->kept && !stays) free(w->seen[--w->kept]);
-    if (w->kept == w->most) thin_out(w);
-    w->seen[w->kept++] = s;
-    w->looks++;
-    return true;
-}
-
-void watch_show(Watch *w, Page *p) {
-    for (long f = 0; f < w->kept; f++) w->frame[f] = w->seen[f]->frame;
-    p->token = w->token;
-    p->searched = w->searched, p->beams = w->beam, p->beam_count = w->beams;
-    p->examples = w->example, p->example_count = w->examples;
-    p->frames = w->frame, p->frame_count = (int)w->kept;
-    p->samples = w->sample, p->sample_count = w->samples;
+    for (int i = 0; i < w->samples; i++) {
+        frames_add_sample(f, i, &w->sample[i]);
+        frames_add_answer(f, step, i, &w->answer[i]);
+    }
+    if (w->beams) frames_add_beams(f, w->searched, w->beam, w->beams);
 }

@@ -64,12 +64,20 @@ void task_training_batch(const Task *task, uint64_t step, long first, long rows,
     for (long r = first; r < first + rows; r++) task->add_training_row(task, step, r, b);
 }
 
-long task_held_out_batch(const Task *task, long first, long rows, Batch *b) {
-    if (first < 0 || rows < 0)
-        error_bug("task_held_out_batch: first is %ld, rows %ld, want at least 0", first, rows);
-    long left = first < task->held_out ? task->held_out - first : 0;
+long task_spread_batch(const Task *task, long of, long first, long rows, Batch *b) {
+    if (first < 0 || rows < 0 || of < 0)
+        error_bug("task_spread_batch: first is %ld, rows %ld, of %ld, want at least 0", first, rows, of);
+    if (of > task->held_out) of = task->held_out;
+    long left = first < of ? of - first : 0;
     if (rows > left) rows = left;
     if (rows > 0) batch_clear(b);
-    for (long r = first; r < first + rows; r++) task->add_held_out_row(task, r, b);
+    for (long r = first; r < first + rows; r++) {
+        double middle = ((double)r + 0.5) / (double)of; /* of r's share of all rows */
+        task->add_held_out_row(task, (long)(middle * (double)task->held_out), b);
+    }
     return rows;
+}
+
+long task_held_out_batch(const Task *task, long first, long rows, Batch *b) {
+    return task_spread_batch(task, task->held_out, first, rows, b);
 }

@@ -113,4 +113,7 @@ void task_training_batch(const Task *task, uint64_t step, long first, long rows,
  * Sequences are in random order. */
 long task_held_out_batch(const Task *task, long first, long rows, Batch *b);
 
+/* The same with `of` rows that lie evenly among the held-out ones. */
+long task_spread_batch(const Task *task, long of, long first, long rows, Batch *b);
+
 #endif

@@ -112,13 +112,10 @@ static bool add_batch(Trainer *t, Evaluation *sum, Error *e) {
     const Prediction *p = trainer_predict(t, &t->source, &t->target);
     bool ok = !tape_failed(t->tape, e);
     long tokens = batch_target_tokens(t->batch);
-    double loss = 0;
     for (long i = 0; ok && i < tokens; i++) {
-        loss += p[i].loss;
+        sum->loss += p[i].loss;
         sum->accuracy += p[i].likeliest == t->targets[i];
     }
-    /* A batch's mean has the precision of the training loss. */
-    if (tokens) sum->loss += (double)(real)(loss / (double)tokens) * (double)tokens;
     sum->tokens += tokens;
     tape_reset(t->tape);
     t->tape->no_grad = false;
@@ -131,16 +128,22 @@ bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
     if (rows == 0 || rows > t->task->held_out) rows = t->task->held_out;
     for (long first = 0, count; ok && first < rows; first += count) {
         long wanted = rows - first < t->micro_batch ? rows - first : t->micro_batch;
-        count = task_held_out_batch(t->task, first, wanted, t->batch);
+        count = task_spread_batch(t->task, rows, first, wanted, t->batch);
         ok = add_batch(t, result, e);
     }
     if (result->tokens) result->loss /= (double)result->tokens, result->accuracy /= (double)result->tokens;
     return ok && check_finite(t->state.step, "a held-out loss", result->loss, e);
 }
 
+long trainer_evaluation_rows(const Trainer *t) {
+    enum { TOKENS = 3072, LEAST_ROWS = 48 };
+    long rows = TOKENS / t->task->max_T;
+    return rows > LEAST_ROWS ? rows : LEAST_ROWS;
+}
+
 bool trainer_evaluation_due(const Trainer *t) {
     const TrainState *s = &t->state;
-    return s->step > s->evaluated && s->step % t->eval_every == 0 && s->step < t->steps;
+    return s->step > s->evaluated && (s->step % t->eval_every == 0 || s->step == t->steps);
 }
 
 void trainer_evaluated(Trainer *t) {

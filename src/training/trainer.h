@@ -79,16 +79,15 @@ bool trainer_check(const Trainer *t, Error *e);
 
 /* ---- Evaluation ---- */
 
-/* Evaluates the model on at most `rows` held-out rows of the task (0: all). STATUS_NON_FINITE: the loss is not finite. */
+/* Evaluates the model on `rows` held-out rows that lie evenly among all of the task (0: on all). STATUS_NON_FINITE: the
+ * loss is not finite. */
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e);
 
-/* True every eval_every steps, but not at the last step, which run_finish evaluates. */
+/* True every eval_every steps and at the last step. */
 bool trainer_evaluation_due(const Trainer *t);
 
-/* Held-out rows that an evaluation in the middle of the training judges. */
-static inline long trainer_evaluation_rows(const Trainer *t) {
-    return 4 * t->rows;
-}
+/* Held-out rows that each evaluation of a run judges. They depend on the task alone, so that evaluations can be compared. */
+long trainer_evaluation_rows(const Trainer *t);
 
 /* Begins a new mean of the training loss; no other evaluation of this step is due. */
 void trainer_evaluated(Trainer *t);

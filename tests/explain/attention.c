@@ -18,16 +18,17 @@ TEST(a_model_that_reverses_looks_at_the_mirrored_position, 240) {
         BatchRow row = batch_row(b, r);
         long n = row.S;
         PageExample x;
-        uint8_t weights[10000];
-        attention_groups(&x, &l.model->config, row.source, n, row.target_in, row.T);
-        CHECK(attention_look(&x, l.trainer.tape, l.model, weights, NULL, &e), "%s", e.text);
+        uint8_t weights[PAGE_GROUPS][10000];
+        attention_example(&x, &l.model->config, row.source, n, row.target_in, row.T);
+        CHECK(attention_look(&x, l.trainer.tape, l.model, (uint8_t *[]){weights[0], weights[1], weights[2]},
+                             NULL, &e),
+              "%s", e.text);
         const PageGroup *cross = &x.group[2];
         int maps = cross->layers * cross->heads;
-        const uint8_t *first = weights + page_weights(&x) - maps * cross->rows * n;
         for (long i = 0; i < n; i++, all++) {
             bool found = false;
             for (int map = 0; map < maps; map++) {
-                const uint8_t *weight = first + (map * cross->rows + i) * n;
+                const uint8_t *weight = weights[2] + (map * cross->rows + i) * n;
                 long best = 0;
                 for (long j = 1; j < n; j++)
                     if (weight[j] > weight[best]) best = j;
@@ -44,12 +45,12 @@ TEST(a_model_that_reverses_looks_at_the_mirrored_position, 240) {
 }
 
 /* Rounded to whole percents, a row's weights sum to 1 up to half a unit each. */
-static void check_rows(const PageExample *x, const uint8_t *weights) {
+static void check_rows(const PageExample *x, uint8_t *const weights[PAGE_GROUPS]) {
     for (int g = 0; g < x->groups; g++)
         for (int map = 0; map < x->group[g].layers * x->group[g].heads; map++)
             for (long i = 0; i < x->group[g].rows; i++) {
-                long n = page_row_weights(&x->group[g], i), sum = 0;
-                for (long j = 0; j < n; j++) sum += *weights++;
+                long n = page_row_weights(&x->group[g], i), sum = 0, columns = x->group[g].columns;
+                for (long j = 0; j < n; j++) sum += weights[g][(map * x->group[g].rows + i) * columns + j];
                 CHECK(labs(sum - 100) <= (n + 1) / 2, "group %d, map %d, row %ld sums to %ld", g, map, i,
                       sum);
             }
@@ -64,14 +65,15 @@ TEST(every_row_of_a_map_is_a_distribution) {
         bool lm = configs[i].kind == KIND_LM;
         Model *m = model_new(&configs[i], false, 1, &e);
         PageExample x;
-        attention_groups(&x, &configs[i], lm ? NULL : source, lm ? 0 : 5, target, 7);
+        attention_example(&x, &configs[i], lm ? NULL : source, lm ? 0 : 5, target, 7);
         CHECK(x.groups == (lm ? 1 : 3));
         CHECK(page_weights(&x) == (lm ? 4 * 4 * 28 : 2 * 4 * (25 + 28 + 35)), "%ld weights",
               page_weights(&x));
-        uint8_t *weights = calloc((size_t)page_weights(&x), sizeof *weights);
+        uint8_t *weights[PAGE_GROUPS] = {0};
+        for (int g = 0; g < x.groups; g++) weights[g] = calloc((size_t)page_group_size(&x.group[g]), 1);
         CHECK(attention_look(&x, t, m, weights, likeliest, &e), "%s", e.text);
         check_rows(&x, weights);
-        free(weights);
+        for (int g = 0; g < x.groups; g++) free(weights[g]);
         model_free(m);
     }
     tape_free(t);

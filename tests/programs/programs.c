@@ -33,13 +33,16 @@ static void check_column(const char *name, double json, const char **at) {
 
 #define FIGURES       "task", "step", "tokens", "seconds", "params", "train_loss", "val_loss", "val_accuracy"
 #define PER_CHARACTER "val_nats_per_char", "val_bits_per_char", "val_perplexity"
-static const char *const columns[] = {FIGURES, "val_exact", PER_CHARACTER};
-enum { COLUMNS = sizeof columns / sizeof *columns };
+static const char *const columns[] = {FIGURES,      "val_exact",      PER_CHARACTER,
+                                      "final_loss", "final_accuracy", "final_nats_per_char"};
+/* Of the last object, which is about all held-out rows. The rows judged on the way are here all of them. */
+static const char *const in_json[] = {"val_loss", "val_accuracy", "val_nats_per_char"};
+enum { COLUMNS = sizeof columns / sizeof *columns, OWN = 3 };
 
 /* metrics.csv says what the JSON lines say. */
 static void check_csv(const char *path, const char *task, const char *json) {
     size_t size = 0;
-    char *csv = read_bytes(path, &size), head[200] = "";
+    char *csv = read_bytes(path, &size), head[300] = "";
     CHECK(csv, "no %s", path);
     if (!csv) return;
     for (int i = 0; i < COLUMNS; i++)
@@ -50,7 +53,10 @@ static void check_csv(const char *path, const char *task, const char *json) {
     for (; *row && *json; row = next_line(row), json = next_line(json)) {
         CHECK(!strncmp(row, task, strlen(task)), "%s", row);
         const char *at = row + strlen(task) + 1;
-        for (int i = 1; i < COLUMNS; i++) check_column(columns[i], number(json, columns[i]), &at);
+        bool last = !*next_line(row);
+        for (int i = 1; i < COLUMNS - OWN; i++) check_column(columns[i], number(json, columns[i]), &at);
+        for (int i = 0; i < OWN; i++)
+            check_column(columns[COLUMNS - OWN + i], last ? number(json, in_json[i]) : NAN, &at);
         CHECK(at == next_line(row), "%s", row);
     }
     free(csv);
@@ -95,7 +101,7 @@ TEST(metrics_are_complete) {
         CHECK(number(out, "params") == (double)count_parameters(path[0]));
         check_csv(path[1], task, out);
     }
-    CHECK(lines_of(list_folder("runs/lm")) == 6, "%s", listing);
+    CHECK(lines_of(list_folder("runs/lm")) == 8, "%s", listing);
 }
 
 /* A model that has not been trained has no training loss. Its held-out loss is near log(vocabulary). */
@@ -192,11 +198,13 @@ TEST(a_dry_run_takes_nothing) {
     write_cat_text();
     char *before = strdup(list_folder("."));
     CHECK(TRAIN(COPY, "--dry-run") == 0 && !*err, "%s", err);
-    long parameters = 0;
+    long parameters = 0, last = 0;
     double megabytes = 0;
     const char *at = strrchr(out, ':');
-    CHECK(at && sscanf(at, ": %ld parameters, %lf MB", &parameters, &megabytes) == 2 && lines_of(out) == 1,
+    CHECK(at && sscanf(at, ": %ld,%3ld parameters, %lf MB", &parameters, &last, &megabytes) == 3 &&
+              lines_of(out) == 1,
           "%s", out);
+    parameters = 1000 * parameters + last;
     CHECK(megabytes > (double)parameters * 16e-6 && megabytes < 50, "%s", out);
     CHECK(!strcmp(list_folder("."), before), "%s", listing);
     CHECK(TRAIN("copy", "--dry-run", "--batch", "16777216") == 0 && occurs(out, "MB"), "%s", err);
@@ -390,7 +398,7 @@ TEST(signals_end_a_training) {
         CHECK(GENERATE("run", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
         CHECK(GENERATE("run", "--prompt", "12", "--length", "1") == 0 && strlen(out) <= 2, "%s%s", out, err);
         CHECK(GENERATE("run", "--prompt", "12", "--length", "1000") == 0 && lines_of(out) == 1, "%s", err);
-        CHECK(lines_of(list_folder("run")) == 6, "%s", listing);
+        CHECK(lines_of(list_folder("run")) == 8, "%s", listing);
         rename("run", i ? "second" : "first");
     }
 }
@@ -410,7 +418,7 @@ TEST(ignored_signals_do_not_end_a_training) {
     CHECK(!occurs(err, "stopped after"), "%s", err);
     CHECK(access("run/model.safetensors", F_OK) != 0);
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
-    CHECK(lines_of(list_folder("run")) == 6, "%s", listing);
+    CHECK(lines_of(list_folder("run")) == 8, "%s", listing);
 }
 
 RUN_PROGRAM_TESTS

@@ -125,21 +125,22 @@ TEST(the_old_run_stands) {
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
     char *before = strdup(list_folder("run"));
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--force"));
-    CHECK(appears("run/.metrics.csv.tapeformer-tmp"));
+    CHECK(appears("run/.steps.csv.tapeformer-tmp"));
     kill(t.child, SIGKILL);
     CHECK(end_training(t) == 128 + SIGKILL, "%s", err);
     unlink("run/.model.safetensors.tapeformer-tmp"), unlink("run/.metrics.csv.tapeformer-tmp");
+    unlink("run/.steps.csv.tapeformer-tmp");
     char *after = strdup(list_folder("run"));
     CHECK(!strcmp(before, after), "before\n%s\nafter\n%s", before, after);
     /* A run that is stopped within its first step does not replace the old one. */
     t = start_training(ARGUMENTS(COPY, ENDLESS, "--accumulate", "100000", "--run", "run", "--force"));
-    CHECK(appears("run/.metrics.csv.tapeformer-tmp"));
+    CHECK(appears("run/.steps.csv.tapeformer-tmp"));
     kill(t.child, SIGINT);
     CHECK(end_training(t) == 128 + SIGINT, "%s", err);
     CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
     free(before), free(after);
     CHECK(TRAIN(COPY, "--steps", "3", "--eval-every", "9", "--run", "run", "--force") == 0, "%s", err);
-    CHECK(!strcmp(steps_in_metrics(), "step 3 ") && lines_of(list_folder("run")) == 5, "%s%s",
+    CHECK(!strcmp(steps_in_metrics(), "step 3 ") && lines_of(list_folder("run")) == 8, "%s%s",
           steps_in_metrics(), listing);
 }
 
@@ -240,7 +241,7 @@ static void deleted_folder_of(bool replaced) {
     int status = end_training(t);
     CHECK(status == 128 + SIGTERM, "status %d: %s", status, err);
     CHECK(GENERATE("run", "--prompt", "12") == 0, "%s", err);
-    CHECK(lines_in("run/metrics.csv") == 2 && lines_of(list_folder("run")) == 5, "%s", listing);
+    CHECK(lines_in("run/metrics.csv") == 2 && lines_of(list_folder("run")) == 7, "%s", listing);
 }
 
 TEST(a_deleted_folder) {
@@ -290,15 +291,15 @@ TEST(no_best_model) {
     CHECK(access("run/best.safetensors", F_OK) == 0 && GENERATE("run", "--prompt", "12") == 0, "%s", err);
 }
 
-/* A program that exits before metrics_place leaves the old file and no other. */
+/* A program that exits before csv_place leaves the old file and no other. */
 TEST(figures_without_a_place) {
     write_text("metrics.csv", "of another run\n");
     char *before = strdup(list_folder("."));
     pid_t child = fork();
     if (child == 0) {
-        MetricsFile f;
+        CsvFile f;
         Error e = {0};
-        bool ok = metrics_open(&f, ".", true, &e);
+        bool ok = csv_open(&f, ".", "metrics.csv", metrics_head, true, &e);
         metrics_write(&f, &(Metrics){.task = "copy"});
         exit(ok && access(".metrics.csv.tapeformer-tmp", F_OK) == 0 ? STATUS_NO_MEMORY : 0);
     }
@@ -312,11 +313,11 @@ TEST(damaged_figures) {
     static const struct {
         const char *from, *to, *line, *steps; /* from NULL: the file is as it was */
     } cases[] = {
-        {NULL, NULL, NULL, "step 2 4 6 8 "},
-        {"copy,4,", "copy,x,", "3", "step 2 6 8 "},
-        {"copy,4,", "copy,4", "3", "step 2 6 8 "},
-        {"copy,6,", "copy,-6,", "4", "step 2 4 8 "},
-        {"task,step", "Task,step", "1", "step 2 4 6 8 "},
+        {NULL, NULL, NULL, "step 2 4 6 7 8 "},
+        {"copy,4,", "copy,x,", "3", "step 2 6 7 8 "},
+        {"copy,4,", "copy,4", "3", "step 2 6 7 8 "},
+        {"copy,6,", "copy,-6,", "4", "step 2 4 7 8 "},
+        {"task,step", "Task,step", "1", "step 2 4 6 7 8 "},
     };
     CHECK(TRAIN(COPY, "--steps", "7", "--eval-every", "2", "--run", "made") == 0, "%s", err);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -15,9 +15,8 @@ typedef struct SamplePage {
     Page page;
     PageExample example[SAMPLE_EXAMPLES];
     PageFrame frame[SAMPLE_FRAMES];
-    uint8_t *weights[SAMPLE_FRAMES][SAMPLE_EXAMPLES], room[SAMPLE_FRAMES][SAMPLE_EXAMPLES][1000];
+    uint8_t room[SAMPLE_FRAMES][SAMPLE_EXAMPLES][2][1000];
     PageSample sample;
-    PageAnswer answer[SAMPLE_FRAMES];
     PageBeam beam[2];
     Picture curve;
     PageFact fact;
@@ -33,28 +32,28 @@ static inline void sample_page(SamplePage *s, const char *const *token) {
     memset(s, 0, sizeof *s);
     for (int i = 0; i < SAMPLE_EXAMPLES; i++) {
         PageExample *x = &s->example[i];
-        *x = (PageExample){.title = token[i], .groups = 2};
+        *x = (PageExample){.target = sample_ids, .m = SAMPLE_TOKENS, .whole = SAMPLE_TOKENS, .groups = 2};
         x->group[0] = (PageGroup){"Encoder",     "encoder",  2,          3,    SAMPLE_TOKENS,
                                   SAMPLE_TOKENS, sample_ids, sample_ids, false};
         x->group[1] = (PageGroup){"Decoder",     "decoder",  2,          3,   SAMPLE_TOKENS,
                                   SAMPLE_TOKENS, sample_ids, sample_ids, true};
-        for (int f = 0; f < SAMPLE_FRAMES; f++) {
-            uint8_t *w = s->weights[f][i] = s->room[f][i];
-            for (int g = 0; g < 2; g++)
+        for (int f = 0; f < SAMPLE_FRAMES; f++)
+            for (int g = 0; g < 2; g++) {
+                uint8_t *w = s->room[f][i][g];
+                s->frame[f].weights[i][g] = w;
                 for (int map = 0; map < 6; map++)
-                    for (long r = 0; r < SAMPLE_TOKENS; r++) {
+                    for (long r = 0; r < SAMPLE_TOKENS; r++, w += SAMPLE_TOKENS) {
                         long n = page_row_weights(&x->group[g], r);
                         w[f < n ? f : n - 1] = 100;
-                        w += n;
                     }
-        }
+            }
     }
     for (int f = 0; f < SAMPLE_FRAMES; f++) {
-        s->answer[f] = f ? (PageAnswer){SAMPLE_TOKENS, sample_ids} : (PageAnswer){3, sample_wrong};
-        s->frame[f] = (PageFrame){100 * (f + 1), s->weights[f], &s->answer[f]};
+        s->frame[f].step = 100 * (f + 1);
+        s->frame[f].answer[0] = f ? (PageAnswer){SAMPLE_TOKENS, sample_ids} : (PageAnswer){3, sample_wrong};
     }
-    s->sample = (PageSample){"An answer", "source", sample_ids, SAMPLE_TOKENS, sample_ids, SAMPLE_TOKENS};
-    for (int i = 0; i < 2; i++) s->beam[i] = (PageBeam){s->answer[i], sample_probability};
+    s->sample = (PageSample){sample_ids, SAMPLE_TOKENS, sample_ids, SAMPLE_TOKENS};
+    for (int i = 0; i < 2; i++) s->beam[i] = (PageBeam){s->frame[i].answer[0], sample_probability};
     s->series = (Series){token[0], 3, NULL, sample_y, false};
     s->curve = (Picture){PICTURE_CHART, token[1], token[0], .chart = {.series = &s->series, .count = 1}};
     s->fact = (PageFact){"text", token[0]};
@@ -66,17 +65,17 @@ static inline void sample_page(SamplePage *s, const char *const *token) {
                      .examples = s->example,
                      .frames = s->frame,
                      .samples = &s->sample,
-                     .searched = &s->sample,
+                     .searched = s->sample,
                      .beams = s->beam,
                      .beam_count = 2,
-                     .facts = &s->fact,
+                     .options = &s->fact,
                      .command = "./train copy",
                      .figure_count = 1,
                      .curve_count = 1,
                      .example_count = SAMPLE_EXAMPLES,
                      .frame_count = SAMPLE_FRAMES,
                      .sample_count = 1,
-                     .fact_count = 1};
+                     .option_count = 1};
 }
 
 #endif

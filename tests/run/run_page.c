@@ -41,7 +41,9 @@ TEST(a_page_has_every_evaluation) {
         CHECK(!strstr(text, "<dt>text</dt>") && !strstr(text, "<dt>tail</dt>") &&
               !strstr(text, "<dt>momentum</dt>") && strstr(text, "<dt>symbols</dt>"));
         if (end) *end = 0;
-        CHECK(count_of(text, "<circle") == (resumed ? 42 : 40), "%d points", count_of(text, "<circle"));
+        /* A point for each, one more where all held-out data was evaluated, and one in the legend. */
+        CHECK(count_of(text, "<circle") == (resumed ? 42 + 2 + 1 : 40 + 1 + 1), "%d points",
+              count_of(text, "<circle"));
         free(text);
         CHECK(TRAIN("--resume", "runs/copy", "--steps", "210", "--quiet") == 0, "%s", err);
     }
@@ -87,6 +89,43 @@ TEST(a_text_that_is_markup_is_text) {
     CHECK(!strstr(text, "<img") && !strstr(text, "<b>") && strstr(text, "&#60;/script&#62;&#60;img"),
           "markup");
     CHECK(strstr(text, "5-gram"), "yardsticks");
+    free(text);
+}
+
+/* Of a run that is finished, --resume without more steps changes no file. With more steps its page keeps all it showed: the
+ * points of every curve, and the frames. ./explain makes the same page of the run's files. */
+TEST(a_resumed_run_keeps_its_page) {
+    CHECK(TRAIN(COPY, "--steps", "30", "--eval-every", "7") == 0, "%s", err);
+    char *before = strdup(list_folder("runs/copy"));
+    CHECK(TRAIN("--resume", "runs/copy") == 0 && strstr(err, "is finished after 30 steps") &&
+              lines_of(err) == 1,
+          "%s", err);
+    CHECK(!strcmp(before, list_folder("runs/copy")), "before\n%s\nafter\n%s", before, listing);
+    free(before);
+    char *text = page_of("runs/copy/report.html");
+    int frames = count_of(text, "{\"step\":");
+    CHECK(frames > 1 && strstr(text, "{\"step\":7,") && strstr(text, "{\"step\":30,"), "%d frames", frames);
+    free(text);
+    CHECK(TRAIN("--resume", "runs/copy", "--steps", "40", "--quiet") == 0, "%s", err);
+    text = page_of("runs/copy/report.html");
+    CHECK(count_of(text, "{\"step\":") > frames && strstr(text, "{\"step\":7,") &&
+              strstr(text, "{\"step\":30,"),
+          "%d frames", count_of(text, "{\"step\":"));
+    CHECK(count_of(text, "<svg") == 5 && strstr(text, "training: from "), "%d charts",
+          count_of(text, "<svg"));
+    char *end = strstr(text, "</figure>");
+    if (end) *end = 0; /* 7, 14, 21, 28, 30, 35, 40; of all held-out data 30 and 40, and one in the legend */
+    CHECK(count_of(text, "<circle") == 7 + 2 + 1, "%d points", count_of(text, "<circle"));
+    free(text);
+    CHECK(run_program("explain", ARGUMENTS("runs/copy", "--html", "page.html"), (Streams){0}) == 0 && !*out,
+          "%s", err);
+    CHECK(same_files("page.html", "runs/copy/report.html"));
+    CHECK(run_program("explain", ARGUMENTS("runs/copy", "--html", "page.html", "--text", "12"),
+                      (Streams){0}) == 0,
+          "%s", err);
+    text = page_of("page.html");
+    CHECK(strstr(text, "<title>Attention of runs/copy") && count_of(text, "<svg") == 5 &&
+          strstr(text, "<dt>d-model</dt><dd>16</dd>"));
     free(text);
 }
 

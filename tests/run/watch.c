@@ -38,31 +38,81 @@ static void close_watch(Watched *w) {
     train_config_free(&w->config);
 }
 
-/* The watch keeps the first entry, every n-th, and the newest: at most its capacity, and at least half of
- * it. */
+/* However often a run is looked at, a file keeps at most so many frames: the first, the newest, and others that lie evenly
+ * between them. Frames after a step from which the run is made again go. */
 TEST(long_runs_are_thinned_out) {
-    enum { MOST = 5, LOOKS = 40 };
+    enum { MOST = 6, LOOKS = 60 };
     Watched w;
+    Error e = {0};
     OPEN(&w, "train", "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "8", "--symbols",
          "5", "--max-length", "3", "--held-out", "9");
-    w.watch.most = MOST;
-    for (long look = 0; look < LOOKS; look++) {
-        Error e = {0};
-        CHECK(watch_look(&w.watch, &w.trainer, 10 * look, &e), "%s", e.text);
-        long kept = w.watch.kept, every = kept > 1 ? w.watch.seen[1]->frame.step / 10 : 1;
-        CHECK(kept <= MOST && (look < MOST || 2 * kept >= MOST), "look %ld: %ld are kept", look, kept);
-        for (long i = 0; i + 1 < kept; i++)
-            CHECK(w.watch.seen[i]->frame.step == 10 * i * every, "look %ld: place %ld has step %ld", look, i,
-                  w.watch.seen[i]->frame.step);
-        CHECK(w.watch.seen[kept - 1]->frame.step == 10 * look, "look %ld: the newest is gone", look);
-        CHECK((every & (every - 1)) == 0, "every %ld", every);
+    CHECK(watch_look(&w.watch, &w.trainer, &e), "%s", e.text);
+    for (long look = 1; look <= LOOKS; look++) {
+        Safetensors file = {0};
+        static Frames f;
+        FramesPage parts;
+        Page p = {0};
+        long step = look < LOOKS ? 10 * look : 305;
+        f = (Frames){0};
+        watch_add(&w.watch, step, &f);
+        if (look > 1 && safetensors_read(&file, "frames.safetensors", &e))
+            frames_add_earlier(&f, &file, step, MOST - 1);
+        CHECK(frames_write(&f, ".", &e), "%s", e.text);
+        safetensors_free(&file);
+        CHECK(safetensors_read(&file, "frames.safetensors", &e) &&
+                  frames_page(&parts, &file, w.task->vocab_size, &p, &e),
+              "%s", e.text);
+        CHECK(look == LOOKS || p.frame_count == (look < MOST ? look : MOST), "look %ld: %d frames", look,
+              p.frame_count);
+        CHECK(p.frames[0].step == 10 && p.frames[p.frame_count - 1].step == step && p.sample_count == 5,
+              "look %ld", look);
+        for (int i = 1; i < p.frame_count && look < LOOKS; i++)
+            CHECK(p.frames[i].step > p.frames[i - 1].step &&
+                      p.frames[i].step - p.frames[i - 1].step <= 10 + 3 * step / MOST,
+                  "look %ld: step %ld after %ld", look, p.frames[i].step, p.frames[i - 1].step);
+        frames_page_free(&parts);
+        safetensors_free(&file);
     }
-    Page p = {0};
-    watch_show(&w.watch, &p);
-    CHECK(p.frame_count == w.watch.kept && p.frames[p.frame_count - 1].step == 10 * (LOOKS - 1) &&
-              p.sample_count == 5,
-          "%d frames", p.frame_count);
     close_watch(&w);
+}
+
+/* A file of frames that is not what it should be is refused in one line. */
+TEST(damaged_frames) {
+    static const int32_t ids[] = {0, 1, 9, -1};
+    static const uint8_t weights[4] = {0};
+    static const real number[] = {1};
+    const struct {
+        Array array[3];
+        const char *said;
+    } cases[] = {
+        {{array_over("sample.0.given", DTYPE_I32, SHAPE(3), ids)}, "found the id 9, need one below 4"},
+        {{array_over("sample.0.given", DTYPE_I32, SHAPE(1), ids + 3)}, "found the id -1"},
+        {{array_over("sample.0.given", DTYPE_REAL, SHAPE(1), number)}, "sample.0.given: found F"},
+        {{array_over("sample.0.given", DTYPE_I32, SHAPE(1, 2), ids)}, "sample.0.given: found"},
+        {{array_over("example.0.target", DTYPE_I32, SHAPE(2), ids),
+          array_over("frame.1.answer.0", DTYPE_I32, SHAPE(2), ids)},
+         "frame.0000000001.example.0.text: found none"},
+        {{array_over("example.0.target", DTYPE_I32, SHAPE(2), ids),
+          array_over("frame.0000000001.example.0.text", DTYPE_U8, SHAPE(1, 1, 4, 1), weights)},
+         "found shape [1,1,4,1], need [1,1,2,2]"},
+        {{array_over("searched.given", DTYPE_I32, SHAPE(1), ids),
+          array_over("beam.0.tokens", DTYPE_I32, SHAPE(2), ids),
+          array_over("beam.0.probability", DTYPE_REAL, SHAPE(1), number)},
+         "beam.0.probability: found"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Frames f = {0};
+        FramesPage parts;
+        Page p = {0};
+        Error e = {0};
+        while (f.tensors < 3 && cases[i].array[f.tensors].name) f.tensors++;
+        memcpy(f.tensor, cases[i].array, sizeof cases[i].array);
+        Safetensors file = frames_as_file(&f);
+        CHECK(!frames_page(&parts, &file, 4, &p, &e) && e.status == STATUS_BAD_DATA &&
+                  strstr(e.text, cases[i].said),
+              "case %zu: %s", i, e.text);
+        frames_page_free(&parts);
+    }
 }
 
 /* The page has the answers of a beam search to the first source with a wrong answer. Their probabilities multiply to the
@@ -75,15 +125,24 @@ TEST(beams_are_a_tree) {
          "--symbols", "4", "--max-length", "5", "--held-out", "9");
     for (int step = 0; step < STEPS; step++)
         CHECK(trainer_step(&w.trainer, &(StepResult){0}, &e), "%s", e.text);
-    CHECK(watch_look(&w.watch, &w.trainer, STEPS, &e), "%s", e.text);
-    Page p = {.title = "t", .status = "s"};
-    watch_show(&w.watch, &p);
+    CHECK(watch_look(&w.watch, &w.trainer, &e), "%s", e.text);
+    static Frames f;
+    FramesPage parts;
+    const char *token[7] = {"1", "2", "3", "4", "begin", "end", "pad"};
+    Page p = {.title = "t", .status = "s", .token = token};
+    watch_add(&w.watch, STEPS, &f);
+    Safetensors file = frames_as_file(&f);
+    CHECK(frames_page(&parts, &file, w.task->vocab_size, &p, &e), "%s", e.text);
     int first = 0;
     for (const PageAnswer *a = p.frames->answer; first + 1 < p.sample_count; first++, a++)
         if (a->count != p.samples[first].wanted_count ||
             memcmp(a->tokens, p.samples[first].wanted, (size_t)a->count * sizeof *a->tokens) != 0)
             break;
-    CHECK(p.searched == &p.samples[first] && p.beam_count == 3, "%d answers", p.beam_count);
+    CHECK(p.searched.given_count == p.samples[first].given_count &&
+              !memcmp(p.searched.given, p.samples[first].given,
+                      (size_t)p.searched.given_count * sizeof(int32_t)) &&
+              p.beam_count == 3,
+          "%d answers", p.beam_count);
 
     Hypothesis best[3];
     Decoder d;
@@ -92,13 +151,14 @@ TEST(beams_are_a_tree) {
     Given given = {&task->begin_id,
                    1,
                    1,
-                   (long[]){0, p.searched->given_count},
-                   p.searched->given,
+                   (long[]){0, p.searched.given_count},
+                   p.searched.given,
                    .next = {task->tokenizer, task->begin_id, task->end_id, task->pad_id}};
     BeamOptions o = {.length_penalty = 0.6, .n_best = 3};
-    CHECK(decoder_open(&d, w.trainer.tape, w.trainer.model, 3, &given, p.searched->wanted_count + 4, &e) &&
-              beam_search(&d, &o, best, &found, &e) && found == 3,
-          "%s", e.text);
+    CHECK(
+        decoder_open(&d, w.trainer.tape, w.trainer.model, 3, &given, p.samples[first].wanted_count + 4, &e) &&
+            beam_search(&d, &o, best, &found, &e) && found == 3,
+        "%s", e.text);
     for (int i = 0; i < 3; i++) {
         const PageBeam *b = &p.beams[i];
         double log_p = 0;
@@ -154,8 +214,8 @@ TEST(rows_that_have_room) {
             for (int g = 0; g < w.watch.example[k].groups; g++)
                 CHECK(w.watch.example[k].group[g].rows <= 32 && w.watch.example[k].group[g].columns <= 32);
         }
-        CHECK(weights <= 40000 && w.watch.most >= 1 && w.watch.most <= WATCHED_STEPS,
-              "%ld weights, %ld steps", weights, w.watch.most);
+        CHECK(weights <= 40000 && w.watch.most >= 1 && w.watch.most <= PAGE_FRAMES, "%ld weights, %d frames",
+              weights, w.watch.most);
         close_watch(&w);
     }
 }

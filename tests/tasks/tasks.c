@@ -322,9 +322,9 @@ TEST(tasks_refuse_options_out_of_range) {
     CHECK(!task_open("lm", &o, &e));
     CHECK_ERROR(e, STATUS_USAGE, "lm: held-out share: found nan, need one from 0 to less than 1");
     Task *task = opened("copy", small(2, 2, 1, 1));
-    EXPECT_BUG("task_held_out_batch: first is -1, rows 1, want at least 0",
+    EXPECT_BUG("task_spread_batch: first is -1, rows 1, of 1, want at least 0",
                task_held_out_batch(task, -1, 1, NULL));
-    EXPECT_BUG("task_held_out_batch: first is 0, rows -1, want at least 0",
+    EXPECT_BUG("task_spread_batch: first is 0, rows -1, of 1, want at least 0",
                task_held_out_batch(task, 0, -1, NULL));
     task_free(task);
     /* The largest and the smallest that are allowed work. */

@@ -1,0 +1,76 @@
+#include "run/page_tokens.h"
+#include "base/utf8.h"
+#include "pictures/label.h"
+#include <string.h>
+
+enum { PIECE_TOKENS = 8, PIECE = 4096 /* bytes of a piece, with an escape for each of its own */ };
+
+/* Bytes that the last character of a text lacks, if `lacks` were missing before it. */
+static int lacking(const char *text, int lacks) {
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (lacks && (c & 0xC0) == 0x80)
+            lacks--;
+        else
+            lacks = c >= 0xF0 ? 3 : c >= 0xE0 ? 2 : c >= 0xC0;
+    }
+    return lacks;
+}
+
+long page_piece(const char *const *token, const int32_t *ids, long count) {
+    long n = 1;
+    int lacks = lacking(token[ids[0]], 0);
+    while (n < count && n < PIECE_TOKENS && lacks && (token[ids[n]][0] & 0xC0) == 0x80)
+        lacks = lacking(token[ids[n++]], lacks);
+    return n;
+}
+
+/* The text of n tokens as UTF-8, with \xNN for bytes that are no characters. */
+static const char *piece_text(const char *const *token, const int32_t *ids, long n, char out[PIECE]) {
+    char bytes[PIECE / 4], *end = out;
+    size_t length = 0;
+    int size;
+    for (long i = 0; i < n; i++)
+        length += (size_t)snprintf(bytes + length, sizeof bytes - length, "%s", token[ids[i]]);
+    for (size_t at = 0; at < length; at += (size_t)(size ? size : 1)) {
+        size = utf8_decode(bytes + at, length - at, &(uint32_t){0});
+        end +=
+            size ? sprintf(end, "%.*s", size, bytes + at) : sprintf(end, "\\x%02X", (unsigned char)bytes[at]);
+    }
+    *end = 0;
+    return out;
+}
+
+static void text_markup(const char *text, FILE *out) {
+    for (const char *end; *text; text = end) {
+        char line[PIECE];
+        end = text + strcspn(text, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)(end - text), text);
+        markup_text(out, line);
+        if (*end) end++, fputs("↵\n", out);
+    }
+}
+
+void page_text(const char *const *token, const int32_t *ids, long count, FILE *out) {
+    char text[PIECE];
+    for (long n; count > 0; ids += n, count -= n) {
+        n = page_piece(token, ids, count);
+        text_markup(piece_text(token, ids, n, text), out);
+    }
+}
+
+void page_line(const char *const *token, const int32_t *ids, long count, FILE *out) {
+    char text[PIECE];
+    for (long n; count > 0; ids += n, count -= n) {
+        n = page_piece(token, ids, count);
+        for (char *at = (char *)piece_text(token, ids, n, text); (at = strpbrk(at, "\n\t"));) *at = ' ';
+        markup_text(out, text);
+    }
+}
+
+int page_label(const char *const *token, const int32_t *ids, long n, int most, FILE *out) {
+    char text[PIECE];
+    Label l = label_of(piece_text(token, ids, n, text), most, true);
+    if (out) label_markup(out, &l);
+    return l.columns;
+}
