@@ -89,6 +89,16 @@ void utf8_print(FILE *out, const char *text, size_t length) {
     }
 }
 
+void utf8_make_printable(char *text, const char *keep) {
+    for (uint32_t character; *text;) {
+        int bytes = utf8_decode(text, strlen(text), &character);
+        if (bytes && (strchr(keep, *text) || !utf8_drives_terminal(character)))
+            text += bytes;
+        else
+            *text++ = '?';
+    }
+}
+
 const char *utf8_escape(char out[ESCAPED_TEXT], const char *text) {
     size_t length = strlen(text), at = 0;
     char *end = out;
@@ -107,14 +117,4 @@ const char *utf8_escape(char out[ESCAPED_TEXT], const char *text) {
     }
     strcpy(end, at < length ? "..." : "");
     return out;
-}
-
-void utf8_make_printable(char *text) {
-    for (uint32_t character; *text;) {
-        int bytes = utf8_decode(text, strlen(text), &character);
-        if (bytes && character >= ' ' && (character < 0x7F || character > 0x9F))
-            text += bytes;
-        else
-            *text++ = '?';
-    }
 }

@@ -38,6 +38,9 @@ bool utf8_drives_terminal(uint32_t character);
  * but tab and line feed. */
 void utf8_print(FILE *out, const char *text, size_t length);
 
+/* Replaces characters that drive a terminal, except those in `keep`, and bytes that are not UTF-8 by '?'. */
+void utf8_make_printable(char *text, const char *keep);
+
 /* Copies the first 64 bytes of an untrusted name into out, so that printing it cannot control a terminal:
  * control characters, line separators, bidirectional overrides and invalid UTF-8 are written as \xNN. A
  * shortened name ends in "...". Returns out. */
@@ -46,8 +49,5 @@ const char *utf8_escape(char out[ESCAPED_TEXT], const char *text);
 
 /* The same, in memory that lives as long as the enclosing block: for a message. */
 #define ESCAPED(text) utf8_escape((char[ESCAPED_TEXT]){0}, text)
-
-/* Replaces control characters and bytes that are not UTF-8 by '?', in a text from elsewhere. */
-void utf8_make_printable(char *text);
 
 #endif

@@ -178,4 +178,23 @@ TEST(keeps_the_first_error) {
     }
 }
 
+/* A text that another program wrote, in place: what would drive a terminal, and what is no character, are question marks. */
+TEST(makes_printable) {
+    static const struct {
+        const char *text, *want;
+    } cases[] = {{"plain text", "plain text"},
+                 {"caf\xC3\xA9 \xF0\x9F\x98\x80", "caf\xC3\xA9 \xF0\x9F\x98\x80"},
+                 {"a\x1B[2J\tb\n\x7F", "a?[2J?b\n?"},
+                 {"\xC2\x9B\xC2\xA0", "??\xC2\xA0"},
+                 {"\xFF\xC3", "??"},
+                 {"\xE2\x82z", "??z"},
+                 {"", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[32];
+        strcpy(text, cases[i].text);
+        utf8_make_printable(text, "\n");
+        CHECK(strcmp(text, cases[i].want) == 0, "found \"%s\", want \"%s\"", text, cases[i].want);
+    }
+}
+
 RUN_TESTS

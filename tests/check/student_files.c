@@ -274,6 +274,54 @@ TEST(every_hostile_file_gets_a_verdict, 170) {
           out);
 }
 
+/* The compiler's first error is whole in every report, with its line of the file, however long the path is. */
+TEST(compile_errors_are_whole) {
+    static const char *const says[] = {
+        "submission.c:2:9: error: ",
+        "a_name_that_is_longer_than_most_screens_are_wide_and_that_no_header_declares_anywhere"};
+    static const char line[] =
+        "int x = a_name_that_is_longer_than_most_screens_are_wide_and_that_no_header_declares_anywhere;";
+    char folder_name[201], path[256], text[256];
+    memset(folder_name, 'f', 200), folder_name[200] = 0;
+    snprintf(path, sizeof path, "%s/submission.c", folder_name);
+    snprintf(text, sizeof text, "#include \"ops/ops.h\"\n%s\n", line);
+    CHECK(mkdir(folder_name, 0777) == 0);
+    write_text(path, text);
+    CHECK(GRADCHECK(path, "--gradescope", "g.json", "--junit", "j.xml") == 1, "%s", err);
+    char *json, *xml, *report[3];
+    size_t size;
+    report[0] = out, report[1] = json = read_bytes("g.json", &size),
+    report[2] = xml = read_bytes("j.xml", &size);
+    for (int i = 0; i < 3; i++)
+        CHECK(strstr(report[i], says[0]) && strstr(report[i], says[1]) && strstr(report[i], line), "%s",
+              report[i]);
+    free(json), free(xml);
+    CHECK(GRADCHECK(path, "--json") == 1 && strstr(out, says[0]) && strstr(out, line), "%s", out);
+    CHECK(GRADCHECK(folder_name) == 1 && strstr(out, says[0]) && !strstr(out, line), "%s", out);
+}
+
+/* A file's function may have the name of one of the project's, and other parameters. */
+TEST(own_names_are_its_own) {
+    static const char text[] =
+        "#include \"ops/ops.h\"\n"
+        "extern const Op op_swiglu;\n"
+        "static double random_uniform(int seed) { return seed; }\n"
+        "Tensor *tape_swiglu(Tape *t, Tensor *x, double beta, int axis) {\n"
+        "    (void)beta, (void)axis, (void)random_uniform(1);\n"
+        "    return tape_record(tape_node(t, &op_swiglu, x->shape, INPUTS(x)));\n"
+        "}\n"
+        "static void forward(Node *n) { tensor_copy_out(n->in[0], n->out->data); }\n"
+        "static void backward(Node *n) {\n"
+        "    for (long i = 0; i < shape_count(n->out->shape); i++) n->in[0]->grad[i] += n->out->grad[i];\n"
+        "}\n"
+        "BUILD_CASE(plain, tape_swiglu(t, x[0], 1, 2))\n"
+        "static const CheckCase cases[] = {{\"plain\", plain, {{\"x\", DIMS(3, 4)}}}};\n"
+        "const Op op_swiglu = {\"swiglu\", forward, backward, CASES(cases)};\n";
+    write_text("op.c", text), write_text("solution.c", text);
+    CHECK(GRADCHECK("op.c") == 0, "%s%s", err, out);
+    CHECK(GRADCHECK("op.c", "--like", "solution.c") == 0, "as a solution: %s%s", err, out);
+}
+
 /* ---- Files without a right gradient of their own ---- */
 
 /* The operation `own` of one input. `forward` computes y[i] in place. */

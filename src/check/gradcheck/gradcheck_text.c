@@ -27,8 +27,19 @@ static int columns(const char *text, size_t bytes) {
     return n;
 }
 
-/* Prints text in lines of at most WIDTH columns; the first is indented by `indent`, the others by INDENT. */
-enum { WIDTH = 80, INDENT = 5, PARAGRAPH = 8 * REPORT_NAME };
+enum { WIDTH = 80, INDENT = 5, PARAGRAPH = REPORT_FULL + 8 * REPORT_NAME };
+
+/* Prints lines as they are. */
+static void print_lines(FILE *out, const char *text) {
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        fprintf(out, "%*s%.*s\n", INDENT + 2, "", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+/* Prints text in lines of at most WIDTH columns, the first indented by `indent`, the others by INDENT. Text that has lines
+ * of its own, as a compiler's, keeps them. */
 static void paragraph(FILE *out, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void paragraph(FILE *out, int indent, const char *format, ...) {
     char text[PARAGRAPH];
@@ -36,8 +47,10 @@ static void paragraph(FILE *out, int indent, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    int at = fprintf(out, "%*s", indent, "");
-    for (const char *word = text; *word;) {
+    char *rest = strchr(text, '\n');
+    if (rest) *rest++ = 0;
+    int at = fprintf(out, "%*s%s", indent, "", rest ? text : "");
+    for (const char *word = text; !rest && *word;) {
         size_t length = strcspn(word, " ");
         int wide = columns(word, length);
         if (word > text && at + 1 + wide > WIDTH)
@@ -49,6 +62,7 @@ static void paragraph(FILE *out, int indent, const char *format, ...) {
         word += length + (word[length] == ' ');
     }
     fprintf(out, "\n");
+    if (rest) print_lines(out, rest);
 }
 
 enum { NAME_COLUMNS = 30 };
@@ -119,11 +133,7 @@ static void explain_worst(FILE *out, const CaseReport *r, const InputReport *in)
 /* Prints the smallest case in full. */
 static void explain_full(FILE *out, const CaseReport *r, const InputReport *in) {
     paragraph(out, INDENT, "The smallest case that fails, '%s':", r->name);
-    for (const char *line = in->full; *line;) {
-        size_t length = strcspn(line, "\n");
-        fprintf(out, "%*s%.*s\n", INDENT + 2, "", (int)length, line);
-        line += length + (line[length] == '\n');
-    }
+    print_lines(out, in->full);
 }
 
 /* Names points without a derivative, and gradients too small to be seen. */

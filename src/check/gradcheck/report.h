@@ -93,15 +93,16 @@ typedef struct CaseReport {
     char broken[PROPERTIES][REPORT_TEXT];
     char property[REPORT_WORD];  /* the first broken one; "": none */
     char diagnosis[REPORT_WORD]; /* of FAIL: the pattern or property that tells most; "unknown" */
-    char trouble[REPORT_TEXT];   /* how the property is broken, or the case as a whole failed */
-    long outputs;                /* elements of the output */
-    bool recorded;               /* the output takes a gradient */
-    bool kinks;                  /* the case promises kinks */
-    bool at_ends;                /* right at the drawn point, wrong at the ends of the ranges */
-    bool by_reference;           /* `numeric` is a value known to be right, not a difference quotient */
-    bool endless;                /* the time ran out in few runs */
-    int moved;                   /* points given up: on a kink, or where an input has no effect */
-    long evaluations;            /* forward runs */
+    char trouble
+        [REPORT_FULL]; /* how the property is broken, or the case as a whole failed; may have several lines */
+    long outputs;      /* elements of the output */
+    bool recorded;     /* the output takes a gradient */
+    bool kinks;        /* the case promises kinks */
+    bool at_ends;      /* right at the drawn point, wrong at the ends of the ranges */
+    bool by_reference; /* `numeric` is a value known to be right, not a difference quotient */
+    bool endless;      /* the time ran out in few runs */
+    int moved;         /* points given up: on a kink, or where an input has no effect */
+    long evaluations;  /* forward runs */
 
     /* The plan of a case from a table; it does not depend on the findings. */
     bool planned;

@@ -64,9 +64,7 @@ static void not_checked(CaseReport *r, const CheckItem *item, const ChildEnd *en
     char text[CHILD_TEXT], line[REPORT_TEXT];
     const char *why = child_text(text, end, limits);
     child_last_line(line, sizeof line, end->printed);
-    if (item->index < 0)
-        why = item->trouble;
-    else if (end->fate == CHILD_DONE)
+    if (end->fate == CHILD_DONE)
         why = "its report was damaged";
     else if (end->fate == CHILD_EXITED && end->number == STATUS_BUG && line[0])
         why = line;
@@ -75,10 +73,11 @@ static void not_checked(CaseReport *r, const CheckItem *item, const ChildEnd *en
     /* Interruptions and missing resources are not the case's fault. */
     bool outside = end->fate == CHILD_INTERRUPTED || end->fate == CHILD_NOT_BORN;
     *r = (CaseReport){.verdict = outside ? INCONCLUSIVE : FAIL};
-    snprintf(r->trouble, sizeof r->trouble, "%.*s%s%s", REPORT_TEXT / 2, why, stage ? ", " : "",
+    snprintf(r->trouble, REPORT_TEXT, "%.*s%s%s", REPORT_TEXT / 2, why, stage ? ", " : "",
              stage ? stage : "");
+    utf8_make_printable(r->trouble, "");
+    if (item->index < 0) REPORT_SET(r->trouble, item->trouble);
     if (!outside) REPORT_SET(r->diagnosis, "not checked");
-    utf8_make_printable(r->trouble);
 }
 
 /* ---- In the process that judges an item ---- */

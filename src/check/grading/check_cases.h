@@ -15,7 +15,7 @@ typedef struct CheckItem {
     int index;   /* of the case in the operation's table; -1: there is nothing to run, `trouble` says why */
     CheckCase c; /* of a student's file: without `build` */
     bool added;  /* by the checker: counts only if the operation accepts its sizes */
-    char trouble[REPORT_TEXT];
+    char trouble[REPORT_FULL]; /* printable; may have several lines */
 } CheckItem;
 
 /* Libraries in the folder of a file that is judged, by the names under which its processes load them. */
@@ -67,7 +67,7 @@ typedef struct StudentFile {
     const char *folder;              /* where it is compiled and runs: its own */
     const char *headers;             /* the project's src */
     bool solution;                   /* a file that includes the project's own operations is refused */
-    char warnings[STUDENT_WARNINGS]; /* the compiler's, once it is added */
+    char warnings[COMPILE_WARNINGS]; /* the compiler's, once it is added */
 } StudentFile;
 
 /* Compiles the teacher's files in f->folder and adds their cases; does nothing if the student's own cases

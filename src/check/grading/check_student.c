@@ -143,7 +143,7 @@ static void take_listing(void *context, long i, const ChildEnd *end) {
     long first = l->plan->items;
     for (int k = 0; student_take_case(&at, end->result + end->size, &c, &l->plan->arena); k++) {
         CheckItem *item = plan_item(l->plan, l->name[i], c.name, k);
-        utf8_make_printable(item->name);
+        utf8_make_printable(item->name, "");
         item->c = c;
     }
     if (end->fate == CHILD_DONE && end->size) {
@@ -158,6 +158,7 @@ static void take_listing(void *context, long i, const ChildEnd *end) {
     else
         snprintf(bad->trouble, REPORT_TEXT, "%s while it was loaded",
                  child_text(text, end, &l->plan->limits));
+    utf8_make_printable(bad->trouble, "");
 }
 
 /* ---- What is given besides the file ---- */
@@ -250,12 +251,13 @@ static bool copy_cases(const CheckPlan *p, const StudentFile *f, Error *e) {
     return ok || error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be written", path);
 }
 
-/* Compiles the file; *own gets the reason if it cannot be loaded. */
-static void compile_own(CheckPlan *p, StudentFile *f, Error *own) {
+/* Compiles the file; *own gets the reason if it cannot be loaded, and `why` the whole of it. */
+static void compile_own(CheckPlan *p, StudentFile *f, Error *own, char why[REPORT_FULL]) {
     const char *hidden[] = {f->cases ? f->cases : f->like, f->cases ? f->like : NULL, NULL};
     StudentSource s = {f->source, path_in(p, f->folder, PLAN_OWN), STUDENTS, hidden};
     student_compile(&s, f->headers);
     *own = s.error;
+    memcpy(why, s.message, sizeof s.message);
     memcpy(f->warnings, s.warnings, sizeof f->warnings);
     char *included = own->status ? NULL : student_includes(&s, f->solution ? f->headers : NULL);
     if (included) error_set(own, STATUS_NO, "is no solution: it includes %s", included);
@@ -264,10 +266,11 @@ static void compile_own(CheckPlan *p, StudentFile *f, Error *own) {
 
 bool plan_add_file(CheckPlan *p, StudentFile *f, Error *e) {
     const char *slash = strrchr(f->source, '/');
+    char why[REPORT_FULL];
     Error own;
     p->folder = f->folder;
     if (!copy_cases(p, f, e)) return false;
-    compile_own(p, f, &own);
+    compile_own(p, f, &own, why);
     if (!p->cases && own.status == STATUS_DONE) add_cases(p, f->source, f->folder, PLAN_OWN, &own);
     if (own.status == STATUS_DONE) return true;
     if (!p->items) { /* one that stands for all is named after the file */
@@ -277,7 +280,7 @@ bool plan_add_file(CheckPlan *p, StudentFile *f, Error *e) {
     }
     for (long i = 0; i < p->items; i++) {
         p->item[i].index = -1;
-        REPORT_SET(p->item[i].trouble, own.text);
+        REPORT_SET(p->item[i].trouble, *why ? why : own.text);
     }
     return own.status == STATUS_NO || error_set(e, own.status, "%s", own.text);
 }

@@ -124,8 +124,8 @@ static void print_row(FILE *out, const char *name, const Show *show, const char 
     double of, points = grade_points(show->report, show->count, &of);
     for (long i = 0; i < show->count && !*why; i++)
         if (show->report[i].verdict != PASS) why = show->report[i].trouble;
-    fprintf(out, "%-28s %6ld %7ld %7ld %8ld %8.4g %8.4g  %s\n", ESCAPED(name), t->cases, t->passed, t->failed,
-            t->inconclusive, points, of, why);
+    fprintf(out, "%-28s %6ld %7ld %7ld %8ld %8.4g %8.4g  %.*s\n", ESCAPED(name), t->cases, t->passed,
+            t->failed, t->inconclusive, points, of, (int)strcspn(why, "\n"), why);
 }
 
 /* In the process of a file: judges it and sends an Error, which has the verdict, and a row or lines of

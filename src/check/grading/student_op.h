@@ -10,37 +10,10 @@
 #include "autograd/op.h"
 #include "base/arena.h"
 #include "base/directory.h"
+#include "check/grading/compile.h"
 #include <stdio.h>
 
-enum { STUDENT_NAME = 64, STUDENT_WARNINGS = 1024 };
-
-typedef enum StudentKind {
-    STUDENTS,      /* calls of its own functions stay its own */
-    TEACHERS,      /* calls of its own functions go to those of a library that was loaded before */
-    TEACHERS_CASES /* the same, without the functions of its operations (check/cases_only.h) */
-} StudentKind;
-
-typedef struct StudentSource {
-    const char *source, *library; /* the C file, and the shared library that is made of it */
-    StudentKind kind;
-    const char *const *hidden; /* files that it cannot include, up to a NULL; NULL: none */
-    const char *headers;       /* the project's src; set by student_compile */
-
-    /* STATUS_NO_INPUT: there is no such source, or there are no headers; STATUS_BUG: there is no compiler;
-     * STATUS_NO: it does not compile, and the text has the compiler's first error. */
-    Error error;
-    char warnings[STUDENT_WARNINGS]; /* of one that compiles; "" for none */
-} StudentSource;
-
-/* The project's src: next to this program, or to the directory in which it was built. */
-const char *student_headers(char path[PATH_ROOM]);
-
-/* Compiles the source with the headers of the project's src. */
-bool student_compile(StudentSource *s, const char *headers);
-
-/* The first file that the source of this library includes and must not: one of the headers' folder that is
- * no header, as "ops/softmax.c", unless `headers` is NULL, or a hidden one. To be freed; NULL: none. */
-char *student_includes(const StudentSource *s, const char *headers);
+enum { STUDENT_NAME = 64 };
 
 /* The names of the operations that a source defines, without `op_`: at most `most`. Returns their number. */
 int student_names(const char *source, char (*names)[STUDENT_NAME], int most, Error *e);

@@ -1,0 +1,40 @@
+/* A C file of a student or a teacher is compiled with $CC into a library. */
+#ifndef GRADING_COMPILE_H
+#define GRADING_COMPILE_H
+
+#include "base/directory.h"
+#include "check/gradcheck/report.h"
+
+enum { COMPILE_WARNINGS = 1024 };
+
+typedef enum StudentKind {
+    STUDENTS,      /* calls of its own functions stay its own */
+    TEACHERS,      /* calls of its own functions go to those of a library that was loaded before */
+    TEACHERS_CASES /* the same, without the functions of its operations (check/cases_only.h) */
+} StudentKind;
+
+typedef struct StudentSource {
+    const char *source, *library; /* the C file, and the shared library that is made of it */
+    StudentKind kind;
+    const char *const *hidden; /* files that it cannot include, up to a NULL; NULL: none */
+    const char *headers;       /* the project's src; set by student_compile */
+
+    /* STATUS_NO_INPUT: there is no such source, or there are no headers; STATUS_BUG: there is no compiler;
+     * STATUS_NO: it does not compile, and the text has the first line of the compiler's first error. */
+    Error error;
+    char message[REPORT_FULL];       /* of STATUS_NO: the first error with its line of the file, in lines */
+    char warnings[COMPILE_WARNINGS]; /* of one that compiles; "" for none */
+    bool clashes;                    /* it defines a name of the project's headers, otherwise */
+} StudentSource;
+
+/* The project's src: next to this program, or to the directory in which it was built. */
+const char *student_headers(char path[PATH_ROOM]);
+
+/* Compiles the source with the headers of the project's src. Of a name that both define, the source sees its own. */
+bool student_compile(StudentSource *s, const char *headers);
+
+/* The first file that the source of this library includes and must not: one of the headers' folder that is
+ * no header, as "ops/softmax.c", unless `headers` is NULL, or a hidden one. To be freed; NULL: none. */
+char *student_includes(const StudentSource *s, const char *headers);
+
+#endif
