@@ -381,6 +381,7 @@ int options_exit(const char *program, Error *e) {
     if (lost)
         error_set(e, STATUS_IO, "standard output: %s",
                   stdout_cause ? strerror(stdout_cause) : "a write failed");
-    if (e->status != STATUS_DONE) fprintf(stderr, "%s%s: %s\n", program_prefix(), program, e->text);
+    if (e->status != STATUS_DONE && *e->text)
+        fprintf(stderr, "%s%s: %s\n", program_prefix(), program, e->text);
     return (int)e->status;
 }

@@ -80,7 +80,7 @@ const char *option_text(const Option *o, char out[OPTION_TEXT]);
 bool stdout_flush(void);
 
 /* The end of every main: checks that everything printed was written (STATUS_IO), prints an error in e on stderr as
- * `program: text` (installed: `tapeformer-program: text`), and returns its status. */
+ * `program: text` (installed: `tapeformer-program: text`) unless the text is empty, and returns its status. */
 int options_exit(const char *program, Error *e);
 
 #endif

@@ -1,5 +1,7 @@
 #include "decoding/saved_run.h"
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 void saved_run_close(SavedRun *r) {
     tokenizer_free(r->tokenizer);
@@ -19,9 +21,23 @@ static bool read_id(const SavedRun *r, const char *key, int *id, Error *e) {
                      r->path, key, text ? ESCAPED(text) : "none", r->tokenizer->size, c->vocab_size);
 }
 
-bool saved_run_open(SavedRun *r, const char *directory, bool damaged, Error *e) {
-    *r = (SavedRun){.begin_id = NO_PAD, .end_id = NO_PAD};
-    if (!directory_file(r->path, directory, "model.safetensors", STATUS_NO_INPUT, e)) return false;
+/* Whether the name is that of a model's file, whatever it is called. */
+static bool is_model(const char *name) {
+    static const char ending[] = ".safetensors";
+    size_t length = strlen(name), ends = strlen(ending);
+    bool has_moments = strstr(name, "checkpoint.safetensors");
+    return length > ends && strcmp(name + length - ends, ending) == 0 && access(name, F_OK) == 0 &&
+           !has_moments;
+}
+
+bool saved_run_open(SavedRun *r, const char *name, bool damaged, Error *e) {
+    static const char file[] = "model.safetensors";
+    *r = (SavedRun){.begin_id = NO_PAD, .end_id = NO_PAD, .opening_id = NO_PAD};
+    if (!runs_find(r->directory, name, file, e)) return false;
+    if (is_model(name))
+        strcpy(r->path, name);
+    else if (!directory_file(r->path, r->directory, file, STATUS_NO_INPUT, e))
+        return false;
     r->model = (damaged ? model_load_damaged : model_load)(r->path, false, &r->notes, e);
     if (!r->model) return false;
     const char *vocabulary = model_notes_find(&r->notes, "vocabulary");
@@ -35,23 +51,27 @@ bool saved_run_open(SavedRun *r, const char *directory, bool damaged, Error *e) 
     if (r->tokenizer->size != need)
         return error_set(e, STATUS_BAD_DATA, "%s: metadata: vocabulary: found a size of %ld, need %ld",
                          r->path, r->tokenizer->size, need);
+    const char *opening = model_notes_find(&r->notes, "opening_id");
+    if (lm && opening && config_integer(opening, &r->opening_id) && r->opening_id >= c->vocab_size)
+        return error_set(e, STATUS_BAD_DATA, "%s: metadata: opening_id: found %d, need a token below %d",
+                         r->path, r->opening_id, c->vocab_size);
     return lm || (read_id(r, "begin_id", &r->begin_id, e) && read_id(r, "end_id", &r->end_id, e) &&
                   (r->begin_id != r->end_id ||
                    error_set(e, STATUS_BAD_DATA, "%s: metadata: end_id: found %d, need another than begin_id",
                              r->path, r->end_id)));
 }
 
-bool saved_run_average(SavedRun *r, const char *directory, long count, Error *e) {
+bool saved_run_average(SavedRun *r, long count, Error *e) {
     const Parameters *p = &r->model->parameters;
     double *sum = calloc((size_t)p->size, sizeof *sum);
     bool ok = sum || error_set(e, STATUS_NO_MEMORY, "memory: %ld weights", p->size);
     for (long i = 1; ok && i <= count; i++) {
         char path[PATH_ROOM];
-        ok = directory_newest(directory, "step-", i, path) ||
+        ok = directory_newest(r->directory, "step-", i, path) ||
              error_set(e, STATUS_NO_INPUT,
                        "%s: found %ld file%s step-*.safetensors, need %ld; ./train writes them "
                        "with --keep-checkpoints",
-                       directory, i - 1, PLURAL(i - 1), count);
+                       r->directory, i - 1, PLURAL(i - 1), count);
         Model *m = ok ? model_load(path, false, NULL, e) : NULL;
         ok = m && (m->parameters.elements == p->elements ||
                    error_set(e, STATUS_OTHER_MODEL, "%s: found %ld weights, need %ld", path,

@@ -2,26 +2,27 @@
 #ifndef DECODING_SAVED_RUN_H
 #define DECODING_SAVED_RUN_H
 
-#include "base/directory.h"
+#include "base/runs.h"
 #include "decoding/next_tokens.h"
 #include "nn/model_file.h"
 
 typedef struct SavedRun {
-    char path[PATH_ROOM]; /* of the model's file */
+    char directory[PATH_ROOM], path[PATH_ROOM]; /* path: of the model's file */
     Model *model;
     Notes notes;
     Tokenizer *tokenizer;
     int begin_id, end_id; /* seq2seq; NO_PAD: none */
+    int opening_id;       /* lm: Task.opening_id; NO_PAD: unknown */
 } SavedRun;
 
-/* Opens DIRECTORY/model.safetensors; `damaged` ignores its checksum. Owned by the caller, for
- * saved_run_close, even if it fails: with the error of model_load, or STATUS_BAD_DATA if vocabulary, begin_id
- * or end_id do not fit the model. */
-bool saved_run_open(SavedRun *r, const char *directory, bool damaged, Error *e);
+/* Opens a run's model.safetensors, or another model's file in its directory; `damaged` ignores its checksum. Owned by the
+ * caller, for saved_run_close, even if it fails: with the error of runs_find, of model_load, or STATUS_BAD_DATA if
+ * vocabulary, begin_id or end_id do not fit the model. */
+bool saved_run_open(SavedRun *r, const char *name, bool damaged, Error *e);
 
 /* Replaces the weights by the mean, in double precision, of the last `count` files step-….safetensors in the
- * directory (section 6.1). STATUS_NO_INPUT: there are fewer. STATUS_OTHER_MODEL: one is of another model. */
-bool saved_run_average(SavedRun *r, const char *directory, long count, Error *e);
+ * run's directory (section 6.1). STATUS_NO_INPUT: there are fewer. STATUS_OTHER_MODEL: one is of another model. */
+bool saved_run_average(SavedRun *r, long count, Error *e);
 
 void saved_run_close(SavedRun *r);
 

@@ -19,9 +19,11 @@ static struct Settings {
     long length, count, average, beam, n_best;
     double length_penalty;
     Sampler sampler;
-    bool show, no_checksum;
-} s = {.count = 1, .length_penalty = 0.6, .sampler = {.slide = 1, .top_p = 1, .repetition_penalty = 1}};
+    bool show, no_checksum, greedy, has_temperature;
+    bool decodes; /* an option of decoding is given */
+} s = {.count = 1, .length_penalty = 0.6, .sampler = {.top_p = 1, .repetition_penalty = 1}};
 
+#define DECODES .given = &s.decodes
 static const Option table[] = {
     {"Input"},
     {"prompt", "TEXT", NULL, "text to answer or to continue", "each line of stdin", .text = &s.prompt},
@@ -31,65 +33,82 @@ static const Option table[] = {
     {"no-checksum", NULL, NULL, "read the model even if its checksum is wrong", .flag = &s.no_checksum},
     {"Decoding"},
     {"length", "N", "[1,1000000]", "tokens to write; maximum length of an answer",
-     "400; answers: the model's maximum", .integer = &s.length},
-    {"stop", "TEXT", NULL, "end before this text", "none", .text = &s.stop},
-    {"temperature", "X", "[0,1000]", "temperature of the softmax; 0: greedy", .real = &s.sampler.temperature},
+     "400; answers: the model's maximum", .integer = &s.length, DECODES},
+    {"stop", "TEXT", NULL, "end before this text", "none", .text = &s.stop, DECODES},
+    {"temperature", "X", "[0,1000]", "temperature of the softmax; 0: greedy",
+     "0.8; 0 for answers, unless an option draws", .real = &s.sampler.temperature,
+     .given = &s.has_temperature},
+    {"greedy", NULL, NULL, "choose the likeliest token", .flag = &s.greedy, DECODES},
     {"top-k", "N", "[0,16777216]", "draw from the k likeliest tokens; 0: from all",
-     .integer = &s.sampler.top_k},
+     .integer = &s.sampler.top_k, DECODES},
     {"top-p", "P", "(0,1]", "draw from the fewest likeliest tokens that have probability P together",
-     .real = &s.sampler.top_p},
+     .real = &s.sampler.top_p, DECODES},
     {"min-p", "P", "[0,1]", "draw from tokens at least P times as probable as the likeliest",
-     .real = &s.sampler.min_p},
+     .real = &s.sampler.min_p, DECODES},
     {"repetition-penalty", "X", "[0.01,100]",
-     "divide positive scores of earlier tokens by X, multiply others", .real = &s.sampler.repetition_penalty},
+     "divide positive scores of earlier tokens by X, multiply others", .real = &s.sampler.repetition_penalty,
+     DECODES},
     {"count", "N", "[1,4096]", "draw N texts at once, as with the seeds SEED, SEED + 1, …",
-     .integer = &s.count},
+     .integer = &s.count, DECODES},
     {"slide", "N", "[1,16777216]", "tokens by which the window slides when a text exceeds the context", "1",
-     .integer = &s.sampler.slide},
+     .integer = &s.sampler.slide, DECODES},
     {"Beam search"},
-    {"beam", "N", "[1,65536]", "keep the N likeliest texts at every token", "none", .integer = &s.beam},
+    {"beam", "N", "[1,65536]", "keep the N likeliest texts at every token", "none", .integer = &s.beam,
+     DECODES},
     {"length-penalty", "A", "[0,10]", "divide the log-probability of n tokens by ((5 + n) / 6)^A",
-     .real = &s.length_penalty},
+     .real = &s.length_penalty, DECODES},
     {"n-best", "K", "[1,65536]", "print the K best texts and their scores", "the best text",
-     .integer = &s.n_best},
+     .integer = &s.n_best, DECODES},
     {"Probabilities"},
     {"show-probabilities", NULL, NULL, "print the likeliest next tokens; * is the chosen one",
-     .flag = &s.show},
+     .flag = &s.show, DECODES},
     {"score", "FILE", NULL, "print the loss on a text, or on lines of source, tab and target", "none",
      .text = &s.score},
     {0},
 };
 
+/* The first of the options that draw tokens, or NULL. */
+static const char *drawing_option(void) {
+    const Sampler *a = &s.sampler;
+    const struct {
+        bool given;
+        const char *name;
+    } all[] = {{a->temperature > 0, "--temperature"},
+               {s.count > 1, "--count"},
+               {a->top_k > 0, "--top-k"},
+               {a->top_p < 1, "--top-p"},
+               {a->min_p > 0, "--min-p"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].given) return all[i].name;
+    return NULL;
+}
+
 /* Refuses options that contradict each other or have no effect. */
 static bool check_options(Error *e) {
     const Sampler *a = &s.sampler;
-    bool greedy = a->temperature == 0, many = s.count > 1, prompted = s.prompt || s.input;
-#define GREEDY ": found --temperature 0, which is greedy, need a higher temperature"
-#define ONE    ", need one of the two"
+    bool greedy = s.greedy || (s.has_temperature && a->temperature == 0);
+    const char *draws = drawing_option();
+#define ONE ", need one of the two"
     const struct {
         bool wrong;
         const char *text;
     } rules[] = {
         {s.prompt && s.input, "--input: found --prompt" ONE},
-        {s.score && (prompted || s.length || s.stop || !greedy || s.show || s.beam),
+        {s.score && (s.prompt || s.input || s.decodes || s.has_temperature),
          "--score: found options of decoding, need none"},
-        {s.beam && !greedy, "--temperature: found --beam" ONE},
         {s.beam && a->repetition_penalty != 1, "--repetition-penalty: found --beam" ONE},
         {s.beam && s.show, "--show-probabilities: found --beam" ONE},
         {!s.beam && s.n_best, "--n-best: found no --beam, need it"},
         {!s.beam && s.length_penalty != 0.6, "--length-penalty: found no --beam, need it"},
         {s.n_best > s.beam, "--n-best: found more than --beam, need at most as many"},
-        {greedy && many, "--count" GREEDY},
-        {greedy && a->top_k, "--top-k" GREEDY},
-        {greedy && a->top_p < 1, "--top-p" GREEDY},
-        {greedy && a->min_p > 0, "--min-p" GREEDY},
-        {many && s.show, "--count: found --show-probabilities" ONE},
+        {s.count > 1 && s.show, "--count: found --show-probabilities" ONE},
         {s.stop && (!*s.stop || strlen(s.stop) > MAX_STOP),
          "--stop: found no character or too many, need 1 to 512 bytes"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].wrong) return error_set(e, STATUS_USAGE, "%s", rules[i].text);
-    return true;
+    return !draws || !(s.beam || greedy) ||
+           error_set(e, STATUS_USAGE, "%s: found %s" ONE, draws, s.beam ? "--beam" : "greedy decoding");
 }
 
 /* ---- The run ---- */
@@ -116,12 +135,18 @@ static void run_close(Run *r) {
     saved_run_close(&r->saved);
 }
 
-static bool run_open(Run *r, const char *directory, uint64_t seed, Error *e) {
-    if (!saved_run_open(&r->saved, directory, s.no_checksum, e)) return false;
-    if (s.average && !saved_run_average(&r->saved, directory, s.average, e)) return false;
+static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
+    if (!saved_run_open(&r->saved, name, s.no_checksum, e)) return false;
+    if (strncmp(name, r->saved.directory, strlen(r->saved.directory)) != 0)
+        fprintf(stderr, "generate: %s: the run in %s\n", ESCAPED(name), ESCAPED(r->saved.directory));
+    if (s.average && !saved_run_average(&r->saved, s.average, e)) return false;
     r->tape = tape_new();
     r->lm = r->saved.model->config.kind == KIND_LM;
+    if (!r->lm && s.sampler.slide)
+        return error_set(e, STATUS_USAGE, "--slide: found a model of answers, need one of texts");
     s.sampler.seed = seed;
+    bool texts = r->lm && !s.beam && !s.show;
+    if (!s.has_temperature && !s.greedy && (texts || drawing_option())) s.sampler.temperature = 0.8;
     if (!s.length) s.length = !r->lm ? r->saved.model->config.max_length : s.show ? 1 : 400;
     if (!r->saved.notes.checksum)
         fprintf(stderr, "generate: %s: %s\n", r->saved.path,
@@ -265,9 +290,12 @@ static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
 
 /* ---- Prompts ---- */
 
+/* Without a text a language model begins as a line of its training text begins. */
 static bool respond(Run *r, const char *text, size_t bytes, const char *where, Error *e) {
     const Tokenizer *k = r->saved.tokenizer;
     long said = r->said_count, n = 0;
+    if (bytes == 0 && !said && r->saved.opening_id != NO_PAD)
+        return reply(r, &(int32_t){r->saved.opening_id}, 1, 0, e);
     if (bytes == 0 && !said)
         return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
     int32_t *ids = calloc((size_t)said + 1 + bytes, sizeof *ids);
@@ -283,39 +311,64 @@ static bool respond(Run *r, const char *text, size_t bytes, const char *where, E
     return ok;
 }
 
-/* Every line is a prompt. An invalid line ends the program, or at a terminal is reported. */
+/* The lines of a file, a pipe or a terminal. */
+typedef struct Lines {
+    FILE *in;
+    const char *name;
+    bool typed, marks; /* at a terminal; shows where to type */
+    long number;
+    bool bad; /* some line had no answer */
+    char *text;
+    size_t room;
+} Lines;
+
+/* Reads a line, without its end and a byte-order mark. Returns its bytes; -1: there is none. */
+static ssize_t read_line(Lines *l) {
+    if (l->marks) fputs("> ", stderr);
+    ssize_t bytes = getline(&l->text, &l->room, l->in);
+    if (bytes < 0 && l->marks) putc('\n', stderr);
+    while (bytes > 0 && strchr("\r\n", l->text[bytes - 1])) bytes--;
+    l->number++;
+    return bytes;
+}
+
+/* Answers lines to the end. A line that cannot be read is reported, and the next is answered. */
+static bool respond_to_each(Run *r, Lines *l, Error *e) {
+    char where[ESCAPED_TEXT + 32];
+    for (ssize_t bytes; (bytes = read_line(l)) >= 0;) {
+        snprintf(where, sizeof where, "%s: line %ld", ESCAPED(l->name), l->number);
+        bool ok = respond(r, l->text, (size_t)bytes, where, e);
+        if (!ok && e->status != STATUS_BAD_DATA) return false;
+        if (!ok) fprintf(stderr, "generate: %s\n", e->text);
+        l->bad |= !ok;
+        *e = (Error){0};
+        if (!stdout_flush()) break;
+    }
+    if (ferror(l->in) && errno == EISDIR)
+        return error_set(e, STATUS_NO_INPUT, "%s: found a directory, need a file", ESCAPED(l->name));
+    if (ferror(l->in))
+        return error_set(e, STATUS_IO, "%s: reading failed: %s", ESCAPED(l->name), strerror(errno));
+    return l->typed || !l->bad || error_set(e, STATUS_BAD_DATA, "%s", ""); /* each was reported */
+}
+
+/* Every line is a prompt. A language model writes a text of its own first, where somebody sits at a terminal, and where
+ * there is no line. */
 static bool respond_to_lines(Run *r, Error *e) {
-    const char *name = s.input ? s.input : "stdin";
-    FILE *in = s.input ? fopen(s.input, "r") : stdin;
-    if (!in) return error_set(e, STATUS_NO_INPUT, "%s: %s", ESCAPED(name), strerror(errno));
-    char *line = NULL, where[ESCAPED_TEXT + 32];
-    size_t room = 0;
-    bool ok = true, typed = isatty(fileno(in)), marks = typed && isatty(STDERR_FILENO);
-    r->talks = typed && r->lm && !s.show && !s.beam;
-    if (typed)
+    Lines l = {s.input ? fopen(s.input, "r") : stdin, s.input ? s.input : "stdin"};
+    if (!l.in) return error_set(e, STATUS_NO_INPUT, "%s: %s", ESCAPED(l.name), strerror(errno));
+    l.typed = isatty(fileno(l.in)), l.marks = l.typed && isatty(STDERR_FILENO);
+    r->talks = l.typed && r->lm && !s.show && !s.beam && s.count == 1;
+    bool opens = r->saved.opening_id != NO_PAD, first = l.typed && opens && !s.show && !s.beam;
+    bool ok = !first || respond(r, "", 0, l.name, e);
+    if (first && !r->talks) return ok;
+    if (l.typed)
         fprintf(stderr, r->talks
                             ? "each line continues the text, an empty one lets the model go on; Ctrl-D ends\n"
                             : "each line is a prompt; Ctrl-D ends\n");
-    for (long number = 1; ok; number++) {
-        if (marks) fputs("> ", stderr);
-        ssize_t bytes = getline(&line, &room, in);
-        if (bytes < 0 && marks) putc('\n', stderr);
-        if (bytes < 0) break;
-        while (bytes > 0 && (line[bytes - 1] == '\n' || line[bytes - 1] == '\r')) bytes--;
-        snprintf(where, sizeof where, "%s: line %ld", ESCAPED(name), number);
-        ok = respond(r, line, (size_t)bytes, where, e);
-        if (typed && e->status == STATUS_BAD_DATA) {
-            fprintf(stderr, "%s\n", e->text);
-            *e = (Error){0}, ok = true;
-        }
-        if (!stdout_flush()) break;
-    }
-    if (ok && ferror(in))
-        ok = errno == EISDIR
-                 ? error_set(e, STATUS_NO_INPUT, "%s: found a directory, need a file", ESCAPED(name))
-                 : error_set(e, STATUS_IO, "%s: reading failed: %s", ESCAPED(name), strerror(errno));
-    free(line);
-    if (s.input) fclose(in);
+    ok = ok && respond_to_each(r, &l, e);
+    if (ok && opens && !s.input && l.number == 1 && !l.typed) ok = respond(r, "", 0, l.name, e);
+    free(l.text);
+    if (s.input) fclose(l.in);
     return ok;
 }
 

@@ -200,6 +200,7 @@ bool task_grammar_open(Task **out, const TaskKind *kind, const TaskOptions *o, E
     g->held_out_key = random_key(o->seed, STREAM_HELD_OUT);
     task->vocab_size = task->tokenizer->size, task->max_T = MAX_WORDS + 1, task->held_out = o->held_out;
     task->add_training_row = add_training_row, task->add_held_out_row = add_held_out_row;
+    task->opening_id = LINE_END;
     task->entropy = entropy(g), task->held_out_entropy = held_out_entropy(g);
     return true;
 }

@@ -22,7 +22,7 @@ TaskOptions task_defaults(void) {
 void *task_new(Task **out, const TaskKind *kind, size_t size, Error *e) {
     Task *task = *out = calloc(1, size);
     if (task)
-        task->name = kind->name, task->begin_id = task->end_id = task->pad_id = NO_TOKEN;
+        task->name = kind->name, task->begin_id = task->end_id = task->pad_id = task->opening_id = NO_TOKEN;
     else
         error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
     return task;

@@ -45,6 +45,7 @@ struct Task {
     Tokenizer *tokenizer;             /* the data tokens: ids 0 … tokenizer->size - 1 */
     long vocab_size;                  /* data tokens and the three below, if any */
     int32_t begin_id, end_id, pad_id; /* above the data tokens, or NO_TOKEN */
+    int32_t opening_id;               /* lm: a text that has no prompt begins after this token */
     long max_S, max_T;                /* maximum source (language model: 0) and target tokens of a row */
     long held_out;                    /* number of held-out rows */
     bool nothing_held_out;            /* these are then the training data */

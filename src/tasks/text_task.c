@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "tasks/task.h"
 #include "text/corpus.h"
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct TextTask {
@@ -40,6 +41,20 @@ static void free_corpus(Task *task) {
 
 const Corpus *task_text_corpus(const Task *task) {
     return task->free == free_corpus ? ((const TextTask *)task)->corpus : NULL;
+}
+
+/* The token after which most lines begin; in a text of one line, its first token. */
+static int32_t opening_of(const Corpus *c) {
+    const Tokenizer *k = c->tokenizer;
+    int32_t best = c->ids[0];
+    long *count = calloc((size_t)k->size, sizeof *count), most = 0;
+    for (long i = 0; count && i < c->training; i++) {
+        int32_t id = c->ids[i];
+        bool ends_line = tokenizer_is_text(k, id) && k->text[k->start[id + 1] - 1] == '\n';
+        if (ends_line && ++count[id] > most) most = count[best = id];
+    }
+    free(count);
+    return best;
 }
 
 /* Reports invisible characters, and the options that a short text changes. */
@@ -79,6 +94,7 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
     task->unknown = (double)c->unknown / (double)c->characters;
     task->nothing_held_out = c->validation == 0;
     task->checksum = c->checksum;
+    task->opening_id = opening_of(c);
     task->add_training_row = add_training_row, task->add_held_out_row = add_held_out_row;
     task->free = free_corpus;
     remark(c, o, task->remark);

@@ -10,7 +10,7 @@ enum {
     MOMENTS = 2,
     NAME = PARAMETER_NAME + 8,
     NUMBER = 32,
-    MODEL_NOTES = 4,
+    MODEL_NOTES = 5,
     MOST_NOTES = TRAIN_SETTINGS + 20,
 };
 static const char *const moment_prefix[MOMENTS] = {"moment1.", "moment2."};
@@ -75,12 +75,16 @@ static void identities(const Trainer *t, const char *vocabulary, char checksum[N
 static bool write_model(const Trainer *t, File *f, const Metadata *more, int count, int moments, Error *e) {
     const Parameters *p = &t->model->parameters;
     int arrays = moments * p->count;
-    char begin[NUMBER], end[NUMBER], *vocabulary = tokenizer_string(t->task->tokenizer, e);
+    char begin[NUMBER], end[NUMBER], opening[NUMBER], *vocabulary = tokenizer_string(t->task->tokenizer, e);
     if (!vocabulary) return false;
-    Metadata note[MOST_NOTES] = {
-        {"task", t->task->name}, {"vocabulary", vocabulary}, {"begin_id", begin}, {"end_id", end}};
+    Metadata note[MOST_NOTES] = {{"task", t->task->name},
+                                 {"vocabulary", vocabulary},
+                                 {"begin_id", begin},
+                                 {"end_id", end},
+                                 {"opening_id", opening}};
     snprintf(begin, sizeof begin, "%ld", (long)t->task->begin_id);
     snprintf(end, sizeof end, "%ld", (long)t->task->end_id);
+    snprintf(opening, sizeof opening, "%ld", (long)t->task->opening_id);
     for (int i = 0; i < count; i++) note[MODEL_NOTES + i] = more[i];
 
     Array *array = calloc((size_t)arrays + 1, sizeof *array);

@@ -124,7 +124,7 @@ TEST(weights_are_averaged) {
     }
     write_text("run/step-notes", "mine");
     write_text("run/step", "mine");
-    CHECK(saved_run_average(&r, "run", 3, &e), "%s", e.text);
+    CHECK(saved_run_average(&r, 3, &e), "%s", e.text);
     for (long i = 0; i < m[0]->parameters.size; i++) {
         double want = 0;
         for (int k = 1; k < 4; k++) want += (double)m[k]->parameters.value[i];
@@ -132,13 +132,13 @@ TEST(weights_are_averaged) {
                   fabs((double)r.model->parameters.value[i] - want / 3) < 4e-16,
               "weight %ld", i);
     }
-    CHECK(!saved_run_average(&r, "run", 5, &e) && e.status == STATUS_NO_INPUT &&
+    CHECK(!saved_run_average(&r, 5, &e) && e.status == STATUS_NO_INPUT &&
               strstr(e.text, "run: found 4 files step-"),
           "%s", e.text);
     c.d_ff++, e = (Error){0};
     Model *other = new_model(c, 1);
     CHECK(model_save(other, "run/step-0000000101.safetensors", NULL, 0, &e));
-    CHECK(!saved_run_average(&r, "run", 2, &e) && e.status == STATUS_OTHER_MODEL &&
+    CHECK(!saved_run_average(&r, 2, &e) && e.status == STATUS_OTHER_MODEL &&
               strstr(e.text, "run/step-0000000101.safetensors: found ") && strstr(e.text, " weights, need "),
           "%s", e.text);
     saved_run_close(&r);

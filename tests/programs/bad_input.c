@@ -251,14 +251,12 @@ TEST(generate_models_that_cannot_be) {
     CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
     mkdir("folder", 0777);
     mkdir("folder/model.safetensors", 0777);
-    REFUSES(
-        {"generate --prompt 12", 2, "found 0 operands, need RUN, see --help"},
-        {"generate none --prompt 12", 66, "none/model.safetensors: No such file or directory"},
-        {"generate '' --prompt 12", 66, "directory: found a path of 0 bytes, need 1 to 4095"},
-        {"train --resume ''", 66, "directory: found a path of 0 bytes, need 1 to 4095"},
-        {"generate run/metrics.csv --prompt 12", 66, "run/metrics.csv/model.safetensors: Not a directory"},
-        {"generate folder --prompt 12", 66,
-         "folder/model.safetensors: found a directory, need a regular file"});
+    REFUSES({"generate --prompt 12", 2, "found 0 operands, need RUN, see --help"},
+            {"generate none --prompt 12", 66, "none: found no run, and none in runs"},
+            {"generate '' --prompt 12", 66, "directory: found a path of 0 bytes, need 1 to 4095"},
+            {"train --resume ''", 66, "directory: found a path of 0 bytes, need 1 to 4095"},
+            {"generate folder --prompt 12", 66,
+             "folder/model.safetensors: found a directory, need a regular file"});
 
     size_t size = 0;
     char *bytes = read_bytes("run/model.safetensors", &size);
@@ -355,8 +353,8 @@ TEST(generate_prompts) {
             {"generate run --prompt 12a3", 65,
              "--prompt: byte 2: found 'a' (U+0061), need one of the 5 characters of the vocabulary"},
             {"generate run --prompt 123451", 65, "--prompt: found 6 symbols, need at most 5"},
-            {"generate run --top-k 3 --prompt 1", 2,
-             "--top-k: found --temperature 0, which is greedy, need a higher temperature"},
+            {"generate run --greedy --top-k 3 --prompt 1", 2,
+             "--top-k: found greedy decoding, need one of the two"},
             {"generate run --temperature nan", 2, "--temperature: found \"nan\", need a number in [0,1000]"},
             {"generate run --length 0", 2, "--length: found \"0\", need an integer in [1,1000000]"},
             {"generate run --input none", 66, "none: No such file or directory"},
@@ -368,39 +366,38 @@ TEST(generate_prompts) {
              "run: found 0 files step-*.safetensors, need 2; ./train writes them with --keep-checkpoints"});
 
     /* Options that contradict each other, or have no effect. */
-    REFUSES({"generate run --prompt 1 --input x", 2, "--input: found --prompt, need one of the two"},
-            {"generate run --prompt 1 --score x", 2, "--score: found options of decoding, need none"},
-            {"generate run --beam 2 --score x", 2, "--score: found options of decoding, need none"},
-            {"generate run --beam 2 --temperature 1", 2, "--temperature: found --beam, need one of the two"},
-            {"generate run --beam 2 --repetition-penalty 2", 2,
-             "--repetition-penalty: found --beam, need one of the two"},
-            {"generate run --beam 2 --count 3", 2,
-             "--count: found --temperature 0, which is greedy, need a higher temperature"},
-            {"generate run --beam 2 --show-probabilities", 2,
-             "--show-probabilities: found --beam, need one of the two"},
-            {"generate run --n-best 2", 2, "--n-best: found no --beam, need it"},
-            {"generate run --length-penalty 1", 2, "--length-penalty: found no --beam, need it"},
-            {"generate run --beam 2 --n-best 3", 2, "--n-best: found more than --beam, need at most as many"},
-            {"generate run --count 2", 2,
-             "--count: found --temperature 0, which is greedy, need a higher temperature"},
-            {"generate run --top-p 0.5", 2,
-             "--top-p: found --temperature 0, which is greedy, need a higher temperature"},
-            {"generate run --min-p 0.5", 2,
-             "--min-p: found --temperature 0, which is greedy, need a higher temperature"},
-            {"generate run --temperature 1 --count 2 --show-probabilities", 2,
-             "--count: found --show-probabilities, need one of the two"},
-            {"generate run --top-p 0", 2, "--top-p: found \"0\", need a number in (0,1]"},
-            {"generate run --stop ''", 2, "--stop: found no character or too many, need 1 to 512 bytes"});
+    REFUSES(
+        {"generate run --prompt 1 --input x", 2, "--input: found --prompt, need one of the two"},
+        {"generate run --prompt 1 --score x", 2, "--score: found options of decoding, need none"},
+        {"generate run --slide 3 --score x", 2, "--score: found options of decoding, need none"},
+        {"generate run --slide 3", 2, "--slide: found a model of answers, need one of texts"},
+        {"generate run --beam 2 --score x", 2, "--score: found options of decoding, need none"},
+        {"generate run --beam 2 --temperature 1", 2, "--temperature: found --beam, need one of the two"},
+        {"generate run --beam 2 --repetition-penalty 2", 2,
+         "--repetition-penalty: found --beam, need one of the two"},
+        {"generate run --beam 2 --count 3", 2, "--count: found --beam, need one of the two"},
+        {"generate run --beam 2 --show-probabilities", 2,
+         "--show-probabilities: found --beam, need one of the two"},
+        {"generate run --n-best 2", 2, "--n-best: found no --beam, need it"},
+        {"generate run --length-penalty 1", 2, "--length-penalty: found no --beam, need it"},
+        {"generate run --beam 2 --n-best 3", 2, "--n-best: found more than --beam, need at most as many"},
+        {"generate run --temperature 0 --count 2", 2, "--count: found greedy decoding, need one of the two"},
+        {"generate run --greedy --top-p 0.5", 2, "--top-p: found greedy decoding, need one of the two"},
+        {"generate run --greedy --min-p 0.5", 2, "--min-p: found greedy decoding, need one of the two"},
+        {"generate run --temperature 1 --count 2 --show-probabilities", 2,
+         "--count: found --show-probabilities, need one of the two"},
+        {"generate run --top-p 0", 2, "--top-p: found \"0\", need a number in (0,1]"},
+        {"generate run --stop ''", 2, "--stop: found no character or too many, need 1 to 512 bytes"});
 
-    /* From stdin, the lines before are answered. */
+    /* From stdin, the other lines are answered. */
     static const struct {
         const char *text, *want;
         int answers;
     } cases[] = {
-        {"12\n\n34\n", "stdin: line 2: found no character, need at least one", 1},
+        {"12\n\n34\n", "stdin: line 2: found no character, need at least one", 2},
         {"x\n", "stdin: line 1: byte 0: found 'x' (U+0078), need one of the 5 characters of the vocabulary",
          0},
-        {"1\n2\n3\xFF\n", "stdin: line 3: byte 1: found 0xFF, need UTF-8 text", 2},
+        {"1\n2\xFF\n3\n4\n", "stdin: line 2: byte 1: found 0xFF, need UTF-8 text", 3},
         {"123451", "stdin: line 1: found 6 symbols, need at most 5", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -71,7 +71,7 @@ TEST(a_beam_of_one_prints_the_greedy_text) {
         else
             train_copy();
         const char *prompt = lm ? "the" : "1234";
-        char *greedy = PRINTED("--prompt", prompt, "--length", "30");
+        char *greedy = PRINTED("--prompt", prompt, "--length", "30", "--greedy");
         char *beam = PRINTED("--prompt", prompt, "--length", "30", "--beam", "1", "--length-penalty", "2");
         CHECK(!strcmp(greedy, beam), "%s and %s", greedy, beam);
         char *best = PRINTED("--prompt", prompt, "--length", "30", "--beam", "4", "--n-best", "3");
@@ -96,6 +96,70 @@ TEST(a_file_of_prompts_is_answered_line_by_line) {
     free(piped), free(read);
 }
 
+/* A run may be named by its name in runs/, a file in it, or a folder with no other run; an error names the runs there are. */
+TEST(runs_are_found_by_what_a_user_types) {
+    static const struct {
+        const char *typed, *error;
+    } cases[] = {
+        {"runs/one", NULL},
+        {"one", NULL},
+        {"runs", NULL},
+        {"runs/one/model.safetensors", NULL},
+        {"runs/one/checkpoint.safetensors", NULL},
+        {"runs/one/report.html", NULL},
+        {"on", "generate: on: found no run, need one: runs/one\n"},
+        {"text", "generate: text: found no run, need one: runs/one; ./train text trains on it\n"},
+        {"runs", "generate: runs: found 2 runs, need one: runs/one, runs/two\n"},
+        {"two", NULL},
+    };
+    write_text("text", TEXT);
+    CHECK(TRAIN("copy", "--symbols", "5", "--steps", "1", SMALL, "runs/one") == 0, "%s", err);
+    char want[200] = "";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (i == 8) CHECK(TRAIN("copy", "--symbols", "5", "--steps", "1", SMALL, "runs/two") == 0, "%s", err);
+        int status = GENERATE(cases[i].typed, "--prompt", "12");
+        if (!*want) snprintf(want, sizeof want, "%.199s", out);
+        if (cases[i].error)
+            CHECK(status == 66 && !strcmp(err, cases[i].error), "%s: %s", cases[i].typed, err);
+        else
+            CHECK(status == 0 && !strcmp(out, want), "%s: %s%s", cases[i].typed, out, err);
+    }
+}
+
+/* Without a prompt a text begins as the lines of the training text do, also in a text of one line. Texts are drawn; more
+ * than one needs no other option, greedy decoding is an option, and answers are greedy unless an option draws. */
+TEST(texts_begin_by_themselves) {
+    static const struct {
+        const char *text, *tokenizer, *begins;
+    } cases[] = {{"ab\nab\nab\nab\nab\nab\nab\nab\nab\nab\n", "char", "ab\n"},
+                 {"ab\n\nab\n\nab\n\nab\n\nab\n\nab\n\nab\n\nab\n\n", "bpe", "ab\n\n"},
+                 {"abcabcabcabcabcabcabcabcabcabcabcabc", "byte", "bca"}}; /* after the first token */
+    for (int i = 0; i < 3; i++) {
+        write_text("text", cases[i].text);
+        CHECK(TRAIN("lm", "--text", "text", "--tokenizer", cases[i].tokenizer, "--context", "6", "--tail",
+                    "0", "--steps", "80", "--lr", "0.01", "--force", SMALL, "run") == 0,
+              "%s", err);
+        CHECK(GENERATE("run", "--greedy", "--length", "6") == 0 &&
+                  !strncmp(out, cases[i].begins, strlen(cases[i].begins)),
+              "%s: %s%s", cases[i].tokenizer, out, err);
+    }
+    train_text("char");
+    char *drawn = PRINTED("--count", "5", "--length", "9"),
+         *same = PRINTED("--temperature", "0.8", "--count", "5", "--length", "9");
+    char *greedy = PRINTED("--greedy", "--length", "40"),
+         *cold = PRINTED("--temperature", "0", "--length", "40");
+    char *one = PRINTED("--length", "40");
+    CHECK(!strcmp(drawn, same) && count_of(drawn, "---\n") == 4, "%s", drawn);
+    CHECK(!strcmp(greedy, cold) && strcmp(greedy, one) != 0, "%s", greedy);
+    free(drawn), free(same), free(greedy), free(cold), free(one);
+    train_copy();
+    greedy = PRINTED("--prompt", "1234", "--greedy"), one = PRINTED("--prompt", "1234");
+    drawn = PRINTED("--prompt", "1234", "--count", "20");
+    CHECK(!strcmp(greedy, one) && lines_of(drawn) == 20 && strncmp(drawn, one, strlen(one)) != 0, "%s",
+          drawn);
+    free(drawn), free(greedy), free(one);
+}
+
 /* Only whole characters are written; a text may end inside one. */
 TEST(characters_are_written_whole) {
     write_text("text", "水水水水水水水水水水水水水水水水水水水水");
@@ -104,7 +168,8 @@ TEST(characters_are_written_whole) {
           "%s", err);
     static const char *const want[] = {"水\n", "水\n", "水水\n", "水水\n", "水水\n"};
     for (int i = 0; i < 5; i++) {
-        char length[] = {(char)('1' + i), 0}, *text = PRINTED("--prompt", "水", "--length", length);
+        char length[] = {(char)('1' + i), 0},
+             *text = PRINTED("--prompt", "水", "--greedy", "--length", length);
         CHECK(!strcmp(text, want[i]), "%d bytes: %s", i + 1, text);
         free(text);
     }
@@ -135,27 +200,25 @@ TEST(control_characters_reach_no_terminal) {
           out);
 }
 
-/* At a terminal a line continues what was said, an empty one lets the model go on, and an invalid one changes
- * nothing. */
+/* At a terminal the model begins, a line continues what was said, an empty one lets the model go on, and an invalid one
+ * changes nothing. */
 TEST(a_conversation_remembers) {
     train_text("char");
     int other, terminal = open_terminal(80, &other);
-    static const char typed[] = "\nthe c\n\nZ\nand\n\004"; /* Ctrl-D at the end */
+    static const char typed[] = "the c\n\nZ\nand\n\004"; /* Ctrl-D at the end */
     CHECK(write(terminal, typed, strlen(typed)) == (ssize_t)strlen(typed));
     CHECK(run_program("generate", ARGUMENTS("run", "--length", "20"),
                       (Streams){.input = ptsname(terminal)}) == 0,
           "%s", err);
-    char *said = strdup(out), text[200] = "the c", want[400] = "";
-    CHECK(lines_of(err) == 3 && strstr(err, "line 1: found no character") &&
-              strstr(err, "line 4: byte 0: found 'Z'"),
-          "%s", err);
-    for (int i = 0; i < 3; i++) {
+    static const char *const lines[] = {"", "\nthe c", "", "\nand"};
+    char *said = strdup(out), text[200] = "\n", want[400] = ""; /* a text begins as a line begins */
+    CHECK(lines_of(err) == 2 && strstr(err, "line 3: byte 0: found 'Z'"), "%s", err);
+    for (int i = 0; i < 4; i++) {
         size_t before = strlen(text);
-        if (i == 2) strcat(text, "\nand");
+        strcat(text, lines[i]);
         char *whole = PRINTED("--prompt", text, "--length", "20");
         snprintf(text, sizeof text, "%.*s", (int)strlen(whole) - 1, whole);
-        snprintf(want + strlen(want), sizeof want - strlen(want), "%s\n",
-                 text + (i == 0 ? 0 : before + (i == 2)));
+        snprintf(want + strlen(want), sizeof want - strlen(want), "%s\n", text + before + (*lines[i] != 0));
         free(whole);
     }
     CHECK(!strcmp(said, want), "%s, want %s", said, want);

@@ -300,14 +300,15 @@ TEST(the_window_slides) {
     CHECK(TRAIN(LM, "--preset", "gpt", "--steps", "20", "--lr", "0.1", "--quiet", "--run", "run") == 0, "%s",
           err);
     for (int k = 0; k < 2; k++) {
-        CHECK(GENERATE("run", "--prompt", "abca", "--length", "30", "--slide", k ? "5" : "1") == 0, "%s",
-              err);
+        CHECK(GENERATE("run", "--prompt", "abca", "--length", "30", "--greedy", "--slide", k ? "5" : "1") ==
+                  0,
+              "%s", err);
         CHECK(strlen(out) == PROMPT + MORE + 1, "%s", out);
         snprintf(written[k], sizeof written[k], "%.*s", (int)sizeof written[k] - 1, out);
         for (int start = 0, i = PROMPT; i < PROMPT + MORE; i++) {
             if (i - start > CONTEXT) start += k ? 5 : 1;
             snprintf(window, sizeof window, "%.*s", i - start, written[k] + start);
-            CHECK(GENERATE("run", "--prompt", window, "--length", "1") == 0 &&
+            CHECK(GENERATE("run", "--prompt", window, "--greedy", "--length", "1") == 0 &&
                       out[i - start] == written[k][i],
                   "character %d of %s: behind %s comes %s", i, written[k], window, out);
         }
@@ -333,7 +334,8 @@ TEST(samples_are_reproducible) {
     snprintf(first, sizeof first, "%.199s", out);
     CHECK(SAMPLE("--temperature", "1", "--top-k", "1", "--seed", "9") == 0 && !strcmp(out, first), "%s", out);
     write_text("lines", "the cat sat on\n");
-    CHECK(run_program("generate", ARGUMENTS("run", "--length", "60"), (Streams){.input = "lines"}) == 0);
+    CHECK(run_program("generate", ARGUMENTS("run", "--greedy", "--length", "60"),
+                      (Streams){.input = "lines"}) == 0);
     CHECK(!strcmp(out, first) && !*err, "%s", out);
 }
 

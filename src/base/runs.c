@@ -1,0 +1,57 @@
+#include "base/runs.h"
+#include "base/program.h"
+#include "base/utf8.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char home[] = "runs"; /* where ./train makes runs */
+
+static bool has(const char *directory, const char *file) {
+    char path[PATH_ROOM];
+    return directory_file(path, directory, file, STATUS_NO_INPUT, &(Error){0}) && access(path, F_OK) == 0;
+}
+
+/* Lists the runs in a directory, as far as they fit, and returns their number; out is the last. */
+static int list_runs(const char *directory, const char *file, char out[PATH_ROOM], char list[ERROR_TEXT]) {
+    struct dirent **entry = NULL;
+    char path[PATH_ROOM];
+    int count = scandir(directory, &entry, NULL, alphasort), runs = 0;
+    *list = 0;
+    for (int i = 0; i < count; free(entry[i++])) {
+        if (entry[i]->d_name[0] == '.' ||
+            !directory_file(path, directory, entry[i]->d_name, STATUS_NO_INPUT, &(Error){0}) ||
+            !has(path, file))
+            continue;
+        size_t used = strlen(list);
+        snprintf(list + used, ERROR_TEXT - used, "%s%s", runs++ ? ", " : "", ESCAPED(path));
+        strcpy(out, path);
+    }
+    free(entry);
+    return runs;
+}
+
+bool runs_find(char out[PATH_ROOM], const char *name, const char *file, Error *e) {
+    char list[ERROR_TEXT], other[PATH_ROOM], train[PROGRAM_COMMAND], makes[ERROR_TEXT] = "";
+    const char *slash = strrchr(name, '/');
+    struct stat found;
+    if (!directory_file(out, name, file, STATUS_NO_INPUT, e)) return false; /* too long, or empty */
+    strcpy(out, name);
+    if (has(out, file)) return true;
+    if (directory_file(out, home, name, STATUS_NO_INPUT, &(Error){0}) && has(out, file)) return true;
+    if (stat(name, &found) == 0 && S_ISREG(found.st_mode)) {
+        snprintf(out, PATH_ROOM, "%.*s", slash ? (int)(slash - name) : 1, slash ? name : ".");
+        if (has(out, file)) return true;
+        snprintf(makes, sizeof makes, "; %s %s trains on it", program_command("train", train), ESCAPED(name));
+    }
+    int runs = list_runs(name, file, out, list);
+    if (runs == 1) return true;
+    if (runs > 1)
+        return error_set(e, STATUS_NO_INPUT, "%s: found %d runs, need one: %s", ESCAPED(name), runs, list);
+    if (list_runs(home, file, other, list))
+        return error_set(e, STATUS_NO_INPUT, "%s: found no run, need one: %s%s", ESCAPED(name), list, makes);
+    return error_set(e, STATUS_NO_INPUT, "%s: found no run, and none in %s%s", ESCAPED(name), home, makes);
+}
