@@ -51,6 +51,8 @@ bool saved_run_open(SavedRun *r, const char *name, bool damaged, Error *e) {
     if (r->tokenizer->size != need)
         return error_set(e, STATUS_BAD_DATA, "%s: metadata: vocabulary: found a size of %ld, need %ld",
                          r->path, r->tokenizer->size, need);
+    const char *newline = model_notes_find(&r->notes, "newline");
+    r->unix_newlines = newline && strcmp(newline, "unix") == 0;
     const char *opening = model_notes_find(&r->notes, "opening_id");
     if (lm && opening && config_integer(opening, &r->opening_id) && r->opening_id >= c->vocab_size)
         return error_set(e, STATUS_BAD_DATA, "%s: metadata: opening_id: found %d, need a token below %d",

@@ -13,6 +13,7 @@ typedef struct SavedRun {
     Tokenizer *tokenizer;
     int begin_id, end_id; /* seq2seq; NO_PAD: none */
     int opening_id;       /* lm: Task.opening_id; NO_PAD: unknown */
+    bool unix_newlines;   /* of the text that it learned */
 } SavedRun;
 
 /* Opens a run's model.safetensors, or another model's file in its directory; `damaged` ignores its checksum. Owned by the

@@ -1,6 +1,7 @@
 #include "decoding/score.h"
 #include "base/file.h"
 #include "tasks/pairs.h"
+#include "text/corpus.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,19 +42,27 @@ static bool score_text(Tape *t, Model *m, const int32_t *ids, long n, double *na
     return ok;
 }
 
+/* Reads the text as the run did: without a byte-order mark, and with its line ends. */
 static bool score_whole(Tape *t, const SavedRun *r, const char *path, Score *out, Error *e) {
-    char *text;
+    char *data;
     size_t size;
     long n;
-    if (!file_read(path, 0, &text, &size, e)) return false;
+    if (!file_read(path, 0, &data, &size, e)) return false;
+    size_t mark = utf8_mark(data, size);
+    char *text = data + mark;
+    if (mark) fprintf(stderr, "%s: skipped a byte-order mark\n", ESCAPED(path));
+    size = r->unix_newlines ? corpus_unix_newlines(text, size - mark) : size - mark;
     int32_t *ids = calloc(size + 1, sizeof *ids);
     bool ok = (ids || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", size)) &&
               tokenizer_encode(r->tokenizer, path, text, size, ids, &n, e) &&
               (n > 1 ||
                error_set(e, STATUS_BAD_DATA, "%s: found %ld token%s, need at least 2", path, n, PLURAL(n))) &&
               score_text(t, r->model, ids, n, &out->nats, e);
-    if (ok) *out = (Score){out->nats, (double)utf8_count(text, size) / (double)n * (double)(n - 1), n - 1, 0};
-    free(ids), free(text);
+    if (ok)
+        out->tokens += n - 1,
+            out->characters += (double)(utf8_count(text, size) - tokenizer_characters(r->tokenizer, ids[0]));
+    for (long i = 1; ok && i < n; i++) out->known += (double)tokenizer_characters(r->tokenizer, ids[i]);
+    free(ids), free(data);
     return ok;
 }
 
@@ -69,6 +78,7 @@ static bool score_pair(Tape *t, const SavedRun *r, const Pair *p, const char *wh
         target[0] = r->begin_id, target[++T] = r->end_id;
         out->tokens += T, out->pairs++;
         out->characters += (double)utf8_count(p->target.text, p->target.length);
+        for (long i = 1; i < T; i++) out->known += (double)tokenizer_characters(r->tokenizer, target[i]);
         ok = (S <= most && T <= most) ||
              error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %ld", where, S > T ? S : T,
                        most);
@@ -83,6 +93,7 @@ static bool score_pairs(Tape *t, const SavedRun *r, const char *path, Score *out
     char remark[REMARK] = "", where[ERROR_TEXT];
     bool ok = pairs_read(&f, path, r->tokenizer->kind->any_bytes, remark, e) &&
               (f.count || error_set(e, STATUS_BAD_DATA, "%s: found no pair, need one", path));
+    fputs(remark, stderr);
     for (long i = 0; ok && i < f.count; i++) {
         snprintf(where, sizeof where, "%s: line %ld", path, f.pair[i].line);
         ok = score_pair(t, r, &f.pair[i], where, out, e);
@@ -92,8 +103,21 @@ static bool score_pairs(Tape *t, const SavedRun *r, const char *path, Score *out
 }
 
 bool score_file(Tape *t, const SavedRun *r, const char *path, Score *out, Error *e) {
-    *out = (Score){0};
     return (r->model->config.kind == KIND_LM ? score_whole : score_pairs)(t, r, path, out, e) &&
            (isfinite(out->nats) ||
             error_set(e, STATUS_BAD_DATA, "the model: found a loss of %g, need a finite number", out->nats));
+}
+
+void score_print(const Score *s, bool text, FILE *out) {
+    double loss = s->nats / s->characters, unknown = 1 - s->known / s->characters;
+    if (unknown > 0)
+        fprintf(out, "%.4f nats/token, not comparable: %.1f %% of the characters are [UNK]; ",
+                s->nats / (double)s->tokens, 100 * unknown);
+    else
+        fprintf(out, "%.4f nats/char, %.4f bits/char, perplexity %.2f a token; ", loss, loss / log(2),
+                exp(s->nats / (double)s->tokens));
+    fprintf(out, "%.0f character%s, %ld token%s", s->characters, PLURAL(s->characters), s->tokens,
+            PLURAL(s->tokens));
+    if (!text) fprintf(out, ", %ld pair%s", s->pairs, PLURAL(s->pairs));
+    fputs("\n", out);
 }

@@ -6,13 +6,16 @@
 
 /* -log P, in nats, of predicted tokens, and the characters that they stand for. */
 typedef struct Score {
-    double nats, characters;
-    long tokens, pairs; /* pairs: of a seq2seq model */
+    double nats, characters, known; /* known: characters that [UNK] does not stand for */
+    long tokens, pairs;             /* pairs: of a seq2seq model */
 } Score;
 
-/* Scores a file. Language model: the text without its first token, in windows side by side, as a validation:
+/* Adds the score of a file. Language model: the text without its first token, in windows side by side, as a validation:
  * the inputs of a window begin where those of the last one end. Seq2seq: the targets of pairs, with their end
  * tokens. STATUS_BAD_DATA, and the errors of file_read. */
 bool score_file(Tape *t, const SavedRun *r, const char *path, Score *out, Error *e);
+
+/* Prints a line, for a text in nats a character where [UNK] leaves none out. */
+void score_print(const Score *s, bool text, FILE *out);
 
 #endif

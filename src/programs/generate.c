@@ -4,15 +4,14 @@
  *     echo ABC | ./generate runs/copy */
 #include "base/options.h"
 #include "decoding/beam.h"
+#include "decoding/prompts.h"
 #include "decoding/saved_run.h"
 #include "decoding/score.h"
 #include "decoding/stream.h"
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct Settings {
     const char *prompt, *input, *score, *stop;
@@ -62,8 +61,9 @@ static const Option table[] = {
     {"Probabilities"},
     {"show-probabilities", NULL, NULL, "print the likeliest next tokens; * is the chosen one",
      .flag = &s.show, DECODES},
-    {"score", "FILE", NULL, "print the loss on a text, or on lines of source, tab and target", "none",
-     .text = &s.score},
+    {"score", "FILE", NULL,
+     "print the loss on a text, or on lines of source, tab and target; operands after RUN are more files",
+     "none", .text = &s.score},
     {0},
 };
 
@@ -84,7 +84,7 @@ static const char *drawing_option(void) {
 }
 
 /* Refuses options that contradict each other or have no effect. */
-static bool check_options(Error *e) {
+static bool check_options(const Options *o, Error *e) {
     const Sampler *a = &s.sampler;
     bool greedy = s.greedy || (s.has_temperature && a->temperature == 0);
     const char *draws = drawing_option();
@@ -107,6 +107,9 @@ static bool check_options(Error *e) {
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].wrong) return error_set(e, STATUS_USAGE, "%s", rules[i].text);
+    if (!s.score && o->operands > 1)
+        return error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need RUN",
+                         ESCAPED(o->operand[1]));
     return !draws || !(s.beam || greedy) ||
            error_set(e, STATUS_USAGE, "%s: found %s" ONE, draws, s.beam ? "--beam" : "greedy decoding");
 }
@@ -311,90 +314,59 @@ static bool respond(Run *r, const char *text, size_t bytes, const char *where, E
     return ok;
 }
 
-/* The lines of a file, a pipe or a terminal. */
-typedef struct Lines {
-    FILE *in;
-    const char *name;
-    bool typed, marks; /* at a terminal; shows where to type */
-    long number;
-    bool bad; /* some line had no answer */
-    char *text;
-    size_t room;
-} Lines;
-
-/* Reads a line, without its end and a byte-order mark. Returns its bytes; -1: there is none. */
-static ssize_t read_line(Lines *l) {
-    if (l->marks) fputs("> ", stderr);
-    ssize_t bytes = getline(&l->text, &l->room, l->in);
-    if (bytes < 0 && l->marks) putc('\n', stderr);
-    while (bytes > 0 && strchr("\r\n", l->text[bytes - 1])) bytes--;
-    l->number++;
-    return bytes;
-}
-
-/* Answers lines to the end. A line that cannot be read is reported, and the next is answered. */
-static bool respond_to_each(Run *r, Lines *l, Error *e) {
-    char where[ESCAPED_TEXT + 32];
-    for (ssize_t bytes; (bytes = read_line(l)) >= 0;) {
-        snprintf(where, sizeof where, "%s: line %ld", ESCAPED(l->name), l->number);
-        bool ok = respond(r, l->text, (size_t)bytes, where, e);
+/* Answers prompts to the end. One that cannot be read is reported, and the next is answered. */
+static bool respond_to_each(Run *r, Prompts *p, Error *e) {
+    bool bad = false;
+    while (stdout_flush() && prompts_next(p, e)) {
+        bool ok = respond(r, p->text, p->bytes, p->where, e);
         if (!ok && e->status != STATUS_BAD_DATA) return false;
         if (!ok) fprintf(stderr, "generate: %s\n", e->text);
-        l->bad |= !ok;
+        bad |= !ok;
         *e = (Error){0};
-        if (!stdout_flush()) break;
     }
-    if (ferror(l->in) && errno == EISDIR)
-        return error_set(e, STATUS_NO_INPUT, "%s: found a directory, need a file", ESCAPED(l->name));
-    if (ferror(l->in))
-        return error_set(e, STATUS_IO, "%s: reading failed: %s", ESCAPED(l->name), strerror(errno));
-    return l->typed || !l->bad || error_set(e, STATUS_BAD_DATA, "%s", ""); /* each was reported */
+    if (bad && !p->typed && e->status == STATUS_DONE) return error_set(e, STATUS_BAD_DATA, "%s", "");
+    return e->status == STATUS_DONE;
 }
 
-/* Every line is a prompt. A language model writes a text of its own first, where somebody sits at a terminal, and where
- * there is no line. */
-static bool respond_to_lines(Run *r, Error *e) {
-    Lines l = {s.input ? fopen(s.input, "r") : stdin, s.input ? s.input : "stdin"};
-    if (!l.in) return error_set(e, STATUS_NO_INPUT, "%s: %s", ESCAPED(l.name), strerror(errno));
-    l.typed = isatty(fileno(l.in)), l.marks = l.typed && isatty(STDERR_FILENO);
-    r->talks = l.typed && r->lm && !s.show && !s.beam && s.count == 1;
-    bool opens = r->saved.opening_id != NO_PAD, first = l.typed && opens && !s.show && !s.beam;
-    bool ok = !first || respond(r, "", 0, l.name, e);
-    if (first && !r->talks) return ok;
-    if (l.typed)
+/* A language model writes a text of its own first at a terminal, and where there is no prompt. */
+static bool respond_to_all(Run *r, Prompts *p, Error *e) {
+    bool opens = r->saved.opening_id != NO_PAD && !s.input;
+    r->talks = p->typed && r->lm && !s.show && !s.beam && s.count == 1;
+    if (p->typed && opens && (r->talks || s.count > 1) && !respond(r, "", 0, p->name, e)) return false;
+    if (p->typed && opens && s.count > 1) return true;
+    if (p->typed)
         fprintf(stderr, r->talks
                             ? "each line continues the text, an empty one lets the model go on; Ctrl-D ends\n"
                             : "each line is a prompt; Ctrl-D ends\n");
-    ok = ok && respond_to_each(r, &l, e);
-    if (ok && opens && !s.input && l.number == 1 && !l.typed) ok = respond(r, "", 0, l.name, e);
-    free(l.text);
-    if (s.input) fclose(l.in);
-    return ok;
+    return respond_to_each(r, p, e) && (p->typed || !opens || p->count || respond(r, "", 0, p->name, e));
+}
+
+static void respond_to_lines(Run *r, Error *e) {
+    Prompts p;
+    if (prompts_open(&p, s.input, e)) respond_to_all(r, &p, e);
+    prompts_close(&p);
 }
 
 /* ---- Scores ---- */
 
-static void score(const Run *r, Error *e) {
-    Score found;
-    if (!score_file(r->tape, &r->saved, s.score, &found, e)) return;
-    double loss = found.nats / found.characters;
-    printf("%.4f nats/char, %.4f bits/char, perplexity %.2f a token; ", loss, loss / log(2),
-           exp(found.nats / (double)found.tokens));
-    printf("%.0f character%s, %ld token%s", found.characters, PLURAL(found.characters), found.tokens,
-           PLURAL(found.tokens));
-    printf(r->lm ? "\n" : ", %ld pair%s\n", found.pairs, PLURAL(found.pairs));
+/* The score of all files. */
+static void score(const Run *r, char *const *more, int files, Error *e) {
+    Score all = {0};
+    bool ok = score_file(r->tape, &r->saved, s.score, &all, e);
+    for (int i = 0; ok && i < files; i++) ok = score_file(r->tape, &r->saved, more[i], &all, e);
+    if (ok) score_print(&all, r->lm, stdout);
 }
 
 int main(int argc, char **argv) {
     Error e = {0};
     Options options = {
         "generate", "RUN",      "Decodes with the model that ./train saved in the directory RUN.",
-        table,      .least = 1, .most = 1};
-    if (options_parse(&options, argc, argv, &e) && check_options(&e)) {
+        table,      .least = 1, .most = argc};
+    if (options_parse(&options, argc, argv, &e) && check_options(&options, &e)) {
         Run r = {0};
         if (run_open(&r, options.operand[0], options.seed, &e)) {
             if (s.score)
-                score(&r, &e);
+                score(&r, options.operand + 1, options.operands - 1, &e);
             else if (s.prompt)
                 respond(&r, s.prompt, strlen(s.prompt), "--prompt", &e);
             else

@@ -53,6 +53,7 @@ struct Task {
     double unknown;                   /* share of its characters that [UNK] stands for */
     double entropy;                   /* of the distribution of rows, in nats per token; 0: unknown */
     double held_out_entropy;          /* the same of the held-out rows: the loss of a perfect model */
+    bool unix_newlines;               /* lm: of the text, as its options have it */
     uint32_t checksum;                /* of the data; 0 if they follow from the options */
     char remark[REMARK];              /* lines about the data, for the user */
 

@@ -50,7 +50,7 @@ static int32_t opening_of(const Corpus *c) {
     long *count = calloc((size_t)k->size, sizeof *count), most = 0;
     for (long i = 0; count && i < c->training; i++) {
         int32_t id = c->ids[i];
-        bool ends_line = tokenizer_is_text(k, id) && k->text[k->start[id + 1] - 1] == '\n';
+        bool ends_line = id >= k->unknown && k->text[k->start[id + 1] - 1] == '\n';
         if (ends_line && ++count[id] > most) most = count[best = id];
     }
     free(count);
@@ -94,6 +94,7 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
     task->unknown = (double)c->unknown / (double)c->characters;
     task->nothing_held_out = c->validation == 0;
     task->checksum = c->checksum;
+    task->unix_newlines = o->unix_newlines;
     task->opening_id = opening_of(c);
     task->add_training_row = add_training_row, task->add_held_out_row = add_held_out_row;
     task->free = free_corpus;

@@ -16,7 +16,7 @@ typedef struct Checkpoint {
     uint64_t identity; /* file_identity of the file when it was read */
 } Checkpoint;
 
-/* Writes the model into an open file, with the notes task, vocabulary, begin_id, end_id and opening_id. */
+/* Writes the model into an open file, with notes for src/decoding/saved_run.h. */
 bool checkpoint_write_model(const Trainer *t, File *f, Error *e);
 
 /* Writes a checkpoint atomically: base/file.h. */

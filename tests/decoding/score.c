@@ -27,7 +27,7 @@ static double slow_loss(Model *m, const int32_t *source, long S, const int32_t *
 
 static Score score_of(const SavedRun *r, const char *text) {
     Error e = {0};
-    Score s;
+    Score s = {0};
     Tape *t = tape_new();
     write_text("file", text);
     CHECK(score_file(t, r, "file", &s, &e), "%s", e.text);

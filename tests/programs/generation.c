@@ -319,6 +319,31 @@ TEST(scores_are_the_losses_of_training) {
           "%s, want %g", out, exp(want));
 }
 
+/* A text is scored as it is trained on: without its byte-order mark, with line ends as the run has them; several are one. */
+TEST(scores_read_a_text_as_training_does) {
+    write_text("unix", TEXT TEXT);
+    write_text("dos",
+               "\xEF\xBB\xBFthe cat sat on the mat, and the rat sat on the cat;\r\nthe mat was red.\r\n");
+    write_text("same", "the cat sat on the mat, and the rat sat on the cat;\nthe mat was red.\n");
+    CHECK(TRAIN("lm", "--text", "unix", "--newline", "unix", "--tokenizer", "char", "--context", "8",
+                "--steps", "9", SMALL, "run") == 0,
+          "%s", err);
+    char *one = PRINTED("--score", "same"), *two = PRINTED("--score", "same", "unix");
+    CHECK(GENERATE("run", "--score", "dos") == 0 && !strcmp(out, one) &&
+              !strcmp(err, "dos: skipped a byte-order mark\n"),
+          "%s%s", out, err);
+    CHECK(strstr(one, "; 68 characters, 68 tokens\n") && strstr(two, "; 247 characters, 247 tokens\n"),
+          "%s%s", one, two);
+    free(one), free(two);
+    CHECK(TRAIN("lm", "--text", "unix", "--tokenizer", "char", "--vocab-size", "9", "--context", "8",
+                "--steps", "9", SMALL, "few") == 0,
+          "%s", err);
+    write_text("rare", "the zzzz");
+    CHECK(GENERATE("few", "--score", "rare") == 0 &&
+              strstr(out, " nats/token, not comparable: 57.1 % of the characters are [UNK]; 7 c"),
+          "%s", out);
+}
+
 /* --keep-checkpoints keeps the last weights, also those before a resumed part, and --force removes them. */
 TEST(the_last_checkpoints_are_kept_and_averaged) {
     write_text("text", TEXT TEXT);

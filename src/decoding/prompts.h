@@ -1,0 +1,28 @@
+/* Prompts: the lines of a file, a pipe or a terminal. */
+#ifndef DECODING_PROMPTS_H
+#define DECODING_PROMPTS_H
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include <stddef.h>
+#include <stdio.h>
+
+typedef struct Prompts {
+    FILE *in;
+    const char *name;
+    bool typed; /* at a terminal */
+    /* The last line, without its end; the first also without a byte-order mark: */
+    char *line, *text;
+    size_t bytes, room;
+    long count;                    /* its number: from 1 */
+    char where[ESCAPED_TEXT + 32]; /* "NAME: line N" */
+} Prompts;
+
+/* Opens the file at `path`; NULL: standard input. To be closed, also after failure: STATUS_NO_INPUT. */
+bool prompts_open(Prompts *p, const char *path, Error *e);
+void prompts_close(Prompts *p);
+
+/* Reads the next line. False at the end, or with the error: STATUS_NO_INPUT for a directory, STATUS_IO. */
+bool prompts_next(Prompts *p, Error *e);
+
+#endif
