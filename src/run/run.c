@@ -6,9 +6,11 @@
 #include "base/system.h"
 #include "nn/model_file.h"
 #include "run/samples.h"
+#include "run/shell.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -209,7 +211,7 @@ bool run_finish(Run *r, bool trained, Error *e) {
     bool saved = run_save(r, trained, trained ? e : &unsaved);
     if (r->took_best && !r->config->quiet) fprintf(stderr, "%s\n", r->warning);
     if (saved && !r->config->quiet)
-        fprintf(stderr, "saved in %s, for %s %s%s\n", folder, program_command("generate", generate), folder,
+        fprintf(stderr, "saved in %s, for %s %s%s\n", folder, program_command("generate", generate), r->word,
                 trained ? "" : ": the weights before that step");
     if (!saved && !trained)
         fprintf(stderr, "not saved: %s; %s\n", unsaved.text,
@@ -229,7 +231,7 @@ static void remark_on_resume(const Run *r, const Checkpoint *past) {
     if (c->quiet) return;
     if (r->finished)
         fprintf(stderr, "%s is finished after %ld steps; to continue: %s --resume %s --steps N\n", c->run,
-                step, program_command("train", train), c->run);
+                step, program_command("train", train), r->word);
     else if (c->steps != c->planned_steps && step < c->steps && c->schedule != SCHEDULE_NOAM &&
              c->schedule != SCHEDULE_CONSTANT) {
         Schedule before = r->trainer->schedule;
@@ -279,6 +281,7 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
         return error_set(e, STATUS_USAGE, "--steps: found %ld, need at least the %ld that %s has made",
                          config->steps, t->state.step, config->run);
     if (!run_path_of(r, "model.safetensors", path, e) || !run_may_take(r, past, e)) return false;
+    if (!(r->word = shell_command(1, (char *[]){(char *)config->run}, e))) return false;
     if (past) read_past(r, past);
     if (past) remark_on_resume(r, past);
     if (r->finished) return true;
@@ -291,6 +294,7 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
     if (!run_can_open_files(r, e) || !file_reserve(r->place, (size_t)p->elements * sizeof(real), e))
         return false;
     if (!config->quiet) fputs(t->task->remark, stderr);
+    if (!config->quiet && *r->frames.loss) fprintf(stderr, "%s\n", r->frames.loss);
     r->metrics = (Metrics){.task = t->task->name,
                            .params = p->elements,
                            .characters = t->task->characters,
@@ -310,6 +314,7 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
 bool run_close(Run *r, Error *e) {
     file_abandon(r->place);
     run_frames_close(&r->frames);
+    free(r->word);
     bool ok = !r->metrics_file.out || csv_close(&r->metrics_file, e);
     return (!r->steps_file.out || csv_close(&r->steps_file, e)) && ok;
 }

@@ -31,6 +31,7 @@ typedef struct Run {
     double train_loss;    /* mean before the last evaluation */
     Evaluation last;      /* the last evaluation … */
     long judged;          /* … and its step; -1: none in this process */
+    char *word;           /* the directory, as a word of a command */
     File *place;          /* of the model, open until the run is closed: a lock on the directory */
     bool finished;        /* the directory holds the whole run: nothing is to be done */
     bool moved;           /* the directory was moved, and another is in its place */

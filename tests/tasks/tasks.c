@@ -281,6 +281,25 @@ TEST(a_row_depends_on_seed_step_and_row_alone) {
     }
 }
 
+/* Rows that are asked for lie in the middles of as many equal parts of the held-out ones, however they are cut into
+ * batches; if more are asked for than there are, they are all. */
+TEST(rows_that_lie_evenly) {
+    static const long counts[] = {1, 7, 48, 96, 5000};
+    Task *task = opened("lm", task_defaults());
+    Batch *rows = batch_for(task, 96), *row = batch_for(task, 1);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        long count = counts[i] < task->held_out ? counts[i] : task->held_out, seen = 0;
+        for (long batch = 1, n; (n = task_spread_batch(task, counts[i], seen, batch, rows));
+             batch = 96, seen += n)
+            for (long r = 0; r < n; r++) {
+                task_held_out_batch(task, (2 * (seen + r) + 1) * task->held_out / (2 * count), 1, row);
+                CHECK(same_row(rows, r, row, 0), "row %ld of %ld", seen + r, count);
+            }
+        CHECK(seen == count, "%ld rows of %ld", seen, count);
+    }
+    batch_free(rows), batch_free(row), task_free(task);
+}
+
 TEST(symbols_print_as_rising_characters) {
     Error e = {0};
     Task *task = opened("sort", small(65, 4, 10, 1));
