@@ -96,14 +96,23 @@ long backward_terms(Node *n, int i, long cell, BackwardTerm *out) {
 
 /* ---- Differences ---- */
 
-/* The loss after the operations behind `from` have run again. */
+/* The loss after the operations behind `from` have run again; NULL: all. */
 static real loss_after(const Tape *t, const Node *from) {
-    long count = t->nodes - from->index - 1;
+    long count = from ? t->nodes - from->index - 1 : t->nodes;
     Node **later = room(count, sizeof *later), *n = t->last;
     for (long i = count; i > 0; n = n->previous) later[--i] = n;
     for (long i = 0; i < count; i++) run(later[i], false);
     free(later);
     return *t->last->out->data;
+}
+
+real backward_loss(const Tape *t, const Tensor *x, long offset, real value) {
+    real was = x->data[offset];
+    x->data[offset] = value;
+    real loss = loss_after(t, x->maker);
+    x->data[offset] = was;
+    loss_after(t, x->maker);
+    return loss;
 }
 
 Sweep backward_difference(Node *n, long cell) {

@@ -31,6 +31,10 @@ typedef struct BackwardTerm {
 /* The terms that are not 0, at most as many as y has elements; returns their number. */
 long backward_terms(Node *n, int i, long cell, BackwardTerm *out);
 
+/* The loss, the tape's last output, while one number of x, a node's output or a leaf, at `offset` in its data has another
+ * value: the operations after x run again. */
+real backward_loss(const Tape *t, const Tensor *x, long offset, real value);
+
 /* The derivative of the loss, the tape's last output, with respect to one element of the node's output: by differences,
  * running the operations after it again. The node is no view. */
 Sweep backward_difference(Node *n, long cell);

@@ -17,13 +17,14 @@ typedef struct WalkOptions {
     bool modern; /* the random model has byte pairs, rotary positions, RMS norm, query/key norm and SwiGLU */
     const char *model; /* directory of a run; NULL: random weights */
     Side side;
-    bool side_given;  /* default: the encoder, or the decoder of a language model */
-    long layer, head; /* from 1 */
-    const char *step; /* the only step to print, with `backward` an operation; NULL: all */
-    bool whole;       /* print all elements of large matrices */
-    bool json;        /* one JSON object a matrix; without `step`, first the weights of the model */
-    bool operands;    /* in JSON, after the matrices, the weights of this layer and head in place of all */
-    bool backward;    /* print how the gradient of the loss goes back */
+    bool side_given;    /* default: the encoder, or the decoder of a language model */
+    long layer, head;   /* from 1 */
+    const char *step;   /* the only step to print, with `backward` an operation; NULL: all */
+    bool whole;         /* print all elements of large matrices */
+    bool json;          /* one JSON object a matrix; without `step`, first the weights of the model */
+    bool operands;      /* in JSON, after the matrices, the weights of this layer and head in place of all */
+    const char *answer; /* with a run: the answer that the decoder reads; NULL: the model's own */
+    bool backward;      /* print how the gradient of the loss goes back */
     const char
         *cell; /* with `backward`, "ROW,COLUMN" of the cell of each matrix whose sum is printed; NULL: none */
     uint64_t seed;

@@ -65,8 +65,7 @@ const char *walk_backward_name(const Backward *b, const Tensor *x, char out[BACK
     return out;
 }
 
-/* The tokens of a matrix's rows or columns; NULL: it has other ones. */
-static const WalkText *tokens_of(const Backward *b, const Tensor *x, const char *place, bool columns) {
+const WalkText *walk_backward_tokens(const Backward *b, const Tensor *x, const char *place, bool columns) {
     const AttentionSteps *s = b->w->attention->steps;
     bool scores = x == s->scores || x == s->scaled || x == s->masked || x == s->weights;
     if (columns) return scores ? b->w->keys : NULL;
@@ -180,8 +179,8 @@ static void print_matrix(const Backward *b, long i, const Tensor *x, const real 
     walk_print_numbers(
         b->w->options,
         &(WalkMatrix){"backward", .value = &matrix,
-                      .rows = x->shape.rank < 2 ? &vector : tokens_of(b, x, b->place[i], false),
-                      .columns = tokens_of(b, x, b->place[i], true)});
+                      .rows = x->shape.rank < 2 ? &vector : walk_backward_tokens(b, x, b->place[i], false),
+                      .columns = walk_backward_tokens(b, x, b->place[i], true)});
 }
 
 static double product(BackwardTerm t) {
@@ -342,7 +341,7 @@ static void introduce(const Backward *b) {
     putchar('\n');
 }
 
-static void print_steps(const Backward *b) {
+void walk_backward_steps(const Backward *b) {
     bool json = b->w->options->json;
     long skipped = 0;
     for (long i = b->count - 1; i >= 0; i--) {
@@ -363,19 +362,24 @@ static bool read_cell(Backward *b, const char *text, Error *e) {
            error_set(e, STATUS_USAGE, "--cell: found \"%s\", need ROW,COLUMN, from 0", ESCAPED(text));
 }
 
-bool walk_backward(WalkThrough *w, Error *e) {
+bool walk_backward_start(Backward *b, WalkThrough *w, Error *e) {
     Parameters *p = &w->run.model->parameters;
     Tape *t = w->tape;
-    Backward b = {.w = w, .count = t->nodes};
-    if (!read_cell(&b, w->options->cell, e)) return false;
-    b.node = arena_alloc(&w->arena, (size_t)b.count * sizeof *b.node);
-    b.place = arena_alloc(&w->arena, (size_t)b.count * sizeof *b.place);
-    for (Node *n = t->last; n; n = n->previous) b.node[n->index] = n;
-    place_nodes(&b);
+    *b = (Backward){.w = w, .count = t->nodes};
+    if (!read_cell(b, w->options->cell, e)) return false;
+    b->node = arena_alloc(&w->arena, (size_t)b->count * sizeof *b->node);
+    b->place = arena_alloc(&w->arena, (size_t)b->count * sizeof *b->place);
+    for (Node *n = t->last; n; n = n->previous) b->node[n->index] = n;
+    place_nodes(b);
     parameters_clear_grad(p);
     tape_backward(t, t->last->out);
     parameters_zero_unreached(p);
-    if (tape_failed(t, e)) return false;
+    return !tape_failed(t, e);
+}
+
+bool walk_backward(WalkThrough *w, Error *e) {
+    Backward b;
+    if (!walk_backward_start(&b, w, e)) return false;
     bool any = false;
     for (long i = 0; i < b.count; i++) any |= is_shown(&b, i) && has_gradient(b.node[i]);
     if (!any)
@@ -383,7 +387,7 @@ bool walk_backward(WalkThrough *w, Error *e) {
                          "--step: found \"%s\", need the name of an operation that this model records",
                          ESCAPED(w->options->step));
     if (!w->options->json) introduce(&b);
-    print_steps(&b);
+    walk_backward_steps(&b);
     if (w->options->step) return true;
     if (w->options->json) walk_backward_json_gradients(&b);
     return show_update(&b, e);

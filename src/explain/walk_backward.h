@@ -14,6 +14,15 @@ typedef struct Backward {
     long count, row, column;       /* --cell; -1: the largest gradient of each matrix */
 } Backward;
 
+/* Runs backward through what walk_read has recorded. b lives as long as w. */
+bool walk_backward_start(Backward *b, WalkThrough *w, Error *e);
+
+/* Prints the steps of the shown attention and of what else its layer does. */
+void walk_backward_steps(const Backward *b);
+
+/* The tokens of a matrix's rows or columns, by the place of a node that reads or makes it; NULL: it has other ones. */
+const WalkText *walk_backward_tokens(const Backward *b, const Tensor *x, const char *place, bool columns);
+
 /* "A", "softmax 41", "linear1.weight"; in JSON, or of another layer, "encoder.layers.0.linear1.weight" */
 const char *walk_backward_name(const Backward *b, const Tensor *x, char out[BACKWARD_NAME]);
 

@@ -4,6 +4,15 @@
 #include "formats/json.h"
 #include <stdio.h>
 
+static void json_labels(const char *key, const WalkText *x) {
+    printf("\"%s\": [", key);
+    for (long i = 0; x && i < x->count; i++) {
+        if (i) fputs(", ", stdout);
+        json_print(stdout, x->label[i]);
+    }
+    printf("], ");
+}
+
 static void json_matrix(const Tensor *x, const real *values) {
     printf("\"shape\": [");
     for (int i = 0; i < x->shape.rank; i++) printf("%s%ld", i ? ", " : "", x->shape.size[i]);
@@ -46,6 +55,8 @@ void walk_backward_json(const Backward *b, long i) {
     fputs(", ", stdout);
     json_text("keeps", d ? d->keeps : "");
     fputs(", ", stdout);
+    json_labels("rows", walk_backward_tokens(b, n->out, b->place[i], false));
+    json_labels("columns", walk_backward_tokens(b, n->out, b->place[i], true));
     json_matrix(n->out, n->out->grad);
     printf(", \"adds\": [");
     for (int k = 0, listed = 0; k < n->inputs; k++) {
@@ -57,12 +68,15 @@ void walk_backward_json(const Backward *b, long i) {
         printf("%s{", listed++ ? ", " : "");
         json_text("to", walk_backward_name(b, x, name));
         printf(", \"part\": %ld, \"parts\": %ld, ", visited, parts);
+        json_labels("rows", walk_backward_tokens(b, x, b->place[i], false));
+        json_labels("columns", walk_backward_tokens(b, x, b->place[i], true));
         json_matrix(x, part);
         json_terms(b, i, k, part);
         putchar('}');
     }
     putchar(']');
-    long cell = n->op->view ? -1 : walk_backward_cell(b, n->out, n->out->grad);
+    bool differs = !n->op->view && !b->w->options->operands;
+    long cell = !differs ? -1 : walk_backward_cell(b, n->out, n->out->grad);
     if (cell >= 0) {
         Sweep s = backward_difference(b->node[i], cell);
         printf(", \"at\": %ld, \"difference\": %.17g, \"error\": %.3g", cell, s.value, s.error);

@@ -49,16 +49,23 @@ static bool fits(const WalkText *x, const ModelConfig *c, Error *e) {
                      c->max_length);
 }
 
-/* The target is begin and the model's own answer. */
+/* The target is begin and the answer: that of the options, or the model's own. */
 static bool answer(WalkThrough *w, Error *e) {
     const SavedRun *r = &w->run;
+    const char *given = w->options->answer;
     long most = r->model->config.max_length - 1, length = 0;
-    int32_t *out = arena_alloc(&w->arena, ((size_t)most + 1) * sizeof *out);
+    int32_t *out = arena_alloc(&w->arena, ((size_t)most + 1 + (given ? strlen(given) : 0)) * sizeof *out);
     out[0] = r->begin_id;
     Sampler greedy = {.tokenizer = r->tokenizer};
-    if (!decode_answers(w->tape, r->model, &greedy, 1, (long[]){0, w->source.count}, w->source.id,
-                        r->begin_id, r->end_id, most, out + 1, &length, e))
+    if (given) {
+        if (!tokenizer_encode(r->tokenizer, "answer", given, strlen(given), out + 1, &length, e))
+            return false;
+        if (length > most)
+            return error_set(e, STATUS_BAD_DATA, "answer: found %ld tokens, need at most %ld", length, most);
+    } else if (!decode_answers(w->tape, r->model, &greedy, 1, (long[]){0, w->source.count}, w->source.id,
+                               r->begin_id, r->end_id, most, out + 1, &length, e)) {
         return false;
+    }
     w->target = walk_ids(w, out, length + 1);
     return true;
 }

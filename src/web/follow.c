@@ -1,10 +1,76 @@
-/* Entry points of the module in double precision that follow a model: the walk of ./explain. */
-#include "explain/walk.h"
+/* Entry points of the module in double precision that follow a model: the walk of ./explain, forward and backward. */
+#include "explain/walk_backward.h"
 #include "web/web.h"
+#include <stdlib.h>
+#include <string.h>
 
-/* Prints the walk through the text in the file `text` and the model in the directory `saved`, one JSON object a line. */
-WEB_EXPORT(void, walk, (int side, int layer, int head)) {
-    WalkOptions o = {.text = web_file_data("text"), .model = "saved", .side = (Side)side, .side_given = true};
-    o.layer = layer, o.head = head, o.json = o.operands = true;
-    explain_walk(&o, &web_error);
+/* The walk backward that was printed last; its tape is kept for the entry points below. */
+static struct {
+    WalkOptions options;
+    WalkThrough walk;
+    Backward steps;
+    bool open;
+} kept;
+
+/* Prints the walk through the text in the file `text` and the model in the directory `saved`, one JSON object a line. The
+ * walk backward begins at the loss of the answer in the file `answer`; if that is empty, of the model's own. */
+WEB_EXPORT(void, walk, (int side, int layer, int head, int backward)) {
+    const char *answer = web_file_data("answer");
+    walk_close(&kept.walk);
+    kept.walk = (WalkThrough){0}, kept.open = false;
+    kept.options = (WalkOptions){.text = web_file_data("text"),
+                                 .model = "saved",
+                                 .side = (Side)side,
+                                 .side_given = true,
+                                 .layer = layer,
+                                 .head = head,
+                                 .json = true,
+                                 .operands = true,
+                                 .backward = backward};
+    if (!backward) {
+        explain_walk(&kept.options, &web_error);
+        return;
+    }
+    if (*answer) kept.options.answer = answer;
+    if (!walk_read(&kept.walk, &kept.options, &web_error) || !walk_choose(&kept.walk, &web_error) ||
+        !walk_backward_start(&kept.steps, &kept.walk, &web_error))
+        return;
+    kept.open = true;
+    walk_backward_steps(&kept.steps);
+}
+
+/* Prints the terms of one element, in row-major order, of what operation `index` adds to the gradient of its input: of
+ * each its element of the operation's output, the gradient there, and the slope. Then the loss while the element itself
+ * is pushed by -1, -0.95, … 1. */
+WEB_EXPORT(void, push, (int index, int input, int element)) {
+    enum { HALF = 20 };
+    Node *n = kept.open && index >= 0 && index < kept.steps.count ? kept.steps.node[index] : NULL;
+    const Tensor *x =
+        n && input >= 0 && input < n->inputs && backward_reaches(n, input) ? n->in[input] : NULL;
+    if (!x || element < 0 || element >= shape_count(x->shape)) {
+        error_set(&web_error, STATUS_USAGE,
+                  "found element %d of input %d of operation %d, need one of the walk", element, input,
+                  index);
+        return;
+    }
+    long count = shape_count(n->out->shape), offset = 0, rest = element;
+    BackwardTerm *term = calloc((size_t)count + 1, sizeof *term);
+    if (!term) error_no_memory("%ld terms", count);
+    long terms = backward_terms(n, input, element, term);
+    printf("{\"terms\": [");
+    for (long i = 0; i < terms; i++)
+        printf("%s[%ld,%.17g,%.17g]", i ? "," : "", term[i].at, (double)term[i].dy, (double)term[i].slope);
+    putchar(']');
+    free(term);
+    for (int axis = x->shape.rank - 1; axis >= 0; rest /= x->shape.size[axis--])
+        offset += rest % x->shape.size[axis] * x->stride[axis];
+    const Tensor *base = x; /* the numbers that views show are those of one tensor */
+    while (base->maker && base->maker->op->view) base = base->maker->in[0];
+    offset += x->data - base->data;
+    real loss[2 * HALF + 1], value = base->data[offset];
+    for (int i = -HALF; i <= HALF; i++)
+        loss[HALF + i] = backward_loss(kept.walk.tape, base, offset, value + (real)i / HALF);
+    web_print_number("value", value), web_print_number("gradient", base->grad[offset]);
+    web_print_numbers("losses", loss, 2 * HALF + 1);
+    puts("}");
 }

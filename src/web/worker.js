@@ -124,10 +124,12 @@ function serve(modules, scope) {
     const studying = {
         /* The walk of ./explain through the model of the other module. Each matrix gets its operands. */
         walk(q, m) {
-            const {side = "encoder", layer = 1, head = 1} = q, sides = ["encoder", "decoder", "cross"];
+            const {side = "encoder", layer = 1, head = 1, backward = false} = q, sides = ["encoder", "decoder", "cross"];
             if (running.float) m.write("saved/model.safetensors", training.save(q, running.float).bytes);
-            const lines = reading(q, m).call("walk", sides.indexOf(side), number(layer, 1), number(head, 1)).trim();
-            const all = lines.split("\n").map(line => JSON.parse(line)).filter(m => m.formula);
+            m.write("answer", String(q.answer ?? ""));
+            const lines = reading(q, m).call("walk", sides.indexOf(side), number(layer, 1), number(head, 1), Boolean(backward));
+            const all = lines.trim().split("\n").map(line => JSON.parse(line)).filter(m => m.formula !== undefined);
+            if (backward) return {steps: all};
             const names = new Set(all.map(m => m.name));
             for (const m of all) {
                 const [, kind, operands] = m.from.match(/^(\w*) ?(.*)/), of = operands.split(", ").filter(Boolean);
@@ -137,6 +139,7 @@ function serve(modules, scope) {
             }
             return {matrices: all.filter(m => m.step !== "weights"), weights: all.filter(m => m.step === "weights")};
         },
+        push: (q, m) => result(m, "push", number(q.index, -1), number(q.input, -1), number(q.element, -1)),
         operations: (q, m) => result(m, "operations"),
         check(q, m) {
             m.write("operation", String(q.operation)), m.write("mistake", String(q.mistake));

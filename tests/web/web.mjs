@@ -230,6 +230,35 @@ const tests = {
             }
     },
 
+    // The sum of the terms is what the step adds, and the losses of a pushed number rise as its gradient says.
+    async "backward: every sum has its terms, and the loss moves as the gradient says"() {
+        let cells = 0, weights = 0;
+        for (const [config, text, answer, side] of [
+            [COPY, "ABCA", "ABCA", "cross"], [COPY + "norm pre\nqk-norm on\npositions rotary", "ABCA", "", "decoder"],
+            [COPY + "activation gelu", "AB", "AB", "encoder"]]) {
+            await made({op: "start", config});
+            const {steps} = await made({op: "walk", text, answer, side, backward: true});
+            const names = steps.map(s => s.name), formulas = steps.every(s => s.formula);
+            assert.ok(names[0] === "L" && ["A", "Z", "S"].every(name => names.includes(name)) && formulas, names.join());
+            for (const {backward: index, adds, reads, shape} of steps)
+                for (const {to, values} of adds) {
+                    const input = reads.indexOf(to), element = (37 * cells++) % values.length;
+                    const {terms, value, gradient, losses} = await made({op: "push", index, input, element});
+                    near(terms.reduce((sum, [, dy, slope]) => sum + dy * slope, 0), values[element], 1e-12);
+                    assert.ok(terms.every(([at]) => at >= 0 && at < shape.reduce((a, b) => a * b, 1)));
+                    const difference = (8 * (losses[21] - losses[19]) - losses[22] + losses[18]) / (12 * .05);
+                    near(difference, gradient, 2e-3 + .05 * Math.abs(gradient));
+                    assert.ok((to === "masked S'" || Number.isFinite(value)) && losses.length === 41);
+                    weights += /weight/.test(to) && gradient !== 0;
+                }
+        }
+        assert.ok(cells > 100 && weights > 20, `${cells} cells, ${weights} weights`);
+        for (const q of [{index: 999}, {index: 0, input: 9}, {index: 93, input: 0, element: 1e9}])
+            assert.match((await ask({op: "push", element: 0, input: 0, ...q})).error, /need one of the walk/);
+        await made({op: "walk", text: "AB"});
+        assert.match((await ask({op: "push", index: 0, input: 0, element: 0})).error, /need one of the walk/);
+    },
+
     async "memory stays flat"() {
         const round = async () => {
             await made({op: "start", config: COPY + "steps 100000"});
