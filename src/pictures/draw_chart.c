@@ -7,6 +7,7 @@ enum { HEIGHT = 15, WIDEST = 240, TICKS = 6, TICK_TEXT = 16, Y_LABEL = 9 };
 const Colour colours[COLOURS] = {
     {"#1f77d0", "none", 33, '*'},     {"#d55e00", "7 3", 208, '+'}, {"#008f68", "2 3", 36, 'o'},
     {"#a65fd0", "9 3 2 3", 134, 'x'}, {"#a0722a", "4 2", 136, '#'}, {"#808080", "1 2", 244, '%'},
+    {"#c2185b", "6 2 1 2", 162, '@'}, {"#00838f", "1 4", 30, '&'},
 };
 
 double series_x(const Series *s, long i) {

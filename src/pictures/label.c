@@ -82,6 +82,17 @@ Label label_number(long number) {
     return label_of(text, LABEL_MOST, false);
 }
 
+const char *number_text(char out[NUMBER_ROOM], long number) {
+    char digits[NUMBER_ROOM], *end = out;
+    int count = snprintf(digits, sizeof digits, "%ld", number);
+    for (int i = 0; i < count; i++) {
+        if (i && (count - i) % 3 == 0 && digits[i - 1] != '-') *end++ = ',';
+        *end++ = digits[i];
+    }
+    *end = 0;
+    return out;
+}
+
 void label_write(FILE *out, const Label *l) {
     char bytes[UTF8_MAX];
     for (int i = 0; i < l->count; i++) fwrite(bytes, 1, (size_t)utf8_encode(l->character[i], bytes), out);

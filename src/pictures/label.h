@@ -21,6 +21,10 @@ Label label_of(const char *text, int most, bool unicode);
 /* The same of a number. */
 Label label_number(long number);
 
+/* "1,317,632" */
+enum { NUMBER_ROOM = 32 };
+const char *number_text(char out[NUMBER_ROOM], long number);
+
 /* The width of a character on a terminal: 0, 1 or 2. */
 int character_columns(uint32_t character);
 

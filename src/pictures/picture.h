@@ -119,7 +119,7 @@ void chart_axes(const LineChart *c, Axis *x, Axis *y);
 double series_x(const Series *s, long i);
 
 /* Colours that most people with colour blindness can tell apart, by day and by night. */
-enum { COLOURS = 6 };
+enum { COLOURS = 8 };
 typedef struct Colour {
     const char *svg;    /* "#d55e00" */
     const char *dashes; /* of a line, for readers who see no colours: "4 2"; "none" */

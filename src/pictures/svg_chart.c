@@ -16,6 +16,13 @@ static void text(FILE *out, double x, double y, const char *anchor, const char *
     svg_text(out, x, y, more, label_of(words, LABEL_MOST, true));
 }
 
+/* A tick: with separators where it is a whole number that has room for them. */
+static const char *tick_text(char out[NUMBER_ROOM], double tick) {
+    bool whole = tick == floor(tick) && fabs(tick) < 1e6;
+    if (!whole) snprintf(out, NUMBER_ROOM, "%.5g", tick);
+    return whole ? number_text(out, (long)tick) : out;
+}
+
 static double x_of(const Axis *a, double value) {
     return LEFT + axis_place(a, value) * (WIDTH - LEFT - RIGHT);
 }
@@ -26,7 +33,7 @@ static double y_of(const Axis *a, double value) {
 
 static void axes(const LineChart *c, const Axis *x, const Axis *y, FILE *out) {
     double ticks[TICKS];
-    char number[24];
+    char number[NUMBER_ROOM];
     fputs("<g stroke=\"currentColor\" stroke-opacity=\"0.2\">\n", out);
     int count = axis_ticks(y, TICKS, ticks);
     for (int i = 0; i < count; i++)
@@ -34,14 +41,13 @@ static void axes(const LineChart *c, const Axis *x, const Axis *y, FILE *out) {
     fprintf(out, "<path stroke-opacity=\"0.7\" d=\"M%d %dV%dH%d\" fill=\"none\"/>\n</g>\n", LEFT, TOP,
             TOP + PLOT, WIDTH - RIGHT);
     for (int i = 0; i < count; i++) {
-        snprintf(number, sizeof number, "%.5g", ticks[i]);
-        text(out, LEFT - 6, y_of(y, ticks[i]) + 4, "end", number);
+        text(out, LEFT - 6, y_of(y, ticks[i]) + 4, "end", tick_text(number, ticks[i]));
     }
     count = axis_ticks(x, TICKS, ticks);
     for (int i = 0; i < count; i++) {
-        snprintf(number, sizeof number, "%.6g", ticks[i]);
         bool at_end = x_of(x, ticks[i]) > WIDTH - RIGHT - 20;
-        text(out, at_end ? WIDTH - 2 : x_of(x, ticks[i]), TOP + PLOT + 17, at_end ? "end" : "middle", number);
+        text(out, at_end ? WIDTH - 2 : x_of(x, ticks[i]), TOP + PLOT + 17, at_end ? "end" : "middle",
+             tick_text(number, ticks[i]));
     }
     if (c->y_name) text(out, 2, 13, "start", c->y_name);
     if (c->x_name) text(out, WIDTH - 2, TOP + PLOT + 34, "end", c->x_name);

@@ -17,17 +17,6 @@ const char *metrics_loss_text(char out[LOSS_TEXT], double loss, const Metrics *m
     return out;
 }
 
-const char *number_text(char out[NUMBER_TEXT], long number) {
-    char digits[NUMBER_TEXT], *end = out;
-    int count = snprintf(digits, sizeof digits, "%ld", number);
-    for (int i = 0; i < count; i++) {
-        if (i && (count - i) % 3 == 0 && digits[i - 1] != '-') *end++ = ',';
-        *end++ = digits[i];
-    }
-    *end = 0;
-    return out;
-}
-
 /* ---- Evaluations ---- */
 
 const char metrics_head[] =

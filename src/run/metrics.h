@@ -45,10 +45,7 @@ void metrics_show_spread(const Metrics *m, long count);
 
 /* "1.4760 nats/char, 2.1294 bits/char, perplexity 28.20 a token"; "0.1050 nats/token" if not of a text; "0.1050 nats/token,
  * not comparable: 3.4 % of the characters are [UNK]". */
-enum { LOSS_TEXT = 100, NUMBER_TEXT = 32 };
+enum { LOSS_TEXT = 100 };
 const char *metrics_loss_text(char out[LOSS_TEXT], double loss, const Metrics *m, int digits);
-
-/* "1,317,632" */
-const char *number_text(char out[NUMBER_TEXT], long number);
 
 #endif

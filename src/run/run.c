@@ -5,6 +5,7 @@
 #include "base/program.h"
 #include "base/system.h"
 #include "nn/model_file.h"
+#include "pictures/label.h"
 #include "run/samples.h"
 #include "run/shell.h"
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 void run_describe(FILE *out, const Task *task, const Model *m, size_t bytes) {
     const ModelConfig *c = &m->config;
-    char parameters[NUMBER_TEXT];
+    char parameters[NUMBER_ROOM];
     fprintf(out, "%s: %d", task->name, c->encoder_layers);
     if (c->decoder_layers) fprintf(out, " + %d", c->decoder_layers);
     fprintf(out, " layer%s, d_model %d, %d head%s: %s parameters, %.1f MB\n",

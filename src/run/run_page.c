@@ -1,4 +1,5 @@
 #include "run/run_page.h"
+#include "pictures/label.h"
 #include "run/metrics.h"
 #include "run/run_curves.h"
 #include "text/tokenizer.h"
@@ -71,7 +72,7 @@ __attribute__((format(printf, 3, 4))) static void add_figure(RunPage *p, const c
 }
 
 static void add_count(RunPage *p, const char *name, double count) {
-    char text[NUMBER_TEXT];
+    char text[NUMBER_ROOM];
     add_figure(p, name, "%s", number_text(text, (long)count));
 }
 

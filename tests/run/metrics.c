@@ -1,6 +1,7 @@
 /* metrics.csv: the rows that --resume keeps, and rows that cannot be written. */
 #include "run/metrics.h"
 #include "child.h"
+#include "pictures/label.h"
 #include <sys/stat.h>
 
 #define HEAD                                                                                                 \
@@ -148,7 +149,7 @@ TEST(numbers_are_grouped) {
         const char *text;
     } cases[] = {{0, "0"}, {999, "999"}, {1000, "1,000"}, {1317632, "1,317,632"}, {-123456, "-123,456"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[NUMBER_TEXT];
+        char text[NUMBER_ROOM];
         CHECK(!strcmp(number_text(text, cases[i].number), cases[i].text), "found %s", text);
     }
 }

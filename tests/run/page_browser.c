@@ -36,6 +36,13 @@ static const char reader[] =
     "  say(r.left >= 0 && r.right <= innerWidth && r.width > 50, 'a picture from ' + r.left + ' to ' + "
     "r.right);\n"
     "}\n"
+    "for (const x of all('.turned tr:first-child span')) {\n" /* ideographs stand upright */
+    "  const style = getComputedStyle(x);\n"
+    "  say(style.writingMode === 'vertical-rl' && style.textOrientation === 'mixed' && style.transform === "
+    "'none' && "
+    "style.rotate === 'none',\n"
+    "      'a turned label: ' + style.transform);\n"
+    "}\n"
     "one('#choose').value = 1; one('#choose').dispatchEvent(new Event('change'));\n"
     "say(all('.example')[0].hidden && !all('.example')[1].hidden, 'the other example is not shown');\n"
     "one('#controls').hidden = true;\n"
@@ -119,6 +126,13 @@ TEST(a_page_in_the_dark, 110) {
 /* No text is run as a script. */
 TEST(a_page_of_hostile_texts, 110) {
     browse(HOSTILE, 390, false, "seen 390 light: well");
+}
+
+/* A text without a blank, and labels that are turned. */
+TEST(a_page_of_long_words, 110) {
+    static const char gene[] = "ACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCA";
+    static const char *const token[] = {gene, "花草木", gene, gene, "\xE8\x8A"};
+    browse(token, 390, false, "seen 390 light: well");
 }
 
 int main(int argc, char **argv) {
