@@ -4,7 +4,7 @@
  *     ./train lm --text FILE     predicts the next token of a text
  *     ./train --resume runs/lm   continues a run
  *
- * training/settings.def lists the options, training/trainer.c has the step. run/run.h follows the training: progress,
+ * training/settings.c lists the options, training/trainer.c has the step. run/run.h follows the training: progress,
  * metrics, checkpoints. */
 #include "base/arena.h"
 #include "base/interrupt.h"
@@ -29,7 +29,6 @@ static bool start(Trainer *t, const ModelConfig *c, const TrainConfig *config, C
     t->model = model_new(c, true, config->data.seed, e);
     if (!t->model) return false;
     t->model->dropout = config->dropout, t->model->attention_dropout = config->attention_dropout;
-    if (config->init_output) model_zero_outputs(t->model);
     if (!trainer_start(t, e) || (past && !checkpoint_restore(past, t, e))) return false;
     if (past) checkpoint_free(past); /* its state stays */
     return true;

@@ -1,6 +1,5 @@
 /* Command lines: getopt_long splits them; the table says what they may hold and gives the help. */
 #include "base/options.h"
-#include "base/choice.h"
 #include "base/pool.h"
 #include "base/program.h"
 #include "base/suggest.h"
@@ -8,10 +7,7 @@
 #include "base/utf8.h"
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,169 +22,17 @@ typedef struct Rows {
 } Rows;
 
 static bool is_heading(const Option *o) {
-    return !o->flag && !o->integer && !o->natural && !o->real && !o->choice && !o->kind && !o->text;
-}
-
-/* ---- Values ---- */
-
-/* A long double holds every double and, unless it is itself a double, every long; the ends of intervals
- * are short numbers and fit in any case. */
-static bool in_interval(const Option *o, long double value) {
-    const char *allowed = o->allowed ? o->allowed : "";
-    char open, close;
-    long double low, high;
-    int length = 0;
-    if (sscanf(allowed, "%c%Lf,%Lf%c%n", &open, &low, &high, &close, &length) != 4 || allowed[length] ||
-        !strchr("[(", open) || !strchr("])", close))
-        error_bug("options_parse: --%s: \"%s\" is no interval", o->name, allowed);
-    return (open == '[' ? value >= low : value > low) && (close == ']' ? value <= high : value < high);
-}
-
-/* Whether text has the characters of a decimal number alone: strtod and strtol also take blanks,
- * hexadecimal, inf and nan. */
-static bool is_decimal(const char *text, const char *characters) {
-    return *text && text[strspn(text, characters)] == 0;
-}
-
-static bool read_integer(const Option *o, const char *text) {
-    char *end;
-    errno = 0;
-    long value = strtol(text, &end, 10);
-    if (strpbrk(text, "eE")) { /* 1e3 */
-        double real = strtod(text, &end);
-        if (!(fabs(real) <= (double)(1L << 30) * (1L << 20)) || real != floor(real)) return false;
-        value = (long)real;
-    }
-    if (!is_decimal(text, "+-.0123456789eE") || *end || errno || !in_interval(o, (long double)value))
-        return false;
-    *o->integer = value;
-    return true;
-}
-
-static bool read_natural(const Option *o, const char *text) {
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (!is_decimal(text, "0123456789") || *end || errno || value > UINT64_MAX) return false;
-    *o->natural = value;
-    return true;
-}
-
-static bool read_real(const Option *o, const char *text) {
-    char *end;
-    double value = strtod(text, &end);
-    if (!is_decimal(text, "+-.0123456789eE") || *end || !isfinite(value)) return false;
-    /* A number too small for a double must not silently become 0. */
-    if (value == 0 && strcspn(text, "123456789") < strcspn(text, "eE")) return false;
-    if (!in_interval(o, value)) return false;
-    *o->real = value;
-    return true;
-}
-
-/* The index-th word of "one|two|three" and its length; NULL after the last. */
-static const char *word(const Option *o, int index, int *length) {
-    const char *at = o->allowed;
-    for (int i = 0;; i++) {
-        *length = (int)strcspn(at, "|");
-        if (i == index) return at;
-        if (!at[*length]) return NULL;
-        at += *length + 1;
-    }
-}
-
-static bool read_choice(const Option *o, const char *text) {
-    const char *at;
-    int length;
-    for (int i = 0; (at = word(o, i, &length)); i++) {
-        if (strncmp(at, text, (size_t)length) != 0 || text[length]) continue;
-        *o->choice = i;
-        return true;
-    }
-    return false;
-}
-
-/* The destination may be a pointer to any struct that begins with a Choice: its bytes are copied. */
-static bool read_kind(const Option *o, const char *text) {
-    for (const Choice *const *kind = o->kinds; *kind; kind++) {
-        if (strcmp((*kind)->name, text) != 0) continue;
-        memcpy(o->kind, kind, sizeof *kind);
-        return true;
-    }
-    return false;
-}
-
-/* The interval of a number, or all words of a choice. */
-enum { ALLOWED_TEXT = 300 };
-static const char *allowed(const Option *o, char out[ALLOWED_TEXT]) {
-    if (!o->kind) return o->allowed ? o->allowed : "";
-    size_t used = 0;
-    for (const Choice *const *kind = o->kinds; *kind; kind++) {
-        int n = snprintf(out + used, ALLOWED_TEXT - used, "%s%s", used ? "|" : "", (*kind)->name);
-        used += (size_t)n;
-        if (used >= ALLOWED_TEXT) error_bug("options_parse: --%s: the words are too long", o->name);
-    }
-    return out;
-}
-
-/* Describes the values that the option takes, for messages. */
-enum { WANTED_TEXT = ALLOWED_TEXT + 20 };
-static const char *wanted(const Option *o, char out[WANTED_TEXT]) {
-    char values[ALLOWED_TEXT];
-    const char *what = o->integer ? "an integer in" : o->real ? "a number in" : "one of";
-    if (o->natural) return "an integer in [0,2^64)";
-    if (o->text) return "a text";
-    if (o->flag) return "true or false";
-    snprintf(out, WANTED_TEXT, "%s %s", what, allowed(o, values));
-    return out;
-}
-
-static bool read_value(const Option *o, const char *text) {
-    if (o->integer) return read_integer(o, text);
-    if (o->natural) return read_natural(o, text);
-    if (o->real) return read_real(o, text);
-    if (o->choice) return read_choice(o, text);
-    if (o->kind) return read_kind(o, text);
-    if (o->text) *o->text = text;
-    if (o->flag) *o->flag = !text || strcmp(text, "true") == 0;
-    return !o->flag || !text || *o->flag || strcmp(text, "false") == 0;
-}
-
-bool option_read(const Option *o, const char *text, const char *where, Status status, Error *e) {
-    char want[WANTED_TEXT];
-    return read_value(o, text) ||
-           error_set(e, status, "%s: found \"%s\", need %s", where, ESCAPED(text), wanted(o, want));
-}
-
-const char *option_text(const Option *o, char out[OPTION_TEXT]) {
-    int length = 0;
-    const Choice *kind;
-    if (o->text) return *o->text ? *o->text : "";
-    if (o->kind) {
-        memcpy(&kind, o->kind, sizeof kind);
-        return kind ? kind->name : "";
-    }
-    const char *choice = o->choice ? word(o, *o->choice, &length) : NULL;
-    if (choice) snprintf(out, OPTION_TEXT, "%.*s", length, choice);
-    if (o->flag) snprintf(out, OPTION_TEXT, "%s", *o->flag ? "true" : "false");
-    if (o->integer) snprintf(out, OPTION_TEXT, "%ld", *o->integer);
-    if (o->natural) snprintf(out, OPTION_TEXT, "%" PRIu64, *o->natural);
-    for (int digits = 6; o->real && digits <= 17; digits++) { /* the shortest that reads back */
-        snprintf(out, OPTION_TEXT, "%.*g", digits, *o->real);
-        if (strtod(out, NULL) == *o->real) break;
-    }
-    return out;
+    return !o->flag && !o->truth && !o->integer && !o->whole && !o->natural && !o->real && !o->choice &&
+           !o->kind && !o->text;
 }
 
 static void add_rows(Rows *rows, const Option *table) {
     for (const Option *o = table; o->name; o++) {
         if (rows->n == MAX_ROWS) error_bug("options_parse: more than %d rows", MAX_ROWS);
-        if (o->integer || o->real) in_interval(o, 0); /* ends the program here if the table is wrong */
-        if (o->choice && !o->allowed) error_bug("options_parse: --%s: no words to choose from", o->name);
-        char value[OPTION_TEXT], words[ALLOWED_TEXT];
-        allowed(o, words);
-        const char *fallback = o->otherwise               ? o->otherwise
-                               : is_heading(o) || o->flag ? ""
-                                                          : option_text(o, value);
+        option_check(o);
+        char value[OPTION_TEXT];
+        const char *fallback = o->otherwise;
+        if (!fallback) fallback = is_heading(o) || o->flag ? "" : option_text(o, value);
         snprintf(rows->fallback[rows->n], OPTION_TEXT, "%s", fallback);
         rows->row[rows->n++] = o;
     }
@@ -217,9 +61,11 @@ static void print_wrapped(const char *text, int left) {
 
 static void print_option(const Option *o, const char *fallback) {
     /* A choice without an argument name shows its words. */
-    bool is_choice = o->choice || o->kind, shows_words = is_choice && !o->argument;
+    bool is_choice = o->choice || o->kind || o->truth, shows_words = is_choice && !o->argument;
     char values[ALLOWED_TEXT], label[ALLOWED_TEXT + 40], about[1024];
-    const char *range = allowed(o, values), *argument = shows_words ? range : o->argument ? o->argument : "";
+    const char *range = option_allowed(o, values), *argument = shows_words   ? range
+                                                               : o->argument ? o->argument
+                                                                             : "";
     if (shows_words) range = "";
     int width = snprintf(label, sizeof label, "  --%s%s%s", o->name, *argument ? " " : "", argument);
     const char *name_range = !*range ? "" : is_choice ? "one of " : "in ";
@@ -293,7 +139,8 @@ static bool take_option(Rows *rows, int code, const char *element, Error *e) {
     if (i < 0) return no_such_option(rows, element, e);
     const Option *row = rows->row[i];
     if (code == ':')
-        return error_set(e, STATUS_USAGE, "--%s: found no value, need %s", row->name, wanted(row, want));
+        return error_set(e, STATUS_USAGE, "--%s: found no value, need %s", row->name,
+                         option_wanted(row, want));
     if (code == '?') return error_set(e, STATUS_USAGE, "--%s: found a value, need none", row->name);
     if (rows->seen[i]) return error_set(e, STATUS_USAGE, "--%s: found twice, need it once", row->name);
     rows->seen[i] = true;

@@ -22,10 +22,9 @@
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
 
+#include "base/choice.h"
 #include "base/error.h"
 #include <stdint.h>
-
-struct Choice; /* base/choice.h */
 
 /* One option; without a destination for its value, a heading of the help. A table ends with {0}. */
 typedef struct Option {
@@ -37,16 +36,20 @@ typedef struct Option {
 
     /* The destination of the value: one of these. Its value before the command line is read is the
      * default. */
-    bool *flag;                 /* takes no value; set to true */
-    long *integer;              /* decimal, also 1e3, in the interval `allowed` */
-    uint64_t *natural;          /* decimal, 0 to 2⁶⁴-1 */
-    double *real;               /* decimal, finite, in the interval `allowed` */
-    int *choice;                /* an index into the words of `allowed` */
-    const struct Choice **kind; /* one of `kinds`, whose names are the words */
-    const char **text;          /* any UTF-8; points into argv */
-    bool *given;                /* also set to true if the option is given */
+    bool *flag;          /* takes no value; set to true */
+    bool *truth;         /* "false" or "true" */
+    long *integer;       /* decimal, also 1e3, in the interval `allowed` */
+    int *whole;          /* the same, or the word `none`, which means -1 */
+    uint64_t *natural;   /* decimal, 0 to 2⁶⁴-1 */
+    double *real;        /* decimal, finite, in the interval `allowed` */
+    int *choice;         /* one of the words of `allowed`: its index, counted from `first` */
+    const Choice **kind; /* one of `kinds`, whose names are the words */
+    const char **text;   /* any UTF-8; points into argv */
+    bool *given;         /* also set to true if the option is given */
 
-    const struct Choice *const *kinds; /* ends with NULL */
+    const Choice *const *kinds; /* ends with NULL */
+    const char *none;           /* NULL: no word */
+    int first;
 } Option;
 
 typedef struct Options {
@@ -75,6 +78,21 @@ bool option_read(const Option *o, const char *text, const char *where, Status st
 /* The current value as text that reads back as the same value: in `out`, or the option's own text. */
 enum { OPTION_TEXT = 64 };
 const char *option_text(const Option *o, char out[OPTION_TEXT]);
+
+/* ---- For base/options.c, in base/option_values.c ---- */
+
+/* The interval of a number, or all words of a choice. */
+enum { ALLOWED_TEXT = 300 };
+const char *option_allowed(const Option *o, char out[ALLOWED_TEXT]);
+
+/* "one of post|pre". */
+enum { WANTED_TEXT = ALLOWED_TEXT + 20 };
+const char *option_wanted(const Option *o, char out[WANTED_TEXT]);
+
+/* Ends the program if no value can be allowed: an interval that is none, no words, or too many. */
+void option_check(const Option *o);
+
+/* ---- The end ---- */
 
 /* Flushes stdout. False if that failed; options_exit reports the first cause. */
 bool stdout_flush(void);

@@ -35,7 +35,7 @@ BenchSubject bench_gemm;
 /* A model and its batch: layers of each stack, lengths S and T of source and target. */
 typedef struct Case {
     const char *name;
-    ModelKind kind;
+    bool lm;
     int layers, heads, d_model, d_ff, vocab;
     long batch, S, T;
     const char *origin; /* where its sizes come from */

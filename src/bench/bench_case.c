@@ -8,14 +8,14 @@
 #include <string.h>
 
 const Case bench_cases[CASES] = {
-    {"seed", KIND_SEQ2SEQ, 2, 4, 32, 128, 16, 8, 16, 16, "a tutorial's copy task"},
-    {"copy", KIND_SEQ2SEQ, 2, 4, 128, 512, 64, 64, 16, 17, "the task copy of ./train"},
-    {"paper", KIND_SEQ2SEQ, 2, 8, 512, 2048, 11, 80, 10, 9, "the Annotated Transformer's copy task"},
-    {"chars", KIND_LM, 4, 4, 128, 512, 65, 12, 0, 64, "nanoGPT's character model for CPUs"},
-    {"baby", KIND_LM, 6, 6, 384, 1536, 65, 8, 0, 256, "nanoGPT's baby GPT at batch 8"},
-    {"modern", KIND_LM, 4, 4, 128, 512, 65, 16, 0, 64, "chars by --preset modern, at batch 16", true},
-    {"modern-baby", KIND_LM, 6, 6, 384, 1536, 65, 8, 0, 256, "baby by --preset modern", true},
-    {"words", KIND_LM, 4, 4, 256, 1024, 8192, 16, 0, 128, "a word model: the output layer dominates"},
+    {"seed", false, 2, 4, 32, 128, 16, 8, 16, 16, "a tutorial's copy task"},
+    {"copy", false, 2, 4, 128, 512, 64, 64, 16, 17, "the task copy of ./train"},
+    {"paper", false, 2, 8, 512, 2048, 11, 80, 10, 9, "the Annotated Transformer's copy task"},
+    {"chars", true, 4, 4, 128, 512, 65, 12, 0, 64, "nanoGPT's character model for CPUs"},
+    {"baby", true, 6, 6, 384, 1536, 65, 8, 0, 256, "nanoGPT's baby GPT at batch 8"},
+    {"modern", true, 4, 4, 128, 512, 65, 16, 0, 64, "chars by --preset modern, at batch 16", true},
+    {"modern-baby", true, 6, 6, 384, 1536, 65, 8, 0, 256, "baby by --preset modern", true},
+    {"words", true, 4, 4, 256, 1024, 8192, 16, 0, 128, "a word model: the output layer dominates"},
 };
 
 const Case *bench_case(const char *name, Error *e) {
@@ -53,11 +53,10 @@ int32_t *case_ids(Arena *a, const Case *c, long count, uint64_t stream) {
 }
 
 ModelConfig case_config(const Case *c) {
-    ModelConfig config = c->kind == KIND_LM
-                             ? config_language_model(c->vocab, (int)c->T)
-                             : config_seq2seq(c->vocab, (int)(c->S > c->T ? c->S : c->T), NO_PAD);
+    ModelConfig config = c->lm ? config_language_model(c->vocab, (int)c->T)
+                               : config_seq2seq(c->vocab, (int)(c->S > c->T ? c->S : c->T), NO_PAD);
     config.encoder_layers = c->layers;
-    config.decoder_layers = c->kind == KIND_LM ? 0 : c->layers;
+    config.decoder_layers = c->lm ? 0 : c->layers;
     config.heads = c->heads, config.d_model = c->d_model, config.d_ff = c->d_ff;
     if (c->modern) config.positions = POSITIONS_ROTARY, config.qk_norm = true;
     return config;

@@ -21,7 +21,7 @@ static void decode(void *decoding) {
     Decoding *d = decoding;
     Sampler greedy = {.slide = d->slide};
     if (d->error.status) return;
-    if (d->c->kind == KIND_LM)
+    if (d->c->lm)
         decode_continue(d->tape, d->model, &greedy, d->ids, d->prompt, d->more, NULL, NULL, &d->error);
     else
         decode_answers(d->tape, d->model, &greedy, d->batch, d->start, d->ids, 0, NO_END, d->more, d->out,
@@ -85,7 +85,7 @@ static bool measure_case(const Case *c, const BenchOptions *o, Error *e) {
                   .start = arena_alloc(&arena, ((size_t)c->batch + 1) * sizeof *d.start),
                   .length = arena_alloc(&arena, (size_t)c->batch * sizeof *d.length)};
     for (long i = 0; i <= c->batch; i++) d.start[i] = i * c->S;
-    bool ok = d.model && (c->kind == KIND_LM ? measure_text(&d, o, e) : measure_answers(&d, o, e));
+    bool ok = d.model && (c->lm ? measure_text(&d, o, e) : measure_answers(&d, o, e));
     tape_free(d.tape);
     model_free(d.model);
     arena_free(&arena);

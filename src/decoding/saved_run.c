@@ -10,12 +10,17 @@ void saved_run_close(SavedRun *r) {
     *r = (SavedRun){0};
 }
 
+/* Reads the number of a token. */
+static bool read_number(const char *text, int *id) {
+    Option o = {.allowed = CONFIG_RANGE(0, CONFIG_MOST_TOKENS), .whole = id};
+    return option_read(&o, text, "", STATUS_BAD_DATA, &(Error){0});
+}
+
 /* Reads an id from the notes. It follows the ids of the characters and is not padding. */
 static bool read_id(const SavedRun *r, const char *key, int *id, Error *e) {
     const char *text = model_notes_find(&r->notes, key);
     const ModelConfig *c = &r->model->config;
-    if (text && config_integer(text, id) && *id >= r->tokenizer->size && *id < c->vocab_size &&
-        *id != c->pad_id)
+    if (text && read_number(text, id) && *id >= r->tokenizer->size && *id < c->vocab_size && *id != c->pad_id)
         return true;
     return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a token in [%ld,%d), not padding",
                      r->path, key, text ? ESCAPED(text) : "none", r->tokenizer->size, c->vocab_size);
@@ -46,7 +51,7 @@ bool saved_run_open(SavedRun *r, const char *name, bool damaged, Error *e) {
     r->tokenizer = tokenizer_parse(r->path, vocabulary, e);
     if (!r->tokenizer) return false;
     const ModelConfig *c = &r->model->config;
-    bool lm = c->kind == KIND_LM; /* the others are padding, begin and end */
+    bool lm = config_is_lm(c); /* the others are padding, begin and end */
     long need = c->vocab_size - (lm ? 0 : 2) - (c->pad_id != NO_PAD);
     if (r->tokenizer->size != need)
         return error_set(e, STATUS_BAD_DATA, "%s: metadata: vocabulary: found a size of %ld, need %ld",
@@ -54,7 +59,7 @@ bool saved_run_open(SavedRun *r, const char *name, bool damaged, Error *e) {
     const char *newline = model_notes_find(&r->notes, "newline");
     r->unix_newlines = newline && strcmp(newline, "unix") == 0;
     const char *opening = model_notes_find(&r->notes, "opening_id");
-    if (lm && opening && config_integer(opening, &r->opening_id) && r->opening_id >= c->vocab_size)
+    if (lm && opening && read_number(opening, &r->opening_id) && r->opening_id >= c->vocab_size)
         return error_set(e, STATUS_BAD_DATA, "%s: metadata: opening_id: found %d, need a token below %d",
                          r->path, r->opening_id, c->vocab_size);
     return lm || (read_id(r, "begin_id", &r->begin_id, e) && read_id(r, "end_id", &r->end_id, e) &&

@@ -103,7 +103,7 @@ static bool score_pairs(Tape *t, const SavedRun *r, const char *path, Score *out
 }
 
 bool score_file(Tape *t, const SavedRun *r, const char *path, Score *out, Error *e) {
-    return (r->model->config.kind == KIND_LM ? score_whole : score_pairs)(t, r, path, out, e) &&
+    return (config_is_lm(&r->model->config) ? score_whole : score_pairs)(t, r, path, out, e) &&
            (isfinite(out->nats) ||
             error_set(e, STATUS_BAD_DATA, "the model: found a loss of %g, need a finite number", out->nats));
 }

@@ -83,7 +83,7 @@ static bool want_gradients(WalkThrough *w, Error *e) {
 static bool open_run(WalkThrough *w, Error *e) {
     if (!saved_run_open(&w->run, w->options->model, false, e)) return false;
     if (w->options->backward && !want_gradients(w, e)) return false;
-    bool lm = w->run.model->config.kind == KIND_LM;
+    bool lm = config_is_lm(&w->run.model->config);
     WalkText *read = lm ? &w->target : &w->source;
     return walk_characters(w, read, e) && fits(read, &w->run.model->config, e) && (lm || answer(w, e));
 }
@@ -98,7 +98,7 @@ bool walk_has_head(const ModelConfig *c, int layers, long layer, long head, Erro
 bool walk_choose(WalkThrough *w, Error *e) {
     const WalkOptions *o = w->options;
     const ModelConfig *c = &w->run.model->config;
-    bool lm = c->kind == KIND_LM;
+    bool lm = config_is_lm(c);
     w->side = lm && !o->side_given ? SIDE_DECODER : o->side;
     if (lm && w->side != SIDE_DECODER)
         return error_set(e, STATUS_USAGE,
@@ -136,7 +136,7 @@ static bool record_loss(WalkThrough *w, const Forward *f, Tensor *hidden, Error 
 }
 
 static bool run_forward(WalkThrough *w, Error *e) {
-    bool lm = w->run.model->config.kind == KIND_LM;
+    bool lm = config_is_lm(&w->run.model->config);
     Forward f = {w->tape, w->run.model, lm ? NULL : &w->source_tokens, &w->target_tokens, .trace = &w->trace};
     if (!tokens_of(&w->target_tokens, &w->target, e) || (!lm && !tokens_of(&w->source_tokens, &w->source, e)))
         return false;

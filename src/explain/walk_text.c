@@ -41,7 +41,7 @@ WalkText walk_ids(WalkThrough *w, const int32_t *id, long count) {
     WalkText x = room_for(w, (size_t)count);
     for (; x.count < count; x.count++) {
         int32_t token = id[x.count];
-        bool begins = r->model && r->model->config.kind == KIND_SEQ2SEQ && token == r->begin_id;
+        bool begins = r->model && !config_is_lm(&r->model->config) && token == r->begin_id;
         x.id[x.count] = token;
         x.label[x.count] =
             begins ? "<begin>" : tokenizer_label(r->tokenizer, token, arena_alloc(&w->arena, TOKEN_LABEL));

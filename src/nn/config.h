@@ -2,33 +2,34 @@
 #ifndef NN_CONFIG_H
 #define NN_CONFIG_H
 
-#include "base/error.h"
+#include "base/setting.h"
 #include "kernels/gemm.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum ModelKind { KIND_SEQ2SEQ, KIND_LM } ModelKind;
 typedef enum NormPlace { NORM_POST, NORM_PRE } NormPlace;
 typedef enum NormKind { NORM_LAYER, NORM_RMS } NormKind;
 /* POSITIONS_ROTARY rotates queries and keys of self-attention (ops/rotary.c); the others are added to the embedding. */
 typedef enum PositionKind { POSITIONS_SINUSOIDAL, POSITIONS_LEARNED, POSITIONS_ROTARY } PositionKind;
-/* ATTENTION_PLAIN computes the same as ATTENTION_DOT, step by step as nn_plain_attention; a weight file says
- * dot. ATTENTION_ADDITIVE is also computed step by step. */
+/* ATTENTION_PLAIN computes the same as ATTENTION_DOT, step by step as nn_plain_attention. ATTENTION_ADDITIVE
+ * is also computed step by step. */
 typedef enum AttentionKind { ATTENTION_DOT, ATTENTION_ADDITIVE, ATTENTION_PLAIN } AttentionKind;
 
 enum { NO_PAD = -1 };
 
 /* Limits of a model's sizes, beyond any machine. No product of them that is computed overflows. */
-#define CONFIG_MOST_LAYERS    1000
-#define CONFIG_MOST_WIDTH     1048576
-#define CONFIG_MOST_TOKENS    16777216
-#define CONFIG_RANGE(most)    CONFIG_RANGE_OF(most) /* "[1,1000]", as options write it */
-#define CONFIG_RANGE_OF(most) "[1," #most "]"
+#define CONFIG_MOST_LAYERS           1000
+#define CONFIG_MOST_WIDTH            1048576
+#define CONFIG_MOST_TOKENS           16777216
+#define CONFIG_RANGE(least, most)    CONFIG_RANGE_OF(least, most) /* "[1,1000]", as options write it */
+#define CONFIG_RANGE_OF(least, most) "[" #least "," #most "]"
 
-/* Symbols as in the paper: N layers, width d_model, h heads, feed-forward width d_ff. */
+/* Defaults of a model and its training: the paper's, nanoGPT's, and newer ones. */
+typedef enum Preset { PRESET_PAPER, PRESET_GPT, PRESET_MODERN } Preset;
+
+/* Symbols as in the paper: N layers, width d_model, h heads, feed-forward width d_ff. settings.def has a row for each. */
 typedef struct ModelConfig {
-    ModelKind kind;
-    int encoder_layers, decoder_layers; /* a language model has only encoder layers */
+    int encoder_layers, decoder_layers; /* a language model has only encoder layers: config_is_lm */
     int heads;
     int d_model, d_ff;
     int vocab_size;
@@ -43,21 +44,42 @@ typedef struct ModelConfig {
     bool tied;               /* one matrix embeds source and target and projects the output */
     bool scale_embedding;    /* by √d_model */
     double label_smoothing;
-    int pad_id; /* NO_PAD: none */
+    int pad_id;      /* NO_PAD: none */
+    int init_output; /* 1: the output matrices of all sublayers begin as 0: every layer begins as the identity */
 } ModelConfig;
+
+/* A decoder-only language model, not the paper's encoder-decoder. */
+static inline bool config_is_lm(const ModelConfig *c) {
+    return c->decoder_layers == 0;
+}
 
 /* The paper's encoder-decoder (N = 2, d_model = 128, h = 4, d_ff = 512) and a decoder-only language model (N
  * = 4). */
 ModelConfig config_seq2seq(int vocab_size, int max_length, int pad_id);
 ModelConfig config_language_model(int vocab_size, int max_length);
 
-/* False, with `status` and a message about the first invalid choice, if there can be no such model. */
+/* "seq2seq" or "lm". */
+const char *config_kind(const ModelConfig *c);
+
+/* Sets what presets choose: norm, positions, activation, label smoothing, …; config_derive must follow. */
+void config_set_preset(ModelConfig *c, Preset preset);
+
+/* Sets what follows from the other settings: decoder layers, final norm, scale of the embedding. */
+void config_derive(ModelConfig *c, bool is_lm);
+
+/* False, with `status` and a message about the first invalid setting, if there can be no such model. */
 bool config_check(const ModelConfig *c, Status status, Error *e);
 
-/* Name and value of field `index` as a weight file's metadata hold them: "d_model", "128". False beyond the
- * last field. */
-enum { CONFIG_FIELDS = 19, CONFIG_TEXT = 32 };
-bool config_field(const ModelConfig *c, int index, const char **name, char value[CONFIG_TEXT]);
+/* The settings of a model; ends with {0}. Rows without help are in weight files alone. Their struct begins with a
+ * ModelConfig. */
+extern const Setting config_settings[];
+
+/* Name and value of field `index` as a weight file's metadata hold them: "d_model", "128". False beyond the last field. */
+enum { CONFIG_FIELDS = 48 /* at most */ };
+typedef struct ConfigField {
+    char key[SETTING_KEY], value[OPTION_TEXT];
+} ConfigField;
+bool config_field(const ModelConfig *c, int index, ConfigField *out);
 
 /* Whether metadata of this name are a field. */
 bool config_has_field(const char *name);
@@ -65,8 +87,5 @@ bool config_has_field(const char *name);
 /* Reads all fields; `get` returns the text of a field, or NULL if it is missing. */
 bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *context, const char *name),
                   void *context, Error *e);
-
-/* Parses a text of digits, as metadata hold integers. False if it is not one below 2^31. */
-bool config_integer(const char *text, int *out);
 
 #endif

@@ -7,11 +7,11 @@
 #include <string.h>
 
 static int decoding_layers(const ModelConfig *c) {
-    return c->kind == KIND_LM ? c->encoder_layers : c->decoder_layers;
+    return config_is_lm(c) ? c->encoder_layers : c->decoder_layers;
 }
 
 static bool slides(const ModelConfig *c, long room) {
-    return c->kind == KIND_LM && c->positions == POSITIONS_ROTARY && room > c->max_length;
+    return config_is_lm(c) && c->positions == POSITIONS_ROTARY && room > c->max_length;
 }
 
 /* Rows of a sequence. A window slides through twice its length and then moves back, so that keys stand in the

@@ -7,7 +7,7 @@
 /* Adds all modules: their order is that of a weight file and determines the initial weights. */
 static bool add_modules(Model *m, Error *e) {
     const ModelConfig *c = &m->config;
-    bool lm = c->kind == KIND_LM;
+    bool lm = config_is_lm(c);
     Builder b = {c, &m->parameters, &m->modules, .ok = true, .e = e};
     nn_embedding_add(&b, m);
     m->encoder = nn_encoder_new(&b);
@@ -74,6 +74,7 @@ Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e) {
     if (!m) return NULL;
     if (model_allocate(m, e)) {
         parameters_init(&m->parameters, seed);
+        if (c->init_output) model_zero_outputs(m);
         return m;
     }
     model_free(m);

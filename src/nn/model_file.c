@@ -19,14 +19,14 @@ void model_notes_free(Notes *n) {
 bool model_write(const Model *m, File *f, const Metadata *note, int count, const Array *more, int arrays,
                  Error *e) {
     const Parameters *p = &m->parameters;
-    char value[CONFIG_FIELDS][CONFIG_TEXT];
+    ConfigField field[CONFIG_FIELDS];
     int fields = 0;
     Metadata *metadata = calloc(CONFIG_FIELDS + (size_t)count, sizeof *metadata);
     Array *tensor = calloc((size_t)(p->count + arrays), sizeof *tensor);
     bool ok = metadata && tensor;
     if (!ok) error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", file_path(f));
-    for (; ok && config_field(&m->config, fields, &metadata[fields].key, value[fields]); fields++)
-        metadata[fields].value = value[fields];
+    for (; ok && config_field(&m->config, fields, &field[fields]); fields++)
+        metadata[fields] = (Metadata){field[fields].key, field[fields].value};
     for (int i = 0; ok && i < count; i++) metadata[fields + i] = note[i];
     for (int i = 0; ok && i < p->count; i++)
         tensor[i] =

@@ -8,5 +8,5 @@ Tensor *nn_transformer(Forward *f) {
 }
 
 Tensor *nn_hidden(Forward *f) {
-    return f->model->config.kind == KIND_LM ? nn_language_model(f) : nn_transformer(f);
+    return config_is_lm(&f->model->config) ? nn_language_model(f) : nn_transformer(f);
 }

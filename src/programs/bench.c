@@ -47,8 +47,8 @@ static const char *notes(void) {
     for (int i = 0; i < CASES; i++) {
         const Case *c = &bench_cases[i];
         at += (size_t)snprintf(text + at, sizeof text - at, "  %-5s %s %d %4d %2ld x %3ld %4d  %s\n", c->name,
-                               c->kind == KIND_LM ? "lm     " : "seq2seq", c->layers, c->d_model, c->batch,
-                               c->T, c->vocab, c->origin);
+                               c->lm ? "lm     " : "seq2seq", c->layers, c->d_model, c->batch, c->T, c->vocab,
+                               c->origin);
     }
     snprintf(text + at, sizeof text - at, "Without CASE, a subject measures all cases or the usual ones.\n");
     return text;

@@ -144,7 +144,7 @@ static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
         fprintf(stderr, "generate: %s: the run in %s\n", ESCAPED(name), ESCAPED(r->saved.directory));
     if (s.average && !saved_run_average(&r->saved, s.average, e)) return false;
     r->tape = tape_new();
-    r->lm = r->saved.model->config.kind == KIND_LM;
+    r->lm = config_is_lm(&r->saved.model->config);
     if (!r->lm && s.sampler.slide)
         return error_set(e, STATUS_USAGE, "--slide: found a model of answers, need one of texts");
     s.sampler.seed = seed;

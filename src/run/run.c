@@ -196,7 +196,7 @@ static void end_bar(Run *r, bool trained) {
         progress_clear(&r->bar);
     if (trained && interrupt_signal() && !r->config->quiet)
         fprintf(stderr, "stopped after step %ld of %ld; a second Ctrl-C stops at once\n",
-                r->trainer->state.step, r->config->steps);
+                r->trainer->state.step, r->config->schedule.steps);
 }
 
 bool run_finish(Run *r, bool trained, Error *e) {
@@ -205,7 +205,8 @@ bool run_finish(Run *r, bool trained, Error *e) {
     Error unsaved = {0};
     end_bar(r, trained);
     /* A run that made no step replaces none that did. */
-    if ((r->replaces || r->kept) && r->steps_here == 0 && r->trainer->state.step < r->config->steps) {
+    if ((r->replaces || r->kept) && r->steps_here == 0 &&
+        r->trainer->state.step < r->config->schedule.steps) {
         if (!r->config->quiet) fprintf(stderr, "no step was made: %s stays as it was\n", folder);
         return false;
     }
@@ -233,13 +234,13 @@ static void remark_on_resume(const Run *r, const Checkpoint *past) {
     if (r->finished)
         fprintf(stderr, "%s is finished after %ld steps; to continue: %s --resume %s --steps N\n", c->run,
                 step, program_command("train", train), r->word);
-    else if (c->steps != c->planned_steps && step < c->steps && c->schedule != SCHEDULE_NOAM &&
-             c->schedule != SCHEDULE_CONSTANT) {
+    else if (c->schedule.steps != c->planned_steps && step < c->schedule.steps &&
+             c->schedule.kind != SCHEDULE_NOAM && c->schedule.kind != SCHEDULE_CONSTANT) {
         Schedule before = r->trainer->schedule;
         before.steps = c->planned_steps;
         fprintf(stderr,
                 "the schedule now ends at step %ld, not %ld: the learning rate goes from %.3g to %.3g\n",
-                c->steps, c->planned_steps, step ? schedule_rate(&before, step) : 0,
+                c->schedule.steps, c->planned_steps, step ? schedule_rate(&before, step) : 0,
                 schedule_rate(&r->trainer->schedule, step + 1));
     }
 }
@@ -270,7 +271,7 @@ static void read_past(Run *r, const Checkpoint *past) {
         bool ended = step[i] == (double)made && isfinite(final_loss[i]) && made == r->config->planned_steps;
         r->before = seconds[i];
         if (ended) trainer_evaluated(r->trainer);
-        r->finished = ended && made == r->config->steps && run_has(r, "model.safetensors");
+        r->finished = ended && made == r->config->schedule.steps && run_has(r, "model.safetensors");
     }
     csv_free(&t);
 }
@@ -278,9 +279,9 @@ static void read_past(Run *r, const Checkpoint *past) {
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e) {
     char path[PATH_ROOM];
     *r = (Run){.config = config, .trainer = t, .kept = past != NULL, .judged = -1};
-    if (t->state.step > config->steps)
+    if (t->state.step > config->schedule.steps)
         return error_set(e, STATUS_USAGE, "--steps: found %ld, need at least the %ld that %s has made",
-                         config->steps, t->state.step, config->run);
+                         config->schedule.steps, t->state.step, config->run);
     if (!run_path_of(r, "model.safetensors", path, e) || !run_may_take(r, past, e)) return false;
     if (!(r->word = shell_command(1, (char *[]){(char *)config->run}, e))) return false;
     if (past) read_past(r, past);
@@ -305,7 +306,7 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
                            .final_accuracy = NAN};
     r->start = clock_seconds();
     r->report = (Report){.done = t->state.step, .words = r->loss, .more = r->val_loss, .unit = "tok/s"};
-    r->bar = progress_start(t->task->name, config->steps, config->quiet);
+    r->bar = progress_start(t->task->name, config->schedule.steps, config->quiet);
     r->bar.before = t->state.step;
     r->train_loss = INFINITY;
     r->saved = r->start, r->saved_step = t->state.step;

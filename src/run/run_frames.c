@@ -13,8 +13,8 @@ static void describe_loss(RunFrames *f) {
     const TrainConfig *r = f->config;
     char dropout[32] = "", smoothing[48] = "";
     if (r->dropout > 0) snprintf(dropout, sizeof dropout, "dropout %g", r->dropout);
-    if (r->label_smoothing > 0)
-        snprintf(smoothing, sizeof smoothing, "label smoothing %g", r->label_smoothing);
+    if (r->model.label_smoothing > 0)
+        snprintf(smoothing, sizeof smoothing, "label smoothing %g", r->model.label_smoothing);
     if (*dropout || *smoothing)
         snprintf(f->loss, sizeof f->loss, "The training loss is with %s%s%s, the held-out loss without.",
                  dropout, *dropout && *smoothing ? " and " : "", smoothing);
@@ -37,7 +37,7 @@ bool run_frames_open(RunFrames *f, const TrainConfig *r, Trainer *t, Error *e) {
     train_config_notes(r, true, &f->options);
     snprintf(f->begin_id, sizeof f->begin_id, "%ld", (long)task->begin_id);
     snprintf(f->end_id, sizeof f->end_id, "%ld", (long)task->end_id);
-    snprintf(f->steps, sizeof f->steps, "%ld", r->steps);
+    snprintf(f->steps, sizeof f->steps, "%ld", r->schedule.steps);
     snprintf(f->characters, sizeof f->characters, "%.17g", task->characters);
     snprintf(f->unknown, sizeof f->unknown, "%.17g", task->unknown);
     return (f->command = train_config_command(r, e)) &&

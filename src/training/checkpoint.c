@@ -108,7 +108,7 @@ bool checkpoint_save(const char *path, const TrainConfig *r, const Trainer *t, E
     char number[STATE_FIELDS][NUMBER], checksum[NUMBER];
     Metadata note[MOST_NOTES], identity[IDENTITIES];
     ConfigNotes config;
-    train_config_notes(r, false, &config);
+    train_config_recipe(r, &config);
     int count = config.count;
     memcpy(note, config.note, (size_t)count * sizeof *note);
     identities(t, NULL, checksum, identity);

@@ -1,6 +1,4 @@
-/* The configuration of a training run. settings.def has a row for each setting: name, range,
- * help, the runs it applies to, and whether it may change with --resume. The command line, its help, the
- * checks, --config files and checkpoints are made from it. */
+/* The configuration of a training run. The table in settings.c has a row for each setting. */
 #ifndef TRAINING_TRAIN_CONFIG_H
 #define TRAINING_TRAIN_CONFIG_H
 
@@ -10,22 +8,21 @@
 
 enum { TRAIN_SETTINGS = 64, TRAIN_TEXTS = 8, TRAIN_SEEDS = 1000 }; /* at most */
 
-/* --preset: the paper's settings, nanoGPT's, and newer ones. */
-typedef enum Preset { PRESET_PAPER, PRESET_GPT, PRESET_MODERN } Preset;
-
 typedef struct TrainConfig {
     const char *task;
     TaskOptions data; /* with the seed of everything */
 
-    /* Section 3: the model */
-    long layers, heads, d_model, d_ff;
-    int preset, norm, norm_kind, positions, attention, qk_norm, activation, untied, init_output;
-    double dropout, attention_dropout, label_smoothing;
+    int preset;
 
-    /* Section 5: its training */
-    long steps, batch, accumulate, warmup;
-    int optimizer, schedule;
-    double lr, matrix_lr, min_lr, decay, beta1, beta2, epsilon, momentum, weight_decay, clip;
+    /* Section 3 */
+    ModelConfig model; /* what the task decides: train_config_model */
+    double dropout, attention_dropout;
+
+    /* Section 5 */
+    Optimizer optimizer; /* without its memory */
+    Schedule schedule;   /* with the number of steps */
+    long batch, accumulate;
+    double matrix_lr;
 
     /* Output */
     long eval_every, checkpoint_every, keep_checkpoints, samples;
@@ -48,6 +45,22 @@ typedef struct TrainConfig {
 bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e);
 void train_config_free(TrainConfig *r);
 
+/* Whether the task is a language model. */
+static inline bool train_config_is_lm(const TrainConfig *r) {
+    const TaskKind *kind = task_kind(r->task);
+    return kind && kind->text;
+}
+
+/* A setting has an effect if another one, `decides`, has a value for which `holds` is true, and has an effect itself. */
+typedef struct Condition {
+    bool (*holds)(const TrainConfig *r);
+    const char *decides; /* name of the other one, or "task" */
+    const char *need;    /* the values for which it holds */
+} Condition;
+
+/* The table of settings, in the order of the help; ends with {0}. */
+extern const Setting train_settings[];
+
 /* The defaults of a task with a preset, without those that depend on other settings. */
 TrainConfig train_config_defaults(bool lm, Preset preset);
 
@@ -62,7 +75,7 @@ void train_config_fit_steps(TrainConfig *r);
     "          weight decay, cosine schedule\n"                                                              \
     "  gpt     as nanoGPT: pre-norm, learned positions, GELU; AdamW with weight\n"                           \
     "          decay, cosine schedule from 0.001 to 0.0001; characters\n"                                    \
-    "  modern  pre-norm, rotary positions, --qk-norm on, GELU, --init-output zero;\n"                        \
+    "  modern  pre-norm, rotary positions, --qk-norm true, GELU, --init-output zero;\n"                      \
     "          Muon, linear schedule; byte pairs; sizes and dropout by the length of\n"                      \
     "          the text and the number of passes through it\n"
 
@@ -76,6 +89,7 @@ bool train_config_is_set(const TrainConfig *r, const void *field);
 void train_config_set_steps(TrainConfig *r, long steps);
 
 /* Settings as notes of a file: "recipe.lr" and its value. Points into itself and to the configuration's texts. */
+#define RECIPE "recipe."
 enum { NOTE_KEY = 40 };
 typedef struct ConfigNotes {
     Metadata note[TRAIN_SETTINGS];
@@ -83,14 +97,17 @@ typedef struct ConfigNotes {
     char key[TRAIN_SETTINGS][NOTE_KEY], value[TRAIN_SETTINGS][OPTION_TEXT];
 } ConfigNotes;
 
-/* The settings that a checkpoint saves, or those of them that have an effect on this run. */
+/* The settings that weight files and checkpoints save, or those of them that have an effect on this run. */
 void train_config_notes(const TrainConfig *r, bool effective, ConfigNotes *out);
+
+/* The notes of a checkpoint: what its weights' metadata do not say. */
+void train_config_recipe(const TrainConfig *r, ConfigNotes *out);
 
 /* Takes the settings of a checkpoint, and copies them. A setting given by the user stays if it may change; otherwise
  * STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting is missing or not valid. */
 bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e);
 
-/* The model, and a trainer without model and memory. */
+/* The model, with the task's vocabulary, length and padding; a trainer without model and memory. */
 ModelConfig train_config_model(const TrainConfig *r, const Task *task);
 Trainer train_config_trainer(const TrainConfig *r, const Task *task);
 

@@ -9,15 +9,13 @@
 
 /* "Attention Is All You Need". Deviation: the rate falls with a cosine, which needs no warm-up of thousands of steps. */
 static void set_paper(TrainConfig *r) {
-    r->norm = NORM_POST, r->positions = POSITIONS_SINUSOIDAL, r->activation = 0;
-    r->label_smoothing = 0.1, r->dropout = 0.1; /* 5.4 */
+    r->dropout = 0.1; /* 5.4 */
 }
 
 /* nanoGPT, train_shakespeare_char.py, as its README runs it on a CPU. */
 static void set_gpt(TrainConfig *r) {
-    r->norm = NORM_PRE, r->positions = POSITIONS_LEARNED, r->activation = ACT_GELU - ACT_RELU;
-    r->label_smoothing = 0;
-    r->lr = 1e-3, r->min_lr = 1e-4, r->beta2 = 0.99, r->weight_decay = 0.1;
+    r->schedule.rate = 1e-3, r->schedule.min_rate = 1e-4;
+    r->optimizer.beta2 = 0.99, r->optimizer.weight_decay = 0.1;
 }
 
 /* Nats a character on the held-out tenth of 1 MB of English (fortunes), 4 layers, d_model 128, context 64, batch 12, one
@@ -31,9 +29,8 @@ static void set_gpt(TrainConfig *r) {
  * A step of Muon costs the same at any batch: at 12 rows 28 % of a step with AdamW, at 48 rows 7 %. */
 static void set_modern(TrainConfig *r) {
     set_gpt(r);
-    r->positions = POSITIONS_ROTARY, r->qk_norm = 1, r->init_output = 1;
-    r->optimizer = OPTIM_MUON, r->schedule = SCHEDULE_LINEAR;
-    r->lr = 3e-3, r->min_lr = 0, r->weight_decay = 0;
+    r->optimizer.kind = OPTIM_MUON, r->optimizer.weight_decay = 0;
+    r->schedule.kind = SCHEDULE_LINEAR, r->schedule.rate = 3e-3, r->schedule.min_rate = 0;
 }
 
 /* ---- Rules from the length of the text ----
@@ -92,57 +89,49 @@ enum {
 };
 
 void train_config_fit_text(TrainConfig *r) {
+    static const long longer[] = {SHORT_TEXT, MEDIUM_TEXT, LONG_TEXT}; /* twice as many tokens from here on */
     double bytes = bytes_of(r->data.text);
-    if (strcmp(r->task, "lm") != 0) return;
+    if (!train_config_is_lm(r)) return;
     if (r->preset == PRESET_MODERN && !train_config_is_set(r, &r->data.tokenizer)) r->data.tokenizer = BPE;
-    if (tokenizer_kinds[r->data.tokenizer] == &tokenizer_bpe && !train_config_is_set(r, &r->data.vocab_size))
-        r->data.vocab_size = bytes < SHORT_TEXT    ? 512
-                             : bytes < MEDIUM_TEXT ? 1024
-                             : bytes < LONG_TEXT   ? 2048
-                                                   : 4096;
+    if (tokenizer_kinds[r->data.tokenizer] == &tokenizer_bpe &&
+        !train_config_is_set(r, &r->data.vocab_size)) {
+        r->data.vocab_size = 512;
+        for (int i = 0; i < 3 && bytes >= (double)longer[i]; i++) r->data.vocab_size *= 2;
+    }
     if (bytes < TINY_TEXT && !train_config_is_set(r, &r->data.validation)) r->data.validation = 0;
     /* A text of which nothing is held out is to be learnt by heart. */
-    if (r->preset == PRESET_MODERN && r->data.validation > 0 && !train_config_is_set(r, &r->weight_decay))
-        r->weight_decay = 0.2;
+    if (r->preset == PRESET_MODERN && r->data.validation > 0 &&
+        !train_config_is_set(r, &r->optimizer.weight_decay))
+        r->optimizer.weight_decay = 0.2;
 }
 
 void train_config_fit_steps(TrainConfig *r) {
     static const double bytes_per_token[] = {1, 1, 2.5, 5}; /* about: by kind */
-    if (r->preset != PRESET_MODERN || strcmp(r->task, "lm") != 0 || train_config_is_set(r, &r->dropout))
-        return;
+    if (r->preset != PRESET_MODERN || !train_config_is_lm(r) || train_config_is_set(r, &r->dropout)) return;
     double bytes = bytes_of(r->data.text),
-           tokens = (double)r->steps * (double)(r->batch * r->accumulate * r->data.context);
+           tokens = (double)r->schedule.steps * (double)(r->batch * r->accumulate * r->data.context);
     double passes = tokens * bytes_per_token[r->data.tokenizer] / fmax(1, bytes);
     if (r->minutes > 0) passes = INFINITY; /* the steps are not known yet: plan memory for dropout */
-    bool small = bytes < SMALL_TEXT;
-    r->dropout = r->data.validation == 0 || passes < (small ? 6 : 12) ? 0 : small ? 0.4 : 0.2;
+    bool small = bytes < SMALL_TEXT, few = passes < (small ? 6 : 12);
+    r->dropout = small ? 0.4 : 0.2;
+    if (few || r->data.validation == 0) r->dropout = 0;
 }
 
 TrainConfig train_config_defaults(bool lm, Preset preset) {
-    ModelConfig m = lm ? config_language_model(1, 1) : config_seq2seq(1, 1, NO_PAD);
-    Optimizer o = optim_default(OPTIM_ADAMW);
+    static void (*const set[])(TrainConfig *) = {
+        [PRESET_PAPER] = set_paper, [PRESET_GPT] = set_gpt, [PRESET_MODERN] = set_modern};
     TrainConfig r = {.data = task_defaults(),
                      .preset = (int)preset,
-                     .layers = m.encoder_layers,
-                     .heads = m.heads,
-                     .d_model = m.d_model,
-                     .attention = (int)m.attention,
-                     .untied = !m.tied,
-                     .steps = 1000,
+                     .model = lm ? config_language_model(1, 1) : config_seq2seq(1, 1, NO_PAD),
+                     .optimizer = optim_default(OPTIM_ADAMW),
+                     .schedule = {.kind = SCHEDULE_COSINE, .rate = 2e-3, .decay = 0.7, .steps = 1000},
                      .batch = lm ? 12 : 64,
                      .accumulate = 1,
-                     .optimizer = OPTIM_ADAMW,
-                     .schedule = SCHEDULE_COSINE,
-                     .lr = 2e-3,
                      .matrix_lr = 0.02,
-                     .decay = 0.7,
-                     .beta1 = o.beta1,
-                     .beta2 = o.beta2,
-                     .epsilon = o.epsilon,
-                     .clip = o.clip_norm,
                      .checkpoint_minutes = 10,
                      .samples = 5,
                      .seeds = 1};
-    (preset == PRESET_PAPER ? set_paper : preset == PRESET_GPT ? set_gpt : set_modern)(&r);
+    config_set_preset(&r.model, preset);
+    set[preset](&r);
     return r;
 }

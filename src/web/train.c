@@ -70,11 +70,11 @@ static bool take_over(Session *next, bool ok) {
 static void describe(const char *task) {
     const Session *s = &session;
     const ModelConfig *c = &s->run.model->config;
-    printf("{\"lm\": %s, \"layers\": [%d, %d]", c->kind == KIND_LM ? "true" : "false", c->encoder_layers,
+    printf("{\"lm\": %s, \"layers\": [%d, %d]", config_is_lm(c) ? "true" : "false", c->encoder_layers,
            c->decoder_layers);
     web_print_number("parameters", s->run.model->parameters.elements);
     web_print_number("heads", c->heads);
-    web_print_number("steps", (double)s->config.steps);
+    web_print_number("steps", (double)s->config.schedule.steps);
     web_print_number("uniform", log((double)s->run.tokenizer->size));
     web_print_number("maxSource", s->task && s->task->max_S ? s->task->max_S : c->max_length);
     print_tokens("tokens", NULL, c->vocab_size);
@@ -97,7 +97,6 @@ static bool open_training(Session *s, bool mask, bool positions, Error *e) {
     if (!m) return false;
     m->dropout = r->dropout, m->attention_dropout = r->attention_dropout;
     m->unmasked = !mask, m->unplaced = !positions;
-    if (r->init_output) model_zero_outputs(m);
     s->run.tokenizer = s->task->tokenizer;
     s->run.begin_id = s->task->begin_id, s->run.end_id = s->task->end_id;
     return trainer_start(&s->trainer, e);
@@ -237,7 +236,7 @@ static bool read_text(Reading *r, long more) {
     Error *e = &web_error;
     if (!m) return error_set(e, STATUS_NO_INPUT, "found no model, need start or load first");
     long most = m->config.max_length;
-    bool lm = m->config.kind == KIND_LM;
+    bool lm = config_is_lm(&m->config);
     r->text = arena_alloc(&r->arena, (bytes + (size_t)more + 1) * sizeof *r->text);
     if (!tokenizer_encode(run->tokenizer, "text", text, bytes, r->text, &r->count, e)) return false;
     if (r->count == 0 || r->count > most)
@@ -279,7 +278,7 @@ WEB_EXPORT(void, attention, (int mask, int positions)) {
     Tensor *logits = NULL;
     if (read_text(&r, 0)) {
         Model *m = session.run.model;
-        bool lm = m->config.kind == KIND_LM, unmasked = m->unmasked, unplaced = m->unplaced;
+        bool lm = config_is_lm(&m->config), unmasked = m->unmasked, unplaced = m->unplaced;
         const int32_t *in = lm ? r.text : r.answer - 1;
         long n = lm ? r.count : r.length + 1, V = m->config.vocab_size;
         Forward f = {t, m, lm ? NULL : &source, &target, .trace = &trace};

@@ -121,11 +121,11 @@ TEST(choices_of_generated_models_pass) {
     static const char *const choices[][10] = {
         {"--positions", "rotary"},
         {"--norm-kind", "rms"},
-        {"--qk-norm", "on"},
+        {"--qk-norm", "true"},
         {"--activation", "silu"},
         {"--activation", "swiglu"},
         {"--init-output", "zero"},
-        {"--positions", "rotary", "--norm-kind", "rms", "--qk-norm", "on", "--activation", "swiglu"}};
+        {"--positions", "rotary", "--norm-kind", "rms", "--qk-norm", "true", "--activation", "swiglu"}};
     char usual[2][40] = {{0}};
     if (!IN_DOUBLE) return;
     for (size_t i = 0; i <= sizeof choices / sizeof *choices; i++) {
@@ -140,7 +140,7 @@ TEST(choices_of_generated_models_pass) {
             free(found);
         }
     }
-    CHECK(MODEL_CHECK("lm", "--positions", "rotary", "--qk-norm", "on", "--save", "a", "--unchecked") == 0,
+    CHECK(MODEL_CHECK("lm", "--positions", "rotary", "--qk-norm", "true", "--save", "a", "--unchecked") == 0,
           "%s", err);
     char *text = read_bytes("a/lm.weights.safetensors", &(size_t){0});
     CHECK(text && strstr(text + 8, "\"positions\": \"rotary\"") && strstr(text + 8, "\"qk_norm\": \"true\""));
@@ -293,7 +293,8 @@ TEST(wrong_gradients_are_found) {
     Error e = {0};
     ModelPass p;
     static CaseReport r;
-    CHECK(pass_make(&p, KIND_LM, &USUAL_CHOICES, 1, &e), "%s", e.text);
+    ModelConfig c = pass_config(true);
+    CHECK(pass_make(&p, &c, 1, &e), "%s", e.text);
     Parameters *all = &p.model->parameters;
     Tensor *norm = parameters_find(all, "encoder.layers.0.norm1.weight")->part[0],
            *beside = parameters_find(all, "encoder.layers.0.norm2.weight")->part[0];
@@ -319,7 +320,8 @@ TEST(reported_values_are_the_gradient) {
     Error e = {0};
     ModelPass p;
     static CaseReport r;
-    CHECK(pass_make(&p, KIND_SEQ2SEQ, &USUAL_CHOICES, 2, &e) && pass_run(&p, "model", &e), "%s", e.text);
+    ModelConfig c = pass_config(false);
+    CHECK(pass_make(&p, &c, 2, &e) && pass_run(&p, "model", &e), "%s", e.text);
     Parameters *all = &p.model->parameters;
     size_t bytes = (size_t)all->size * sizeof(real);
     real *before = malloc(bytes), *grad = malloc(bytes);
@@ -348,7 +350,8 @@ TEST(tiny_biases_are_proved) {
     Error e = {0};
     ModelPass p;
     static CaseReport r;
-    CHECK(pass_make(&p, KIND_LM, &USUAL_CHOICES, 2, &e), "%s", e.text);
+    ModelConfig c = pass_config(true);
+    CHECK(pass_make(&p, &c, 2, &e), "%s", e.text);
     Parameter *bias = parameters_find(&p.model->parameters, "encoder.layers.0.linear1.bias");
     double dw[64];
     for (long k = 0; k < shape_count(bias->shape); k++)
@@ -467,7 +470,7 @@ TEST(bad_options_get_one_line) {
     expect(MODEL_CHECK("--batch", "b", "--unchecked"), STATUS_USAGE, "--batch: found two models");
     expect(MODEL_CHECK("lm", "--weights", lm, "--unchecked"), STATUS_USAGE, "which say the same");
     expect(MODEL_CHECK("lm", "--samples", "-1", "--unchecked"), STATUS_USAGE, "--samples");
-    expect(MODEL_CHECK("--weights", lm, "--qk-norm", "on", "--unchecked"), STATUS_USAGE,
+    expect(MODEL_CHECK("--weights", lm, "--qk-norm", "true", "--unchecked"), STATUS_USAGE,
            "found choices for a generated model");
     if (!IN_DOUBLE) expect(MODEL_CHECK("lm"), STATUS_USAGE, "need --unchecked");
 }

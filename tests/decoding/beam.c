@@ -27,7 +27,7 @@ static Setup setup(ModelConfig c, uint64_t seed, long more) {
                .stop = -1};
     batch_random_tokens(&c, random_key(seed, 1), SOURCE, s.source);
     batch_random_tokens(&c, random_key(seed, 2), LONGEST, s.prompt);
-    if (c.kind == KIND_LM)
+    if (config_is_lm(&c))
         s.n = 3;
     else
         s.prompt[0] = s.begin = BEGIN, s.end = END;
@@ -46,7 +46,7 @@ static void open_decoder(Decoder *d, Setup *s, long sequences) {
                    .prompt_tokens = s->n,
                    .slide = s->slide,
                    .next = {NULL, s->begin, s->end, s->m->config.pad_id}};
-    if (s->m->config.kind != KIND_LM) given.sources = 1, given.start = start, given.source = s->source;
+    if (!config_is_lm(&s->m->config)) given.sources = 1, given.start = start, given.source = s->source;
     CHECK(decoder_open(d, s->tape, s->m, sequences, &given, s->more, &e), "%s", e.text);
 }
 
@@ -56,7 +56,7 @@ static void slow_scores(const Setup *s, const int32_t *ids, long n, real *score,
     int32_t all[2 * LONGEST];
     long V = s->m->config.vocab_size, seen = s->n + n, context = s->m->config.max_length;
     long slide = s->slide > 1 ? s->slide : 1, first = s->n > context ? s->n - context : 0;
-    bool slides = s->m->config.kind == KIND_LM && s->m->config.positions != POSITIONS_ROTARY;
+    bool slides = config_is_lm(&s->m->config) && s->m->config.positions != POSITIONS_ROTARY;
     memcpy(all, s->prompt, (size_t)s->n * sizeof *all);
     memcpy(all + s->n, ids, (size_t)n * sizeof *all);
     for (long length = s->n; slides && length <= seen; length++)

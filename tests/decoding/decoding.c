@@ -250,7 +250,7 @@ static void known_free(Known *k) {
 
 /* The scores of row `row` are those of the first n tokens of sequence s computed from scratch, to the bit. */
 static void check_scores(Known *k, const Tensor *logits, long row, int s, long n) {
-    bool lm = k->model->config.kind == KIND_LM;
+    bool lm = config_is_lm(&k->model->config);
     long V = k->model->config.vocab_size;
     real *want = calloc((size_t)V, sizeof *want);
     if (!want) exit(1);
@@ -262,10 +262,10 @@ static void check_scores(Known *k, const Tensor *logits, long row, int s, long n
 
 /* `begin` tokens at once, then one token at a time. The second sequence ends halfway. */
 static void check_cache(ModelConfig c, uint64_t seed, long begin) {
-    bool outgrown = c.kind == KIND_LM && c.positions == POSITIONS_ROTARY;
+    bool outgrown = config_is_lm(&c) && c.positions == POSITIONS_ROTARY;
     c.max_length = outgrown ? 40 : LONG;
     Known *k = known_new(c, seed);
-    bool lm = c.kind == KIND_LM;
+    bool lm = config_is_lm(&c);
     for (long n = begin; n <= LONG; n++) {
         int32_t newest[TOGETHER], start[TOGETHER][LONG];
         long over = n > LONG / 2 ? 1 : -1;

@@ -62,7 +62,7 @@ TEST(every_row_of_a_map_is_a_distribution) {
     Error e = {0};
     Tape *t = tape_new();
     for (int i = 0; i < 2; i++) {
-        bool lm = configs[i].kind == KIND_LM;
+        bool lm = config_is_lm(&configs[i]);
         Model *m = model_new(&configs[i], false, 1, &e);
         PageExample x;
         attention_example(&x, &configs[i], lm ? NULL : source, lm ? 0 : 5, target, 7);

@@ -11,7 +11,7 @@ static void make_runs(void) {
     MAKE_RUNS(TINY);
     CHECK(TRAIN(COPY, "--norm", "pre", "--run", "pre") == 0, "%s", err);
     CHECK(TRAIN(COPY, "--attention", "additive", "--run", "additive") == 0, "%s", err);
-    CHECK(TRAIN(COPY, "--positions", "rotary", "--norm-kind", "rms", "--qk-norm", "on", "--activation",
+    CHECK(TRAIN(COPY, "--positions", "rotary", "--norm-kind", "rms", "--qk-norm", "true", "--activation",
                 "swiglu", "--run", "modern") == 0,
           "%s", err);
     CHECK(TRAIN("lm", TINY, "--preset", "gpt", "--text", "text", "--tail", "0", "--context", "8",

@@ -218,7 +218,7 @@ static inline const char *line_value(void *lines, const char *name) {
 static inline void read_config(const uint8_t *data, size_t size) {
     Error e = {0};
     ModelConfig c, again;
-    char *lines = malloc(size + 2), printed[64 * CONFIG_TEXT] = "";
+    char *lines = malloc(size + 2), printed[CONFIG_FIELDS * sizeof(ConfigField)] = "";
     PROMISE(lines);
     if (size) memcpy(lines, data, size);
     lines[size] = lines[size + 1] = 0;
@@ -228,9 +228,9 @@ static inline void read_config(const uint8_t *data, size_t size) {
     promise_error(ok, &e);
     free(lines);
     if (!ok) return;
-    const char *name;
-    char value[CONFIG_TEXT], *at = printed;
-    for (int i = 0; config_field(&c, i, &name, value); i++) at += sprintf(at, "%s=%s", name, value) + 1;
+    char *at = printed;
+    ConfigField field;
+    for (int i = 0; config_field(&c, i, &field); i++) at += sprintf(at, "%s=%s", field.key, field.value) + 1;
     PROMISE(config_parse(&again, "f", line_value, printed, &e) && memcmp(&c, &again, sizeof c) == 0);
     Model *m = model_without_memory(&c, false, &e);
     PROMISE(m || e.status == STATUS_NO_MEMORY);
@@ -252,12 +252,17 @@ static inline void read_train_config(const uint8_t *data, size_t size) {
     bool ok = train_config_parse(&r, 3, arguments, &e) && train_config_complete(&r, &e);
     promise_reason(ok, &e, STATUS_USAGE);
     if (ok && !r.resume) {
-        ConfigNotes first, second;
-        Metadata note[TRAIN_SETTINGS + 1];
+        ConfigNotes first, second, recipe;
+        ConfigField field[CONFIG_FIELDS];
+        Metadata note[TRAIN_SETTINGS + CONFIG_FIELDS + 1];
         train_config_notes(&r, false, &first);
-        memcpy(note, first.note, sizeof first.note);
-        note[first.count] = (Metadata){"task", r.task};
-        Safetensors saved = {.path = "f", .metadata = note, .metadata_count = first.count + 1};
+        train_config_recipe(&r, &recipe);
+        int count = recipe.count;
+        memcpy(note, recipe.note, sizeof recipe.note);
+        for (int i = 0; config_field(&r.model, i, &field[i]); i++)
+            note[count++] = (Metadata){field[i].key, field[i].value};
+        note[count++] = (Metadata){"task", r.task};
+        Safetensors saved = {.path = "f", .metadata = note, .metadata_count = count};
         qsort(note, (size_t)saved.metadata_count, sizeof *note, by_key);
         PROMISE(train_config_resume(&again, &saved, &e) && train_config_complete(&again, &e));
         train_config_notes(&again, false, &second);

@@ -95,7 +95,7 @@ def test_resumes(name):
 
 
 CHOICES = {"norm": ["post", "pre"], "norm-kind": ["layer", "rms"], "positions": ["sinusoidal", "learned", "rotary"],
-           "qk-norm": ["off", "on"], "activation": ["relu", "gelu", "silu", "swiglu"], "attention": ["dot", "additive"],
+           "qk-norm": ["false", "true"], "activation": ["relu", "gelu", "silu", "swiglu"], "attention": ["dot", "additive"],
            "init-output": ["random", "zero"], "heads": ["1", "2", "4"], "layers": ["1", "3"], "d-ff": ["24", "40"]}
 
 
@@ -105,7 +105,7 @@ def test_any_choice_loads(name):
     columns = {choice: rng.sample((values * count)[:count], count) for choice, values in CHOICES.items()}
     for i in range(count):
         options = [word for choice, values in columns.items() for word in (f"--{choice}", values[i])]
-        untied = ["--output", "untied"] * (i % 2)
+        untied = ["--tied", "false"] * (i % 2)
         run(os.path.join(BUILD, "float", "train"), *RUNS[name], "--d-model", "16", "--batch", "8", "--steps", "3", "--quiet",
             *options, *untied, "--run", f"{name}-{i}")
         try:

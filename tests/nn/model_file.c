@@ -10,15 +10,11 @@ static const Metadata some_notes[] = {
 enum { SOME_NOTES = sizeof some_notes / sizeof *some_notes };
 
 static void check_same_config(const ModelConfig *a, const ModelConfig *b) {
-    const char *name, *same_name;
-    char x[CONFIG_TEXT], y[CONFIG_TEXT];
-    int fields = 0;
-    for (; config_field(a, fields, &name, x); fields++) {
-        CHECK(config_field(b, fields, &same_name, y));
-        CHECK(strcmp(x, y) == 0, "%s: found %s, want %s", name, y, x);
-    }
-    CHECK(fields == 17, "found %d fields", fields);
-    CHECK(!config_field(a, -1, &name, x));
+    ConfigField x, y;
+    for (int i = 0; config_field(a, i, &x); i++)
+        CHECK(config_field(b, i, &y) && strcmp(x.value, y.value) == 0, "%s: found %s, want %s", x.key,
+              y.value, x.value);
+    CHECK(!config_field(a, -1, &x));
     CHECK(a->label_smoothing == b->label_smoothing, "found %.17g", b->label_smoothing);
 }
 
@@ -98,7 +94,7 @@ typedef struct Spoilt {
     Array tensor[80];
     int tensors;
     Metadata metadata[32];
-    char value[32][CONFIG_TEXT];
+    ConfigField field[CONFIG_FIELDS];
     int fields;
 } Spoilt;
 
@@ -111,10 +107,8 @@ static Spoilt *spoilt_new(ModelConfig c) {
         const Parameter *x = &p->entry[i];
         s->tensor[s->tensors++] = array_over(x->name, DTYPE_REAL, x->shape, p->value + x->offset);
     }
-    while (config_field(&c, s->fields, &s->metadata[s->fields].key, s->value[s->fields])) {
-        s->metadata[s->fields].value = s->value[s->fields];
-        s->fields++;
-    }
+    for (; config_field(&c, s->fields, &s->field[s->fields]); s->fields++)
+        s->metadata[s->fields] = (Metadata){s->field[s->fields].key, s->field[s->fields].value};
     return s;
 }
 
@@ -213,19 +207,18 @@ TEST(weights_that_are_not_finite) {
 /* The default models, field by field. */
 TEST(the_usual_models) {
     static const char *const want[] = {
-        "kind seq2seq encoder_layers 2 decoder_layers 2 heads 4 d_model 128 d_ff 512 vocab_size 11 "
-        "max_length 8 "
-        "norm post final_norm false activation relu positions sinusoidal tied true scale_embedding true "
-        "label_smoothing 0.10000000000000001 pad_id 0 attention dot ",
-        "kind lm encoder_layers 4 decoder_layers 0 heads 4 d_model 128 d_ff 512 vocab_size 13 max_length 9 "
-        "norm pre final_norm true activation gelu positions learned tied true scale_embedding false "
-        "label_smoothing 0 pad_id none attention dot "};
+        "kind seq2seq decoder_layers 2 vocab_size 11 max_length 8 final_norm false scale_embedding true "
+        "pad_id 0 encoder_layers 2 heads 4 d_model 128 d_ff 512 norm post norm_kind layer positions "
+        "sinusoidal attention dot qk_norm false activation relu tied true label_smoothing 0.1 ",
+        "kind lm decoder_layers 0 vocab_size 13 max_length 9 final_norm true scale_embedding false "
+        "pad_id none encoder_layers 4 heads 4 d_model 128 d_ff 512 norm pre norm_kind layer positions "
+        "learned attention dot qk_norm false activation gelu tied true label_smoothing 0 "};
     const ModelConfig models[] = {config_seq2seq(11, 8, 0), config_language_model(13, 9)};
     for (int i = 0; i < 2; i++) {
-        char found[1000] = "", value[CONFIG_TEXT];
-        const char *name;
-        for (int k = 0; config_field(&models[i], k, &name, value); k++)
-            snprintf(found + strlen(found), sizeof found - strlen(found), "%s %s ", name, value);
+        char found[1000] = "";
+        ConfigField field;
+        for (int k = 0; config_field(&models[i], k, &field); k++)
+            snprintf(found + strlen(found), sizeof found - strlen(found), "%s %s ", field.key, field.value);
         CHECK(strcmp(found, want[i]) == 0, "found %s", found);
     }
 }
@@ -234,19 +227,21 @@ TEST(metadata_that_describes_no_model) {
     static const char *const cases[][3] = {
         {"kind", "gpt", ": metadata: kind: found \"gpt\", need one of seq2seq|lm"},
         {"heads", "3", ": metadata: heads: found 3, need a divisor of d_model 8"},
-        {"heads", "-2", ": metadata: heads: found \"-2\", need a number"},
-        {"d_model", "8.0", ": metadata: d_model: found \"8.0\", need a number"},
-        {"vocab_size", "16777217", ": metadata: vocab_size: found 16777217, need 1 to 16777216"},
-        {"encoder_layers", "1001", ": metadata: encoder_layers: found 1001, need 1 to 1000"},
-        {"d_ff", "99999999999999999999", ": metadata: d_ff: found \"99999999999999999999\", need a number"},
-        {"d_ff", "", ": metadata: d_ff: found \"\", need a number"},
+        {"heads", "-2", ": metadata: heads: found \"-2\", need an integer in [1,1048576]"},
+        {"d_model", "8.0", ": metadata: d_model: found \"8.0\", need an integer in [1,1048576]"},
+        {"vocab_size", "16777217",
+         ": metadata: vocab_size: found \"16777217\", need an integer in [1,16777216]"},
+        {"encoder_layers", "1001", ": metadata: encoder_layers: found \"1001\", need an integer in [1,1000]"},
+        {"d_ff", "99999999999999999999",
+         ": metadata: d_ff: found \"99999999999999999999\", need an integer in [1,1048576]"},
+        {"d_ff", "", ": metadata: d_ff: found \"\", need an integer in [1,1048576]"},
         {"decoder_layers", "1", ": metadata: decoder_layers: found 1, need 0 in a language model"},
-        {"tied", "yes", ": metadata: tied: found \"yes\", need one of false|true"},
-        {"attention", "local", ": metadata: attention: found \"local\", need one of dot|additive"},
-        {"label_smoothing", "nan", ": metadata: label_smoothing: found \"nan\", need a number"},
-        {"label_smoothing", "1e999", ": metadata: label_smoothing: found \"1e999\", need a number"},
-        {"label_smoothing", "-1", ": metadata: label_smoothing: found -1, need a number in [0,1]"},
-        {"pad_id", "-2", ": metadata: pad_id: found \"-2\", need a number"},
+        {"tied", "yes", ": metadata: tied: found \"yes\", need true or false"},
+        {"attention", "local", ": metadata: attention: found \"local\", need one of dot|additive|plain"},
+        {"label_smoothing", "nan", ": metadata: label_smoothing: found \"nan\", need a number in [0,1]"},
+        {"label_smoothing", "1e999", ": metadata: label_smoothing: found \"1e999\", need a number in [0,1]"},
+        {"label_smoothing", "-1", ": metadata: label_smoothing: found \"-1\", need a number in [0,1]"},
+        {"pad_id", "-2", ": metadata: pad_id: found \"-2\", need an integer in [0,16777216] or none"},
         {"pad_id", "13", ": metadata: pad_id: found 13, need a token in [0,13) or none"},
         {"activation", "relu\x1b[31m",
          ": metadata: activation: found \"relu\\x1B[31m\", need one of relu|gelu|silu|swiglu"},
@@ -266,7 +261,7 @@ TEST(metadata_that_describes_no_model) {
     Error e = {0};
     c.pad_id = -2;
     CHECK(!config_check(&c, STATUS_USAGE, &e) &&
-              !strcmp(e.text, "pad_id: found -2, need a token in [0,13) or none"),
+              !strcmp(e.text, "pad_id: found \"-2\", need an integer in [0,16777216] or none"),
           "%s", e.text);
     Spoilt *s = spoilt_new(small_language_model());
     spoil_field(s, "d_ff", "24");

@@ -50,7 +50,7 @@ static void check_trace(ModelConfig c, const char *const *names) {
     const AttentionTrace *a = trace.first;
     for (; *names; names++, a = a ? a->next : NULL) {
         CHECK(a && strcmp(a->name, *names) == 0 && nn_trace_find(&trace, *names) == a, "%s", *names);
-        bool causal = c.kind == KIND_LM || strncmp(*names, "decoder.layers.0.self", 21) == 0;
+        bool causal = config_is_lm(&c) || strncmp(*names, "decoder.layers.0.self", 21) == 0;
         for (long s = 0; a && s < a->sequences; s++) check_steps(a, &a->steps[s], causal);
     }
     CHECK(!a && !nn_trace_find(&trace, "encoder"));

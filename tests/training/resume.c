@@ -167,7 +167,7 @@ TEST(other_choices) {
     CHECK(!strcmp(err,
                   "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, need 8; "
                   "--lr: found "
-                  "0.1, need 0.001 (may change: text, pairs, steps, eval-every, checkpoint-every, "
+                  "0.1, need 0.001 (may change: steps, eval-every, checkpoint-every, "
                   "checkpoint-minutes, keep-checkpoints, "
                   "threads)\n"),
           "%s", err);
@@ -272,6 +272,8 @@ TEST(changed_checkpoints) {
         {"recipe.lr", "fast", 65, "metadata: recipe.lr: found \"fast\", need a number in (0,inf)"},
         {"recipe.optimizer", "adam", 65,
          "metadata: recipe.optimizer: found \"adam\", need one of adamw|sgd|muon"},
+        {"norm_kind", NULL, 65, "metadata: found no norm_kind, need it"}, /* a setting of the model */
+        {"norm_kind", "batch", 65, "metadata: norm_kind: found \"batch\", need one of layer|rms"},
         {"vocabulary", "12354", 78, "text or program differ: vocabulary: found 12345, need 12354"},
         {"precision", "half", 78, "text or program differ: precision: found float, need half"},
         {"text_crc32", NULL, 78, "text or program differ: text_crc32: found 00000000, need none"},
@@ -297,16 +299,6 @@ TEST(changed_checkpoints) {
               status, err, line);
         CHECK(lines_of(list_folder("changed")) == 2, "%s", listing);
     }
-}
-
-/* A checkpoint from before an option existed continues with its default. */
-TEST(earlier_checkpoints_are_resumed) {
-    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
-    CHECK(mkdir("earlier", 0777) == 0);
-    change_checkpoint("run/checkpoint.safetensors", "earlier/checkpoint.safetensors", "recipe.qk-norm", NULL);
-    CHECK(TRAIN("--resume", "earlier", "--steps", "3", "--quiet") == 0, "%s", err);
-    CHECK(TRAIN("--resume", "run", "--steps", "3", "--quiet") == 0, "%s", err);
-    CHECK(same_files("run/model.safetensors", "earlier/model.safetensors"));
 }
 
 /* A checkpoint that another process replaces after it was read is refused: the other run would be lost. */

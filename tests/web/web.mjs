@@ -221,7 +221,7 @@ const tests = {
     async "each cell of the walk is what its formula says"() {
         for (const [config, text, sides] of [
             [COPY, "ABCA", ["encoder", "decoder", "cross"]], [COPY + "layers 2\nnorm pre", "ABCA", ["encoder", "decoder", "cross"]],
-            [COPY + "positions rotary\nqk-norm on", "ABCA", ["encoder", "cross"]], [COPY + "attention additive", "AB", ["encoder"]],
+            [COPY + "positions rotary\nqk-norm true", "ABCA", ["encoder", "cross"]], [COPY + "attention additive", "AB", ["encoder"]],
             ["task add\nlayers 1\nd-model 16\nheads 2", "12+3", ["cross"]]])
             for (const side of sides) {
                 await made({op: "start", config: config.replace("layers 1\n", config.includes("layers 2") ? "" : "layers 1\n")});

@@ -81,7 +81,7 @@ static PaddedBatch *read_batch(const Safetensors *file, const ModelConfig *c, Er
     long B = in->size[0], T = in->size[1], S = 0;
     const Array *out = safetensors_need(file, "target_out", e), *source = NULL;
     if (!out || !array_expect_shape(out, SHAPE(B, T), e)) return NULL;
-    if (c->kind == KIND_SEQ2SEQ) {
+    if (!config_is_lm(c)) {
         if (!(source = find_ids(file, "source", B, c, e))) return NULL;
         S = source->size[1];
     }
@@ -120,7 +120,7 @@ void batch_random_tokens(const ModelConfig *c, uint64_t key, long n, int32_t *id
 }
 
 PaddedBatch *batch_random(const ModelConfig *c, long rows, long S, long T, uint64_t seed, Error *e) {
-    if (c->kind == KIND_LM) S = 0;
+    if (config_is_lm(c)) S = 0;
     PaddedBatch *b = batch_padded(rows, S, T, c->pad_id, e);
     if (!b) return NULL;
     uint64_t key = random_key(seed, STREAM_BATCH), lengths = random_key(key, 0);

@@ -14,15 +14,15 @@
 #include <string.h>
 
 typedef struct ModelCheck {
-    const char *weights, *batch; /* files; NULL: generated, of this kind */
-    ModelKind kind;
-    const char *out;      /* gradient file to write; NULL: none */
-    const char *save;     /* directory for weights, batch and gradients; NULL: none */
-    const char *against;  /* a port's gradient file; NULL: none */
-    const char *only;     /* fnmatch pattern for parameters; NULL: all */
-    bool unchecked;       /* only write files */
-    long samples;         /* elements of each parameter that are checked alone */
-    ModelChoices choices; /* of a generated model */
+    const char *weights, *batch; /* files; NULL: generated */
+    ModelConfig chosen;          /* of a generated model: its settings that are given */
+    bool given[CONFIG_FIELDS];   /* by row of config_settings */
+    const char *out;             /* gradient file to write; NULL: none */
+    const char *save;            /* directory for weights, batch and gradients; NULL: none */
+    const char *against;         /* a port's gradient file; NULL: none */
+    const char *only;            /* fnmatch pattern for parameters; NULL: all */
+    bool unchecked;              /* only write files */
+    long samples;                /* elements of each parameter that are checked alone */
     uint64_t seed;
 
     /* After open_check. */
@@ -32,7 +32,7 @@ typedef struct ModelCheck {
 } ModelCheck;
 
 static const char *kind_of(const ModelCheck *c) {
-    return c->pass.model->config.kind == KIND_LM ? "lm" : "seq2seq";
+    return config_kind(&c->pass.model->config);
 }
 
 /* Writes DIRECTORY/KIND.weights.safetensors, and batch and gradients likewise. */
@@ -60,11 +60,20 @@ static bool any_matches(const ModelCheck *c, Error *e) {
     return error_set(e, STATUS_USAGE, "--only: found no parameter like '%s'", ESCAPED(c->only));
 }
 
+static ModelConfig generated_config(const ModelCheck *c, bool lm) {
+    ModelConfig config = pass_config(lm);
+    for (int i = 0; config_settings[i].name; i++)
+        if (c->given[i]) setting_copy(&config_settings[i], &config, &c->chosen);
+    config_derive(&config, lm);
+    return config;
+}
+
 /* Reads or generates model and batch, runs the pass and writes the files. To be closed, also after
  * failure. */
-static bool open_check(ModelCheck *c, Error *e) {
+static bool open_check(ModelCheck *c, bool lm, Error *e) {
+    ModelConfig config = generated_config(c, lm);
     return (c->weights ? pass_open(&c->pass, c->weights, c->batch, c->seed, e)
-                       : pass_make(&c->pass, c->kind, &c->choices, c->seed, e)) &&
+                       : pass_make(&c->pass, &config, c->seed, e)) &&
            any_matches(c, e) && (!c->against || safetensors_read(&c->port, c->against, e)) &&
            pass_run(&c->pass, c->weights ? c->weights : kind_of(c), e) &&
            (!c->out || pass_write(&c->pass, c->out, e)) && (!c->save || save(c, e)) &&
@@ -131,8 +140,7 @@ static bool check_result(ModelCheck *c, int t, CaseReport *r) {
 static void report_model(ModelCheck *c, Show *show) {
     const ModelConfig *m = &c->pass.model->config;
     char layers[48];
-    snprintf(layers, sizeof layers, m->kind == KIND_LM ? "%d" : "%d + %d", m->encoder_layers,
-             m->decoder_layers);
+    snprintf(layers, sizeof layers, config_is_lm(m) ? "%d" : "%d + %d", m->encoder_layers, m->decoder_layers);
     if (!show->how->json)
         printf("%s: %s layers, d_model %d, %d heads, %ld parameters; %ld sequences, %ld target tokens; loss "
                "%.10g\n",
@@ -144,69 +152,76 @@ static void report_model(ModelCheck *c, Show *show) {
     }
 }
 
-/* The kinds to check: first to last. */
-static bool model_kinds(const ModelCheck *c, const char *word, int *first, int *last, Error *e) {
-    *first = word && strcmp(word, "lm") == 0 ? KIND_LM : KIND_SEQ2SEQ;
-    *last = word && strcmp(word, "seq2seq") == 0 ? KIND_SEQ2SEQ : KIND_LM;
-    if (word && *first != *last)
-        return error_set(e, STATUS_USAGE, "model: found '%s', need seq2seq or lm", ESCAPED(word));
+/* Whether the operands and options name the model, or two models where that makes sense. */
+static bool check_names(const ModelCheck *c, const char *word, Error *e) {
+    const char *alone = c->batch ? "--batch" : c->out ? "--out" : c->against ? "--against" : NULL;
+    ModelConfig lm = pass_config(true), seq2seq = pass_config(false);
+    if (word && strcmp(word, config_kind(&lm)) != 0 && strcmp(word, config_kind(&seq2seq)) != 0)
+        return error_set(e, STATUS_USAGE, "model: found '%s', need %s or %s", ESCAPED(word),
+                         config_kind(&seq2seq), config_kind(&lm));
     if (word && c->weights)
         return error_set(e, STATUS_USAGE, "model: found '%s' and --weights, which say the same", word);
-    if (c->weights && memcmp(&c->choices, &USUAL_CHOICES, sizeof c->choices) != 0)
-        return error_set(e, STATUS_USAGE,
-                         "--weights: found choices for a generated model beside it, need one of the two");
-    if (c->weights) *last = *first;
-    if (*first != *last && (c->batch || c->out || c->against))
-        return error_set(e, STATUS_USAGE, "%s: found two models, need seq2seq, lm or --weights",
-                         c->batch ? "--batch"
-                         : c->out ? "--out"
-                                  : "--against");
-    return true;
+    for (int i = 0; c->weights && i < CONFIG_FIELDS; i++)
+        if (c->given[i])
+            return error_set(e, STATUS_USAGE,
+                             "--weights: found choices for a generated model beside it, need one of the two");
+    return word || c->weights || !alone ||
+           error_set(e, STATUS_USAGE, "%s: found two models, need %s, %s or --weights", alone,
+                     config_kind(&seq2seq), config_kind(&lm));
 }
 
 static void run(const ModelCheck *wanted, const ShowOptions *how, const Options *o, Error *e) {
-    int kind, last;
     Show show;
-    bool ok = true;
+    const char *word = o->operands ? o->operand[0] : NULL;
     if (sizeof(real) != sizeof(double) && !wanted->unchecked) {
         error_set(e, STATUS_USAGE,
                   "model: found the float build of this program, which only writes files: need "
                   "--unchecked");
         return;
     }
-    if (!model_kinds(wanted, o->operands ? o->operand[0] : NULL, &kind, &last, e)) return;
-    for (bool first = !wanted->unchecked; ok && kind <= last; kind++) {
+    bool ok = check_names(wanted, word, e), shown = false;
+    for (int lm = 0; ok && lm < 2; lm++) {
+        ModelConfig config = pass_config(lm);
+        if (word ? strcmp(word, config_kind(&config)) != 0 : lm && wanted->weights) continue;
         ModelCheck c = *wanted;
-        c.kind = (ModelKind)kind, c.seed = o->seed;
-        ok = open_check(&c, e);
-        if (ok && first) show_start(&show, how), first = false;
+        c.seed = o->seed;
+        ok = open_check(&c, lm, e);
+        if (ok && !c.unchecked && !shown) show_start(&show, how), shown = true;
         if (ok && !c.unchecked) report_model(&c, &show);
         close_check(&c);
     }
-    if (ok && !wanted->unchecked) show_finish(&show, e);
+    if (ok && shown) show_finish(&show, e);
 }
 
 static const char notes[] =
     "KIND is seq2seq or lm, a small generated model; the default is both. A model of\n"
     "--weights has the choices of its file.\n";
 
+/* The options of a generated model: the settings of a model. Returns their number. */
+static int model_options(ModelCheck *c, char otherwise[CONFIG_FIELDS][OPTION_TEXT], Option *out) {
+    ModelConfig seq2seq = pass_config(false), lm = pass_config(true);
+    int n = 0;
+    for (int i = 0; config_settings[i].name; i++) {
+        const Setting *s = &config_settings[i];
+        if (!s->help) continue;
+        out[n] = setting_option(s, &c->chosen);
+        out[n].otherwise = setting_default(s, &seq2seq, "lm", &lm, otherwise[i]);
+        out[n++].given = &c->given[i];
+    }
+    return n;
+}
+
 void grading_command_model(int argc, char **argv, Error *e) {
     ShowOptions how = {0};
-    ModelCheck c = {.samples = 4, .choices = USUAL_CHOICES};
-    const Option table[] = {
+    ModelCheck c = {.samples = 4};
+    char otherwise[CONFIG_FIELDS][OPTION_TEXT];
+    const Option before[] = {
         {"The model"},
         {"weights", "FILE", NULL, "weights, safetensors", "generated", .text = &c.weights},
         {"batch", "FILE", NULL, "a batch of token ids, safetensors", "random", .text = &c.batch},
         {"Choices of a generated model"},
-        {"positions", NULL, "sinusoidal|learned|rotary", "positions", "sinusoidal; lm: learned",
-         .choice = &c.choices.positions},
-        {"norm-kind", NULL, "layer|rms", "layer norm, or RMS norm", "layer", .choice = &c.choices.norm_kind},
-        {"qk-norm", NULL, "off|on", "RMS norm of every head's queries and keys", "off",
-         .choice = &c.choices.qk_norm},
-        {"activation", NULL, "relu|gelu|silu|swiglu", "activation of the feed-forward layers",
-         "relu; lm: gelu", .choice = &c.choices.activation},
-        {"init-output", NULL, "random|zero", "output matrices of all sublayers", "random",
-         .choice = &c.choices.zero_outputs},
+    };
+    const Option after[] = {
         {"Files"},
         {"out", "FILE", NULL, "write loss, logits and all gradients, safetensors", "none", .text = &c.out},
         {"save", "DIR", NULL, "write weights, batch and gradients, to start a port from", "none",
@@ -221,6 +236,11 @@ void grading_command_model(int argc, char **argv, Error *e) {
         SHOW_OPTIONS(how),
         {0},
     };
+    Option table[CONFIG_FIELDS + sizeof before / sizeof *before + sizeof after / sizeof *after];
+    Option *end = memcpy(table, before, sizeof before);
+    end += sizeof before / sizeof *before;
+    end += model_options(&c, otherwise, end);
+    memcpy(end, after, sizeof after);
     Options o = {"gradcheck model",
                  "[KIND]",
                  "Runs a model forward and backward on a batch and checks the gradient of every parameter.",

@@ -54,14 +54,14 @@ bool pass_open(ModelPass *p, const char *weights, const char *batch, uint64_t se
     return p->batch && make_ready(p, e);
 }
 
-bool pass_make(ModelPass *p, ModelKind kind, const ModelChoices *choices, uint64_t seed, Error *e) {
-    ModelConfig c = kind == KIND_SEQ2SEQ ? config_seq2seq(11, SOURCE, 0) : config_language_model(13, TARGET);
-    if (choices->positions >= 0) c.positions = (PositionKind)choices->positions;
-    if (choices->norm_kind >= 0) c.norm_kind = (NormKind)choices->norm_kind;
-    if (choices->activation >= 0) c.activation = (Activation)(ACT_RELU + choices->activation);
-    c.qk_norm = choices->qk_norm > 0;
+ModelConfig pass_config(bool lm) {
+    ModelConfig c = lm ? config_language_model(13, TARGET) : config_seq2seq(11, SOURCE, 0);
     c.d_model = 16, c.d_ff = 32, c.heads = 2, c.encoder_layers = 2;
-    *p = (ModelPass){.model = model_new(&c, true, seed, e)};
+    return c;
+}
+
+bool pass_make(ModelPass *p, const ModelConfig *c, uint64_t seed, Error *e) {
+    *p = (ModelPass){.model = model_new(c, true, seed, e)};
     if (!p->model) return false;
     Parameters *w = &p->model->parameters;
     uint64_t key = random_key(seed, STREAM_DISTURBANCE);
@@ -70,8 +70,8 @@ bool pass_make(ModelPass *p, ModelKind kind, const ModelChoices *choices, uint64
             real *x = &w->value[w->entry[i].offset + j];
             *x = (real)(float)(*x + (real)(0.1 * random_normal(random_key(key, (uint64_t)i), (uint64_t)j)));
         }
-    if (choices->zero_outputs > 0) model_zero_outputs(p->model);
-    p->batch = made_batch(&c, seed, e);
+    if (c->init_output) model_zero_outputs(p->model);
+    p->batch = made_batch(c, seed, e);
     return p->batch && make_ready(p, e);
 }
 

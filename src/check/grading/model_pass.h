@@ -34,17 +34,12 @@ typedef struct ModelPass {
  * failure. Errors are those of model_load and batch_read. */
 bool pass_open(ModelPass *p, const char *weights, const char *batch, uint64_t seed, Error *e);
 
-/* Choices for a generated model: values of ModelConfig, an activation counted from ACT_RELU; -1: as usual
- * for its kind. */
-typedef struct ModelChoices {
-    int positions, norm_kind, qk_norm, activation;
-    int zero_outputs; /* above 0: the output matrices of all sublayers are 0, as training may begin */
-} ModelChoices;
-#define USUAL_CHOICES ((ModelChoices){-1, -1, -1, -1, -1})
+/* A small model: a language model or the paper's. */
+ModelConfig pass_config(bool lm);
 
-/* Generates a small model of this kind and a batch from the seed. All weights are floats, random around
+/* Generates a model and a batch from the seed. All weights are floats, random around
  * their usual initial values: none is exactly 0 or 1, so no part of a gradient is hidden. */
-bool pass_make(ModelPass *p, ModelKind kind, const ModelChoices *choices, uint64_t seed, Error *e);
+bool pass_make(ModelPass *p, const ModelConfig *c, uint64_t seed, Error *e);
 
 void pass_close(ModelPass *p);
 
