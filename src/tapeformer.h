@@ -118,7 +118,7 @@ void task_free(Task *task);
 void batch_clear(Batch *b);                                         /* in your own task: removes all rows */
 BatchRow batch_add(Batch *b, long S, long T);                       /* a further row, to be written */
 void batch_teach(BatchRow row, int32_t begin, const int32_t *answer, int32_t end); /* its target, shifted right */
-Optimizer optim_default(OptimizerKind kind);                        /* section 5.3's Adam, or SGD */
+Optimizer optim_default(const OptimizerKind *kind);                        /* section 5.3's Adam, or SGD */
 bool optim_start(Optimizer *o, const Parameters *p, Error *e);      /* memory for its moments */
 void optim_stop(Optimizer *o);
 double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale); /* one step; the gradient's norm */

@@ -58,16 +58,17 @@ ModelConfig case_config(const Case *c) {
     config.encoder_layers = c->layers;
     config.decoder_layers = c->lm ? 0 : c->layers;
     config.heads = c->heads, config.d_model = c->d_model, config.d_ff = c->d_ff;
-    if (c->modern) config.positions = POSITIONS_ROTARY, config.qk_norm = true;
+    if (c->modern) config_set_preset(&config, PRESET_MODERN), config.init_output = 0;
     return config;
 }
 
 bool bench_open(Bench *b, const Case *c, const BenchOptions *o, Error *e) {
-    *b =
-        (Bench){.c = c, .tape = tape_new(), .optimizer = optim_default(c->modern ? OPTIM_MUON : OPTIM_ADAMW)};
+    *b = (Bench){.c = c,
+                 .tape = tape_new(),
+                 .optimizer = optim_default(c->modern ? &optimizer_muon : &optimizer_adamw)};
     b->optimizer.weight_decay = 0.01;
     ModelConfig config = case_config(c);
-    if (o->plain) config.attention = ATTENTION_PLAIN;
+    if (o->plain) config.attention = &attention_plain;
     b->model = model_new(&config, true, 1, e);
     b->source_ids = case_ids(&b->arena, c, c->batch * c->S, 0);
     b->target_ids = case_ids(&b->arena, c, c->batch * c->T, 1);

@@ -32,7 +32,7 @@ bool decoder_open(Decoder *d, Tape *t, Model *m, long sequences, const Given *gi
     long n = given->prompt_tokens, context = m->config.max_length;
     *d = (Decoder){
         .tape = t, .model = m, .sequences = sequences, .length = n, .slide = 1, .next = given->next};
-    d->lm = config_is_lm(&m->config), d->slides = d->lm && m->config.positions != POSITIONS_ROTARY;
+    d->lm = config_is_lm(&m->config), d->slides = d->lm && !m->config.positions->relative;
     d->no_grad = t->no_grad, d->training = t->training;
     t->no_grad = true, t->training = false;
     d->room = n + (d->lm ? more : smaller(more, context));

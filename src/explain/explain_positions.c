@@ -78,10 +78,10 @@ static const Table table = {
 static bool copy(const ExplainOptions *o, bool with, double *accuracy, double *blind, Error *e) {
     Lesson l;
     double exact;
-    bool ok = lesson_begin(&l, "copy", SYMBOLS, LONGEST, STEPS, ATTENTION_DOT, o->seed, e);
-    if (ok && !with) nn_make_sinusoids(l.model, l.task->max_T); /* made once, and not again */
+    bool ok = lesson_begin(&l, "copy", SYMBOLS, LONGEST, STEPS, &attention_dot, o->seed, e);
+    if (ok && !with) nn_make_positions(l.model, l.task->max_T); /* made once, and not again */
     if (ok && !with)
-        memset(l.model->sinusoids, 0, (size_t)shape_count(l.model->positions.shape) * sizeof(real));
+        memset(l.model->position_table, 0, (size_t)shape_count(l.model->positions.shape) * sizeof(real));
     ok = ok && lesson_train(&l, STEPS, e) && lesson_judge(&l, JUDGED, accuracy, &exact, e);
     if (ok) {
         *blind = order_blind(l.task, l.trainer.batch);

@@ -13,7 +13,7 @@
 #include <math.h>
 
 enum { SYMBOLS = 16, LONGEST = 3, STEPS = 360, JUDGED = 300, SEEDS = 5, KINDS = 2 };
-static const char *const kind_name[KINDS] = {[ATTENTION_DOT] = "dot", [ATTENTION_ADDITIVE] = "additive"};
+static const AttentionKind *const kinds[KINDS] = {&attention_dot, &attention_additive};
 
 static const Table table = {"scores",
                             "Which score learns better, and which is faster?",
@@ -27,7 +27,7 @@ static const Table table = {"scores",
                              {"ms_per_step", "ms a step", 9, 2}}};
 
 /* Trains one model. *percent gets its right held-out tokens; its time is added to *seconds. */
-static bool learn(const ExplainOptions *o, AttentionKind kind, uint64_t seed, double *percent,
+static bool learn(const ExplainOptions *o, const AttentionKind *kind, uint64_t seed, double *percent,
                   double *seconds, Error *e) {
     Lesson l;
     double tokens, answers, begin = clock_seconds();
@@ -37,7 +37,7 @@ static bool learn(const ExplainOptions *o, AttentionKind kind, uint64_t seed, do
     if (ok) {
         *percent = 100 * tokens;
         show_row(o, &table,
-                 (Cell[]){NUMBER(seed), TEXT(kind_name[kind]), NUMBER(l.model->parameters.elements),
+                 (Cell[]){NUMBER(seed), TEXT(kind->choice.name), NUMBER(l.model->parameters.elements),
                           NUMBER(*percent), NUMBER(100 * answers), NUMBER(1e3 * took / STEPS)});
         *seconds += took;
     }
@@ -58,16 +58,16 @@ bool explain_scores(const ExplainOptions *o, Error *e) {
     for (int i = 0; i < SEEDS; i++) {
         seed[i] = (double)o->seed + i;
         for (int kind = 0; kind < KINDS; kind++) {
-            if (!learn(o, (AttentionKind)kind, o->seed + (uint64_t)i, &percent[kind][i], &seconds[kind], e))
+            if (!learn(o, kinds[kind], o->seed + (uint64_t)i, &percent[kind][i], &seconds[kind], e))
                 return false;
             low[kind] = fmin(low[kind], percent[kind][i]);
             high[kind] = fmax(high[kind], percent[kind][i]);
         }
-        ahead += percent[ATTENTION_DOT][i] > percent[ATTENTION_ADDITIVE][i];
+        ahead += percent[0][i] > percent[1][i];
     }
     Series series[KINDS];
     for (int kind = 0; kind < KINDS; kind++)
-        series[kind] = (Series){kind_name[kind], SEEDS, seed, percent[kind], .points = true};
+        series[kind] = (Series){kinds[kind]->choice.name, SEEDS, seed, percent[kind], .points = true};
     Picture picture = {PICTURE_CHART, "Right held-out tokens by seed",
                        "Each mark is a model: both scores learn from every seed.",
                        .chart = {"seed", "tokens %", .series = series, .count = KINDS}};

@@ -144,7 +144,7 @@ static bool follow(const ExplainOptions *o, Lesson *l, Error *e) {
 bool explain_teacher(const ExplainOptions *o, Error *e) {
     Lesson l;
     bool ok =
-        lesson_begin(&l, "sort", SYMBOLS, LONGEST, STEPS, ATTENTION_DOT, o->seed, e) && follow(o, &l, e);
+        lesson_begin(&l, "sort", SYMBOLS, LONGEST, STEPS, &attention_dot, o->seed, e) && follow(o, &l, e);
     lesson_end(&l);
     return ok;
 }

@@ -12,7 +12,7 @@ Tensor *fit_normals(Tape *t, Shape shape, uint64_t seed, uint64_t which) {
 
 bool fit_start(Fit *f, uint64_t seed, Error *e) {
     f->tape = tape_new();
-    f->optimizer = optim_default(OPTIM_ADAMW);
+    f->optimizer = optim_default(&optimizer_adamw);
     if (!parameters_allocate(&f->weights, true, e) || !optim_start(&f->optimizer, &f->weights, e))
         return false;
     parameters_init(&f->weights, seed);
@@ -60,7 +60,7 @@ Tensor *one_attention(OneAttention *a, Tape *t, const int32_t *symbols, int head
     Tensor *q = tape_linear(t, x, &a->query, NULL, ACT_NONE, NULL),
            *k = tape_linear(t, x, &a->key, NULL, ACT_NONE, NULL),
            *v = tape_linear(t, x, &a->value, NULL, ACT_NONE, NULL);
-    Tensor *z = steps ? nn_plain_attention(t, q, k, v, NULL, heads, s, s, causal, steps)
+    Tensor *z = steps ? nn_plain_attention(t, &attention_dot, NULL, q, k, v, heads, s, s, causal, steps)
                       : tape_attention(t, q, k, v, heads, s, s, causal, 0);
     return tape_linear(t, z, &a->out, NULL, ACT_NONE, NULL);
 }

@@ -2,7 +2,7 @@
 #ifndef EXPLAIN_FIT_H
 #define EXPLAIN_FIT_H
 
-#include "nn/trace.h"
+#include "nn/nn.h"
 #include "training/optimizer.h"
 
 typedef struct Fit {

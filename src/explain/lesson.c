@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 bool lesson_begin(Lesson *l, const char *task, long symbols, long max_length, long steps,
-                  AttentionKind attention, uint64_t seed, Error *e) {
+                  const AttentionKind *attention, uint64_t seed, Error *e) {
     *l = (Lesson){.steps = steps};
     TaskOptions options = task_defaults();
     options.seed = seed, options.symbols = symbols, options.max_length = max_length, options.held_out = 500;
@@ -17,8 +17,8 @@ bool lesson_begin(Lesson *l, const char *task, long symbols, long max_length, lo
     if (!l->model) return false;
     l->trainer = (Trainer){.model = l->model,
                            .task = l->task,
-                           .optimizer = optim_default(OPTIM_ADAMW),
-                           .schedule = {.kind = SCHEDULE_NOAM,
+                           .optimizer = optim_default(&optimizer_adamw),
+                           .schedule = {.kind = &schedule_noam,
                                         .rate = 1,
                                         .warmup = steps / 5,
                                         .steps = steps,

@@ -18,7 +18,7 @@ typedef struct Lesson {
 /* Opens the task with `symbols` symbols and sequences of up to max_length, and makes the model. The caller
  * calls lesson_end, also after a failure. */
 bool lesson_begin(Lesson *l, const char *task, long symbols, long max_length, long steps,
-                  AttentionKind attention, uint64_t seed, Error *e);
+                  const AttentionKind *attention, uint64_t seed, Error *e);
 void lesson_end(Lesson *l);
 
 /* Trains until step `until`. */

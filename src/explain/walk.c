@@ -103,13 +103,9 @@ static void add_embedding(WalkSteps *s) {
     add(s, "embedding", "E", m->config.scale_embedding ? "E_i = sqrt(d_model) W_(x_i)" : "E_i = W_(x_i)",
         m->config.scale_embedding ? "row W sqrt" : "row W", rows, x, NULL,
         "Each token becomes a row of learnt numbers. Equal tokens have equal rows.");
-    if (m->config.positions == POSITIONS_ROTARY) return;
+    if (!m->config.positions->added) return;
     Tensor *positions = tape_embedding(w->tape, &m->positions, x->count, tokens->at, 1, NULL, NULL);
-    add(s, "positions", "PE",
-        m->config.positions == POSITIONS_LEARNED
-            ? "PE_i = row i of a learnt table"
-            : "PE_(i,2c) = sin(i / 10000^(2c/d_model)), PE_(i,2c+1) = cos(the same)",
-        "position", positions, x, NULL,
+    add(s, "positions", "PE", m->config.positions->formula, "position", positions, x, NULL,
         "The position of each token. Attention alone does not know the order of tokens.");
     add(s, "positions", "E + PE", "X = E + PE", "sum E, PE", tape_add(w->tape, rows, positions), x, NULL,
         NULL);
@@ -155,8 +151,7 @@ static const struct Product {
     const char *formula, *from;
 } plain_product = {"S = Q K^T", "product Q, K^T"},
   normalised_product = {"S = Q K^T, both normalised", "product Q normalised, K normalised^T"},
-  turned_product = {"S = Q K^T, both turned", "product Q turned, K turned^T"},
-  additive_product = {"S_ij = sum_c w_c tanh(Q_ic + K_jc)", NULL};
+  turned_product = {"S = Q K^T, both turned", "product Q turned, K turned^T"};
 
 /* Queries, keys and values. Returns how their scores are computed. */
 static struct Product add_projections(WalkSteps *s) {
@@ -174,19 +169,20 @@ static struct Product add_projections(WalkSteps *s) {
     add(s, "projections", "V", cross ? "V = M W^V + b^V" : "V = X W^V + b^V",
         cross ? "product M, W^V, b^V" : "product X, W^V, b^V", projected(w, a->v, cross ? d : 2 * d), w->keys,
         NULL, "The values: what each token gives to the tokens that attend to it.");
-    if (c->qk_norm) add_normalised(s, q, k);
-    bool turns = c->positions == POSITIONS_ROTARY && !cross;
+    if (w->attention->normalised) add_normalised(s, q, k);
+    bool turns = c->positions->turn && !cross;
     if (turns) add_turned(s);
-    if (c->attention == ATTENTION_ADDITIVE) return additive_product;
+    if (c->attention->formula) return (struct Product){c->attention->formula, NULL};
     if (turns) return turned_product;
-    return c->qk_norm ? normalised_product : plain_product;
+    return w->attention->normalised ? normalised_product : plain_product;
 }
 
 static void add_head(WalkSteps *s, Tensor *x) {
     const WalkThrough *w = s->walk;
     const AttentionSteps *a = w->attention->steps;
     const WalkText *q = w->queries, *k = w->keys;
-    bool cross = w->side == SIDE_CROSS, additive = w->run.model->config.attention == ATTENTION_ADDITIVE;
+    bool cross = w->side == SIDE_CROSS;
+    const AttentionKind *kind = w->run.model->config.attention;
     add(s, "input", "X", "X = the input of this attention", NULL, x, q, NULL,
         "One row of d_model numbers a token.");
     if (cross)
@@ -194,18 +190,16 @@ static void add_head(WalkSteps *s, Tensor *x) {
             "The memory: one row a token of the source.");
     struct Product product = add_projections(s);
     add(s, "scores", "S", product.formula, product.from, head_of(w, a->scores), q, k,
-        additive
-            ? "Row i: how well the query of token i fits the key of each token. A score is at most the sum "
-              "of "
-              "all |w_c|, so it is not divided by sqrt(d_k)."
+        kind->purpose
+            ? kind->purpose
             : "Row i: how well the query of token i fits the key of each token. The matrix is not symmetric: "
               "a high score of i for j says nothing about j for i.");
-    if (!additive)
+    if (kind->scaled)
         add(s, "scaling", "S / sqrt(d_k)", "S' = S / sqrt(d_k)", "scaled S, Q", head_of(w, a->scaled), q, k,
             "A sum of d_k products has variance d_k. Divided, the scores stay where the softmax has a "
             "slope.");
     add(s, "mask", "masked", "S'_ij = -inf where i may not attend to j",
-        additive ? "mask S" : "mask S / sqrt(d_k)", head_of(w, a->masked), q, k,
+        kind->scaled ? "mask S / sqrt(d_k)" : "mask S", head_of(w, a->masked), q, k,
         a->masked == a->scaled ? "Every token may attend to every other: nothing is masked."
                                : "A token may attend only to itself and to earlier tokens. The mask comes "
                                  "before the softmax, so "
@@ -246,20 +240,16 @@ static bool leads_to_feed_forward(const WalkThrough *w) {
 }
 
 static void add_feed_forward(WalkSteps *s, const Node *inner, const Node *projected) {
-    static const char *const formula
-        [] = {[ACT_RELU] = "H = max(0, N W_1 + b_1)",
-              [ACT_GELU] = "H = gelu(N W_1 + b_1)",
-              [ACT_SILU] = "H = silu(N W_1 + b_1), silu(x) = x / (1 + e^-x)",
-              [ACT_SWIGLU] = "H = silu(G) V element by element, silu(x) = x / (1 + e^-x)"},
- *const from[] = {
-     [ACT_RELU] = "relu LayerNorm, W_1, b_1", [ACT_GELU] = "gelu LayerNorm, W_1, b_1", [ACT_SWIGLU] = NULL};
     const WalkThrough *w = s->walk;
-    Activation act = w->run.model->config.activation;
-    if (act == ACT_SWIGLU)
+    const ActivationKind *act = w->run.model->config.activation;
+    char *from = arena_alloc(&s->walk->arena, 64);
+    snprintf(from, 64, "%s %s, W_1, b_1", act->choice.name, w->run.model->config.norm_kind->title);
+    if (act->columns == 2)
         add(s, "feed-forward", "gates and values", "[G V] = N W_1 + b_1", NULL, inner->out, w->queries, NULL,
-            "SwiGLU: half of the columns are gates, which let the other half through.");
-    add(s, "feed-forward", "hidden", formula[act], leads_to_feed_forward(w) ? from[act] : NULL,
-        projected->in[0], w->queries, NULL, "Each token on its own, through a wider layer.");
+            "Half of the columns are gates, which let the other half through.");
+    bool known = act->fused && leads_to_feed_forward(w);
+    add(s, "feed-forward", "hidden", act->formula, known ? from : NULL, projected->in[0], w->queries, NULL,
+        "Each token on its own, through a wider layer.");
     add(s, "feed-forward", "projected", "F = H W_2 + b_2", "product hidden, W_2, b_2", projected->out,
         w->queries, NULL, NULL);
 }
@@ -268,30 +258,25 @@ static void add_rest(WalkSteps *s) {
     const WalkThrough *w = s->walk;
     const ModelConfig *c = &w->run.model->config;
     const WalkText *q = w->queries;
-    bool pre = c->norm == NORM_PRE, rms = c->norm_kind == NORM_RMS,
-         decoder = strncmp(w->layer, "decoder", 7) == 0;
+    const NormKind *kind = c->norm_kind;
+    bool pre = c->norm == NORM_PRE, decoder = strncmp(w->layer, "decoder", 7) == 0;
     bool first = w->side != SIDE_CROSS && w->options->layer == 1;
     const char *sum = pre ? NULL : "sum X, Z W^O";
-    if (pre && first) sum = c->positions == POSITIONS_ROTARY ? "sum E, Z W^O" : "sum E + PE, Z W^O";
+    if (pre && first) sum = c->positions->added ? "sum E + PE, Z W^O" : "sum E, Z W^O";
     const Node *norm = reader_of(w, walk_norms[(w->side == SIDE_CROSS) + pre]),
                *projected = reader_of(w, "linear2");
     add(s, "residual", "X + Y", pre ? "R = x + Y, x: the input of the norm" : "R = X + Y", sum, norm->in[0],
         q, NULL, "Each token keeps its row and adds the result of attention.");
-    add(s, "residual", rms ? "RMSNorm" : "LayerNorm",
-        rms ? "N = gamma R / sqrt(mean of R^2 + 1e-5)"
-            : "N = gamma (R - mean) / sqrt(variance + 1e-5) + beta",
-        rms ? NULL : "norm X + Y, gain, bias", norm->out, q, NULL,
-        rms ? "Each row gets a mean square of 1, then a learnt scale."
-            : "Each row gets mean 0 and variance 1, then a learnt scale and shift.");
+    add(s, "residual", kind->title, kind->formula, kind->bias ? "norm X + Y, gain, bias" : NULL, norm->out, q,
+        NULL, kind->purpose);
     add_feed_forward(s, reader_of(w, "linear1"), projected);
     const Node *last = reader_of(w, walk_norms[1 + decoder]);
     const char *added = pre ? "sum X + Y, projected" : "sum LayerNorm, projected";
     add(s, "feed-forward", "N + F", pre ? "R = R + F" : "R = N + F", leads_to_feed_forward(w) ? added : NULL,
         pre ? tape_add(w->tape, last->in[0], projected->out) : last->in[0], q, NULL, NULL);
     if (!pre)
-        add(s, "feed-forward", rms ? "RMSNorm of it" : "LayerNorm of it",
-            "the output of the layer, input of the next", rms ? NULL : "norm N + F, last gain, last bias",
-            last->out, q, NULL, NULL);
+        add(s, "feed-forward", kind->again, "the output of the layer, input of the next",
+            kind->bias ? "norm N + F, last gain, last bias" : NULL, last->out, q, NULL, NULL);
 }
 
 /* ---- All ---- */

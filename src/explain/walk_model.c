@@ -17,8 +17,10 @@ static bool make_model(WalkThrough *w, int vocabulary, Error *e) {
         return error_set(e, STATUS_BAD_DATA, "--text: found %ld tokens, need at most %d", n, MOST_TOKENS);
     ModelConfig c = config_seq2seq(vocabulary < 2 ? 2 : vocabulary, (int)n, NO_PAD);
     c.d_model = 32, c.d_ff = 128;
-    if (w->options->modern)
-        c.positions = POSITIONS_ROTARY, c.norm_kind = NORM_RMS, c.qk_norm = true, c.activation = ACT_SWIGLU;
+    if (w->options->modern) {
+        config_set_preset(&c, PRESET_MODERN);
+        c.norm = NORM_POST, c.norm_kind = &norm_rms, c.activation = &activation_swiglu, c.init_output = 0;
+    }
     w->run.model = model_new(&c, w->options->backward, w->options->seed, e);
     return w->run.model != NULL;
 }

@@ -14,10 +14,9 @@
 /* The activations that a matrix product can apply to its result. */
 typedef enum Activation {
     ACT_NONE,
-    ACT_RELU,   /* max(x, 0) */
-    ACT_GELU,   /* x (1 + erf(x / √2)) / 2 */
-    ACT_SILU,   /* x / (1 + e^-x) */
-    ACT_SWIGLU, /* of a feed-forward network alone: ops/swiglu.c */
+    ACT_RELU, /* max(x, 0) */
+    ACT_GELU, /* x (1 + erf(x / √2)) / 2 */
+    ACT_SILU, /* x / (1 + e^-x) */
 } Activation;
 
 typedef enum GemmLayout {

@@ -41,7 +41,6 @@ static inline __attribute__((always_inline)) void epilogue(const Gemm *g, Activa
 
 void gemm_epilogue(const Gemm *g, long at, long column, long rows, long columns) {
     switch (g->activation) {
-    case ACT_SWIGLU: /* see gemm.h */
     case ACT_NONE: epilogue(g, ACT_NONE, NULL, at, column, rows, columns); break;
     case ACT_RELU: epilogue(g, ACT_RELU, g->pre_activation, at, column, rows, columns); break;
     case ACT_GELU: epilogue(g, ACT_GELU, g->pre_activation, at, column, rows, columns); break;

@@ -1,26 +1,6 @@
 /* 3.1, 5.4 Add & Norm: the residual connection, dropout and layer norm around every sublayer. */
 #include "nn/nn.h"
 
-struct Norm {
-    Tensor weight, bias; /* [d_model]; RMS norm has no bias */
-};
-
-Norm *nn_norm_new(Builder *b, const char *name) {
-    Norm *n = build_module(b, sizeof *n);
-    size_t outside = build_enter(b, "%s", name);
-    build_tensor(b, "weight", SHAPE(b->config->d_model), init_ones, &n->weight);
-    if (b->config->norm_kind != NORM_RMS)
-        build_tensor(b, "bias", SHAPE(b->config->d_model), init_zeros, &n->bias);
-    build_leave(b, outside);
-    return n;
-}
-
-Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x) {
-    f->tape->recorder = __func__;
-    if (f->model->config.norm_kind == NORM_RMS) return tape_rms_norm(f->tape, x, &norm->weight);
-    return tape_layer_norm(f->tape, x, &norm->weight, &norm->bias);
-}
-
 /* x + Dropout(Sublayer(in)). Without dropout and trace, the sublayer's last product adds x:
  * see nn_project. */
 static Tensor *add(const Forward *f, Tensor *x, Sublayer *sublayer, void *module, Tensor *in) {

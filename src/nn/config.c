@@ -1,5 +1,6 @@
 #include "nn/config.h"
 #include "base/utf8.h"
+#include "nn/choices.h"
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,6 +44,9 @@ static ModelConfig config_of(bool is_lm, int vocab_size, int max_length, int pad
                      .d_ff = 512,
                      .vocab_size = vocab_size,
                      .max_length = max_length,
+                     .norm_kind = &norm_layer,
+                     .feed_forward = &feed_forward_dense,
+                     .attention = &attention_dot,
                      .tied = true,
                      .pad_id = pad_id};
     config_set_preset(&c, is_lm ? PRESET_GPT : PRESET_PAPER);
@@ -60,14 +64,14 @@ ModelConfig config_language_model(int vocab_size, int max_length) {
 
 void config_set_preset(ModelConfig *c, Preset preset) {
     if (preset == PRESET_PAPER) {
-        c->norm = NORM_POST, c->positions = POSITIONS_SINUSOIDAL, c->activation = ACT_RELU;
+        c->norm = NORM_POST, c->positions = &positions_sinusoidal, c->activation = &activation_relu;
         c->label_smoothing = 0.1; /* 5.4 */
     } else {
-        c->norm = NORM_PRE, c->positions = POSITIONS_LEARNED, c->activation = ACT_GELU;
+        c->norm = NORM_PRE, c->positions = &positions_learned, c->activation = &activation_gelu;
         c->label_smoothing = 0;
     }
     bool modern = preset == PRESET_MODERN;
-    if (modern) c->positions = POSITIONS_ROTARY;
+    if (modern) c->positions = &positions_rotary;
     c->qk_norm = modern, c->init_output = modern;
 }
 
@@ -75,7 +79,7 @@ void config_derive(ModelConfig *c, bool is_lm) {
     c->decoder_layers = is_lm ? 0 : c->encoder_layers;
     c->final_norm = c->norm == NORM_PRE;
     /* 3.4: embeddings must not be small beside sinusoids of size 1. */
-    c->scale_embedding = !is_lm || c->positions == POSITIONS_SINUSOIDAL;
+    c->scale_embedding = !is_lm || (c->positions->added && c->positions->width);
 }
 
 /* Each value alone: what reads back is in its range. */
@@ -93,13 +97,7 @@ bool config_check(const ModelConfig *c, Status status, Error *e) {
     if (!check_each(c, status, e)) return false;
     if (c->d_model % c->heads)
         return error_set(e, status, "heads: found %d, need a divisor of d_model %d", c->heads, c->d_model);
-    if (c->positions == POSITIONS_SINUSOIDAL && c->d_model % 2)
-        return error_set(e, status, "d_model: found %d, need an even number for sinusoidal positions",
-                         c->d_model);
-    if (c->positions == POSITIONS_ROTARY && c->d_model / c->heads % 2)
-        return error_set(e, status,
-                         "heads: found %d, need heads of an even width for rotary positions: d_model is %d",
-                         c->heads, c->d_model);
+    if (c->positions->check && !c->positions->check(c, status, e)) return false;
     if (c->pad_id >= c->vocab_size)
         return error_set(e, status, "pad_id: found %d, need a token in [0,%d) or none", c->pad_id,
                          c->vocab_size);

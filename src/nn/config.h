@@ -2,18 +2,21 @@
 #ifndef NN_CONFIG_H
 #define NN_CONFIG_H
 
+#include "base/choice.h"
 #include "base/setting.h"
-#include "kernels/gemm.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef enum NormPlace { NORM_POST, NORM_PRE } NormPlace;
-typedef enum NormKind { NORM_LAYER, NORM_RMS } NormKind;
-/* POSITIONS_ROTARY rotates queries and keys of self-attention (ops/rotary.c); the others are added to the embedding. */
-typedef enum PositionKind { POSITIONS_SINUSOIDAL, POSITIONS_LEARNED, POSITIONS_ROTARY } PositionKind;
-/* ATTENTION_PLAIN computes the same as ATTENTION_DOT, step by step as nn_plain_attention. ATTENTION_ADDITIVE
- * is also computed step by step. */
-typedef enum AttentionKind { ATTENTION_DOT, ATTENTION_ADDITIVE, ATTENTION_PLAIN } AttentionKind;
+
+/* The kinds of the other choices, and their lists: choices.h, choices.def. */
+typedef struct Positions Positions;
+typedef struct NormKind NormKind;
+typedef struct ActivationKind ActivationKind;
+typedef struct FeedForwardKind FeedForwardKind;
+typedef struct AttentionKind AttentionKind;
+extern const Choice *const all_positions[],
+    *const all_norms[], *const all_activations[], *const all_feed_forwards[], *const all_attentions[];
 
 enum { NO_PAD = -1 };
 
@@ -35,14 +38,15 @@ typedef struct ModelConfig {
     int vocab_size;
     int max_length; /* of a sequence, in tokens; with rotary positions, that a token attends to */
     NormPlace norm;
-    NormKind norm_kind;
+    const NormKind *norm_kind;
     bool final_norm; /* a norm after each stack */
-    Activation activation;
-    PositionKind positions;
-    AttentionKind attention; /* 3.2.1: the score of a query and a key */
-    bool qk_norm;            /* every head's query and key are scaled to a mean square of 1 */
-    bool tied;               /* one matrix embeds source and target and projects the output */
-    bool scale_embedding;    /* by √d_model */
+    const ActivationKind *activation;
+    const FeedForwardKind *feed_forward;
+    const Positions *positions;
+    const AttentionKind *attention; /* 3.2.1: the score of a query and a key */
+    bool qk_norm;                   /* every head's query and key are scaled to a mean square of 1 */
+    bool tied;                      /* one matrix embeds source and target and projects the output */
+    bool scale_embedding;           /* by √d_model */
     double label_smoothing;
     int pad_id;      /* NO_PAD: none */
     int init_output; /* 1: the output matrices of all sublayers begin as 0: every layer begins as the identity */

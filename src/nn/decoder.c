@@ -7,7 +7,7 @@
 /* Figure 1, right. */
 struct DecoderLayer {
     Attention *self_attention, *cross_attention;
-    FeedForward *feed_forward;
+    void *feed_forward; /* of the configured kind */
     Norm *norm1, *norm2, *norm3;
 };
 

@@ -8,7 +8,7 @@
 /* Figure 1, left. */
 struct EncoderLayer {
     Attention *self_attention;
-    FeedForward *feed_forward;
+    void *feed_forward; /* of the configured kind */
     Norm *norm1, *norm2;
 };
 

@@ -1,25 +1,35 @@
 /* 3.3 Position-wise feed-forward network: FFN(x) = act(x W_1 + b_1) W_2 + b_2, the same at every position.
  *
- * With swiglu, W_1 and b_1 have twice as many columns, gates and values (ops/swiglu.c). */
-#include "nn/nn.h"
+ * With a gated activation, W_1 and b_1 have twice as many columns, gates and values (ops/swiglu.c). */
+#include "nn/choices.h"
 
-struct FeedForward {
-    Linear in, out; /* W_1, b_1: [d_ff, d_model]; W_2, b_2: [d_model, d_ff] */
-};
+typedef struct Dense {
+    Linear in, out; /* W_1, b_1: [columns · d_ff, d_model]; W_2, b_2: [d_model, d_ff] */
+} Dense;
 
-FeedForward *nn_feed_forward_new(Builder *b) {
+static void *add(Builder *b) {
     const ModelConfig *c = b->config;
-    FeedForward *w = build_module(b, sizeof *w);
-    build_linear(b, "linear1", c->d_model, c->activation == ACT_SWIGLU ? 2 * c->d_ff : c->d_ff, &w->in);
+    Dense *w = build_module(b, sizeof *w);
+    build_linear(b, "linear1", c->d_model, (long)c->activation->columns * c->d_ff, &w->in);
     build_linear(b, "linear2", c->d_ff, c->d_model, &w->out);
     return w;
 }
 
+static Tensor *forward(const Forward *f, void *module, Tensor *x) {
+    Dense *w = module;
+    const ActivationKind *act = f->model->config.activation;
+    Tensor *inner = tape_linear(f->tape, x, &w->in.weight, &w->in.bias, act->fused, NULL);
+    if (act->apply) inner = act->apply(f->tape, inner);
+    return nn_project(f, &w->out, inner);
+}
+
+const FeedForwardKind feed_forward_dense = {{"dense"}, add, forward};
+
+void *nn_feed_forward_new(Builder *b) {
+    return b->config->feed_forward->add(b);
+}
+
 Tensor *nn_feed_forward(const Forward *f, void *module, Tensor *x) {
-    FeedForward *w = module;
     f->tape->recorder = __func__;
-    Activation act = f->model->config.activation;
-    bool gated = act == ACT_SWIGLU;
-    Tensor *inner = tape_linear(f->tape, x, &w->in.weight, &w->in.bias, gated ? ACT_NONE : act, NULL);
-    return nn_project(f, &w->out, gated ? tape_swiglu(f->tape, inner) : inner);
+    return f->model->config.feed_forward->forward(f, module, x);
 }

@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/pool.h"
 #include "kernels/gemm.h"
+#include "nn/choices.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@ static int decoding_layers(const ModelConfig *c) {
 }
 
 static bool slides(const ModelConfig *c, long room) {
-    return config_is_lm(c) && c->positions == POSITIONS_ROTARY && room > c->max_length;
+    return config_is_lm(c) && c->positions->relative && room > c->max_length;
 }
 
 /* Rows of a sequence. A window slides through twice its length and then moves back, so that keys stand in the

@@ -1,6 +1,6 @@
 /* A model: its modules and their memory. */
 #include "base/arena.h"
-#include "nn/nn.h"
+#include "nn/choices.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +16,13 @@ static bool add_modules(Model *m, Error *e) {
     if (c->final_norm && !lm) m->decoder_norm = nn_norm_new(&b, "decoder.norm");
     nn_output_add(&b, m);
     return b.ok;
+}
+
+/* Positions that are computed and added are a tensor over the table. */
+static void place_positions(Model *m) {
+    const ModelConfig *c = &m->config;
+    if (c->positions->width && c->positions->added)
+        m->positions = tensor_over(m->position_table, SHAPE(c->max_length, c->d_model));
 }
 
 Model *model_without_memory(const ModelConfig *c, bool training, Error *e) {
@@ -34,39 +41,37 @@ Model *model_without_memory(const ModelConfig *c, bool training, Error *e) {
             Tensor *x = m->parameters.entry[i].part[part];
             x->grad_state = training ? GRAD_SUM : GRAD_UNWANTED;
         }
-    if (c->positions == POSITIONS_SINUSOIDAL)
-        m->positions = tensor_over(NULL, SHAPE(c->max_length, c->d_model));
+    place_positions(m);
     return m;
 }
 
-static size_t sinusoid_bytes(const ModelConfig *c) {
+static size_t table_bytes(const ModelConfig *c) {
     return (size_t)c->max_length * (size_t)nn_position_width(c) * sizeof(real);
 }
 
 size_t model_bytes(const Model *m) {
-    return parameters_bytes(&m->parameters, m->parameters.training) + sinusoid_bytes(&m->config);
+    return parameters_bytes(&m->parameters, m->parameters.training) + table_bytes(&m->config);
 }
 
-/* Reserves address space for the sinusoids. nn_make_sinusoids computes only the rows that are used:
- * max_length comes from a file, and no array in that file confirms it. */
-static bool reserve_sinusoids(Model *m, Error *e) {
-    m->sinusoids = pages_alloc(sinusoid_bytes(&m->config), "positional encodings", e);
-    if (m->config.positions == POSITIONS_SINUSOIDAL)
-        m->positions = tensor_over(m->sinusoids, SHAPE(m->config.max_length, m->config.d_model));
-    return m->sinusoids;
+/* Reserves address space for the positions, if the model has a table. nn_make_positions computes only the rows that are
+ * used: max_length comes from a file, and no array in that file confirms it. */
+static bool reserve_positions(Model *m, Error *e) {
+    size_t bytes = table_bytes(&m->config);
+    if (!bytes) return true;
+    m->position_table = pages_alloc(bytes, "positional encodings", e);
+    place_positions(m);
+    return m->position_table;
 }
 
 bool model_set_length(Model *m, long max_length, Error *e) {
-    real *old = m->sinusoids;
-    if (!old) return true;
-    pages_free(old, sinusoid_bytes(&m->config));
-    m->config.max_length = (int)max_length, m->sinusoids_made = 0;
-    return reserve_sinusoids(m, e);
+    if (m->config.positions->learn) return true;
+    if (m->position_table) pages_free(m->position_table, table_bytes(&m->config));
+    m->config.max_length = (int)max_length, m->positions_made = 0;
+    return reserve_positions(m, e);
 }
 
 bool model_allocate(Model *m, Error *e) {
-    return parameters_allocate(&m->parameters, m->parameters.training, e) &&
-           (m->config.positions == POSITIONS_LEARNED || reserve_sinusoids(m, e));
+    return parameters_allocate(&m->parameters, m->parameters.training, e) && reserve_positions(m, e);
 }
 
 Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e) {
@@ -93,6 +98,6 @@ void model_free(Model *m) {
     if (!m) return;
     parameters_free(&m->parameters);
     arena_free(&m->modules);
-    pages_free(m->sinusoids, sinusoid_bytes(&m->config));
+    if (m->position_table) pages_free(m->position_table, table_bytes(&m->config));
     free(m);
 }

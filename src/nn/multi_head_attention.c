@@ -4,7 +4,7 @@
  *
  * One matrix product computes the projections of all heads: of q, k and v together in self-attention, of k
  * and v together in cross-attention. Each head then works on its own columns of the result. */
-#include "nn/nn.h"
+#include "nn/choices.h"
 #include <stdio.h>
 
 /* W^Q, W^K, W^V of all heads, and W^O. As in PyTorch the three are one matrix [3·d_model, d_model]. Cross-attention
@@ -13,7 +13,7 @@ struct Attention {
     Linear in;    /* self-attention: q, k, v in one product */
     Linear q, kv; /* cross-attention: the same rows, split */
     Linear out;
-    Tensor score; /* [d_model], additive attention: w of plain_attention.c */
+    Tensor score; /* [d_model], where the kind of attention has a weight */
     char name[PARAMETER_NAME];
 };
 
@@ -32,8 +32,7 @@ Attention *nn_attention_new(Builder *b, const char *name, bool cross) {
         build_tensor(b, "in_proj_bias", SHAPE(3 * d), init_zeros, &a->in.bias);
     }
     build_linear(b, "out_proj", d, d, &a->out);
-    if (c->attention == ATTENTION_ADDITIVE)
-        build_tensor(b, "score_weight", SHAPE(d), glorot(d / c->heads, 1), &a->score);
+    if (c->attention->weight) build_tensor(b, "score_weight", SHAPE(d), glorot(d / c->heads, 1), &a->score);
     build_leave(b, outside);
     return a;
 }
@@ -46,15 +45,16 @@ Tensor *nn_columns(const Forward *f, Tensor *x, long i) {
 /* Concat(head_1, …, head_h), [query rows, d_model] */
 static Tensor *heads(const Forward *f, Attention *a, const Heads *in, AttentionTrace **trace) {
     const ModelConfig *c = &f->model->config;
-    if (c->attention == ATTENTION_DOT && !f->trace)
+    if (c->attention->fused && !f->trace)
         return tape_attention(f->tape, in->q, in->kv, NULL, c->heads, in->queries, in->keys, in->causal,
                               f->model->attention_dropout);
-    Tensor *q = nn_columns(f, in->q, 0), *w = c->attention == ATTENTION_ADDITIVE ? &a->score : NULL;
+    Tensor *q = nn_columns(f, in->q, 0);
     Tensor *k = in->kv ? nn_columns(f, in->kv, 0) : nn_columns(f, in->q, 1);
     Tensor *v = in->kv ? nn_columns(f, in->kv, 1) : nn_columns(f, in->q, 2);
     if (f->trace) *trace = nn_trace_add(f->trace, k, a->name, in->queries->count);
-    return nn_plain_attention(f->tape, q, k, v, w, c->heads, in->queries, in->keys, in->causal,
-                              f->trace ? (*trace)->steps : NULL);
+    if (f->trace) (*trace)->normalised = c->qk_norm;
+    return nn_plain_attention(f->tape, c->attention, &a->score, q, k, v, c->heads, in->queries, in->keys,
+                              in->causal, f->trace ? (*trace)->steps : NULL);
 }
 
 /* Concat(head_1, …, head_h) W^O */
@@ -69,11 +69,9 @@ static Tensor *multi_head(const Forward *f, Attention *a, const Heads *in) {
  * no turn), where the model is configured so. */
 static Tensor *normalise_and_turn(const Forward *f, Tensor *x, long heads, const Tokens *tokens) {
     const ModelConfig *c = &f->model->config;
-    const int32_t *at = NULL;
-    bool turns = tokens && c->positions == POSITIONS_ROTARY && !f->model->unplaced;
-    if (!turns && !c->qk_norm) return x;
-    const real *table = turns ? nn_turns(f, tokens, &at) : NULL;
-    return tape_rotary(f->tape, x, heads, c->d_model / c->heads, at, table, c->qk_norm);
+    bool turns = tokens && c->positions->turn && !f->model->unplaced;
+    if (turns) return c->positions->turn(f, x, heads, tokens, c->qk_norm);
+    return c->qk_norm ? tape_rotary(f->tape, x, heads, c->d_model / c->heads, NULL, NULL, true) : x;
 }
 
 /* q | k | v of the tokens whose rows x are. */

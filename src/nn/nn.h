@@ -19,7 +19,6 @@
 /* Modules. Each has one file: its struct, the function that adds its parameters (builder.h), and its forward pass. */
 typedef struct Norm Norm;
 typedef struct Attention Attention;
-typedef struct FeedForward FeedForward;
 typedef struct EncoderLayer EncoderLayer;
 typedef struct DecoderLayer DecoderLayer;
 
@@ -29,17 +28,18 @@ typedef struct Model {
     double attention_dropout; /* of dot-product attention's probabilities; not saved either */
     bool unmasked, unplaced; /* experiments, not saved: a target without its mask, tokens without positions */
     Parameters parameters;
-    Arena modules;                     /* memory of the modules */
-    Tensor embedding;                  /* [vocab_size, d_model], for source, target and, if tied, output */
-    Tensor positions;                  /* [max_length, d_model]: learned, or the sinusoids; rotary: none */
+    Arena modules;    /* memory of the modules */
+    Tensor embedding; /* [vocab_size, d_model], for source, target and, if tied, output */
+    Tensor
+        positions; /* [max_length, d_model], if they are added to embeddings: learned, or over position_table */
     Tensor output;                     /* [vocab_size, d_model], if not tied */
     EncoderLayer *encoder;             /* [encoder_layers]; a language model has only these */
     DecoderLayer *decoder;             /* [decoder_layers] */
     Norm *encoder_norm, *decoder_norm; /* after each stack, if config.final_norm */
-    /* [max_length, nn_position_width], of which the first sinusoids_made rows are computed; NULL where positions are
-     * learned. */
-    real *sinusoids;
-    long sinusoids_made;
+    /* [max_length, nn_position_width], of which the first positions_made rows are computed; NULL: nothing computes
+     * positions. */
+    real *position_table;
+    long positions_made;
 } Model;
 
 /* A forward pass: Forward f = {tape, model, &source, &target}. */
@@ -61,15 +61,15 @@ Tensor *nn_embedding(const Forward *f, const Tokens *x);
 /* 3.5: out [d]: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)). */
 void nn_sinusoids(long pos, long d, real *out);
 
-/* Computes the rows below `length` of the model's table of sinusoids that are not there yet. Does nothing
- * where positions are learned. Threads may call it at the same time. */
-void nn_make_sinusoids(Model *m, long length);
+/* pos / 10000^(i/d) */
+double nn_angle(long pos, long i, long d);
 
-/* Columns of the table of sinusoids: d_model; rotary: d_k; learned: 0. */
+/* Computes the rows below `length` of the model's table of positions that are not there yet. Does nothing where the
+ * model has no table. Threads may call it at the same time. */
+void nn_make_positions(Model *m, long length);
+
+/* Columns of the table of positions; 0: there is none. */
 long nn_position_width(const ModelConfig *c);
-
-/* Rotary positions: what tape_rotary takes as turns and at, for the rows of x. */
-const real *nn_turns(const Forward *f, const Tokens *x, const int32_t **at);
 
 /* A sublayer: a function of x, [rows, d_model], with the weights of a module; [rows, d_model]. */
 typedef Tensor *Sublayer(const Forward *f, void *module, Tensor *x);
@@ -79,8 +79,8 @@ typedef Tensor *Sublayer(const Forward *f, void *module, Tensor *x);
 Attention *nn_attention_new(Builder *b, const char *name, bool cross);
 Sublayer nn_self_attention, nn_masked_self_attention, nn_cross_attention;
 
-/* 3.3, of a FeedForward: FFN(x) = act(x W_1ᵀ + b_1) W_2ᵀ + b_2 */
-FeedForward *nn_feed_forward_new(Builder *b);
+/* 3.3, of the configured kind: FFN(x) = act(x W_1ᵀ + b_1) W_2ᵀ + b_2, or another. */
+void *nn_feed_forward_new(Builder *b);
 Sublayer nn_feed_forward;
 
 /* The operands of attention in all heads. Without kv the columns of q are q | k | v; kv is k | v. */
@@ -161,7 +161,9 @@ bool model_allocate(Model *m, Error *e);
 /* Gives a model whose positions are not learned another number of positions. STATUS_NO_MEMORY. */
 bool model_set_length(Model *m, long max_length, Error *e);
 
-/* Bytes of weights, gradients, moments and sinusoids. */
+/* Bytes of weights, gradients and positions. */
 size_t model_bytes(const Model *m);
+
+#include "nn/choices.h"
 
 #endif

@@ -1,6 +1,8 @@
 #include "nn/parameters.h"
 #include "base/arena.h"
 #include "base/random.h"
+#include "base/utf8.h"
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,39 +44,66 @@ static long whole_lines(long count) {
     return (count + LINE_REALS - 1) / LINE_REALS * LINE_REALS;
 }
 
-/* Places the matrices, then the vectors. */
-static void lay_out(Parameters *p) {
-    p->size = 0;
-    for (int vectors = 0; vectors < 2; vectors++) {
+/* Places the matrices that learn, then the vectors, then what is frozen. Returns the reals of all. */
+static long lay_out(Parameters *p) {
+    long end[3], size = 0;
+    for (int group = 0; group < 3; group++) {
         for (int i = 0; i < p->count; i++) {
             Parameter *entry = &p->entry[i];
-            if ((entry->shape.rank >= 2) == vectors) continue;
-            entry->offset = p->size;
-            p->size += whole_lines(shape_count(entry->shape));
+            int of = entry->frozen ? 2 : entry->shape.rank < 2;
+            if (of != group) continue;
+            entry->offset = size;
+            size += whole_lines(shape_count(entry->shape));
         }
-        if (!vectors) p->decayed = p->size;
+        end[group] = size;
     }
+    p->decayed = end[0], p->size = end[1];
+    return size;
+}
+
+static size_t bytes_of(const Parameters *p, bool frozen) {
+    size_t size = 0;
+    for (int i = 0; i < p->count; i++)
+        if (p->entry[i].frozen == frozen) size += (size_t)whole_lines(shape_count(p->entry[i].shape));
+    return size * sizeof(real);
+}
+
+size_t parameters_gradient_bytes(const Parameters *p) {
+    return bytes_of(p, false);
 }
 
 size_t parameters_bytes(const Parameters *p, bool training) {
-    size_t size = 0;
-    for (int i = 0; i < p->count; i++) size += (size_t)whole_lines(shape_count(p->entry[i].shape));
-    return size * sizeof(real) * (training ? 2 : 1);
+    return bytes_of(p, true) + (training ? 2 : 1) * bytes_of(p, false);
+}
+
+bool parameters_train_only(Parameters *p, const char *pattern, Error *e) {
+    int learning = 0;
+    for (int i = 0; i < p->count; i++) {
+        Parameter *entry = &p->entry[i];
+        entry->frozen = fnmatch(pattern, entry->name, 0) != 0;
+        for (int part = 0; entry->frozen && part < PARAMETER_PARTS && entry->part[part]; part++)
+            entry->part[part]->grad_state = GRAD_UNWANTED;
+        learning += !entry->frozen;
+    }
+    return learning ||
+           error_set(e, STATUS_USAGE, "--train: found no parameter like '%s', need one that learns",
+                     ESCAPED(pattern));
 }
 
 bool parameters_allocate(Parameters *p, bool training, Error *e) {
-    lay_out(p);
+    long size = lay_out(p);
     p->training = training;
     p->value = pages_alloc(parameters_bytes(p, training), "the parameters", e);
     if (!p->value) return false;
-    if (training) p->grad = p->value + p->size;
+    if (training) p->grad = p->value + size;
     for (int i = 0; i < p->count; i++) {
         long offset = p->entry[i].offset;
+        bool learns = training && !p->entry[i].frozen;
         for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++) {
             Tensor *x = p->entry[i].part[part];
             x->data = p->value + offset;
-            x->grad = training ? p->grad + offset : NULL;
-            x->grad_state = training ? GRAD_SUM : GRAD_UNWANTED;
+            x->grad = learns ? p->grad + offset : NULL;
+            x->grad_state = learns ? GRAD_SUM : GRAD_UNWANTED;
             offset += shape_count(x->shape);
         }
     }
@@ -113,7 +142,7 @@ void parameters_clear_grad(Parameters *p) {
     parameters_want_grad(p, __func__);
     for (int i = 0; i < p->count; i++)
         for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++)
-            p->entry[i].part[part]->grad_state = GRAD_FRESH;
+            if (!p->entry[i].frozen) p->entry[i].part[part]->grad_state = GRAD_FRESH;
 }
 
 void parameters_zero_unreached(Parameters *p) {

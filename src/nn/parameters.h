@@ -1,9 +1,10 @@
 /* The parameter store: all weights of a model and their gradients, in one allocation.
  *
- *     values | gradients        each `size` reals, in the same order
+ *     values of those that learn | values of frozen ones | gradients
  *
- * Matrices come first, then vectors: an optimizer decays one range, and its step is one pass. Each tensor
- * begins on a cache line. The gaps between tensors are 0 in both parts and stay 0. */
+ * Gradients, `size` reals, are in the order of the values. Matrices come first, then vectors: an optimizer decays one
+ * range, and its step is one pass. Frozen parameters have no gradient, no moments and no decay. Each tensor begins on a
+ * cache line. The gaps between tensors are 0 and stay 0. */
 #ifndef NN_PARAMETERS_H
 #define NN_PARAMETERS_H
 
@@ -24,6 +25,7 @@ typedef struct Parameter {
     Shape shape;
     long offset; /* in each part of the store */
     Init init;
+    bool frozen;
     Tensor *part[PARAMETER_PARTS]; /* leaves that modules use: the tensor, or its upper and lower rows */
 } Parameter;
 
@@ -31,8 +33,8 @@ typedef struct Parameters {
     Parameter *entry;
     int count, capacity;
     long elements; /* of all tensors: the number of parameters */
-    long size;     /* reals of each part of the store, gaps included */
-    long decayed;  /* reals of the matrices, the first of each part */
+    long size;     /* reals of those that learn, gaps included */
+    long decayed;  /* reals of the matrices among them, which come first */
     bool training; /* has gradients */
     real *value, *grad;
     real *packed; /* the matrices once more, for decoding: kv_cache.h; NULL: not yet */
@@ -46,12 +48,17 @@ bool parameters_add(Parameters *p, const char *name, Shape shape, Init init, Ten
 bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init init, Tensor *upper, long rows,
                           Tensor *lower, Error *e);
 
+/* Freezes the parameters whose names do not match the fnmatch pattern, before they are allocated. STATUS_USAGE: none
+ * matches, so that nothing would learn. */
+bool parameters_train_only(Parameters *p, const char *pattern, Error *e);
+
 /* Allocates the values of all registered tensors, and with `training` their gradients. */
 bool parameters_allocate(Parameters *p, bool training, Error *e);
 void parameters_free(Parameters *p);
 
-/* Bytes that parameters_allocate takes. */
+/* Bytes that parameters_allocate takes; those of the gradients among them, which are as many as those of a moment. */
 size_t parameters_bytes(const Parameters *p, bool training);
+size_t parameters_gradient_bytes(const Parameters *p);
 
 /* Draws initial values: a function of (seed, index of the tensor, element). */
 void parameters_init(Parameters *p, uint64_t seed);

@@ -5,7 +5,7 @@
  * for every head of every sequence. ops/attention.c computes the same in blocks, without holding the matrix
  * of weights. A trace records these steps; `./train --attention plain` trains through them. */
 #include "autograd/op.h"
-#include "nn/trace.h"
+#include "nn/choices.h"
 #include <math.h>
 #include <string.h>
 
@@ -32,21 +32,12 @@ static Tensor *hide_later(Tape *t, Tensor *scores) {
     return tape_masked_fill(t, scores, hidden, SHAPE(n, m), (real)-INFINITY);
 }
 
-/* Σ_c w_c tanh(q_ic + k_jc): [h, n, m]. Bahdanau et al., arXiv:1409.0473. */
-static Tensor *additive_scores(Tape *t, Tensor *q, Tensor *k, Tensor *w) {
-    long h = q->shape.size[0], n = q->shape.size[1], m = k->shape.size[1], d_k = q->shape.size[2];
-    q = tape_reshape(t, tape_contiguous(t, q), SHAPE(h, n, 1, d_k));
-    k = tape_reshape(t, tape_contiguous(t, k), SHAPE(h, 1, m, d_k));
-    Tensor *u = tape_tanh(t, tape_add(t, q, k));
-    Tensor *scores = tape_sum(t, tape_mul(t, u, tape_reshape(t, w, SHAPE(h, 1, 1, d_k))), -1);
-    return tape_reshape(t, scores, SHAPE(h, n, m));
-}
-
-static AttentionSteps attend(Tape *t, Tensor *q, Tensor *k, Tensor *v, Tensor *w, bool causal) {
+static AttentionSteps attend(Tape *t, const AttentionKind *kind, Tensor *w, Tensor *q, Tensor *k, Tensor *v,
+                             bool causal) {
     double d_k = (double)q->shape.size[2];
     AttentionSteps s = {.q = q, .k = k, .v = v};
-    s.scores = w ? additive_scores(t, q, k, w) : tape_matmul(t, q, tape_transpose(t, k, 1, 2));
-    s.scaled = w ? s.scores : tape_scale(t, s.scores, (real)(1 / sqrt(d_k)));
+    s.scores = kind->scores(t, q, k, w);
+    s.scaled = kind->scaled ? tape_scale(t, s.scores, (real)(1 / sqrt(d_k))) : s.scores;
     s.masked = causal ? hide_later(t, s.scaled) : s.scaled;
     s.weights = tape_softmax(t, s.masked, -1);
     s.z = tape_matmul(t, s.weights, v);
@@ -72,16 +63,16 @@ static long at(const int32_t *values, long s, long planned) {
     return values ? values[s] : planned;
 }
 
-Tensor *nn_plain_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, Tensor *w, int heads,
-                           const Sequences *queries, const Sequences *keys, bool causal,
+Tensor *nn_plain_attention(Tape *t, const AttentionKind *kind, Tensor *w, Tensor *q, Tensor *k, Tensor *v,
+                           int heads, const Sequences *queries, const Sequences *keys, bool causal,
                            AttentionSteps *steps) {
     Tensor **z = NULL;
     for (long s = 0; s < queries->count; s++) {
         long n = at(queries->rows, s, queries->longest), m = at(keys->length, s, keys->longest);
         long first = at(queries->start, s, s * n), first_key = at(keys->start, s, s * m);
         AttentionSteps found =
-            attend(t, split_heads(t, q, heads, first, n), split_heads(t, k, heads, first_key, m),
-                   split_heads(t, v, heads, first_key, m), w, causal);
+            attend(t, kind, w, split_heads(t, q, heads, first, n), split_heads(t, k, heads, first_key, m),
+                   split_heads(t, v, heads, first_key, m), causal);
         if (!z) z = node_record(found.concatenation->maker, (size_t)queries->count * sizeof(Tensor *));
         z[s] = found.concatenation;
         if (steps) steps[s] = found;

@@ -1,20 +1,19 @@
 /* 3.4 Embeddings: "we multiply those weights by √d_model"; 5.4: dropout on "the sums of the embeddings and
  * the positional encodings". */
-#include "nn/nn.h"
+#include "nn/choices.h"
 #include <math.h>
 
 void nn_embedding_add(Builder *b, Model *m) {
     const ModelConfig *c = b->config;
     build_tensor(b, "embedding.weight", SHAPE(c->vocab_size, c->d_model), small_normal(c), &m->embedding);
-    if (c->positions == POSITIONS_LEARNED)
-        build_tensor(b, "positions.weight", SHAPE(c->max_length, c->d_model), small_normal(c), &m->positions);
+    if (c->positions->learn) c->positions->learn(b, m);
 }
 
 Tensor *nn_embedding(const Forward *f, const Tokens *x) {
     f->tape->recorder = __func__;
     Model *m = f->model;
-    bool added = m->config.positions != POSITIONS_ROTARY && !m->unplaced;
-    if (added) nn_make_sinusoids(m, tokens_last_position(x) + 1);
+    bool added = m->config.positions->added && !m->unplaced;
+    if (added) nn_make_positions(m, tokens_last_position(x) + 1);
     double scale = m->config.scale_embedding ? sqrt(m->config.d_model) : 1;
     Tensor *y = tape_embedding(f->tape, &m->embedding, x->sequences.total_rows, x->id, scale,
                                added ? &m->positions : NULL, x->at);

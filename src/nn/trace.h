@@ -3,6 +3,7 @@
 #ifndef NN_TRACE_H
 #define NN_TRACE_H
 
+#include "nn/config.h"
 #include "nn/parameters.h"
 #include "ops/ops.h"
 
@@ -19,6 +20,7 @@ typedef struct AttentionSteps {
 
 typedef struct AttentionTrace {
     const char *name; /* as in a weight file: "decoder.layers.1.multihead_attn" */
+    bool normalised;  /* queries and keys */
     long sequences;
     AttentionSteps *steps; /* [sequences] */
     Tensor *output;        /* [query rows, d_model] of all sequences: concatenation W^O */
@@ -38,11 +40,11 @@ const AttentionTrace *nn_trace_find(const Trace *trace, const char *name);
  * the tape. */
 AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, long sequences);
 
-/* 3.2.1, 3.2.2: tape_attention made of elementary operations, equal up to rounding; with w, [d_model], additive
- * attention. q, k, v are [rows, d_model]; the result is [query rows, d_model]. Stores the steps of every sequence
+/* 3.2.1, 3.2.2: attention made of elementary operations; with attention_dot it is tape_attention up to rounding. w,
+ * [d_model], is the kind's weight, if it has one. q, k, v are [rows, d_model]; the result is [query rows, d_model]. Stores the steps of every sequence
  * in `steps`, if not NULL. */
-Tensor *nn_plain_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, Tensor *w, int heads,
-                           const Sequences *queries, const Sequences *keys, bool causal,
+Tensor *nn_plain_attention(Tape *t, const AttentionKind *kind, Tensor *w, Tensor *q, Tensor *k, Tensor *v,
+                           int heads, const Sequences *queries, const Sequences *keys, bool causal,
                            AttentionSteps *steps);
 
 #endif

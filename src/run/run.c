@@ -235,7 +235,7 @@ static void remark_on_resume(const Run *r, const Checkpoint *past) {
         fprintf(stderr, "%s is finished after %ld steps; to continue: %s --resume %s --steps N\n", c->run,
                 step, program_command("train", train), r->word);
     else if (c->schedule.steps != c->planned_steps && step < c->schedule.steps &&
-             c->schedule.kind != SCHEDULE_NOAM && c->schedule.kind != SCHEDULE_CONSTANT) {
+             c->schedule.kind->falls) {
         Schedule before = r->trainer->schedule;
         before.steps = c->planned_steps;
         fprintf(stderr,

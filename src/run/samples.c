@@ -82,7 +82,7 @@ bool samples_lengths(Trainer *t, const TaskOptions *o, const Tally *tally, Error
     TaskOptions more = *o;
     more.max_length += (more.max_length + 1) / 2, more.digits++;
     if (more.held_out > 400) more.held_out = 400;
-    if (m->config.positions == POSITIONS_LEARNED || more.max_length > MAX_SEQUENCE) return true;
+    if (m->config.positions->learn || more.max_length > MAX_SEQUENCE) return true;
     Task *task = task_open(t->task->name, &more, &(Error){0});
     if (!task || task->max_T == t->task->max_T) {
         task_free(task);

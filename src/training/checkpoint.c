@@ -15,10 +15,6 @@ enum {
 };
 static const char *const moment_prefix[MOMENTS] = {"moment1.", "moment2."};
 
-static int moments_of(const Trainer *t) {
-    return t->optimizer.kind == OPTIM_SGD ? 1 : 2;
-}
-
 static real *moment(const Trainer *t, int i) {
     return i ? t->optimizer.moment2 : t->optimizer.moment1;
 }
@@ -74,7 +70,7 @@ static void identities(const Trainer *t, const char *vocabulary, char checksum[N
 /* Writes the model with its notes, `more` notes, and the optimizer's moments, if `moments` are wanted. */
 static bool write_model(const Trainer *t, File *f, const Metadata *more, int count, int moments, Error *e) {
     const Parameters *p = &t->model->parameters;
-    int arrays = moments * p->count;
+    int arrays = 0;
     char begin[NUMBER], end[NUMBER], opening[NUMBER], *vocabulary = tokenizer_string(t->task->tokenizer, e);
     if (!vocabulary) return false;
     Metadata note[MOST_NOTES] = {
@@ -86,14 +82,17 @@ static bool write_model(const Trainer *t, File *f, const Metadata *more, int cou
     snprintf(opening, sizeof opening, "%ld", (long)t->task->opening_id);
     for (int i = 0; i < count; i++) note[MODEL_NOTES + i] = more[i];
 
-    Array *array = calloc((size_t)arrays + 1, sizeof *array);
-    char(*name)[NAME] = calloc((size_t)arrays + 1, sizeof *name);
+    size_t most = (size_t)(moments * p->count) + 1;
+    Array *array = calloc(most, sizeof *array);
+    char(*name)[NAME] = calloc(most, sizeof *name);
     bool ok = (array && name) || error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", file_path(f));
-    for (int i = 0; ok && i < arrays; i++) {
+    for (int i = 0; ok && i < moments * p->count; i++) {
         const Parameter *entry = &p->entry[i % p->count];
         int part = i / p->count;
-        snprintf(name[i], sizeof name[i], "%s%s", moment_prefix[part], entry->name);
-        array[i] = array_over(name[i], DTYPE_REAL, entry->shape, moment(t, part) + entry->offset);
+        if (entry->frozen) continue;
+        snprintf(name[arrays], sizeof name[arrays], "%s%s", moment_prefix[part], entry->name);
+        array[arrays] = array_over(name[arrays], DTYPE_REAL, entry->shape, moment(t, part) + entry->offset);
+        arrays++;
     }
     ok = ok && model_write(t->model, f, note, MODEL_NOTES + count, array, arrays, e);
     free(array), free(name), free(vocabulary);
@@ -119,7 +118,7 @@ bool checkpoint_save(const char *path, const TrainConfig *r, const Trainer *t, E
         note[count++] = (Metadata){state_field[i].name, number[i]};
     }
     File *f = file_create(path, e);
-    if (f && write_model(t, f, note, count, moments_of(t), e)) return file_commit(f, e);
+    if (f && write_model(t, f, note, count, t->optimizer.kind->moments, e)) return file_commit(f, e);
     file_abandon(f);
     return false;
 }
@@ -144,12 +143,14 @@ void checkpoint_free(Checkpoint *c) {
     safetensors_free(&c->file);
 }
 
-/* Reads the tensors with this prefix into a store of the same layout as the parameters, bit for bit. */
-static bool read_part(const Safetensors *file, const Parameters *p, const char *prefix, real *part,
+/* Reads the tensors with this prefix into a store of the same layout as the parameters, bit for bit: those of all
+ * parameters, or of those that learn. */
+static bool read_part(const Safetensors *file, const Parameters *p, const char *prefix, bool all, real *part,
                       Error *e) {
     char name[NAME];
     for (int i = 0; i < p->count; i++) {
         const Parameter *entry = &p->entry[i];
+        if (entry->frozen && !all) continue;
         snprintf(name, sizeof name, "%s%s", prefix, entry->name);
         const Array *a = safetensors_need(file, name, e);
         if (!a || !array_expect_shape(a, entry->shape, e)) return false;
@@ -180,13 +181,14 @@ static bool same_run(const Checkpoint *c, const Trainer *t, Error *e) {
 
 bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e) {
     Parameters *p = &t->model->parameters;
-    int moments = moments_of(t);
-    if (!same_run(c, t, e) || !read_part(&c->file, p, "", p->value, e)) return false;
+    int tensors = p->count, moments = t->optimizer.kind->moments;
+    if (!same_run(c, t, e) || !read_part(&c->file, p, "", true, p->value, e)) return false;
     for (int i = 0; i < moments; i++)
-        if (!read_part(&c->file, p, moment_prefix[i], moment(t, i), e)) return false;
-    if (c->file.tensors != (1 + moments) * p->count)
+        if (!read_part(&c->file, p, moment_prefix[i], false, moment(t, i), e)) return false;
+    for (int i = 0; i < p->count; i++) tensors += p->entry[i].frozen ? 0 : moments;
+    if (c->file.tensors != tensors)
         return error_set(e, STATUS_BAD_DATA, "%s: found %d tensor%s, need %d", c->path, c->file.tensors,
-                         PLURAL(c->file.tensors), (1 + moments) * p->count);
+                         PLURAL(c->file.tensors), tensors);
     t->state = c->state;
     t->optimizer.step = c->state.step;
     return true;
@@ -195,7 +197,7 @@ bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e) {
 bool checkpoint_read_weights(const char *path, Trainer *t, Error *e) {
     const Parameters *p = &t->model->parameters;
     Safetensors file;
-    bool ok = safetensors_read(&file, path, e) && read_part(&file, p, "", t->optimizer.moment1, e);
+    bool ok = safetensors_read(&file, path, e) && read_part(&file, p, "", false, t->optimizer.moment1, e);
     if (ok) memcpy(p->value, t->optimizer.moment1, (size_t)p->size * sizeof *p->value);
     safetensors_free(&file);
     return ok;

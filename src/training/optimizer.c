@@ -2,36 +2,48 @@
 #include "base/arena.h"
 #include "base/pool.h"
 #include "base/work.h"
-#include "training/muon.h"
 #include <math.h>
 #include <string.h>
 
-Optimizer optim_default(OptimizerKind kind) {
+#define OPTIMIZER(name) &optimizer_##name.choice,
+const Choice *const all_optimizers[] = {
+#include "training/choices.def"
+    NULL};
+
+Optimizer optim_default(const OptimizerKind *kind) {
     return (Optimizer){.kind = kind,
                        .beta1 = 0.9,
                        .beta2 = 0.98,
                        .epsilon = 1e-9,
-                       .momentum = kind == OPTIM_MUON ? 0.95 : 0.9,
+                       .momentum = kind->momentum,
                        .matrix_rate = 1,
                        .clip_norm = 1};
 }
 
-static bool has_second_moments(OptimizerKind kind) {
-    return kind != OPTIM_SGD;
+/* Reals of one thread's scratch memory. */
+static long scratch_size(const OptimizerKind *kind, const Parameters *p) {
+    long most = 0;
+    for (int i = 0; kind->owns && i < p->count; i++) {
+        long size = kind->owns(&p->entry[i]) ? kind->scratch(&p->entry[i]) : 0;
+        if (size > most) most = size;
+    }
+    return most;
 }
 
-size_t optim_bytes(OptimizerKind kind, const Parameters *p) {
-    size_t moments = (has_second_moments(kind) ? 2 : 1) * parameters_bytes(p, false);
-    return moments + (kind == OPTIM_MUON ? (size_t)muon_scratch(p) * sizeof(real) : 0);
+size_t optim_bytes(const OptimizerKind *kind, const Parameters *p) {
+    size_t scratch = (size_t)(pool_threads() * scratch_size(kind, p)) * sizeof(real);
+    return (size_t)kind->moments * parameters_gradient_bytes(p) + scratch;
 }
 
 bool optim_start(Optimizer *o, const Parameters *p, Error *e) {
     o->size = p->size;
     o->bytes = optim_bytes(o->kind, p);
     o->moment1 = pages_alloc(o->bytes, "the optimizer's moments", e);
-    o->moment2 = o->moment1 && has_second_moments(o->kind) ? o->moment1 + o->size : NULL;
-    o->scratch = o->moment1 && o->kind == OPTIM_MUON ? o->moment2 + o->size : NULL;
-    return o->moment1 != NULL;
+    if (!o->moment1) return false;
+    o->moment2 = o->kind->moments > 1 ? o->moment1 + o->size : NULL;
+    o->scratch_size = scratch_size(o->kind, p);
+    o->scratch = o->moment1 + o->kind->moments * o->size;
+    return true;
 }
 
 void optim_stop(Optimizer *o) {
@@ -40,7 +52,7 @@ void optim_stop(Optimizer *o) {
 }
 
 void optim_forget(Optimizer *o) {
-    memset(o->moment1, 0, (has_second_moments(o->kind) ? 2 : 1) * (size_t)o->size * sizeof(real));
+    memset(o->moment1, 0, (size_t)o->kind->moments * (size_t)o->size * sizeof(real));
     o->step = 0;
 }
 
@@ -75,57 +87,35 @@ static double grad_norm(const Parameters *p) {
     return sqrt(sum);
 }
 
-typedef struct Update {
-    const Optimizer *o;
-    Parameters *p;
-    real rate, scale, correction1, correction2; /* η, what multiplies g, 1/(1-βᵗ) */
-} Update;
-
-static void adamw(const Update *u, long begin, long end, real decay) {
-    real beta1 = (real)u->o->beta1, beta2 = (real)u->o->beta2, epsilon = (real)u->o->epsilon;
-    real rest1 = (real)(1 - u->o->beta1), rest2 = (real)(1 - u->o->beta2), keep = 1 - u->rate * decay;
-    real rate = u->rate * u->correction1, correction2 = u->correction2, scale = u->scale;
-    real *restrict w = u->p->value, *restrict m = u->o->moment1, *restrict v = u->o->moment2;
-    const real *restrict g = u->p->grad;
-    for (long i = begin; i < end; i++) {
-        real gi = g[i] * scale;
-        real mi = beta1 * m[i] + rest1 * gi, vi = beta2 * v[i] + rest2 * gi * gi;
-        m[i] = mi, v[i] = vi;
-        w[i] = keep * w[i] - rate * mi / ((real)sqrt(vi * correction2) + epsilon);
-    }
-}
-
-static void sgd(const Update *u, long begin, long end, real decay) {
-    real momentum = (real)u->o->momentum, rate = u->rate, scale = u->scale;
-    real *restrict w = u->p->value, *restrict m = u->o->moment1;
-    const real *restrict g = u->p->grad;
-    for (long i = begin; i < end; i++) {
-        m[i] = momentum * m[i] + (g[i] * scale + decay * w[i]);
-        w[i] -= rate * m[i];
-    }
-}
-
 static void update_range(const Update *u, long begin, long end) {
-    void (*update)(const Update *, long, long, real) = u->o->kind == OPTIM_SGD ? sgd : adamw;
     long border = u->p->decayed;
     border = border < begin ? begin : border > end ? end : border;
-    update(u, begin, border, (real)u->o->weight_decay);
-    update(u, border, end, 0);
+    u->o->kind->update(u, begin, border, (real)u->o->weight_decay);
+    u->o->kind->update(u, border, end, 0);
 }
 
 static void update_chunk(void *context, long chunk) {
     const Update *u = context;
+    const OptimizerKind *kind = u->o->kind;
     long begin = chunk * WORK_GRAIN, end = chunk_end(begin, WORK_GRAIN, u->p->size);
-    if (u->o->kind != OPTIM_MUON) {
+    if (!kind->owns) {
         update_range(u, begin, end);
         return;
     }
     for (int i = 0; i < u->p->count; i++) {
         const Parameter *p = &u->p->entry[i];
         long first = p->offset, last = first + shape_count(p->shape);
-        if (!muon_owns(p) && first < end && last > begin)
+        if (!kind->owns(p) && first < end && last > begin)
             update_range(u, first > begin ? first : begin, last < end ? last : end);
     }
+}
+
+static void update_whole(void *context, long index) {
+    const Update *u = context;
+    const OptimizerKind *kind = u->o->kind;
+    const Parameter *p = &u->p->entry[index];
+    real *scratch = u->o->scratch + pool_thread_index() * u->o->scratch_size;
+    if (!p->frozen && kind->owns(p)) kind->update_whole(u, p, scratch);
 }
 
 double optim_clip(const Optimizer *o, const Parameters *p, double *scale) {
@@ -141,14 +131,12 @@ void optim_update(Optimizer *o, Parameters *p, double learning_rate, double scal
     o->step++;
     Update u = {.o = o,
                 .p = p,
-                .rate = (real)learning_rate,
-                .scale = (real)scale,
+                .rate = learning_rate,
+                .scale = scale,
                 .correction1 = (real)(1 / (1 - pow(o->beta1, (double)o->step))),
                 .correction2 = (real)(1 / (1 - pow(o->beta2, (double)o->step)))};
     pool_for(chunks_of(p->size, WORK_GRAIN), update_chunk, &u);
-    if (o->kind == OPTIM_MUON)
-        muon_update(p, o->moment1, learning_rate * o->matrix_rate, o->weight_decay, o->momentum, scale,
-                    o->scratch);
+    if (o->kind->owns) pool_for(p->count, update_whole, &u);
 }
 
 double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale) {

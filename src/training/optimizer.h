@@ -1,28 +1,33 @@
-/* Optimizers: turn gradients into updates, in one pass over the parameter store.
- *
- * AdamW, at step t = 1, 2, … with rate η, for every element g of the (clipped) gradient:
- *
- *     m = β₁ m + (1-β₁) g            v = β₂ v + (1-β₂) g²
- *     w = w - η λ w                  for matrices only: gains, biases do not decay
- *     w = w - η (m / (1-β₁ᵗ)) / (√(v / (1-β₂ᵗ)) + ε)
- *
- *     Kingma & Ba, arXiv:1412.6980; Loshchilov & Hutter, arXiv:1711.05101; the paper's section 5.3 with λ = 0
- *
- * SGD with momentum:
- *
- *     g = g + λ w (matrices)         m = μ m + g             w = w - η m
- *
- * Muon updates the matrices of the layers (muon.h); AdamW updates the other parameters.
- */
+/* Optimizers: turn gradients into updates, in one pass over the parameter store. A kind of optimizer is one file, with its
+ * formula, and one line of choices.def. */
 #ifndef TRAINING_OPTIMIZER_H
 #define TRAINING_OPTIMIZER_H
 
+#include "base/choice.h"
 #include "nn/parameters.h"
 
-typedef enum OptimizerKind { OPTIM_ADAMW, OPTIM_SGD, OPTIM_MUON } OptimizerKind;
+typedef struct Update Update;
+
+typedef struct OptimizerKind {
+    Choice choice;
+    int moments;             /* arrays of the store's size that it keeps: 1 or 2 */
+    bool betas, matrix_rate; /* reads beta1, beta2, epsilon; matrix_rate */
+    double momentum;         /* the usual momentum; 0: it reads none */
+    /* Updates elements [begin, end) of the store. decay is 0 for vectors: gains, biases do not decay. */
+    void (*update)(const Update *u, long begin, long end, real decay);
+    /* Parameters that it updates as a whole instead: whether p is one; the update, by one thread; reals of scratch memory
+     * that this takes. NULL: there are none. */
+    bool (*owns)(const Parameter *p);
+    void (*update_whole)(const Update *u, const Parameter *p, real *scratch);
+    long (*scratch)(const Parameter *p);
+} OptimizerKind;
+
+#define OPTIMIZER(name) extern const OptimizerKind optimizer_##name;
+#include "training/choices.def"
+extern const Choice *const all_optimizers[];
 
 typedef struct Optimizer {
-    OptimizerKind kind;
+    const OptimizerKind *kind;
     double beta1, beta2, epsilon; /* AdamW */
     double momentum;              /* SGD, Muon */
     double matrix_rate;           /* Muon: rate of the layers' matrices, as a multiple of η */
@@ -31,15 +36,26 @@ typedef struct Optimizer {
     long step;                    /* steps taken */
 
     /* From optim_start to optim_stop: [size] each, laid out as the parameter store. */
-    real *moment1,
-        *moment2;  /* SGD has no moment2; Muon's matrices have B in moment1 and nothing in moment2 */
-    real *scratch; /* Muon */
+    real *moment1, *moment2; /* moment2: if the kind has two */
+    real *scratch;           /* scratch_size reals of each thread */
+    long scratch_size;
     long size;
     size_t bytes;
 } Optimizer;
 
+/* A step's update. */
+struct Update {
+    const Optimizer *o;
+    Parameters *p;
+    double rate, scale;            /* η, and what multiplies the gradient */
+    real correction1, correction2; /* 1/(1-βᵗ) */
+};
+
+/* AdamW's update, to which other kinds leave some parameters. */
+void adamw_update(const Update *u, long begin, long end, real decay);
+
 /* β = (0.9, 0.98), ε = 1e-9 as in section 5.3; no decay; clipping to norm 1. */
-Optimizer optim_default(OptimizerKind kind);
+Optimizer optim_default(const OptimizerKind *kind);
 
 /* Allocates the moments, all 0. STATUS_NO_MEMORY. To be freed with optim_stop. */
 bool optim_start(Optimizer *o, const Parameters *p, Error *e);
@@ -48,8 +64,8 @@ void optim_stop(Optimizer *o);
 /* Restores the state after optim_start: moments and step 0. */
 void optim_forget(Optimizer *o);
 
-/* Bytes that optim_start allocates; for Muon they depend on pool_threads(), which must stay. */
-size_t optim_bytes(OptimizerKind kind, const Parameters *p);
+/* Bytes that optim_start allocates. Scratch memory depends on pool_threads(), which must stay. */
+size_t optim_bytes(const OptimizerKind *kind, const Parameters *p);
 
 /* After parameters_zero_unreached: clips without a pass over the gradient: returns the norm of the gradient times *scale, and reduces *scale
  * so that the norm is at most clip_norm. */

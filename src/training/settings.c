@@ -31,13 +31,13 @@ CONDITION(drawn, "task", "a task that draws its data", !data_holds(r))
 CONDITION(symbols, "task", "copy, reverse or sort", task_kind(r->task) && task_kind(r->task)->answer)
 CONDITION(numbers, "task", "add", is_task(r, "add"))
 CONDITION(vocabulary, "tokenizer", "another", tokenizer_kinds[r->data.tokenizer]->least)
-CONDITION(dot, "attention", "dot", r->model.attention == ATTENTION_DOT)
-CONDITION(moments, "optimizer", "adamw or muon", r->optimizer.kind != OPTIM_SGD)
-CONDITION(momentum, "optimizer", "sgd or muon", r->optimizer.kind != OPTIM_ADAMW)
-CONDITION(muon, "optimizer", "muon", r->optimizer.kind == OPTIM_MUON)
-CONDITION(linear, "schedule", "linear", r->schedule.kind == SCHEDULE_LINEAR)
-CONDITION(falling, "schedule", "cosine or linear", linear_holds(r) || r->schedule.kind == SCHEDULE_COSINE)
-CONDITION(warmup, "schedule", "noam, cosine or linear", r->schedule.kind != SCHEDULE_CONSTANT)
+CONDITION(dot, "attention", "dot", r->model.attention->fused)
+CONDITION(moments, "optimizer", "adamw or muon", r->optimizer.kind->betas)
+CONDITION(momentum, "optimizer", "sgd or muon", r->optimizer.kind->momentum > 0)
+CONDITION(muon, "optimizer", "muon", r->optimizer.kind->matrix_rate)
+CONDITION(linear, "schedule", "linear", r->schedule.kind->decays)
+CONDITION(falling, "schedule", "cosine or linear", r->schedule.kind->falls)
+CONDITION(warmup, "schedule", "noam, cosine or linear", r->schedule.kind->warms_up)
 CONDITION(samples, "quiet", "one of the two", !r->quiet)
 
 #define COUNT              "[1,2147483647]"
@@ -83,9 +83,9 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
      .saved = SAVED_NOWHERE, .computed = "by --steps"},
     {"batch", "N", "[1,16777216]", "sequences in a batch", AT(INTEGER, batch)},
     {"accumulate", "N", "[1,1048576]", "batches in an update", AT(INTEGER, accumulate)},
-    {"optimizer", NULL, "adamw|sgd|muon", "optimizer; muon: of the layers' matrices, with adamw for the rest",
-     AT(CHOICE, optimizer.kind)},
-    {"schedule", NULL, "noam|cosine|constant|linear", "learning-rate schedule", AT(CHOICE, schedule.kind)},
+    {"optimizer", NULL, NULL, "optimizer; muon: of the layers' matrices, with adamw for the rest",
+     AT(KIND, optimizer.kind), .kinds = all_optimizers},
+    {"schedule", NULL, NULL, "learning-rate schedule", AT(KIND, schedule.kind), .kinds = all_schedules},
     {"lr", "X", "(0,inf)", "peak learning rate; noam: a factor", AT(REAL, schedule.rate),
      .computed = "0.002; lm 0.003; noam 1"},
     {"matrix-lr", "X", "(0,inf)", "muon: peak learning rate of the layers' matrices", AT(REAL, matrix_lr),

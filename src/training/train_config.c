@@ -174,7 +174,7 @@ static bool check_effect(const TrainConfig *r, const Setting *s, Error *e) {
 }
 
 void train_config_set_steps(TrainConfig *r, long steps) {
-    bool linear = r->schedule.kind == SCHEDULE_LINEAR;
+    bool linear = r->schedule.kind->decays;
     long warmup = linear ? steps / 20 : steps / 5, most = r->preset == PRESET_GPT ? 100 : 200;
     if (!linear && warmup > most) warmup = most;
     r->schedule.steps = steps;
@@ -195,11 +195,11 @@ static void fill_in(TrainConfig *r) {
     }
     if (lm) train_config_fit_text(r);
     ModelConfig *m = &r->model;
-    bool gated = m->activation == ACT_SWIGLU; /* as many weights with two thirds of the width */
+    bool gated = m->activation->columns == 2; /* as many weights with two thirds of the width */
     if (!train_config_is_set(r, &m->d_ff)) m->d_ff = gated ? (8 * m->d_model + 47) / 48 * 16 : 4 * m->d_model;
     config_derive(m, lm);
     Schedule *s = &r->schedule;
-    if (!train_config_is_set(r, &s->rate) && s->kind == SCHEDULE_NOAM) s->rate = 1;
+    if (!train_config_is_set(r, &s->rate) && s->kind->scales) s->rate = 1;
     if (!train_config_is_set(r, &s->min_rate) && s->min_rate > s->rate) s->min_rate = 0;
     if (!train_config_is_set(r, &r->optimizer.momentum))
         r->optimizer.momentum = optim_default(r->optimizer.kind).momentum;
@@ -212,7 +212,7 @@ static bool check(const TrainConfig *r, Error *e) {
     const Schedule *s = &r->schedule;
     for (const Setting *row = train_settings; row->name; row++)
         if (r->given[row - train_settings] && !check_effect(r, row, e)) return false;
-    if (s->warmup > s->steps && s->kind != SCHEDULE_CONSTANT && !r->resume)
+    if (s->warmup > s->steps && s->kind->warms_up && !r->resume)
         return error_set(e, STATUS_USAGE, "--warmup: found %ld, need at most the %ld of --steps", s->warmup,
                          s->steps);
     if (s->min_rate > s->rate)

@@ -29,8 +29,8 @@ static void set_gpt(TrainConfig *r) {
  * A step of Muon costs the same at any batch: at 12 rows 28 % of a step with AdamW, at 48 rows 7 %. */
 static void set_modern(TrainConfig *r) {
     set_gpt(r);
-    r->optimizer.kind = OPTIM_MUON, r->optimizer.weight_decay = 0;
-    r->schedule.kind = SCHEDULE_LINEAR, r->schedule.rate = 3e-3, r->schedule.min_rate = 0;
+    r->optimizer.kind = &optimizer_muon, r->optimizer.weight_decay = 0;
+    r->schedule.kind = &schedule_linear, r->schedule.rate = 3e-3, r->schedule.min_rate = 0;
 }
 
 /* ---- Rules from the length of the text ----
@@ -123,8 +123,8 @@ TrainConfig train_config_defaults(bool lm, Preset preset) {
     TrainConfig r = {.data = task_defaults(),
                      .preset = (int)preset,
                      .model = lm ? config_language_model(1, 1) : config_seq2seq(1, 1, NO_PAD),
-                     .optimizer = optim_default(OPTIM_ADAMW),
-                     .schedule = {.kind = SCHEDULE_COSINE, .rate = 2e-3, .decay = 0.7, .steps = 1000},
+                     .optimizer = optim_default(&optimizer_adamw),
+                     .schedule = {.kind = &schedule_cosine, .rate = 2e-3, .decay = 0.7, .steps = 1000},
                      .batch = lm ? 12 : 64,
                      .accumulate = 1,
                      .matrix_lr = 0.02,

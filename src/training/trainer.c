@@ -161,7 +161,7 @@ long trainer_steps_in(Trainer *t, double seconds, Error *e) {
     double start = clock_seconds(), first = 0, now = start;
     long steps = 0;
     bool ok = true;
-    t->schedule = (Schedule){.kind = SCHEDULE_CONSTANT, .rate = 0};
+    t->schedule = (Schedule){.kind = &schedule_constant, .rate = 0};
     for (; ok && (steps < 3 || now - start < seconds / 40); steps++) {
         ok = trainer_step(t, &step, e);
         now = clock_seconds();

@@ -56,7 +56,7 @@ static void slow_scores(const Setup *s, const int32_t *ids, long n, real *score,
     int32_t all[2 * LONGEST];
     long V = s->m->config.vocab_size, seen = s->n + n, context = s->m->config.max_length;
     long slide = s->slide > 1 ? s->slide : 1, first = s->n > context ? s->n - context : 0;
-    bool slides = config_is_lm(&s->m->config) && s->m->config.positions != POSITIONS_ROTARY;
+    bool slides = config_is_lm(&s->m->config) && s->m->config.positions != &positions_rotary;
     memcpy(all, s->prompt, (size_t)s->n * sizeof *all);
     memcpy(all + s->n, ids, (size_t)n * sizeof *all);
     for (long length = s->n; slides && length <= seen; length++)
@@ -224,10 +224,11 @@ static void plain_beam(const Setup *s, long width, double a) {
 
 static ModelConfig configuration(int kind) {
     ModelConfig c = kind < 2 ? small_seq2seq() : small_language_model();
-    if (kind == 1) c.norm = NORM_PRE, c.final_norm = true, c.positions = POSITIONS_LEARNED;
-    if (kind == 3) c.norm = NORM_POST, c.final_norm = false, c.positions = POSITIONS_SINUSOIDAL;
+    if (kind == 1) c.norm = NORM_PRE, c.final_norm = true, c.positions = &positions_learned;
+    if (kind == 3) c.norm = NORM_POST, c.final_norm = false, c.positions = &positions_sinusoidal;
     if (kind == 4)
-        c.positions = POSITIONS_ROTARY, c.qk_norm = true, c.norm_kind = NORM_RMS, c.activation = ACT_SWIGLU;
+        c.positions = &positions_rotary, c.qk_norm = true, c.norm_kind = &norm_rms,
+        c.activation = &activation_swiglu;
     if (kind < 2) c.pad_id = 10;
     return c;
 }

@@ -79,7 +79,7 @@ static void check_answers(ModelConfig c, Sampler s, uint64_t seed, int *cut, int
     model_free(m);
 }
 
-static ModelConfig answering(NormPlace norm, PositionKind positions) {
+static ModelConfig answering(NormPlace norm, const Positions *positions) {
     ModelConfig c = small_seq2seq();
     c.norm = norm, c.final_norm = norm == NORM_PRE;
     c.positions = positions, c.vocab_size = VOCABULARY;
@@ -92,8 +92,8 @@ TEST(answers_are_those_of_one_by_one) {
     for (uint64_t seed = 0; seed < 6; seed++)
         for (int sampled = 0; sampled < 2; sampled++) {
             Sampler s = {.temperature = sampled, .top_k = seed % 2 ? 5 : 0, .seed = seed};
-            check_answers(answering(NORM_POST, POSITIONS_SINUSOIDAL), s, seed, &cut, &ended);
-            check_answers(answering(NORM_PRE, POSITIONS_LEARNED), s, seed, &cut, &ended);
+            check_answers(answering(NORM_POST, &positions_sinusoidal), s, seed, &cut, &ended);
+            check_answers(answering(NORM_PRE, &positions_learned), s, seed, &cut, &ended);
         }
     CHECK(cut > 20 && ended > 20, "%d answers were cut and %d ended: not both are tested", cut, ended);
 }
@@ -101,7 +101,7 @@ TEST(answers_are_those_of_one_by_one) {
 /* With all weights 0, all scores are equal and the likeliest token is 0. Answers are cut off at the caller's
  * limit and at the model's last position, and are empty if 0 is the end. */
 TEST(answers_have_bounded_lengths) {
-    ModelConfig c = answering(NORM_POST, POSITIONS_SINUSOIDAL);
+    ModelConfig c = answering(NORM_POST, &positions_sinusoidal);
     c.pad_id = 8, c.max_length = MOST - 2;
     Model *m = new_model(c, 1);
     memset(m->parameters.value, 0, (size_t)m->parameters.size * sizeof(real));
@@ -159,7 +159,7 @@ static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     CHECK(t->nodes == 0 && !t->no_grad, "the tape is not as it was");
     long slide = s.slide < 1 ? 1 : s.slide < context ? s.slide : context;
     for (long i = PROMPT, seen = PROMPT < context ? PROMPT : context; i < PROMPT + MORE; i++, seen++) {
-        if (seen > context && c.positions != POSITIONS_ROTARY) seen -= slide;
+        if (seen > context && c.positions != &positions_rotary) seen -= slide;
         next_scores(m, NULL, 0, want + i - seen, seen, scores);
         want[i] = choose(&s, m, scores, 0, want, i);
     }
@@ -171,8 +171,8 @@ static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
 
 TEST(a_text_goes_on_as_from_scratch) {
     ModelConfig learned = small_language_model(), post = learned, rotary = learned;
-    post.norm = NORM_POST, post.final_norm = false, post.positions = POSITIONS_SINUSOIDAL;
-    rotary.positions = POSITIONS_ROTARY, rotary.qk_norm = true;
+    post.norm = NORM_POST, post.final_norm = false, post.positions = &positions_sinusoidal;
+    rotary.positions = &positions_rotary, rotary.qk_norm = true;
     for (uint64_t seed = 0; seed < 3; seed++)
         for (int sampled = 0; sampled < 2; sampled++)
             for (int i = 0; i < 5; i++) {
@@ -262,7 +262,7 @@ static void check_scores(Known *k, const Tensor *logits, long row, int s, long n
 
 /* `begin` tokens at once, then one token at a time. The second sequence ends halfway. */
 static void check_cache(ModelConfig c, uint64_t seed, long begin) {
-    bool outgrown = config_is_lm(&c) && c.positions == POSITIONS_ROTARY;
+    bool outgrown = config_is_lm(&c) && c.positions == &positions_rotary;
     c.max_length = outgrown ? 40 : LONG;
     Known *k = known_new(c, seed);
     bool lm = config_is_lm(&c);
@@ -298,10 +298,10 @@ TEST(cached_scores_are_the_recomputed_ones) {
     for (int i = 0; i < 4; i++) {
         pool_set_threads(1 + i % 3);
         ModelConfig lm = small_language_model(), paper = small_seq2seq(), pre = paper;
-        pre.norm = NORM_PRE, pre.final_norm = true, pre.positions = POSITIONS_LEARNED, pre.tied = false;
+        pre.norm = NORM_PRE, pre.final_norm = true, pre.positions = &positions_learned, pre.tied = false;
         ModelConfig rotary = lm, rms = pre;
-        rotary.positions = rms.positions = POSITIONS_ROTARY, rotary.qk_norm = rms.qk_norm = true;
-        rms.norm_kind = NORM_RMS, rms.activation = ACT_SWIGLU, rotary.activation = ACT_SILU;
+        rotary.positions = rms.positions = &positions_rotary, rotary.qk_norm = rms.qk_norm = true;
+        rms.norm_kind = &norm_rms, rms.activation = &activation_swiglu, rotary.activation = &activation_silu;
         check_cache(rotary, (uint64_t)i, begins[i]);
         check_cache(rms, (uint64_t)i, begins[i]);
         if (i % 2) lm.d_model = 48, lm.d_ff = 100, lm.heads = 3;

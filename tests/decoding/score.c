@@ -43,7 +43,7 @@ TEST(a_text_has_the_loss_of_its_tokens) {
     for (int i = 0; i < 8; i++) {
         ModelConfig c = small_language_model();
         c.vocab_size = 4, c.max_length = (int[]){1, 2, 7, 80}[i % 4];
-        if (i > 3) c.positions = POSITIONS_ROTARY;
+        if (i > 3) c.positions = &positions_rotary;
         Model *m = lively(c, (uint64_t)i);
         SavedRun r = run_with(m, "abcé");
         char text[2 * LONGEST + 1] = "";

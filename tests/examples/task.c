@@ -20,14 +20,14 @@ int main(void) {
     c.encoder_layers = c.decoder_layers = 1, c.d_model = 32, c.heads = 4, c.d_ff = 64, c.label_smoothing = 0;
     Model *m = model_new(&c, true, 1, &e);
     Tokens source, target;
-    Optimizer adam = optim_default(OPTIM_ADAMW);
+    Optimizer adam = optim_default(&optimizer_adamw);
     if (!m || !optim_start(&adam, &m->parameters, &e) || !tokens_new(&source, ROWS, ROWS * DIGITS, &e) ||
         !tokens_new(&target, ROWS, ROWS * (DIGITS + 1), &e))
         return fprintf(stderr, "%s\n", e.text), (int)e.status;
     int32_t x[ROWS * DIGITS], in[ROWS * (DIGITS + 1)], out[ROWS * (DIGITS + 1)];
     long source_start[ROWS + 1], target_start[ROWS + 1]; /* rows follow one another */
     for (long r = 0; r <= ROWS; r++) source_start[r] = r * DIGITS, target_start[r] = r * (DIGITS + 1);
-    Schedule cosine = {SCHEDULE_COSINE, .rate = 1e-2, .warmup = 30, .steps = STEPS};
+    Schedule cosine = {&schedule_cosine, .rate = 1e-2, .warmup = 30, .steps = STEPS};
     Tape *t = tape_new();
     Forward f = {.tape = t, .model = m, .source = &source, .target = &target};
     for (long step = 1; step <= STEPS; step++) {

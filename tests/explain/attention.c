@@ -9,7 +9,7 @@ TEST(a_model_that_reverses_looks_at_the_mirrored_position, 240) {
     Lesson l;
     Error e = {0};
     long right = 0, all = 0;
-    bool ok = lesson_begin(&l, "reverse", SYMBOLS, LONGEST, STEPS, ATTENTION_DOT, 1, &e) &&
+    bool ok = lesson_begin(&l, "reverse", SYMBOLS, LONGEST, STEPS, &attention_dot, 1, &e) &&
               lesson_train(&l, STEPS, &e);
     Batch *b = ok ? task_batch(l.task, ROWS, &e) : NULL;
     CHECK(b, "%s", e.text);

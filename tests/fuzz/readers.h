@@ -285,7 +285,8 @@ static inline Trainer *seed_trainer(void) {
     PROMISE(task);
     ModelConfig c = config_language_model((int)task->vocab_size, (int)task->max_T);
     c.encoder_layers = c.heads = c.d_ff = 1, c.d_model = 2;
-    t = (Trainer){.task = task, .optimizer = optim_default(OPTIM_ADAMW), .model = model_new(&c, true, 1, &e)};
+    t = (Trainer){
+        .task = task, .optimizer = optim_default(&optimizer_adamw), .model = model_new(&c, true, 1, &e)};
     PROMISE(t.model && optim_start(&t.optimizer, &t.model->parameters, &e));
     return &t;
 }

@@ -390,11 +390,11 @@ TEST(gradients_agree_with_differences) {
     check_gradient(small_seq2seq(), 0.3, 1e-4);
     check_gradient(small_language_model(), 0.3, 1e-3);
     ModelConfig c = small_seq2seq();
-    c.norm = NORM_PRE, c.final_norm = true, c.activation = ACT_GELU, c.positions = POSITIONS_LEARNED;
+    c.norm = NORM_PRE, c.final_norm = true, c.activation = &activation_gelu, c.positions = &positions_learned;
     c.tied = c.scale_embedding = false, c.label_smoothing = 0, c.max_length = 6;
     check_gradient(c, 0, 1e-3);
     c = small_language_model();
-    c.norm = NORM_POST, c.final_norm = false, c.positions = POSITIONS_SINUSOIDAL, c.tied = false;
+    c.norm = NORM_POST, c.final_norm = false, c.positions = &positions_sinusoidal, c.tied = false;
     c.scale_embedding = true, c.label_smoothing = 0.2, c.pad_id = 2;
     check_gradient(c, 0, 1e-3);
 }
@@ -410,11 +410,11 @@ static void check_plain(ModelConfig c) {
     Pass p = pass_new(m, b);
     long size = m->parameters.size;
     double *want = calloc((size_t)size, sizeof *want);
-    m->config.attention = ATTENTION_DOT;
+    m->config.attention = &attention_dot;
     pass_run(&p);
     double loss = (double)p.loss;
     for (long i = 0; i < size; i++) want[i] = (double)m->parameters.grad[i];
-    m->config.attention = ATTENTION_PLAIN;
+    m->config.attention = &attention_plain;
     pass_run(&p);
     CHECK_NEAR((double)p.loss, loss, 16 * (double)REAL_EPSILON * loss);
     double error = relative_error(m->parameters.grad, want, size);
@@ -446,7 +446,7 @@ TEST(a_sublayer_is_its_formula) {
     Arena memory = {0};
     Error e = {0};
     Builder b = {&m->config, &p, &memory, .ok = true, .e = &e};
-    FeedForward *module = nn_feed_forward_new(&b);
+    void *module = nn_feed_forward_new(&b);
     CHECK(b.ok && parameters_allocate(&p, false, &e), "%s", e.text);
     parameters_init(&p, 10);
     static const char *const name[] = {"linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias"};

@@ -42,7 +42,7 @@ static void check_round_trip(ModelConfig c) {
         CHECK(!model_notes_find(&notes, "d_model") && !model_notes_find(&notes, "crc32") &&
               !model_notes_find(&notes, "no"));
         model_notes_free(&notes);
-        nn_make_sinusoids(n, c.max_length), nn_make_sinusoids(m, c.max_length);
+        nn_make_positions(n, c.max_length), nn_make_positions(m, c.max_length);
         CHECK(same_bits(n->positions.data, m->positions.data, shape_count(m->positions.shape)));
         model_free(n);
     }
@@ -53,7 +53,7 @@ TEST(models_come_back_to_the_bit) {
     ModelConfig c = small_seq2seq();
     check_round_trip(c);
     check_round_trip(small_language_model());
-    c.norm = NORM_PRE, c.final_norm = true, c.activation = ACT_GELU, c.positions = POSITIONS_LEARNED;
+    c.norm = NORM_PRE, c.final_norm = true, c.activation = &activation_gelu, c.positions = &positions_learned;
     c.tied = c.scale_embedding = false, c.label_smoothing = 1.0 / 3, c.pad_id = 10;
     check_round_trip(c);
 }

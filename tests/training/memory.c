@@ -153,7 +153,7 @@ static void check_steady(ModelConfig c) {
     enum { BATCHES = 4, STEPS = 3 * BATCHES };
     Model *m = new_model(c, 2);
     m->dropout = 0.1;
-    Optimizer o = optim_default(OPTIM_ADAMW);
+    Optimizer o = optim_default(&optimizer_adamw);
     PaddedBatch *b[BATCHES];
     for (int i = 0; i < BATCHES; i++) b[i] = random_batch(&c, 6, 30, 40, (uint64_t)i);
     Pass p = pass_new(m, b[0]);
@@ -200,8 +200,8 @@ static void check_trainer(Task *task, ModelConfig c, bool fills) {
     Error e = {0};
     Trainer t = {.model = new_model(c, 1),
                  .task = task,
-                 .optimizer = optim_default(OPTIM_ADAMW),
-                 .schedule = {.kind = SCHEDULE_CONSTANT, .rate = 1e-3},
+                 .optimizer = optim_default(&optimizer_adamw),
+                 .schedule = {.kind = &schedule_constant, .rate = 1e-3},
                  .rows = BATCH,
                  .accumulate = 2};
     t.model->dropout = 0.1;
@@ -239,8 +239,8 @@ TEST(evaluation_takes_no_more_than_training) {
     c.d_model = 16, c.d_ff = 32;
     Trainer t = {.model = new_model(c, 1),
                  .task = copy,
-                 .optimizer = optim_default(OPTIM_ADAMW),
-                 .schedule = {.kind = SCHEDULE_CONSTANT, .rate = 1e-3},
+                 .optimizer = optim_default(&optimizer_adamw),
+                 .schedule = {.kind = &schedule_constant, .rate = 1e-3},
                  .rows = 64,
                  .accumulate = 1};
     CHECK(trainer_start(&t, &e), "%s", e.text);

@@ -82,7 +82,7 @@ static void check_optimizer(const char *name, Optimizer o, bool vector) {
 }
 
 TEST(optimizers_agree_with_PyTorch) {
-    Optimizer adam = optim_default(OPTIM_ADAMW), sgd = optim_default(OPTIM_SGD);
+    Optimizer adam = optim_default(&optimizer_adamw), sgd = optim_default(&optimizer_sgd);
     for (int vector = 0; vector < 2; vector++) {
         check_optimizer("adam", adam, vector);
         check_optimizer("sgd", sgd, vector);
@@ -118,7 +118,7 @@ TEST(muon_agrees_with_PyTorch) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         long n = cases[i].rows * cases[i].columns, at;
         Parameters p = layers(cases[i].rows, cases[i].columns);
-        Optimizer o = optim_default(OPTIM_MUON);
+        Optimizer o = optim_default(&optimizer_muon);
         double x[MOST];
         at = p.entry[2].offset;
         o.clip_norm = 0, o.matrix_rate = 4;
@@ -149,7 +149,7 @@ TEST(muon_divides_the_store) {
     real *end = NULL;
     for (int threads = 1; threads <= THREADS; threads++) {
         Parameters p = layers(ROWS, COLUMNS), q = layers(ROWS, COLUMNS);
-        Optimizer o = optim_default(OPTIM_MUON), adam = optim_default(OPTIM_ADAMW);
+        Optimizer o = optim_default(&optimizer_muon), adam = optim_default(&optimizer_adamw);
         pool_set_threads(threads);
         o.weight_decay = adam.weight_decay = 0.5;
         start_optimizer(&o, &p), start_optimizer(&adam, &q);
@@ -178,9 +178,10 @@ TEST(muon_divides_the_store) {
 
 /* Without a gradient only decay moves weights, and only those of matrices. */
 TEST(gains_and_biases_do_not_decay) {
-    for (OptimizerKind kind = OPTIM_ADAMW; kind <= OPTIM_SGD; kind++) {
+    static const OptimizerKind *const kinds[] = {&optimizer_adamw, &optimizer_sgd};
+    for (int k = 0; k < 2; k++) {
         Parameters p = two_tensors(2, 3, 4);
-        Optimizer o = optim_default(kind);
+        Optimizer o = optim_default(kinds[k]);
         o.weight_decay = 0.5;
         start_optimizer(&o, &p);
         for (int i = 0; i < 6; i++) p.value[p.entry[0].offset + i] = 2;
@@ -200,7 +201,7 @@ TEST(clipping_agrees_with_PyTorch) {
     for (int i = 0; i < 2; i++)
         for (int k = 1; k <= 4; k *= 4) { /* a sum over k batches, scaled by 1/k, is clipped as their mean */
             Parameters p = two_tensors(2, 3, 4);
-            Optimizer o = optim_default(OPTIM_SGD);
+            Optimizer o = optim_default(&optimizer_sgd);
             o.momentum = 0;
             start_optimizer(&o, &p);
             double x[6], norm;
@@ -241,7 +242,7 @@ TEST(a_store_of_many_chunks) {
     static const int threads[] = {1, 2, 3, 4, 8};
     for (int i = 0; i < 5; i++) {
         pool_set_threads(threads[i]);
-        Optimizer o = optim_default(OPTIM_ADAMW);
+        Optimizer o = optim_default(&optimizer_adamw);
         o.weight_decay = 0.1;
         memcpy(p.value, start, (size_t)p.size * sizeof(real));
         start_optimizer(&o, &p);
@@ -269,14 +270,15 @@ TEST(a_store_of_many_chunks) {
  * of steps stay. */
 TEST(a_gradient_that_is_not_finite_changes_nothing) {
     static const double bad[] = {NAN, INFINITY, -INFINITY, (double)REAL_MAX * 0.5};
-    for (OptimizerKind kind = OPTIM_ADAMW; kind <= OPTIM_SGD; kind++)
+    for (int k = 0; all_optimizers[k]; k++)
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+            const OptimizerKind *kind = (const OptimizerKind *)all_optimizers[k];
             Parameters p = two_tensors(2, 3, 4);
             Optimizer o = optim_default(kind);
             for (long j = 0; j < 6; j++) p.value[j] = p.grad[j] = (real)j;
             start_optimizer(&o, &p);
             optim_step(&o, &p, 0.1, 1);
-            long moments = (kind == OPTIM_ADAMW ? 2 : 1) * p.size;
+            long moments = kind->moments * p.size;
             real *before = copy_of(p.value, p.size), *moments_before = copy_of(o.moment1, moments);
             p.grad[p.entry[1].offset + 2] = (real)bad[i];
             bool overflows = isfinite(bad[i]) && sizeof(real) == sizeof(float); /* not in double's squares */
@@ -303,17 +305,18 @@ static void check_schedule(const char *name, const Schedule *schedule, long coun
 }
 
 TEST(schedules_agree_with_PyTorch) {
-    Schedule noam = {.kind = SCHEDULE_NOAM, .rate = 1, .warmup = 4000, .d_model = 512};
+    Schedule noam = {.kind = &schedule_noam, .rate = 1, .warmup = 4000, .d_model = 512};
     check_schedule("noam", &noam, 9, 1);
-    Schedule cosine = {.kind = SCHEDULE_COSINE, .rate = 1e-3, .min_rate = 1e-4, .warmup = 100, .steps = 2000};
-    Schedule linear = {.kind = SCHEDULE_LINEAR, .rate = 1e-3, .decay = 0.7, .warmup = 100, .steps = 2000};
+    Schedule cosine = {
+        .kind = &schedule_cosine, .rate = 1e-3, .min_rate = 1e-4, .warmup = 100, .steps = 2000};
+    Schedule linear = {.kind = &schedule_linear, .rate = 1e-3, .decay = 0.7, .warmup = 100, .steps = 2000};
     check_schedule("linear", &linear, 12, 1);
     check_schedule("cosine", &cosine, 10, 0); /* there steps count from 0 */
 }
 
 /* Schedules without golden values: no warm-up, steps after the last, a constant rate. */
 TEST(schedules_at_their_ends) {
-    Schedule cosine = {.kind = SCHEDULE_COSINE, .rate = 2, .min_rate = 1, .steps = 10};
+    Schedule cosine = {.kind = &schedule_cosine, .rate = 2, .min_rate = 1, .steps = 10};
     CHECK_NEAR(schedule_rate(&cosine, 1), 2, 0);
     CHECK_NEAR(schedule_rate(&cosine, 6), 1.5, 1e-15);
     CHECK_NEAR(schedule_rate(&cosine, 11), 1, 0);
@@ -321,10 +324,10 @@ TEST(schedules_at_their_ends) {
     cosine.warmup = 10; /* all of it */
     CHECK_NEAR(schedule_rate(&cosine, 10), 20.0 / 11, 1e-15);
     CHECK_NEAR(schedule_rate(&cosine, 11), 1, 0);
-    Schedule noam = {.kind = SCHEDULE_NOAM, .rate = 3, .warmup = 0, .d_model = 4};
+    Schedule noam = {.kind = &schedule_noam, .rate = 3, .warmup = 0, .d_model = 4};
     CHECK_NEAR(schedule_rate(&noam, 1), 1.5, 1e-15);
     CHECK_NEAR(schedule_rate(&noam, 100), 0.15, 1e-15);
-    Schedule constant = {.kind = SCHEDULE_CONSTANT, .rate = 0.5, .warmup = 3};
+    Schedule constant = {.kind = &schedule_constant, .rate = 0.5, .warmup = 3};
     for (long step = 1; step < 10; step++) CHECK(schedule_rate(&constant, step) == 0.5);
 }
 
@@ -413,8 +416,8 @@ static Trainer *trainer_with(const Task *task, ModelConfig c, long rows, long ac
     if (!t) exit(1);
     *t = (Trainer){.model = new_model(c, 1),
                    .task = task,
-                   .optimizer = optim_default(OPTIM_ADAMW),
-                   .schedule = {.kind = SCHEDULE_CONSTANT, .rate = 2e-3},
+                   .optimizer = optim_default(&optimizer_adamw),
+                   .schedule = {.kind = &schedule_constant, .rate = 2e-3},
                    .rows = rows,
                    .accumulate = accumulate,
                    .seed = 1};
@@ -501,7 +504,7 @@ TEST(measuring_the_pace_leaves_no_trace) {
             Error e = {0};
             Trainer *t = trainer_new(task, 8, 1, 0.1);
             optim_stop(&t->optimizer);
-            t->optimizer = optim_default(muon ? OPTIM_MUON : OPTIM_ADAMW);
+            t->optimizer = optim_default(muon ? &optimizer_muon : &optimizer_adamw);
             start_optimizer(&t->optimizer, &t->model->parameters);
             if (paced) CHECK(trainer_steps_in(t, 0.05, &e) >= 10, "%s", e.text);
             CHECK(t->optimizer.step == 0 && t->schedule.rate > 0);
@@ -600,10 +603,10 @@ TEST(evaluation_is_a_mean_over_tokens) {
 
 /* Some hundred steps teach a small model of each attention to copy better than guessing. */
 TEST(training_learns, 120) {
-    for (AttentionKind attention = ATTENTION_DOT; attention <= ATTENTION_PLAIN; attention++) {
+    for (int i = 0; all_attentions[i]; i++) {
         Task *task = open_copy();
         ModelConfig c = config_for(task);
-        c.attention = attention;
+        c.attention = (const AttentionKind *)all_attentions[i];
         Trainer *t = trainer_with(task, c, 32, 1, 0);
         t->schedule.rate = 5e-3;
         Error e = {0};
@@ -651,7 +654,7 @@ TEST(a_model_without_gradients_is_not_trained) {
     Error e = {0};
     ModelConfig c = small_language_model();
     Model *m = must(model_new(&c, false, 1, &e), &e);
-    Optimizer o = optim_default(OPTIM_ADAMW);
+    Optimizer o = optim_default(&optimizer_adamw);
     EXPECT_BUG("parameters_clear_grad: the model has no gradients, want one made for training",
                parameters_clear_grad(&m->parameters));
     EXPECT_BUG("parameters_zero_unreached: the model has no gradients, want one made for training",

@@ -1,0 +1,68 @@
+/* The choices of a model. What a kind does is one constant struct; choices.def names them all. A ModelConfig points to a
+ * kind of each choice; nothing else asks which kind it is. */
+#ifndef NN_CHOICES_H
+#define NN_CHOICES_H
+
+#include "nn/nn.h"
+
+/* 3.5: how a model knows the order of tokens. A member is NULL or false where the kind does no such thing. */
+struct Positions {
+    Choice choice;
+    /* The model's table [max_length, width]: its columns, and what computes a row. */
+    long (*width)(const ModelConfig *c);
+    void (*row)(long position, long width, real *out);
+    /* Adds a learned table, m->positions. Such a model has no more positions than its weights. */
+    void (*learn)(Builder *b, Model *m);
+    bool added; /* rows of the table are added to the embedding */
+    /* Turns the queries and keys of self-attention: the first `heads` heads of x, whose rows are `tokens`; normalises
+     * them before, if wanted. */
+    Tensor *(*turn)(const Forward *f, Tensor *x, long heads, const Tokens *tokens, bool normalise);
+    /* Attention depends on distances alone. A text may be longer than the context: a token attends to the newest. */
+    bool relative;
+    bool (*check)(const ModelConfig *c, Status status, Error *e); /* of the model's sizes */
+    const char *formula;                                          /* of an added row, for ./explain */
+};
+
+/* 3.1: the norm around every sublayer. */
+struct NormKind {
+    Choice choice;
+    bool bias;
+    Tensor *(*apply)(Tape *t, Tensor *x, Tensor *weight, Tensor *bias);
+    const char *title, *again, *formula, *purpose; /* for ./explain */
+};
+
+/* 3.3: the activation between the two products of a feed-forward network. */
+struct ActivationKind {
+    Choice choice;
+    Activation fused;                     /* the first product computes it, too; or */
+    Tensor *(*apply)(Tape *t, Tensor *x); /* an operation from [n, columns · d_ff] to [n, d_ff] */
+    int columns;
+    const char *formula; /* for ./explain */
+};
+
+/* 3.3: the sublayer after attention. */
+struct FeedForwardKind {
+    Choice choice;
+    void *(*add)(Builder *b); /* the module, with its parameters */
+    Sublayer *forward;
+};
+
+/* 3.2.1: the score of a query and a key. */
+struct AttentionKind {
+    Choice choice;
+    bool fused; /* ops/attention.c computes it, where nobody wants to see the steps */
+    /* [h, n, m] of queries [h, n, d_k] and keys [h, m, d_k]; weight: [d_model], if the kind has one. */
+    Tensor *(*scores)(Tape *t, Tensor *q, Tensor *k, Tensor *weight);
+    bool weight;
+    bool scaled;                   /* by 1/√d_k */
+    const char *formula, *purpose; /* for ./explain; NULL: S = Q Kᵀ */
+};
+
+#define POSITIONS(name)    extern const Positions positions_##name;
+#define NORM(name)         extern const NormKind norm_##name;
+#define ACTIVATION(name)   extern const ActivationKind activation_##name;
+#define FEED_FORWARD(name) extern const FeedForwardKind feed_forward_##name;
+#define ATTENTION(name)    extern const AttentionKind attention_##name;
+#include "nn/choices.def"
+
+#endif

@@ -1,0 +1,40 @@
+/* Rotary positions (Su et al., arXiv:2104.09864): queries and keys turn by angles that grow with their positions
+ * (ops/rotary.c), so that a score depends on the distance. */
+#include "nn/choices.h"
+#include <math.h>
+
+static long width(const ModelConfig *c) {
+    return c->d_model / c->heads;
+}
+
+/* The turns of a position: all cosines, then all sines. */
+static void turns(long pos, long d, real *out) {
+    for (long i = 0; i < d; i += 2) {
+        double angle = nn_angle(pos, i, d);
+        out[i / 2] = (real)cos(angle), out[(d + i) / 2] = (real)sin(angle);
+    }
+}
+
+/* Tokens beyond the model's table, of a text that has outgrown the context, get rows of their own. */
+static Tensor *turn(const Forward *f, Tensor *x, long heads, const Tokens *tokens, bool normalise) {
+    Model *m = f->model;
+    long last = tokens_last_position(tokens), rows = tokens->sequences.total_rows, d_k = width(&m->config);
+    if (last < m->config.max_length) {
+        nn_make_positions(m, last + 1);
+        return tape_rotary(f->tape, x, heads, d_k, tokens->at, m->position_table, normalise);
+    }
+    real *own = tape_constant(f->tape, SHAPE(rows, d_k))->data;
+    for (long i = 0; own && i < rows; i++) turns(tokens->at[i], d_k, own + i * d_k);
+    return tape_rotary(f->tape, x, heads, d_k, NULL, own, normalise);
+}
+
+static bool check(const ModelConfig *c, Status status, Error *e) {
+    return width(c) % 2 == 0 ||
+           error_set(e, status,
+                     "heads: found %d, need heads of an even width for rotary positions: d_model is %d",
+                     c->heads, c->d_model);
+}
+
+const Positions positions_rotary = {
+    {"rotary"}, .width = width, .row = turns, .turn = turn, .relative = true, .check = check,
+};
