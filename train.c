@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/interrupt.h"
 #include "run/run.h"
+#include "training/from.h"
 
 /* Section 5. Ctrl-C ends the training between two micro-batches, without the step's update. */
 static bool train(Trainer *t, Run *r, Error *e) {
@@ -26,11 +27,14 @@ static bool train(Trainer *t, Run *r, Error *e) {
 
 /* Allocates the model and what its training needs; draws the weights, or restores them. */
 static bool start(Trainer *t, const ModelConfig *c, const TrainConfig *config, Checkpoint *past, Error *e) {
-    t->model = model_new(c, true, config->data.seed, e);
-    if (!t->model) return false;
+    t->model = trainer_model(t, c, e);
+    if (!t->model || !model_allocate(t->model, e)) return false;
+    model_init(t->model, config->data.seed);
     t->model->dropout = config->dropout, t->model->attention_dropout = config->attention_dropout;
-    if (!trainer_start(t, e) || (past && !checkpoint_restore(past, t, e))) return false;
-    if (past) checkpoint_free(past); /* its state stays */
+    if (!trainer_start(t, e)) return false;
+    if (!past) return !config->from || from_read_weights(t, config, e);
+    if (!checkpoint_restore(past, t, e)) return false;
+    checkpoint_free(past); /* its state stays */
     return true;
 }
 
@@ -53,7 +57,7 @@ static bool run_task(const Task *task, TrainConfig *config, Checkpoint *past, Me
     size_t arrays = trainer_bytes(&t, &c, config->dropout, e), bytes = run_footprint(arrays);
     if (!arrays) return false;
     if (config->dry_run) {
-        t.model = model_without_memory(&c, true, e);
+        t.model = trainer_model(&t, &c, e);
         if (t.model) run_describe(stdout, task, t.model, bytes);
     } else if (pages_exist(bytes, "the training", e) && start(&t, &c, config, past, e) &&
                set_pace(&t, config, e)) {
@@ -76,7 +80,7 @@ static bool configure(TrainConfig *config, Checkpoint *past, int argc, char **ar
     if (config->resume &&
         !(checkpoint_open(past, config->resume, e) && train_config_resume(config, &past->file, e)))
         return false;
-    return train_config_complete(config, e);
+    return from_configure(config, past, e) && train_config_complete(config, e);
 }
 
 /* Opens the task and trains on it. */

@@ -74,12 +74,16 @@ bool model_allocate(Model *m, Error *e) {
     return parameters_allocate(&m->parameters, m->parameters.training, e) && reserve_positions(m, e);
 }
 
+void model_init(Model *m, uint64_t seed) {
+    parameters_init(&m->parameters, seed);
+    if (m->config.init_output) model_zero_outputs(m);
+}
+
 Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e) {
     Model *m = model_without_memory(c, training, e);
     if (!m) return NULL;
     if (model_allocate(m, e)) {
-        parameters_init(&m->parameters, seed);
-        if (c->init_output) model_zero_outputs(m);
+        model_init(m, seed);
         return m;
     }
     model_free(m);

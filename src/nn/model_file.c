@@ -69,18 +69,19 @@ static bool read_notes(const Safetensors *file, Notes *notes, Error *e) {
     return true;
 }
 
-/* The file has the model's tensors and no other, in their shapes. Checked before the model is allocated: the
+/* The file has the model's tensors (`all`, or some) and no other, in their shapes. Checked before the model is allocated: the
  * sizes in a damaged header may exceed any memory. */
-static bool check_tensors(const Safetensors *file, const Parameters *p, Error *e) {
+static bool check_tensors(const Safetensors *file, const Parameters *p, bool all, Error *e) {
     for (int i = 0; i < p->count; i++) {
         const Parameter *entry = &p->entry[i];
         const Array *a = safetensors_find(file, entry->name);
+        if (!a && !all) continue;
         if (!a)
             return error_set(e, STATUS_BAD_DATA, "%s: %s: found no such tensor, need one of shape %s",
                              file->path, entry->name, shape_text(entry->shape));
         if (!array_expect_shape(a, entry->shape, e)) return false;
     }
-    for (int i = 0; file->tensors > p->count && i < file->tensors; i++)
+    for (int i = 0; (!all || file->tensors > p->count) && i < file->tensors; i++)
         if (!parameters_find(p, file->tensor[i].name)) {
             return error_set(e, STATUS_BAD_DATA,
                              "%s: found a tensor that the model does not have, need its %d only",
@@ -109,6 +110,7 @@ static bool read_tensors(const Safetensors *file, Parameters *p, Error *e) {
     for (int i = 0; i < p->count; i++) {
         const Array *a = safetensors_find(file, p->entry[i].name);
         real *value = p->value + p->entry[i].offset;
+        if (!a) continue;
         if (!check_type(a, e) || !array_check_finite(a, e) || !array_to_real(a, value, e) ||
             !check_sizes(a, value, e))
             return false;
@@ -123,9 +125,9 @@ static Model *load(bool (*read)(Safetensors *s, const char *path, Error *e), con
     Notes found = {0};
     Model *m = NULL;
     bool ok = read(&file, path, e) && config_parse(&config, path, field_text, &file, e) &&
-              (m = model_without_memory(&config, training, e)) && check_tensors(&file, &m->parameters, e) &&
-              model_allocate(m, e) && read_tensors(&file, &m->parameters, e) &&
-              (!notes || read_notes(&file, &found, e));
+              (m = model_without_memory(&config, training, e)) &&
+              check_tensors(&file, &m->parameters, true, e) && model_allocate(m, e) &&
+              read_tensors(&file, &m->parameters, e) && (!notes || read_notes(&file, &found, e));
     safetensors_free(&file);
     if (ok) {
         if (notes) *notes = found;
@@ -133,6 +135,14 @@ static Model *load(bool (*read)(Safetensors *s, const char *path, Error *e), con
     }
     model_free(m);
     return NULL;
+}
+
+bool model_read_weights(Model *m, const char *path, Error *e) {
+    Safetensors file;
+    bool ok = safetensors_read(&file, path, e) && check_tensors(&file, &m->parameters, false, e) &&
+              read_tensors(&file, &m->parameters, e);
+    safetensors_free(&file);
+    return ok;
 }
 
 Model *model_load(const char *path, bool training, Notes *notes, Error *e) {

@@ -39,4 +39,8 @@ Model *model_load(const char *path, bool training, Notes *notes, Error *e);
 /* As model_load, without checking the checksum. */
 Model *model_load_damaged(const char *path, bool training, Notes *notes, Error *e);
 
+/* Reads the weights of a file into a model that has all its tensors, in their shapes; what the file lacks keeps its values.
+ * Errors as model_load. */
+bool model_read_weights(Model *m, const char *path, Error *e);
+
 #endif

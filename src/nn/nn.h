@@ -155,8 +155,9 @@ void model_zero_outputs(Model *m);
 /* The same model without memory: its tensors have shapes and no data. For a tape that plans. */
 Model *model_without_memory(const ModelConfig *c, bool training, Error *e);
 
-/* Allocates the memory of such a model; all weights are 0. */
+/* Allocates the memory of such a model; all weights are 0. model_init draws initial ones. */
 bool model_allocate(Model *m, Error *e);
+void model_init(Model *m, uint64_t seed);
 
 /* Gives a model whose positions are not learned another number of positions. STATUS_NO_MEMORY. */
 bool model_set_length(Model *m, long max_length, Error *e);

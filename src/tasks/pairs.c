@@ -114,7 +114,8 @@ static bool learn_tokens(PairsTask *t, const TaskOptions *o, Error *e) {
     Passage *passage = malloc(2 * (size_t)count * sizeof *passage);
     if (!passage) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld pairs", o->pairs, count);
     for (long i = 0; i < count; i++) passage[2 * i] = pair[i].source, passage[2 * i + 1] = pair[i].target;
-    t->task.tokenizer = tokenizer_learn(kind, o->vocab_size, passage, 2 * count, e);
+    t->task.tokenizer = o->vocabulary ? tokenizer_parse("vocabulary", o->vocabulary, e)
+                                      : tokenizer_learn(kind, o->vocab_size, passage, 2 * count, e);
     free(passage);
     return t->task.tokenizer;
 }

@@ -26,6 +26,7 @@ typedef struct TaskOptions {
     const char *pairs;              /* path of a file: a line each, source, tab, target */
     int tokenizer;                  /* its place in tokenizer_kinds */
     long vocab_size;                /* tokens at most; 0: the tokenizer's default */
+    const char *vocabulary;         /* a tokenizer's string; NULL: the tokenizer learns from the data */
     const char *text;               /* paths of text files, one a line */
     void (*progress)(size_t bytes); /* lm: CorpusOptions.progress; or NULL */
     long context;                   /* tokens of a window */

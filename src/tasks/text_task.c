@@ -76,6 +76,7 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
     if (!t) return false;
     CorpusOptions options = {tokenizer_kinds[o->tokenizer],
                              o->vocab_size,
+                             o->vocabulary,
                              o->context,
                              o->validation,
                              o->unix_newlines,

@@ -54,7 +54,8 @@ static bool split(Corpus *c, const Passage *p, long passages, const CorpusOption
     }
     for (long i = 0; i < passages && !kind->any_bytes; i++)
         if (!text_check(p[i].where, p[i].text, p[i].length, e)) return false;
-    c->tokenizer = tokenizer_learn(kind, o->vocab_size, all ? p : part, passages, e);
+    c->tokenizer = o->vocabulary ? tokenizer_parse("vocabulary", o->vocabulary, e)
+                                 : tokenizer_learn(kind, o->vocab_size, all ? p : part, passages, e);
     if (!c->tokenizer || !encode(c, p, part, passages, o, bytes, e)) return false;
     c->validation = held_out > 0 ? c->training : 0;
     return true;

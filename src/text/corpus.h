@@ -15,6 +15,7 @@ enum { MAX_CONTEXT = 1 << 20 };
 typedef struct CorpusOptions {
     const TokenizerKind *tokenizer; /* NULL: char */
     long vocab_size;                /* of tokenizer_learn */
+    const char *vocabulary;         /* of tokenizer_parse; NULL: the tokenizer learns */
     long context;                   /* maximum tokens of a window, 1 … MAX_CONTEXT */
     double validation; /* share of each text that is held out, [0, 1); 0: train and evaluate on all of it */
     int unix_newlines; /* 1: each CR LF and each CR alone is LF */

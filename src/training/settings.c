@@ -49,6 +49,7 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
     {"Task"},
     {"preset", NULL, "paper|gpt|modern", "defaults of model and training: see Presets below",
      AT(CHOICE, preset), .computed = "paper; lm modern"},
+    {"from", "DIR", NULL, "begin with the weights and the tokenizer of the run in DIR", AT(TEXT, from)},
     {"text", "FILE", NULL, "lm: the text to learn; operands after lm are more texts", AT(TEXT, data.text),
      ONLY(text), .may_change = true},
     {"pairs", "FILE", NULL, "pairs: source, tab and target a line", AT(TEXT, data.pairs), ONLY(pairs),
@@ -77,6 +78,8 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
     {"attention-dropout", "P", "[0,1)", "dropout of attention's probabilities", AT(REAL, attention_dropout),
      ONLY(dot)},
     {"Training"},
+    {"train", "PATTERN", NULL, "parameters that learn, by name, like '*self_attn*'; the others stay",
+     AT(TEXT, train), .computed = "all"},
     {"steps", "N", COUNT_OR_0, "number of updates; schedules end there, also after --resume",
      AT(INTEGER, schedule.steps), .may_change = true},
     {"minutes", "X", "(0,inf)", "training time; measures the speed and sets --steps", AT(REAL, minutes),
@@ -137,6 +140,7 @@ bool train_config_is_set(const TrainConfig *r, const void *field) {
     size_t offset = (size_t)((const char *)field - (const char *)r);
     for (const Setting *s = train_settings; s->name; s++)
         if (s->type != SETTING_HEADING && s->offset == offset)
-            return r->given[s - train_settings] || (r->resume && s->saved != SAVED_NOWHERE);
+            return r->given[s - train_settings] || r->taken[s - train_settings] ||
+                   (r->resume && s->saved != SAVED_NOWHERE);
     return false;
 }

@@ -308,9 +308,67 @@ bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e
         if (s->may_change && s->type != SETTING_TEXT) append(changeable, "%s, ", s->name);
         if (is_saved(s) && !resume_setting(r, s, checkpoint, others, e)) return false;
     }
+    if (r->from && !*r->from) r->from = NULL;
+    if (r->train && !*r->train) r->train = NULL;
     return !*others ||
            error_set(e, STATUS_OTHER_MODEL, "%s: made with other options: %s (may change: %sthreads)", where,
                      others + 2, changeable);
+}
+
+/* ---- Beginning from another run ---- */
+
+static const char *metadata_of(void *file, const char *name) {
+    return safetensors_metadata(file, name);
+}
+
+/* Takes the model's settings. */
+static bool take_model(TrainConfig *r, const Safetensors *run, Error *e) {
+    char others[ERROR_TEXT] = "", found[OPTION_TEXT], want[OPTION_TEXT];
+    TrainConfig theirs = *r;
+    if (!config_parse(&theirs.model, run->path, metadata_of, (void *)run, e)) return false;
+    if (config_is_lm(&theirs.model) != train_config_is_lm(r))
+        return error_set(e, STATUS_USAGE, "--from: %s: found the kind %s, need another for the task %s",
+                         run->path, config_kind(&theirs.model), r->task);
+    for (const Setting *s = train_settings; s->name; s++) {
+        if (s->type == SETTING_HEADING || (s->saved != SAVED_IN_WEIGHTS && s->saved != SAVED_IN_NEW_WEIGHTS))
+            continue;
+        Option mine = setting_option(s, r), other = setting_option(s, &theirs);
+        const char *old = option_text(&mine, found), *new = option_text(&other, want);
+        if (*given(r, s) && strcmp(old, new) != 0)
+            append(others, "%s--%s: found %s, need %s", *others ? "; " : "", s->name, old, new);
+        setting_copy(s, r, &theirs);
+        r->taken[s - train_settings] = true;
+    }
+    if (!train_config_is_set(r, &r->data.context)) {
+        r->data.context = theirs.model.max_length;
+        r->taken[row_of("context") - train_settings] = true;
+    }
+    return !*others || error_set(e, STATUS_OTHER_MODEL, "%s: made with other options: %s", run->path, others);
+}
+
+static bool take_vocabulary(TrainConfig *r, const Safetensors *run, Error *e) {
+    const Setting *own[] = {row_of("tokenizer"), row_of("vocab-size")};
+    for (int i = 0; i < 2; i++)
+        if (*given(r, own[i]))
+            return error_set(e, STATUS_USAGE, "--%s: found --from, need one of the two", own[i]->name);
+    const char *vocabulary = safetensors_metadata(run, "vocabulary");
+    if (!vocabulary)
+        return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no vocabulary, need it", run->path);
+    Tokenizer *k = tokenizer_parse(run->path, vocabulary, e);
+    if (!k) return false;
+    for (int i = 0; tokenizer_kinds[i]; i++)
+        if (tokenizer_kinds[i] == k->kind) r->data.tokenizer = i;
+    tokenizer_free(k);
+    for (int i = 0; i < 2; i++) r->taken[own[i] - train_settings] = true;
+    return (r->data.vocabulary = keep_text(r, strdup(vocabulary), e));
+}
+
+bool train_config_begin_from(TrainConfig *r, const Safetensors *run, Error *e) {
+    const char *task = safetensors_metadata(run, "task");
+    if (!r->task && !task)
+        return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", run->path);
+    if (!r->task && !(r->task = keep_text(r, strdup(task), e))) return false;
+    return take_model(r, run, e) && take_vocabulary(r, run, e);
 }
 
 /* ---- The parts of a run ---- */
@@ -330,6 +388,7 @@ Trainer train_config_trainer(const TrainConfig *r, const Task *task) {
                  .eval_every = r->eval_every,
                  .rows = r->batch,
                  .accumulate = r->accumulate,
+                 .learning = r->train,
                  .seed = r->data.seed,
                  .state = {.best_loss = INFINITY}};
     t.optimizer.matrix_rate = r->matrix_lr / r->schedule.rate;

@@ -6,17 +6,19 @@
 #include "formats/safetensors.h"
 #include "training/trainer.h"
 
-enum { TRAIN_SETTINGS = 64, TRAIN_TEXTS = 8, TRAIN_SEEDS = 1000 }; /* at most */
+enum { TRAIN_SETTINGS = 96, TRAIN_TEXTS = 8, TRAIN_SEEDS = 1000 }; /* at most */
 
 typedef struct TrainConfig {
     const char *task;
     TaskOptions data; /* with the seed of everything */
+    const char *from; /* directory of the run whose weights and tokenizer this one begins with; NULL: none */
 
     int preset;
 
     /* Section 3 */
     ModelConfig model; /* what the task decides: train_config_model */
     double dropout, attention_dropout;
+    const char *train; /* fnmatch pattern: the parameters that learn; NULL: all */
 
     /* Section 5 */
     Optimizer optimizer; /* without its memory */
@@ -34,6 +36,7 @@ typedef struct TrainConfig {
     long planned_steps; /* the checkpoint's --steps */
 
     bool given[TRAIN_SETTINGS]; /* by row of the table: set by the user, not by a default */
+    bool taken[TRAIN_SETTINGS]; /* set by the model of --from */
     char *text[TRAIN_TEXTS];    /* texts that strings point into: a --config file, a checkpoint's values */
     int texts;
     char directory[256]; /* the default of `run` */
@@ -106,6 +109,11 @@ void train_config_recipe(const TrainConfig *r, ConfigNotes *out);
 /* Takes the settings of a checkpoint, and copies them. A setting given by the user stays if it may change; otherwise
  * STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting is missing or not valid. */
 bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e);
+
+/* Takes the settings of the model, the vocabulary and, if none is given, the task and the context of a run to begin from:
+ * its weights, or the checkpoint of a run that began so. STATUS_OTHER_MODEL: the user gave other settings of the model;
+ * STATUS_USAGE: a tokenizer of its own, or a task of another kind. STATUS_BAD_DATA: the file is of no run. */
+bool train_config_begin_from(TrainConfig *r, const Safetensors *run, Error *e);
 
 /* The model, with the task's vocabulary, length and padding; a trainer without model and memory. */
 ModelConfig train_config_model(const TrainConfig *r, const Task *task);

@@ -38,9 +38,10 @@ typedef struct Trainer {
     Optimizer optimizer;
     Schedule schedule;
     long steps, eval_every;
-    long rows;       /* of a batch */
-    long accumulate; /* batches of a step */
-    uint64_t seed;   /* of dropout */
+    long rows;            /* of a batch */
+    long accumulate;      /* batches of a step */
+    uint64_t seed;        /* of dropout */
+    const char *learning; /* fnmatch pattern of the parameters that learn; NULL: all */
     TrainState state;
 
     Tape *tape;
@@ -49,6 +50,9 @@ typedef struct Trainer {
     Tokens source, target;  /* of a micro-batch */
     const int32_t *targets; /* the token to be predicted at each row of target, in the batch */
 } Trainer;
+
+/* The model that the trainer is to train, without memory, its other parameters frozen. STATUS_USAGE: none learns. */
+Model *trainer_model(const Trainer *t, const ModelConfig *c, Error *e);
 
 /* Allocates what steps and evaluations need, once the model and the fields above the gap are set. Nothing is
  * allocated later. To be freed with trainer_stop. */

@@ -75,10 +75,17 @@ bool trainer_start(Trainer *t, Error *e) {
     return false;
 }
 
+Model *trainer_model(const Trainer *t, const ModelConfig *c, Error *e) {
+    Model *m = model_without_memory(c, true, e);
+    if (!m || !t->learning || parameters_train_only(&m->parameters, t->learning, e)) return m;
+    model_free(m);
+    return NULL;
+}
+
 size_t trainer_bytes(const Trainer *of, const ModelConfig *c, double dropout, Error *e) {
     const Task *task = of->task;
     if (!rows_fit(of, e)) return 0;
-    Model *m = model_without_memory(c, true, e);
+    Model *m = trainer_model(of, c, e);
     if (!m) return 0;
     m->dropout = dropout;
     Trainer t = {.model = m, .task = task, .tape = tape_new()};

@@ -34,6 +34,7 @@ RESUME = ["float/train", "--resume", "run", "--quiet"]
 OLD = TRAIN[:-2] + ["--seed", "9", "--run", "run"]
 JOBS = {
     "train": TRAIN,
+    "tune": [*TRAIN, "--from", "../old/run", "--train", "*norm*"],
     "generate": ["float/generate", "run", "--prompt", "the", "--length", "20"],
     "gradcheck": ["double/gradcheck", "model", "lm", "--samples", "0", "--out", "gradients"],
 }

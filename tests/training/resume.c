@@ -3,6 +3,7 @@
 #include "formats/safetensors.h"
 #include "run/run.h"
 #include "run_helpers.h"
+#include "training/from.h"
 #include <sys/stat.h>
 
 /* metrics.csv without its seconds. */
@@ -64,16 +65,19 @@ static long train_some(const char *const *arguments, long most) {
     bool ok = train_config_parse(&config, argc, argv, &e);
     if (ok && config.resume)
         ok = checkpoint_open(&past, config.resume, &e) && train_config_resume(&config, &past.file, &e);
-    ok = ok && train_config_complete(&config, &e);
+    ok = ok && from_configure(&config, &past, &e) && train_config_complete(&config, &e);
     Task *task = ok ? task_open(config.task, &config.data, &e) : NULL;
     CHECK(task, "%s", e.text);
     if (!task) exit(1);
     Trainer t = train_config_trainer(&config, task);
     ModelConfig c = train_config_model(&config, task);
     Run run;
-    t.model = model_new(&c, true, config.data.seed, &e);
+    t.model = trainer_model(&t, &c, &e);
+    CHECK(t.model && model_allocate(t.model, &e), "%s", e.text);
+    model_init(t.model, config.data.seed);
     t.model->dropout = config.dropout;
     ok = trainer_start(&t, &e) && (!config.resume || checkpoint_restore(&past, &t, &e)) &&
+         (config.resume || !config.from || from_read_weights(&t, &config, &e)) &&
          run_open(&run, &config, &t, config.resume ? &past : NULL, &e);
     for (long i = 0; ok; i++) {
         StepResult step;
@@ -129,6 +133,72 @@ TEST(after_every_step, 300) {
         check_same_runs(lm ? "lm whole" : "whole", lm ? "lm parts" : "parts");
     }
     pool_set_threads(1);
+}
+
+/* ---- Another run's weights ---- */
+
+/* The tensor of this name in both files. */
+static bool same_tensor(const Safetensors *a, const Safetensors *b, const char *name) {
+    const Array *x = safetensors_find(a, name), *y = safetensors_find(b, name);
+    return x && y && x->count == y->count && memcmp(x->bytes, y->bytes, (size_t)x->count * sizeof(real)) == 0;
+}
+
+/* A run begins with another's weights and tokenizer, on a text that has other characters, and trains the norms only: the
+ * other weights keep their bytes, and have no moments. Stopped after each step it ends in the same bits, also when the
+ * other run is gone. */
+TEST(weights_of_another_run) {
+    Error e = {0};
+    Safetensors base, tuned;
+    char text[200], other[200];
+    for (int i = 0; i < 199; i++)
+        text[i] = "the cat sat on the mat, \n"[(i * i + i / 7) % 25], other[i] = "at hat"[i % 6];
+    text[199] = other[199] = 0;
+    write_text("text", text), write_text("other", other);
+    CHECK(TRAIN(LM, "--tokenizer", "char", "--positions", "learned", "--steps", "4", "--run", "base") == 0,
+          "%s", err);
+#define TUNE                                                                                                 \
+    "lm", "--from", "base", "--text", "other", "--train", "*norm*", "--steps", "6", "--batch", "4", "--quiet"
+    CHECK(train_some(ARGUMENTS(TUNE, "--checkpoint-every", "1", "--run", "whole"), 6) == 6);
+    long reached = train_some(ARGUMENTS(TUNE, "--checkpoint-every", "1", "--run", "parts"), 1);
+    CHECK(rename("base", "gone") == 0);
+    while (reached < 6) {
+        long before = reached;
+        reached = train_some(ARGUMENTS("--resume", "parts", "--quiet"), 1);
+        CHECK(reached == before + 1, "from %ld to %ld", before, reached);
+        if (reached == before) break;
+    }
+    check_same_runs("whole", "parts");
+    CHECK(safetensors_read(&base, "gone/model.safetensors", &e) &&
+              safetensors_read(&tuned, "parts/checkpoint.safetensors", &e),
+          "%s", e.text);
+    for (int i = 0; i < base.tensors; i++) {
+        const char *name = base.tensor[i].name;
+        char moment[PARAMETER_NAME + 8];
+        snprintf(moment, sizeof moment, "moment1.%s", name);
+        bool norm = strstr(name, "norm");
+        CHECK(same_tensor(&base, &tuned, name) == !norm && !safetensors_find(&tuned, moment) == !norm, "%s",
+              name);
+    }
+    safetensors_free(&base), safetensors_free(&tuned);
+    CHECK(rename("gone", "base") == 0);
+    static const struct {
+        const char *option, *value;
+        int status;
+        const char *message;
+    } wrong[] = {
+        {"--d-model", "16", 78,
+         "base/model.safetensors: made with other options: --d-model: found 16, need 8"},
+        {"--tokenizer", "bpe", 2, "--tokenizer: found --from, need one of the two"},
+        {"--train", "head*", 2, "--train: found no parameter like 'head*', need one that learns"},
+        {"--tail", "0", 65, "third: byte 0: "},
+    };
+    write_text("third", "QQ QQ QQ QQ QQ QQ QQ");
+    for (int i = 0; i < 4; i++)
+        CHECK(TRAIN("lm", "--from", "base", "--text", i == 3 ? "third" : "text", wrong[i].option,
+                    wrong[i].value, "--run", "x") == wrong[i].status &&
+                  strstr(err, wrong[i].message),
+              "%s", err);
+    CHECK(TRAIN("copy", "--from", "base", "--run", "x") == 2 && strstr(err, "found the kind lm"), "%s", err);
 }
 
 /* ---- Kills and signals ---- */

@@ -443,6 +443,42 @@ static StepResult take_step(Trainer *t) {
     return r;
 }
 
+/* Frozen parameters keep their bits and take no memory of gradients and moments; what learns has the gradients, bit by
+ * bit, that it has when everything learns, and moves. */
+TEST(frozen_parameters_stay) {
+    Task *task = open_copy();
+    Error e = {0};
+    ModelConfig c = config_for(task);
+    for (int i = 0; all_optimizers[i]; i++) {
+        const OptimizerKind *kind = (const OptimizerKind *)all_optimizers[i];
+        Trainer *all = trainer_new(task, 8, 1, 0), some = *all;
+        some.optimizer = optim_default(kind);
+        some.optimizer.weight_decay = 0.1;
+        some.learning = "*.layers.0.*", some.batch = NULL, some.source = some.target = (Tokens){0};
+        some.model = trainer_model(&some, &c, &e);
+        CHECK(some.model && model_allocate(some.model, &e) && trainer_start(&some, &e), "%s", e.text);
+        model_init(some.model, 1);
+        const Parameters *p = &some.model->parameters, *q = &all->model->parameters;
+        real *before = copy_of(p->value, q->size);
+        CHECK(parameters_gradient_bytes(p) < parameters_bytes(p, false) &&
+              optim_bytes(kind, p) < optim_bytes(kind, q));
+        take_step(all), take_step(&some);
+        for (int j = 0; j < p->count; j++) {
+            const Parameter *x = &p->entry[j], *y = &q->entry[j];
+            long n = shape_count(x->shape);
+            bool moved = !same_bits(p->value + x->offset, before + x->offset, n);
+            CHECK(x->frozen == !strstr(x->name, ".layers.0.") && moved == !x->frozen, "%s", x->name);
+            CHECK(x->frozen || kind->owns || same_bits(p->grad + x->offset, q->grad + y->offset, n), "%s",
+                  x->name);
+        }
+        free(before);
+        trainer_stop(&some);
+        model_free(some.model);
+        trainer_free(all);
+    }
+    task_free(task);
+}
+
 /* k batches of B are one of kB, and so are parts of any size: the same tokens, loss and gradient, whatever
  * share of the tokens falls to each part. Sums are taken in another order, so they agree to rounding. */
 TEST(k_batches_of_B_are_one_of_kB) {
