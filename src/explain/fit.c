@@ -56,11 +56,12 @@ bool one_attention_add(OneAttention *a, Parameters *p, int symbols, int outputs,
 Tensor *one_attention(OneAttention *a, Tape *t, const int32_t *symbols, int heads, bool causal,
                       AttentionSteps *steps) {
     const Sequences *s = &a->sequences;
+    Reach reach = {s, s, causal};
     Tensor *x = tape_embedding(t, &a->embedding, s->total_rows, symbols, 1, &a->positions, a->place);
     Tensor *q = tape_linear(t, x, &a->query, NULL, ACT_NONE, NULL),
            *k = tape_linear(t, x, &a->key, NULL, ACT_NONE, NULL),
            *v = tape_linear(t, x, &a->value, NULL, ACT_NONE, NULL);
-    Tensor *z = steps ? nn_plain_attention(t, &attention_dot, NULL, q, k, v, heads, s, s, causal, steps)
-                      : tape_attention(t, q, k, v, heads, s, s, causal, 0);
+    Tensor *z = steps ? nn_plain_attention(t, &attention_dot, NULL, q, k, v, heads, &reach, steps)
+                      : tape_attention(t, q, k, v, heads, &reach, 0);
     return tape_linear(t, z, &a->out, NULL, ACT_NONE, NULL);
 }

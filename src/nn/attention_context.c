@@ -5,8 +5,9 @@
 
 /* Masked attention of a pass longer than the model's context: each token attends to the max_length newest, itself
  * included. The windows overlap, so the tape must have no_grad. */
-static Heads windows(const Forward *f, Tensor *qkv) {
-    const Sequences *s = &f->target->sequences;
+static Heads windows(const Forward *f, Heads here) {
+    const Sequences *s = here.reach.queries;
+    Tensor *qkv = here.q;
     long n = s->total_rows;
     Tensor *kv = tape_concat(f->tape, 1, 2, (Tensor *[]){nn_columns(f, qkv, 1), nn_columns(f, qkv, 2)});
     Sequences *each = node_record(kv->maker, 2 * sizeof *each);
@@ -20,17 +21,19 @@ static Heads windows(const Forward *f, Tensor *qkv) {
         }
     each[0] = (Sequences){n, row, one, one, n, 1};
     each[1] = (Sequences){n, start, length, length, n, room};
-    return (Heads){nn_columns(f, qkv, 0), kv, &each[0], &each[1], false};
+    here.reach.queries = &each[0], here.reach.keys = &each[1], here.reach.causal = false;
+    return (Heads){nn_columns(f, qkv, 0), kv, here.reach};
 }
 
 Heads nn_heads_in_context(const Forward *f, Heads here) {
-    const Sequences *s = here.queries;
+    const Sequences *s = here.reach.queries;
     KvLayer *past = f->cache ? &f->cache->layer[f->layer] : NULL;
     if (past) kv_layer_append(past, here.q, s);
-    if (s->longest > f->model->config.max_length) return windows(f, here.q);
+    if (s->longest > f->model->config.max_length) return windows(f, here);
     if (!past || s->longest > 1) return here;
     /* The newest token of its sequence attends to all that the cache holds. */
-    return (Heads){nn_columns(f, here.q, 0), &past->own, s, &past->cache->keys, false};
+    here.reach.keys = &past->cache->keys, here.reach.causal = false;
+    return (Heads){nn_columns(f, here.q, 0), &past->own, here.reach};
 }
 
 Tensor *nn_source_keys(const Forward *f, Tensor *kv) {

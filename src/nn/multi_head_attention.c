@@ -46,15 +46,15 @@ Tensor *nn_columns(const Forward *f, Tensor *x, long i) {
 static Tensor *heads(const Forward *f, Attention *a, const Heads *in, AttentionTrace **trace) {
     const ModelConfig *c = &f->model->config;
     if (c->attention->fused && !f->trace)
-        return tape_attention(f->tape, in->q, in->kv, NULL, c->heads, in->queries, in->keys, in->causal,
+        return tape_attention(f->tape, in->q, in->kv, NULL, c->heads, &in->reach,
                               f->model->attention_dropout);
     Tensor *q = nn_columns(f, in->q, 0);
     Tensor *k = in->kv ? nn_columns(f, in->kv, 0) : nn_columns(f, in->q, 1);
     Tensor *v = in->kv ? nn_columns(f, in->kv, 1) : nn_columns(f, in->q, 2);
-    if (f->trace) *trace = nn_trace_add(f->trace, k, a->name, in->queries->count);
+    if (f->trace) *trace = nn_trace_add(f->trace, k, a->name, in->reach.queries->count);
     if (f->trace) (*trace)->normalised = c->qk_norm;
-    return nn_plain_attention(f->tape, c->attention, &a->score, q, k, v, c->heads, in->queries, in->keys,
-                              in->causal, f->trace ? (*trace)->steps : NULL);
+    return nn_plain_attention(f->tape, c->attention, &a->score, q, k, v, c->heads, &in->reach,
+                              f->trace ? (*trace)->steps : NULL);
 }
 
 /* Concat(head_1, …, head_h) W^O */
@@ -83,13 +83,13 @@ static Tensor *project_qkv(const Forward *f, Attention *a, Tensor *x, const Toke
 Tensor *nn_self_attention(const Forward *f, void *module, Tensor *x) {
     const Sequences *s = &f->source->sequences;
     f->tape->recorder = __func__;
-    return multi_head(f, module, &(Heads){project_qkv(f, module, x, f->source), NULL, s, s, false});
+    return multi_head(f, module, &(Heads){project_qkv(f, module, x, f->source), NULL, {s, s, false}});
 }
 
 Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
     const Sequences *s = &f->target->sequences;
     f->tape->recorder = __func__;
-    Heads all = {project_qkv(f, module, x, f->target), NULL, s, s, !f->model->unmasked};
+    Heads all = {project_qkv(f, module, x, f->target), NULL, {s, s, !f->model->unmasked}};
     if (f->cache || s->longest > f->model->config.max_length) all = nn_heads_in_context(f, all);
     return multi_head(f, module, &all);
 }
@@ -103,5 +103,5 @@ Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x) {
     if (f->memory) kv = tape_linear(f->tape, f->memory, &a->kv.weight, &a->kv.bias, ACT_NONE, NULL);
     if (kv) kv = normalise_and_turn(f, kv, h, NULL);
     if (f->cache) kv = nn_source_keys(f, kv);
-    return multi_head(f, a, &(Heads){q, kv, &f->target->sequences, &f->source->sequences, false});
+    return multi_head(f, a, &(Heads){q, kv, {&f->target->sequences, &f->source->sequences, false}});
 }

@@ -86,8 +86,7 @@ Sublayer nn_feed_forward;
 /* The operands of attention in all heads. Without kv the columns of q are q | k | v; kv is k | v. */
 typedef struct Heads {
     Tensor *q, *kv;
-    const Sequences *queries, *keys;
-    bool causal;
+    Reach reach;
 } Heads;
 
 /* Columns [i d_model, (i + 1) d_model) of x. */

@@ -33,12 +33,12 @@ static Tensor *hide_later(Tape *t, Tensor *scores) {
 }
 
 static AttentionSteps attend(Tape *t, const AttentionKind *kind, Tensor *w, Tensor *q, Tensor *k, Tensor *v,
-                             bool causal) {
+                             const Reach *reach) {
     double d_k = (double)q->shape.size[2];
     AttentionSteps s = {.q = q, .k = k, .v = v};
     s.scores = kind->scores(t, q, k, w);
     s.scaled = kind->scaled ? tape_scale(t, s.scores, (real)(1 / sqrt(d_k))) : s.scores;
-    s.masked = causal ? hide_later(t, s.scaled) : s.scaled;
+    s.masked = reach->causal ? hide_later(t, s.scaled) : s.scaled;
     s.weights = tape_softmax(t, s.masked, -1);
     s.z = tape_matmul(t, s.weights, v);
     s.concatenation = join_heads(t, s.z);
@@ -64,15 +64,15 @@ static long at(const int32_t *values, long s, long planned) {
 }
 
 Tensor *nn_plain_attention(Tape *t, const AttentionKind *kind, Tensor *w, Tensor *q, Tensor *k, Tensor *v,
-                           int heads, const Sequences *queries, const Sequences *keys, bool causal,
-                           AttentionSteps *steps) {
+                           int heads, const Reach *reach, AttentionSteps *steps) {
+    const Sequences *queries = reach->queries, *keys = reach->keys;
     Tensor **z = NULL;
     for (long s = 0; s < queries->count; s++) {
         long n = at(queries->rows, s, queries->longest), m = at(keys->length, s, keys->longest);
         long first = at(queries->start, s, s * n), first_key = at(keys->start, s, s * m);
         AttentionSteps found =
             attend(t, kind, w, split_heads(t, q, heads, first, n), split_heads(t, k, heads, first_key, m),
-                   split_heads(t, v, heads, first_key, m), causal);
+                   split_heads(t, v, heads, first_key, m), reach);
         if (!z) z = node_record(found.concatenation->maker, (size_t)queries->count * sizeof(Tensor *));
         z[s] = found.concatenation;
         if (steps) steps[s] = found;

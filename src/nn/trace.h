@@ -44,7 +44,6 @@ AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, lo
  * [d_model], is the kind's weight, if it has one. q, k, v are [rows, d_model]; the result is [query rows, d_model]. Stores the steps of every sequence
  * in `steps`, if not NULL. */
 Tensor *nn_plain_attention(Tape *t, const AttentionKind *kind, Tensor *w, Tensor *q, Tensor *k, Tensor *v,
-                           int heads, const Sequences *queries, const Sequences *keys, bool causal,
-                           AttentionSteps *steps);
+                           int heads, const Reach *reach, AttentionSteps *steps);
 
 #endif

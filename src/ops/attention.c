@@ -26,8 +26,8 @@
  * p is [n_q, n_k] for each head: the largest array of a Transformer, but cheap to recompute. Forward works
  * on blocks of queries and keeps only each row's maximum m_i and 1/Σ_j e^(s_ij - m_i); from these backward
  * recomputes p with the same bits (Dao et al., arXiv:2205.14135; Rabe & Staats, arXiv:2112.05682). With
- * `causal` a block ends at the diagonal, so the upper half is not computed. `queries` and `keys` are the
- * caller's, and must live until backward has run. */
+ * `causal` a block ends at the diagonal, so the upper half is not computed. The sequences are the caller's,
+ * and must live until backward has run. */
 /* long: an operation is one file, and this derivation is the longest */
 #include "base/pool.h"
 #include "kernels/product.h"
@@ -46,9 +46,8 @@ enum { Q, K, V, Y };
 typedef struct Attr {
     int heads;
     long d, d_k;
-    bool causal;
+    Reach reach;
     real scale;
-    const Sequences *queries, *keys;
     DropoutMask mask;    /* of element (head, query, key), [heads, n_q, keys->longest] */
     real *max, *inverse; /* [heads, n_q]: m_i and 1/Σ_j e^(s_ij - m_i) */
     long ld_p;           /* distance between rows of p in scratch memory */
@@ -88,10 +87,12 @@ static Operand columns_of(const Node *n, int operand, long head, long row, long 
 /* One head of one sequence: a task. Its k and v include padding. */
 static Part head_of(const Node *n, long task) {
     const Attr *a = n->attr;
-    long s = task / a->heads, head = task % a->heads, rows = a->queries->rows[s], all = a->keys->rows[s];
-    long i = a->queries->start[s], j = a->keys->start[s], row = head * a->queries->total_rows + i;
+    long s = task / a->heads, head = task % a->heads, rows = a->reach.queries->rows[s],
+         all = a->reach.keys->rows[s];
+    long i = a->reach.queries->start[s], j = a->reach.keys->start[s],
+         row = head * a->reach.queries->total_rows + i;
     return (Part){.rows = rows,
-                  .keys = a->keys->length[s],
+                  .keys = a->reach.keys->length[s],
                   .q = columns_of(n, Q, head, i, rows),
                   .k = columns_of(n, K, head, j, all),
                   .v = columns_of(n, V, head, j, all),
@@ -103,7 +104,7 @@ static Part head_of(const Node *n, long task) {
 /* The number of keys that query i of a part attends to: the first of its sequence. */
 static long seen(const Attr *a, const Part *h, long i) {
     long last = h->first + i + 1;
-    return a->causal && last < h->keys ? last : h->keys;
+    return a->reach.causal && last < h->keys ? last : h->keys;
 }
 
 static Operand operand_rows(Operand x, long first, long count) {
@@ -199,14 +200,14 @@ static bool finite_rows(Matrix x, long first, long end) {
  * block is a single query, which multiplies no masked element. */
 static long block_start(const Attr *a, long end, const Matrix *multiplied, int count) {
     long first = (end - 1) / BLOCK * BLOCK;
-    for (int i = 0; a->causal && i < count; i++)
+    for (int i = 0; a->reach.causal && i < count; i++)
         if (!finite_rows(multiplied[i], first, first + BLOCK)) return end - 1;
     return first;
 }
 
 /* Drops probabilities of query i, or their gradients. */
 static void drop_row(const Attr *a, const Part *b, long i, real *p) {
-    long first = (b->max + i - a->max) * a->keys->longest;
+    long first = (b->max + i - a->max) * a->reach.keys->longest;
     for (long j = 0, visible = seen(a, b, i); j < visible; j++) p[j] *= dropout_factor(&a->mask, first + j);
 }
 
@@ -236,7 +237,7 @@ static void forward_head(void *context, long task) {
 
 static void forward(Node *n) {
     const Attr *a = n->attr;
-    pool_for(a->queries->count * a->heads, forward_head, n);
+    pool_for(a->reach.queries->count * a->heads, forward_head, n);
 }
 
 /* Sets rows of a fresh gradient that no query reaches to 0: padding, and keys after the last query. */
@@ -278,7 +279,7 @@ static void backward_head(void *context, long task) {
 
 static void backward(Node *n) {
     const Attr *a = n->attr;
-    pool_for(a->queries->count * a->heads, backward_head, n);
+    pool_for(a->reach.queries->count * a->heads, backward_head, n);
 }
 
 static long scratch(const Node *n, bool backward) {
@@ -290,9 +291,9 @@ static long scratch(const Node *n, bool backward) {
 static double flops(const Node *n) {
     const Attr *a = n->attr;
     double pairs = 0;
-    for (long s = 0; s < a->queries->count; s++) {
-        Part h = {.keys = a->keys->length[s]};
-        for (long i = 0; i < a->queries->rows[s]; i++) pairs += (double)seen(a, &h, i);
+    for (long s = 0; s < a->reach.queries->count; s++) {
+        Part h = {.keys = a->reach.keys->length[s]};
+        for (long i = 0; i < a->reach.queries->rows[s]; i++) pairs += (double)seen(a, &h, i);
     }
     return 2 * 2 * pairs * (double)a->d;
 }
@@ -300,10 +301,10 @@ static double flops(const Node *n) {
 static void arguments(const Node *n, FILE *out) {
     const Attr *a = n->attr;
     fprintf(out, "\"heads\": %d, ", a->heads);
-    print_sequences(out, "queries", a->queries);
+    print_sequences(out, "queries", a->reach.queries);
     fprintf(out, ", ");
-    print_sequences(out, "keys", a->keys);
-    fprintf(out, ", \"causal\": %s, ", a->causal ? "true" : "false");
+    print_sequences(out, "keys", a->reach.keys);
+    fprintf(out, ", \"causal\": %s, ", a->reach.causal ? "true" : "false");
     dropout_print(&a->mask, out);
 }
 /* exercise: end */
@@ -317,16 +318,17 @@ static const Sequences longer = {1, (Ints){0}, (Ints){BLOCK + 6}, (Ints){BLOCK +
 static const Sequences shorter = {3, (Ints){0, 2, 3}, (Ints){2, 1, 0}, (Ints){2, 1, 0}, 3, 2};
 static const Sequences none = {0};
 
-BUILD_CASE(plain, tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, false, 0))
-BUILD_CASE(causal, tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, true, 0))
-BUILD_CASE(fused_causal, tape_attention(t, x[0], NULL, NULL, 2, &packed, &packed, true, 0))
-BUILD_CASE(with_padding, tape_attention(t, x[0], NULL, NULL, 1, &padded, &padded, false, 0))
-BUILD_CASE(with_padding_causal, tape_attention(t, x[0], NULL, NULL, 2, &padded, &padded, true, 0))
-BUILD_CASE(cross, tape_attention(t, x[0], x[1], NULL, 2, &packed, &memory, false, 0))
-BUILD_CASE(few_queries, tape_attention(t, x[0], x[1], NULL, 2, &shorter, &memory, true, 0))
-BUILD_CASE(two_blocks, tape_attention(t, x[0], x[1], x[2], 1, &longer, &longer, true, 0))
-BUILD_CASE(dropped, (t->training = true, tape_attention(t, x[0], NULL, NULL, 2, &padded, &padded, true, 0.3)))
-BUILD_CASE(nothing, tape_attention(t, x[0], NULL, NULL, 2, &none, &none, false, 0))
+BUILD_CASE(plain, tape_attention(t, x[0], x[1], x[2], 2, &(Reach){&packed, &packed, false}, 0))
+BUILD_CASE(causal, tape_attention(t, x[0], x[1], x[2], 2, &(Reach){&packed, &packed, true}, 0))
+BUILD_CASE(fused_causal, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&packed, &packed, true}, 0))
+BUILD_CASE(with_padding, tape_attention(t, x[0], NULL, NULL, 1, &(Reach){&padded, &padded, false}, 0))
+BUILD_CASE(with_padding_causal, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true}, 0))
+BUILD_CASE(cross, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&packed, &memory, false}, 0))
+BUILD_CASE(few_queries, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&shorter, &memory, true}, 0))
+BUILD_CASE(two_blocks, tape_attention(t, x[0], x[1], x[2], 1, &(Reach){&longer, &longer, true}, 0))
+BUILD_CASE(dropped, (t->training = true,
+                     tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true}, 0.3)))
+BUILD_CASE(nothing, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&none, &none, false}, 0))
 
 static const CheckCase cases[] = {
     {"plain", plain, {{"q", DIMS(6, 4)}, {"k", DIMS(6, 4)}, {"v", DIMS(6, 4)}}},
@@ -377,8 +379,8 @@ static void check_rows(const char *what, const Tensor *x, const Sequences *s, lo
         error_bug("attention: %s is %s, want [%ld,%ld]", what, shape_text(x->shape), s->total_rows, columns);
 }
 
-Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, const Sequences *queries,
-                       const Sequences *keys, bool causal, double p) {
+Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, const Reach *reach, double p) {
+    const Sequences *queries = reach->queries, *keys = reach->keys;
     if (q->shape.rank != 2) error_bug("attention: q is %s, want [n,d]", shape_text(q->shape));
     long d = q->shape.size[1] / (k ? 1 : 3);
     if (heads < 1 || d % heads || d < 1)
@@ -398,10 +400,8 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
     *a = (Attr){.heads = heads,
                 .d = d,
                 .d_k = d / heads,
-                .causal = causal,
+                .reach = *reach,
                 .scale = (real)(1 / sqrt((double)d / heads)),
-                .queries = queries,
-                .keys = keys,
                 .mask = dropout_mask(n, heads * queries->total_rows * keys->longest, t->training ? p : 0)};
     a->max = node_array(n, heads * queries->total_rows);
     a->inverse = node_array(n, heads * queries->total_rows);

@@ -6,6 +6,7 @@
 #ifndef OPS_SEQUENCES_H
 #define OPS_SEQUENCES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct Sequences {
@@ -16,5 +17,12 @@ typedef struct Sequences {
     long total_rows;       /* of all sequences together */
     long longest;          /* the largest of rows */
 } Sequences;
+
+/* Which keys a query attends to: those of its sequence, without padding and, if causal, without those that come after
+ * the query. */
+typedef struct Reach {
+    const Sequences *queries, *keys; /* of equally many sequences */
+    bool causal;
+} Reach;
 
 #endif

@@ -26,7 +26,7 @@ static size_t run_attention(bool plan, int forward_threads, int backward_threads
     if (plan) tape_plan(t);
     Tensor *x = tape_scale(t, tape_leaf(t, SHAPE(TOKENS, WIDTH), q, dq), 1);
     pool_set_threads(forward_threads);
-    Tensor *y = tape_attention(t, x, x, x, HEADS, &sequences, &sequences, true, 0);
+    Tensor *y = tape_attention(t, x, x, x, HEADS, &(Reach){&sequences, &sequences, true}, 0);
     if (!plan) y = tape_add(t, y, x);
     pool_set_threads(backward_threads);
     tape_backward_from(t, y, q);
@@ -110,13 +110,13 @@ TEST(sequences_lie_in_their_rows) {
     Tensor *x = tape_leaf(t, SHAPE(6, 4), data, NULL);
     EXPECT_BUG(
         "attention: sequence 1 of the queries has rows [4,7), 3 of them real, want them in [0,6), at most 3",
-        tape_attention(t, x, x, x, 1, &beyond, &beyond, false, 0));
+        tape_attention(t, x, x, x, 1, &(Reach){&beyond, &beyond, false}, 0));
     EXPECT_BUG(
         "attention: sequence 0 of the queries has rows [0,3), 3 of them real, want them in [0,6), at most 2",
-        tape_attention(t, x, x, x, 1, &longer, &longer, false, 0));
+        tape_attention(t, x, x, x, 1, &(Reach){&longer, &longer, false}, 0));
     EXPECT_BUG(
         "attention: sequence 0 of the queries has rows [0,2), 3 of them real, want them in [0,6), at most 3",
-        tape_attention(t, x, x, x, 1, &fuller, &fuller, false, 0));
+        tape_attention(t, x, x, x, 1, &(Reach){&fuller, &fuller, false}, 0));
     tape_free(t);
 }
 

@@ -1,7 +1,7 @@
 /* Every fused operation equals the composition of elementary operations that it stands for: values, and the
  * gradients of all its inputs, whether they start out fresh, are added to, or belong to other nodes. */
 #include "base/random.h"
-#include "nn/trace.h"
+#include "nn/nn.h"
 #include "test.h"
 
 enum { MOST_INPUTS = 4 };
@@ -257,22 +257,18 @@ TEST(swiglu_is_a_product_rotary_a_norm_and_turned_pairs) {
 
 typedef struct AttentionContext {
     int heads;
-    const Sequences *queries, *keys;
-    bool causal;
+    Reach reach;
 } AttentionContext;
 
 /* With k and v in place, or in the columns of the inputs before them. */
-BUILD(attention_fused, AttentionContext,
-      tape_attention(t, x[0], NULL, NULL, c->heads, c->queries, c->keys, c->causal, 0))
+BUILD(attention_fused, AttentionContext, tape_attention(t, x[0], NULL, NULL, c->heads, &c->reach, 0))
 
-BUILD(cross_attention_fused, AttentionContext,
-      tape_attention(t, x[0], x[1], NULL, c->heads, c->queries, c->keys, c->causal, 0))
+BUILD(cross_attention_fused, AttentionContext, tape_attention(t, x[0], x[1], NULL, c->heads, &c->reach, 0))
 
-BUILD(open_attention_fused, AttentionContext,
-      tape_attention(t, x[0], x[1], x[2], c->heads, c->queries, c->keys, c->causal, 0))
+BUILD(open_attention_fused, AttentionContext, tape_attention(t, x[0], x[1], x[2], c->heads, &c->reach, 0))
 
 static Tensor *attention_of(Tape *t, Tensor *q, Tensor *k, Tensor *v, const AttentionContext *c) {
-    return nn_plain_attention(t, q, k, v, NULL, c->heads, c->queries, c->keys, c->causal, NULL);
+    return nn_plain_attention(t, &attention_dot, NULL, q, k, v, c->heads, &c->reach, NULL);
 }
 
 static Tensor *attention_composed(Tape *t, Tensor **x, const void *context) {
@@ -296,12 +292,13 @@ TEST(attention_is_matmul_mask_softmax_matmul) {
     const Sequences longer = {3, (Ints){0, 130, 131}, (Ints){130, 1, 70}, (Ints){130, 1, 70}, 201, 130};
     const Sequences wide = {3, (Ints){0, 70, 140}, (Ints){70, 70, 70}, (Ints){70, 3, 65}, 210, 70};
     const Sequences memory = {3, (Ints){0, 20, 170}, (Ints){20, 150, 9}, (Ints){20, 149, 0}, 179, 150};
-    const AttentionContext all = {2, &packed, &packed, false}, causal = {2, &packed, &packed, true},
-                           with_padding = {1, &padded, &padded, false},
-                           causal_with_padding = {3, &padded, &padded, true},
-                           blocks = {4, &longer, &longer, false}, causal_blocks = {4, &longer, &longer, true},
-                           causal_wide = {2, &wide, &wide, true}, cross = {2, &longer, &memory, false},
-                           few = {2, &packed, &memory, true};
+    const AttentionContext all = {2, {&packed, &packed, false}}, causal = {2, {&packed, &packed, true}},
+                           with_padding = {1, {&padded, &padded, false}},
+                           causal_with_padding = {3, {&padded, &padded, true}},
+                           blocks = {4, {&longer, &longer, false}},
+                           causal_blocks = {4, {&longer, &longer, true}},
+                           causal_wide = {2, {&wide, &wide, true}}, cross = {2, {&longer, &memory, false}},
+                           few = {2, {&packed, &memory, true}};
 #define ATTENTION(name, kind, context, ...)                                                                  \
     { name, {__VA_ARGS__}, kind##_fused, kind##_composed, &context }
     const Case cases[] = {

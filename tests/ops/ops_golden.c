@@ -1,6 +1,6 @@
 /* Values and gradients of operations against PyTorch's: tests/golden/operations.py made them, in double. */
 #include "formats/safetensors.h"
-#include "nn/trace.h"
+#include "nn/nn.h"
 #include "ops_helpers.h"
 
 static Safetensors file;
@@ -202,9 +202,10 @@ static Tensor *attention_of(Tape *t, Tensor **x, Tensor *w, const int32_t *hidde
     keys = sequences(S, start[1], own[1], seen);
     Tensor *q = tokens(t, x[0]), *k = tokens(t, x[1]), *v = tokens(t, x[2]);
     int h = (int)x[0]->shape.size[1];
-    Tensor *y = w ? nn_plain_attention(t, q, k, v, tape_reshape(t, w, SHAPE(shape_count(w->shape))), h,
-                                       &queries, &keys, causal, NULL)
-                  : tape_attention(t, q, k, v, h, &queries, &keys, causal, 0);
+    Reach reach = {&queries, &keys, causal};
+    if (w) w = tape_reshape(t, w, SHAPE(shape_count(w->shape)));
+    Tensor *y = w ? nn_plain_attention(t, &attention_additive, w, q, k, v, h, &reach, NULL)
+                  : tape_attention(t, q, k, v, h, &reach, 0);
     return tape_contiguous(t, heads(t, y, x[0]->shape));
 }
 
