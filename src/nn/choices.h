@@ -17,6 +17,8 @@ struct Positions {
     /* Turns the queries and keys of self-attention: the first `heads` heads of x, whose rows are `tokens`; normalises
      * them before, if wanted. */
     Tensor *(*turn)(const Forward *f, Tensor *x, long heads, const Tokens *tokens, bool normalise);
+    /* In self-attention a score falls by slope · distance of query and key: the slopes of the heads, [heads]. */
+    void (*slopes)(int heads, real *out);
     /* Attention depends on distances alone. A text may be longer than the context: a token attends to the newest. */
     bool relative;
     bool (*check)(const ModelConfig *c, Status status, Error *e); /* of the model's sizes */

@@ -42,6 +42,15 @@ Tensor *nn_columns(const Forward *f, Tensor *x, long i) {
     return tape_slice(f->tape, x, 1, i * d, (i + 1) * d);
 }
 
+/* The slopes of the heads where scores fall with the distance; NULL: they do not. */
+static const real *slopes(const Forward *f) {
+    const ModelConfig *c = &f->model->config;
+    if (!c->positions->slopes || f->model->unplaced) return NULL;
+    real *slope = tape_constant(f->tape, SHAPE(c->heads))->data;
+    if (slope) c->positions->slopes(c->heads, slope);
+    return slope;
+}
+
 /* Concat(head_1, …, head_h), [query rows, d_model] */
 static Tensor *heads(const Forward *f, Attention *a, const Heads *in, AttentionTrace **trace) {
     const ModelConfig *c = &f->model->config;
@@ -83,13 +92,14 @@ static Tensor *project_qkv(const Forward *f, Attention *a, Tensor *x, const Toke
 Tensor *nn_self_attention(const Forward *f, void *module, Tensor *x) {
     const Sequences *s = &f->source->sequences;
     f->tape->recorder = __func__;
-    return multi_head(f, module, &(Heads){project_qkv(f, module, x, f->source), NULL, {s, s, false}});
+    return multi_head(f, module,
+                      &(Heads){project_qkv(f, module, x, f->source), NULL, {s, s, false, slopes(f)}});
 }
 
 Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
     const Sequences *s = &f->target->sequences;
     f->tape->recorder = __func__;
-    Heads all = {project_qkv(f, module, x, f->target), NULL, {s, s, !f->model->unmasked}};
+    Heads all = {project_qkv(f, module, x, f->target), NULL, {s, s, !f->model->unmasked, slopes(f)}};
     if (f->cache || s->longest > f->model->config.max_length) all = nn_heads_in_context(f, all);
     return multi_head(f, module, &all);
 }

@@ -7,6 +7,7 @@
 #include "autograd/op.h"
 #include "nn/choices.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Rows [start, start + n) of x, split into heads: [rows, d_model] to [h, n, d_k]. */
@@ -32,12 +33,22 @@ static Tensor *hide_later(Tape *t, Tensor *scores) {
     return tape_masked_fill(t, scores, hidden, SHAPE(n, m), (real)-INFINITY);
 }
 
+/* The scores minus slope · distance of query and key, where query i stands at key i + offset. */
+static Tensor *subtract_distances(Tape *t, Tensor *scores, const real *slopes, long offset) {
+    long h = scores->shape.size[0], n = scores->shape.size[1], m = scores->shape.size[2];
+    Tensor *bias = tape_constant(t, scores->shape);
+    for (long i = 0; bias->data && i < h * n * m; i++)
+        bias->data[i] = slopes[i / (n * m)] * (real)labs(i / m % n + offset - i % m);
+    return tape_sub(t, scores, bias);
+}
+
 static AttentionSteps attend(Tape *t, const AttentionKind *kind, Tensor *w, Tensor *q, Tensor *k, Tensor *v,
-                             const Reach *reach) {
+                             const Reach *reach, long offset) {
     double d_k = (double)q->shape.size[2];
     AttentionSteps s = {.q = q, .k = k, .v = v};
     s.scores = kind->scores(t, q, k, w);
     s.scaled = kind->scaled ? tape_scale(t, s.scores, (real)(1 / sqrt(d_k))) : s.scores;
+    if (reach->slopes) s.scaled = subtract_distances(t, s.scaled, reach->slopes, offset);
     s.masked = reach->causal ? hide_later(t, s.scaled) : s.scaled;
     s.weights = tape_softmax(t, s.masked, -1);
     s.z = tape_matmul(t, s.weights, v);
@@ -72,7 +83,7 @@ Tensor *nn_plain_attention(Tape *t, const AttentionKind *kind, Tensor *w, Tensor
         long first = at(queries->start, s, s * n), first_key = at(keys->start, s, s * m);
         AttentionSteps found =
             attend(t, kind, w, split_heads(t, q, heads, first, n), split_heads(t, k, heads, first_key, m),
-                   split_heads(t, v, heads, first_key, m), reach);
+                   split_heads(t, v, heads, first_key, m), reach, m - at(queries->length, s, n));
         if (!z) z = node_record(found.concatenation->maker, (size_t)queries->count * sizeof(Tensor *));
         z[s] = found.concatenation;
         if (steps) steps[s] = found;

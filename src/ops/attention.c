@@ -10,6 +10,9 @@
  * A key is masked if it is padding (beyond its sequence's length) or, with `causal`, if it comes after the
  * query (j > i). A query whose keys are all masked has output 0 and gradient 0.
  *
+ * With slopes m_a, head a subtracts m_a |i - j| from s_ij (ALiBi): a constant, which the derivatives do not contain. Of a
+ * sequence with fewer queries than keys, as in decoding, the last ones stand at one place.
+ *
  * The operands may be columns of one matrix, the output of one projection: if k and v are NULL, q holds
  * q|k|v, [n, 3d]; if only v is NULL, k holds k|v, [n_k, 2d].
  *
@@ -35,6 +38,7 @@
 #include "ops/dropout_mask.h"
 #include "ops/ops.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Queries of a block. Small blocks compute fewer masked scores on the diagonal; large ones pack k less
@@ -68,6 +72,8 @@ typedef struct Operand {
 /* Queries of one head of one sequence, and the keys that the last of them attends to. */
 typedef struct Part {
     long first, rows, keys; /* the index of the first query, and how many there are of both */
+    long offset;            /* query i stands at key i + offset */
+    real slope;
     Operand q, k, v, y;
     real *max, *inverse;
 } Part;
@@ -93,6 +99,8 @@ static Part head_of(const Node *n, long task) {
          row = head * a->reach.queries->total_rows + i;
     return (Part){.rows = rows,
                   .keys = a->reach.keys->length[s],
+                  .offset = a->reach.keys->length[s] - a->reach.queries->length[s],
+                  .slope = a->reach.slopes ? a->reach.slopes[head] / a->scale : 0,
                   .q = columns_of(n, Q, head, i, rows),
                   .k = columns_of(n, K, head, j, all),
                   .v = columns_of(n, V, head, j, all),
@@ -117,6 +125,8 @@ static Part block_of(const Attr *a, const Part *h, long first, long end) {
     return (Part){.first = first,
                   .rows = rows,
                   .keys = keys,
+                  .offset = h->offset,
+                  .slope = h->slope,
                   .q = operand_rows(h->q, first, rows),
                   .k = operand_rows(h->k, 0, keys),
                   .v = operand_rows(h->v, 0, keys),
@@ -211,6 +221,12 @@ static void drop_row(const Attr *a, const Part *b, long i, real *p) {
     for (long j = 0, visible = seen(a, b, i); j < visible; j++) p[j] *= dropout_factor(&a->mask, first + j);
 }
 
+/* Subtracts from the scores of query i, which are not scaled yet, the slope times its distance from each key. */
+static void subtract_distances(const Attr *a, const Part *b, long i, real *s) {
+    long at = b->first + i + b->offset;
+    for (long j = 0, visible = seen(a, b, i); j < visible; j++) s[j] -= b->slope * (real)labs(at - j);
+}
+
 /* Memory for the scores of a block, then its probabilities. */
 static Matrix scores_of(const Node *n, const Part *b) {
     const Attr *a = n->attr;
@@ -228,6 +244,7 @@ static void forward_head(void *context, long task) {
         product_nt(b.q.data, b.k.data, p, false); /* (1) */
         for (long i = 0; i < b.rows; i++) {       /* (2) */
             real *row = p.at + i * p.ld;
+            if (b.slope != 0) subtract_distances(a, &b, i, row);
             softmax_row(row, whole_lanes(b.keys), seen(a, &b, i), a->scale, &b.max[i], &b.inverse[i]);
             if (a->mask.p > 0) drop_row(a, &b, i, row);
         }
@@ -267,6 +284,7 @@ static void backward_head(void *context, long task) {
             real *p_row = p.at + i * p.ld, *ds_row = ds.at + i * ds.ld;
             real D = row_dot(b.y.grad.at + i * b.y.grad.ld, b.y.data.at + i * b.y.data.ld, a->d_k);
             if (a->mask.p > 0) drop_row(a, &b, i, ds_row);
+            if (b.slope != 0) subtract_distances(a, &b, i, p_row);
             softmax_backward_row(p_row, ds_row, whole_lanes(b.keys), seen(a, &b, i), a->scale, b.max[i],
                                  b.inverse[i], D);
             if (a->mask.p > 0) drop_row(a, &b, i, p_row);
@@ -305,6 +323,9 @@ static void arguments(const Node *n, FILE *out) {
     fprintf(out, ", ");
     print_sequences(out, "keys", a->reach.keys);
     fprintf(out, ", \"causal\": %s, ", a->reach.causal ? "true" : "false");
+    for (int i = 0; a->reach.slopes && i < a->heads; i++)
+        fprintf(out, "%s%.9g%s", i ? ", " : "\"slopes\": [", (double)a->reach.slopes[i],
+                i + 1 < a->heads ? "" : "], ");
     dropout_print(&a->mask, out);
 }
 /* exercise: end */
@@ -317,6 +338,7 @@ static const Sequences memory = {3, (Ints){0, 2, 6}, (Ints){2, 4, 1}, (Ints){2, 
 static const Sequences longer = {1, (Ints){0}, (Ints){BLOCK + 6}, (Ints){BLOCK + 6}, BLOCK + 6, BLOCK + 6};
 static const Sequences shorter = {3, (Ints){0, 2, 3}, (Ints){2, 1, 0}, (Ints){2, 1, 0}, 3, 2};
 static const Sequences none = {0};
+static const real slopes[] = {(real)0.25, (real)1.5};
 
 BUILD_CASE(plain, tape_attention(t, x[0], x[1], x[2], 2, &(Reach){&packed, &packed, false}, 0))
 BUILD_CASE(causal, tape_attention(t, x[0], x[1], x[2], 2, &(Reach){&packed, &packed, true}, 0))
@@ -328,6 +350,8 @@ BUILD_CASE(few_queries, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&shorter
 BUILD_CASE(two_blocks, tape_attention(t, x[0], x[1], x[2], 1, &(Reach){&longer, &longer, true}, 0))
 BUILD_CASE(dropped, (t->training = true,
                      tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true}, 0.3)))
+BUILD_CASE(falling, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true, slopes}, 0))
+BUILD_CASE(falling_open, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&packed, &memory, false, slopes}, 0))
 BUILD_CASE(nothing, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&none, &none, false}, 0))
 
 static const CheckCase cases[] = {
@@ -352,6 +376,8 @@ static const CheckCase cases[] = {
      two_blocks,
      {{"q", DIMS(BLOCK + 6, 2)}, {"k", DIMS(BLOCK + 6, 2)}, {"v", DIMS(BLOCK + 6, 2)}}},
     {"dropout", dropped, {{"qkv", DIMS(9, 12)}}},
+    {"slopes", falling, {{"qkv", DIMS(9, 12)}}},
+    {"slopes, other keys", falling_open, {{"q", DIMS(6, 4)}, {"kv", DIMS(7, 8)}}},
     {"no tokens", nothing, {{"qkv", DIMS(0, 12)}}},
 };
 

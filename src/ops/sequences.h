@@ -6,6 +6,7 @@
 #ifndef OPS_SEQUENCES_H
 #define OPS_SEQUENCES_H
 
+#include "base/real.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,6 +24,9 @@ typedef struct Sequences {
 typedef struct Reach {
     const Sequences *queries, *keys; /* of equally many sequences */
     bool causal;
+    /* [heads], the caller's: each score falls by slope · distance of query and key, of which the last tokens of a sequence
+     * stand at one place; NULL: none falls. */
+    const real *slopes;
 } Reach;
 
 #endif

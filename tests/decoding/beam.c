@@ -56,7 +56,7 @@ static void slow_scores(const Setup *s, const int32_t *ids, long n, real *score,
     int32_t all[2 * LONGEST];
     long V = s->m->config.vocab_size, seen = s->n + n, context = s->m->config.max_length;
     long slide = s->slide > 1 ? s->slide : 1, first = s->n > context ? s->n - context : 0;
-    bool slides = config_is_lm(&s->m->config) && s->m->config.positions != &positions_rotary;
+    bool slides = config_is_lm(&s->m->config) && !s->m->config.positions->relative;
     memcpy(all, s->prompt, (size_t)s->n * sizeof *all);
     memcpy(all + s->n, ids, (size_t)n * sizeof *all);
     for (long length = s->n; slides && length <= seen; length++)

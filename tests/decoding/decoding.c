@@ -159,7 +159,7 @@ static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     CHECK(t->nodes == 0 && !t->no_grad, "the tape is not as it was");
     long slide = s.slide < 1 ? 1 : s.slide < context ? s.slide : context;
     for (long i = PROMPT, seen = PROMPT < context ? PROMPT : context; i < PROMPT + MORE; i++, seen++) {
-        if (seen > context && c.positions != &positions_rotary) seen -= slide;
+        if (seen > context && !c.positions->relative) seen -= slide;
         next_scores(m, NULL, 0, want + i - seen, seen, scores);
         want[i] = choose(&s, m, scores, 0, want, i);
     }
@@ -262,7 +262,7 @@ static void check_scores(Known *k, const Tensor *logits, long row, int s, long n
 
 /* `begin` tokens at once, then one token at a time. The second sequence ends halfway. */
 static void check_cache(ModelConfig c, uint64_t seed, long begin) {
-    bool outgrown = config_is_lm(&c) && c.positions == &positions_rotary;
+    bool outgrown = config_is_lm(&c) && c.positions->relative;
     c.max_length = outgrown ? 40 : LONG;
     Known *k = known_new(c, seed);
     bool lm = config_is_lm(&c);
@@ -302,6 +302,10 @@ TEST(cached_scores_are_the_recomputed_ones) {
         ModelConfig rotary = lm, rms = pre;
         rotary.positions = rms.positions = &positions_rotary, rotary.qk_norm = rms.qk_norm = true;
         rms.norm_kind = &norm_rms, rms.activation = &activation_swiglu, rotary.activation = &activation_silu;
+        ModelConfig alibi = lm, answers = pre;
+        alibi.positions = answers.positions = &positions_alibi;
+        check_cache(alibi, (uint64_t)i, begins[i]);
+        check_cache(answers, (uint64_t)i, begins[i]);
         check_cache(rotary, (uint64_t)i, begins[i]);
         check_cache(rms, (uint64_t)i, begins[i]);
         if (i % 2) lm.d_model = 48, lm.d_ff = 100, lm.heads = 3;

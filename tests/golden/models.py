@@ -28,7 +28,7 @@ class Model(nn.Module):
         super().__init__()
         d_model, vocab_size = int(meta["d_model"]), int(meta["vocab_size"])
         self.seq2seq = meta["kind"] == "seq2seq"
-        self.d_model, self.rotary = d_model, meta["positions"] == "rotary"
+        self.d_model, self.added = d_model, meta["positions"] in ("sinusoidal", "learned")
         self.scale = math.sqrt(d_model) if meta["scale_embedding"] == "true" else 1.0
         self.pad_id = None if meta["pad_id"] == "none" else int(meta["pad_id"])
         self.label_smoothing = float(meta["label_smoothing"])
@@ -66,7 +66,7 @@ class Model(nn.Module):
 
     def embed(self, ids):
         x = self.embedding(ids) * self.scale
-        if self.rotary:
+        if not self.added:
             return x
         if self.positions is None:
             return x + sinusoids(ids.shape[1], self.d_model).to(x.dtype)

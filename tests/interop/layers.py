@@ -1,5 +1,5 @@
-"""Parts that PyTorch's stock Transformer layers lack: rotary positions, normalised queries and keys, additive attention, RMS
-norm, SiLU and SwiGLU. With them nn.TransformerEncoderLayer and nn.TransformerDecoderLayer load every model that ./train
+"""Parts that PyTorch's stock Transformer layers lack: rotary and ALiBi positions, normalised queries and keys, additive
+attention, RMS norm, SiLU and SwiGLU. With them nn.TransformerEncoderLayer and nn.TransformerDecoderLayer load every model that ./train
 writes with strict=True, as in tests/golden/models.py. `meta` is the file's __metadata__."""
 import math
 
@@ -17,13 +17,23 @@ def turned(x):
     return x * cosine + torch.cat([-b, a], -1) * sine
 
 
-class OwnAttention(nn.MultiheadAttention):
-    """The stock module, with scores w·tanh(q + k) in the place of q·k / sqrt(d_k), normalised queries and keys, or rotary
-    positions."""
+def slopes(heads):
+    """Of ALiBi, as get_slopes of the authors' code gives them: ofirpress/attention_with_linear_biases."""
+    if math.log2(heads).is_integer():
+        start = 2 ** (-(2 ** -(math.log2(heads) - 3)))
+        return [start * start**i for i in range(heads)]
+    closest = 2 ** math.floor(math.log2(heads))
+    return slopes(closest) + slopes(2 * closest)[0::2][: heads - closest]
 
-    def __init__(self, stock, meta, turns):
+
+class OwnAttention(nn.MultiheadAttention):
+    """The stock module, with scores w·tanh(q + k) in the place of q·k / sqrt(d_k), normalised queries and keys, rotary
+    positions or those of ALiBi. `places`: attention to the same tokens, which alone knows positions."""
+
+    def __init__(self, stock, meta, places):
         super().__init__(stock.embed_dim, stock.num_heads, batch_first=True)
-        self.turns, self.normalises = turns, meta.get("qk_norm") == "true"
+        self.turns, self.falls = (places and meta["positions"] == kind for kind in ("rotary", "alibi"))
+        self.normalises = meta.get("qk_norm") == "true"
         if meta["attention"] == "additive":
             self.score_weight = nn.Parameter(torch.zeros(stock.embed_dim))
 
@@ -44,6 +54,9 @@ class OwnAttention(nn.MultiheadAttention):
         if self.turns:
             q, k = turned(q), turned(k)
         scores = self.scores(q, k)
+        if self.falls:
+            place = torch.arange(q.shape[-2])
+            scores = scores - torch.tensor(slopes(self.num_heads)).to(q)[:, None, None] * (place[:, None] - place).abs()
         for mask in (attn_mask, None if key_padding_mask is None else key_padding_mask[:, None, None]):
             if mask is not None:
                 scores = scores.masked_fill(mask, -math.inf) if mask.dtype == torch.bool else scores + mask
@@ -65,9 +78,8 @@ def activation(meta):
 
 def amend(layer, meta):
     """Gives a stock layer the parts that it lacks."""
-    rotary = meta["positions"] == "rotary"
-    if rotary or meta["attention"] == "additive" or meta.get("qk_norm") == "true":
-        layer.self_attn = OwnAttention(layer.self_attn, meta, rotary)
+    if meta["positions"] in ("rotary", "alibi") or meta["attention"] == "additive" or meta.get("qk_norm") == "true":
+        layer.self_attn = OwnAttention(layer.self_attn, meta, True)
         if hasattr(layer, "multihead_attn"):
             layer.multihead_attn = OwnAttention(layer.multihead_attn, meta, False)
     if meta["activation"] == "swiglu":

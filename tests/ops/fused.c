@@ -292,17 +292,25 @@ TEST(attention_is_matmul_mask_softmax_matmul) {
     const Sequences longer = {3, (Ints){0, 130, 131}, (Ints){130, 1, 70}, (Ints){130, 1, 70}, 201, 130};
     const Sequences wide = {3, (Ints){0, 70, 140}, (Ints){70, 70, 70}, (Ints){70, 3, 65}, 210, 70};
     const Sequences memory = {3, (Ints){0, 20, 170}, (Ints){20, 150, 9}, (Ints){20, 149, 0}, 179, 150};
+    const Sequences newest = {3, (Ints){0, 1, 2}, (Ints){1, 1, 1}, (Ints){1, 1, 1}, 3, 1};
+    static const real slopes[] = {(real)0.5, (real)0.125, (real)2, (real)0.03};
     const AttentionContext all = {2, {&packed, &packed, false}}, causal = {2, {&packed, &packed, true}},
                            with_padding = {1, {&padded, &padded, false}},
                            causal_with_padding = {3, {&padded, &padded, true}},
                            blocks = {4, {&longer, &longer, false}},
                            causal_blocks = {4, {&longer, &longer, true}},
                            causal_wide = {2, {&wide, &wide, true}}, cross = {2, {&longer, &memory, false}},
-                           few = {2, {&packed, &memory, true}};
+                           few = {2, {&packed, &memory, true}},
+                           falling = {3, {&padded, &padded, false, slopes}},
+                           falling_blocks = {4, {&longer, &longer, true, slopes}},
+                           falling_newest = {4, {&newest, &memory, false, slopes}};
 #define ATTENTION(name, kind, context, ...)                                                                  \
     { name, {__VA_ARGS__}, kind##_fused, kind##_composed, &context }
     const Case cases[] = {
         ATTENTION("all", attention, all, DIMS(9, 24)),
+        ATTENTION("slopes, padding", attention, falling, DIMS(12, 27)),
+        ATTENTION("slopes, causal blocks", attention, falling_blocks, DIMS(201, 192)),
+        ATTENTION("slopes, newest tokens", cross_attention, falling_newest, DIMS(3, 32), DIMS(179, 64)),
         ATTENTION("causal", attention, causal, DIMS(9, 24)),
         ATTENTION("padding", attention, with_padding, DIMS(12, 15)),
         ATTENTION("causal, padding", attention, causal_with_padding, DIMS(12, 27)),
