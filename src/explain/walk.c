@@ -194,8 +194,11 @@ static void add_head(WalkSteps *s, Tensor *x) {
             ? kind->purpose
             : "Row i: how well the query of token i fits the key of each token. The matrix is not symmetric: "
               "a high score of i for j says nothing about j for i.");
+    bool falls = w->run.model->config.positions->slopes && !cross;
     if (kind->scaled)
-        add(s, "scaling", "S / sqrt(d_k)", "S' = S / sqrt(d_k)", "scaled S, Q", head_of(w, a->scaled), q, k,
+        add(s, "scaling", "S / sqrt(d_k)",
+            falls ? "S' = S / sqrt(d_k) - m |i - j|, m: the slope of the head" : "S' = S / sqrt(d_k)",
+            falls ? NULL : "scaled S, Q", head_of(w, a->scaled), q, k,
             "A sum of d_k products has variance d_k. Divided, the scores stay where the softmax has a "
             "slope.");
     add(s, "mask", "masked", "S'_ij = -inf where i may not attend to j",
