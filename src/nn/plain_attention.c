@@ -8,7 +8,6 @@
 #include "nn/choices.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Rows [start, start + n) of x, split into heads: [rows, d_model] to [h, n, d_k]. */
 static Tensor *split_heads(Tape *t, Tensor *x, int heads, long start, long n) {
@@ -89,21 +88,4 @@ Tensor *nn_plain_attention(Tape *t, const AttentionKind *kind, Tensor *w, Tensor
         if (steps) steps[s] = found;
     }
     return join_sequences(t, z, queries->count);
-}
-
-/* ---- Traces ---- */
-
-const AttentionTrace *nn_trace_find(const Trace *trace, const char *name) {
-    const AttentionTrace *a = trace->first;
-    while (a && strcmp(a->name, name) != 0) a = a->next;
-    return a;
-}
-
-AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, long sequences) {
-    AttentionTrace *a = node_record(x->maker, sizeof *a);
-    *a = (AttentionTrace){.name = name, .sequences = sequences};
-    a->steps = node_record(x->maker, (size_t)sequences * sizeof *a->steps);
-    *(trace->last ? &trace->last->next : &trace->first) = a;
-    trace->last = a;
-    return a;
 }

@@ -5,15 +5,15 @@
 #include "nn/choices.h"
 #include <math.h>
 
+double nn_angle(long pos, long i, long d) {
+    return (double)pos * exp(-log(10000.0) * (double)i / (double)d);
+}
+
 void nn_sinusoids(long pos, long d, real *out) {
     for (long i = 0; i < d; i += 2) {
         double angle = nn_angle(pos, i, d);
         out[i] = (real)sin(angle), out[i + 1] = (real)cos(angle);
     }
-}
-
-double nn_angle(long pos, long i, long d) {
-    return (double)pos * exp(-log(10000.0) * (double)i / (double)d);
 }
 
 static long width(const ModelConfig *c) {

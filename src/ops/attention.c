@@ -158,7 +158,15 @@ static inline void clear(real *p, long from, long width) {
     if (from < width) memset(p + from, 0, (size_t)(width - from) * sizeof *p);
 }
 
-/* Turns the scores of one query into probabilities. */
+/* Turns the scores of one query into probabilities. In plain loops:
+ *
+ *     real m = -INFINITY, sum = 0;
+ *     for (long j = 0; j < visible; j++) m = fmax(m, scale * p[j]);
+ *     for (long j = 0; j < visible; j++) sum += p[j] = exp(scale * p[j] - m);
+ *     for (long j = 0; j < visible; j++) p[j] /= sum;
+ *     for (long j = visible; j < width; j++) p[j] = 0;
+ *
+ * The same in lanes of ROW_LANES scores: */
 static inline void softmax_row(real *p, long width, long visible, real scale, real *m_out,
                                real *inverse_out) {
     long used = whole_lanes(visible);
@@ -177,7 +185,12 @@ static inline void softmax_row(real *p, long width, long visible, real scale, re
     *m_out = m, *inverse_out = inverse;
 }
 
-/* Turns the scores of one query into probabilities again, and dp into ds. */
+/* Turns the scores of one query into probabilities again, and dp into ds. In a plain loop:
+ *
+ *     for (long j = 0; j < visible; j++) {
+ *         p[j] = exp(scale * p[j] - m) * inverse;
+ *         ds[j] = p[j] * (ds[j] - D) * scale;
+ *     } */
 static inline void softmax_backward_row(real *p, real *ds, long width, long visible, real scale, real m,
                                         real inverse, real D) {
     long used = whole_lanes(visible);

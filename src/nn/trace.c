@@ -1,0 +1,18 @@
+#include "nn/trace.h"
+#include "autograd/op.h"
+#include <string.h>
+
+const AttentionTrace *nn_trace_find(const Trace *trace, const char *name) {
+    const AttentionTrace *a = trace->first;
+    while (a && strcmp(a->name, name) != 0) a = a->next;
+    return a;
+}
+
+AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, long sequences) {
+    AttentionTrace *a = node_record(x->maker, sizeof *a);
+    *a = (AttentionTrace){.name = name, .sequences = sequences};
+    a->steps = node_record(x->maker, (size_t)sequences * sizeof *a->steps);
+    *(trace->last ? &trace->last->next : &trace->first) = a;
+    trace->last = a;
+    return a;
+}
