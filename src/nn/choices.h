@@ -3,7 +3,15 @@
 #ifndef NN_CHOICES_H
 #define NN_CHOICES_H
 
-#include "nn/nn.h"
+#include "nn/builder.h"
+#include "nn/tokens.h"
+#include "ops/ops.h"
+
+typedef struct Model Model;     /* nn.h */
+typedef struct Forward Forward; /* nn.h */
+
+/* A sublayer: a function of x, [rows, d_model], with the weights of a module; [rows, d_model]. */
+typedef Tensor *Sublayer(const Forward *f, void *module, Tensor *x);
 
 /* 3.5: how a model knows the order of tokens. A member is NULL or false where the kind does no such thing. */
 struct Positions {

@@ -1,7 +1,7 @@
 /* 3.3 Position-wise feed-forward network: FFN(x) = act(x W_1 + b_1) W_2 + b_2, the same at every position.
  *
  * With a gated activation, W_1 and b_1 have twice as many columns, gates and values (ops/swiglu.c). */
-#include "nn/choices.h"
+#include "nn/nn.h"
 
 typedef struct Dense {
     Linear in, out; /* W_1, b_1: [columns · d_ff, d_model]; W_2, b_2: [d_model, d_ff] */

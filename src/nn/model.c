@@ -1,6 +1,6 @@
 /* A model: its modules and their memory. */
 #include "base/arena.h"
-#include "nn/choices.h"
+#include "nn/nn.h"
 #include <stdlib.h>
 #include <string.h>
 

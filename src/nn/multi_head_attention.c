@@ -4,7 +4,7 @@
  *
  * One matrix product computes the projections of all heads: of q, k and v together in self-attention, of k
  * and v together in cross-attention. Each head then works on its own columns of the result. */
-#include "nn/choices.h"
+#include "nn/nn.h"
 #include <stdio.h>
 
 /* W^Q, W^K, W^V of all heads, and W^O. As in PyTorch the three are one matrix [3·d_model, d_model]. Cross-attention

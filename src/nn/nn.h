@@ -10,9 +10,8 @@
 #ifndef NN_NN_H
 #define NN_NN_H
 
-#include "nn/builder.h"
+#include "nn/choices.h"
 #include "nn/kv_cache.h"
-#include "nn/tokens.h"
 #include "nn/trace.h"
 #include "ops/ops.h"
 
@@ -70,9 +69,6 @@ void nn_make_positions(Model *m, long length);
 
 /* Columns of the table of positions; 0: there is none. */
 long nn_position_width(const ModelConfig *c);
-
-/* A sublayer: a function of x, [rows, d_model], with the weights of a module; [rows, d_model]. */
-typedef Tensor *Sublayer(const Forward *f, void *module, Tensor *x);
 
 /* 3.2, of an Attention. Self-attention over the source; masked self-attention over the target, where a token
  * attends only to itself and earlier tokens; attention from the target to the memory: cross-attention. */
@@ -163,7 +159,5 @@ bool model_set_length(Model *m, long max_length, Error *e);
 
 /* Bytes of weights, gradients and positions. */
 size_t model_bytes(const Model *m);
-
-#include "nn/choices.h"
 
 #endif

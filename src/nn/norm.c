@@ -1,5 +1,5 @@
 /* The kinds of norm. */
-#include "nn/choices.h"
+#include "nn/nn.h"
 
 struct Norm {
     Tensor weight, bias; /* [d_model]; RMS norm has no bias */

@@ -5,7 +5,7 @@
  * for every head of every sequence. ops/attention.c computes the same in blocks, without holding the matrix
  * of weights. A trace records these steps; `./train --attention plain` trains through them. */
 #include "autograd/op.h"
-#include "nn/choices.h"
+#include "nn/nn.h"
 #include <math.h>
 #include <stdlib.h>
 

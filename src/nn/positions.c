@@ -1,5 +1,5 @@
 /* 3.5 Positional encoding: the table of a model, whose rows a kind of positions computes. */
-#include "nn/choices.h"
+#include "nn/nn.h"
 #include <pthread.h>
 
 long nn_position_width(const ModelConfig *c) {

@@ -1,5 +1,5 @@
 /* Learned positions: the rows of a matrix of weights, which are added to the embeddings. */
-#include "nn/choices.h"
+#include "nn/nn.h"
 
 static void learn(Builder *b, Model *m) {
     const ModelConfig *c = b->config;

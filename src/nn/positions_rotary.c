@@ -1,6 +1,6 @@
 /* Rotary positions (Su et al., arXiv:2104.09864): queries and keys turn by angles that grow with their positions
  * (ops/rotary.c), so that a score depends on the distance. */
-#include "nn/choices.h"
+#include "nn/nn.h"
 #include <math.h>
 
 static long width(const ModelConfig *c) {

@@ -2,7 +2,7 @@
  * which are added to the embeddings.
  *
  *     PE(pos, 2i) = sin(pos / 10000^(2i/d))      PE(pos, 2i+1) = cos(pos / 10000^(2i/d)) */
-#include "nn/choices.h"
+#include "nn/nn.h"
 #include <math.h>
 
 double nn_angle(long pos, long i, long d) {

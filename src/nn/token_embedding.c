@@ -1,6 +1,6 @@
 /* 3.4 Embeddings: "we multiply those weights by √d_model"; 5.4: dropout on "the sums of the embeddings and
  * the positional encodings". */
-#include "nn/choices.h"
+#include "nn/nn.h"
 #include <math.h>
 
 void nn_embedding_add(Builder *b, Model *m) {
