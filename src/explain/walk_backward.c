@@ -296,7 +296,7 @@ static bool show_update(const Backward *b, Error *e) {
     char name[BACKWARD_NAME], at[64];
     snprintf(name, sizeof name, "%s.in_proj_weight", b->w->attention->name);
     const Parameter *weight = parameters_find(p, name);
-    Optimizer o = optim_default(OPTIM_ADAMW);
+    Optimizer o = optim_default(&optimizer_adamw);
     if (!weight || !optim_start(&o, p, e)) return !weight;
     Tensor x = {.shape = weight->shape};
     long cell = walk_backward_cell(b, &x, p->grad + weight->offset),
