@@ -8,19 +8,22 @@
 #include "decoding/saved_run.h"
 #include "decoding/score.h"
 #include "decoding/stream.h"
+#include "run/score_show.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static struct Settings {
-    const char *prompt, *input, *score, *stop;
+    const char *prompt, *input, *stop;
     long length, count, average, beam, n_best;
     double length_penalty;
     Sampler sampler;
     bool show, no_checksum, greedy, has_temperature;
     bool decodes; /* an option of decoding is given */
 } s = {.count = 1, .length_penalty = 0.6, .sampler = {.top_p = 1, .repetition_penalty = 1}};
+
+static ScoreOptions scored;
 
 #define DECODES .given = &s.decodes
 static const Option table[] = {
@@ -63,7 +66,10 @@ static const Option table[] = {
      .flag = &s.show, DECODES},
     {"score", "FILE", NULL,
      "print the loss on a text, or on lines of source, tab and target; operands after RUN are more files",
-     "none", .text = &s.score},
+     "none", .text = &scored.file},
+    {"show", NULL, NULL, "with --score: print each token with its loss, or the wrong answers",
+     .flag = &scored.show},
+    {"html", "FILE", NULL, "with --score: write the shaded text as a page", "none", .text = &scored.page},
     {0},
 };
 
@@ -94,8 +100,10 @@ static bool check_options(const Options *o, Error *e) {
         const char *text;
     } rules[] = {
         {s.prompt && s.input, "--input: found --prompt" ONE},
-        {s.score && (s.prompt || s.input || s.decodes || s.has_temperature),
+        {scored.file && (s.prompt || s.input || s.decodes || s.has_temperature),
          "--score: found options of decoding, need none"},
+        {scored.show && !scored.file, "--show: found no --score, need it"},
+        {scored.page && !scored.file, "--html: found no --score, need it"},
         {s.beam && a->repetition_penalty != 1, "--repetition-penalty: found --beam" ONE},
         {s.beam && s.show, "--show-probabilities: found --beam" ONE},
         {!s.beam && s.n_best, "--n-best: found no --beam, need it"},
@@ -107,7 +115,7 @@ static bool check_options(const Options *o, Error *e) {
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].wrong) return error_set(e, STATUS_USAGE, "%s", rules[i].text);
-    if (!s.score && o->operands > 1)
+    if (!scored.file && o->operands > 1)
         return error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need RUN",
                          ESCAPED(o->operand[1]));
     return !draws || !(s.beam || greedy) ||
@@ -347,16 +355,6 @@ static void respond_to_lines(Run *r, Error *e) {
     prompts_close(&p);
 }
 
-/* ---- Scores ---- */
-
-/* The score of all files. */
-static void score(const Run *r, char *const *more, int files, Error *e) {
-    Score all = {0};
-    bool ok = score_file(r->tape, &r->saved, s.score, &all, e);
-    for (int i = 0; ok && i < files; i++) ok = score_file(r->tape, &r->saved, more[i], &all, e);
-    if (ok) score_print(&all, r->lm, stdout);
-}
-
 int main(int argc, char **argv) {
     Error e = {0};
     Options options = {
@@ -365,8 +363,8 @@ int main(int argc, char **argv) {
     if (options_parse(&options, argc, argv, &e) && check_options(&options, &e)) {
         Run r = {0};
         if (run_open(&r, options.operand[0], options.seed, &e)) {
-            if (s.score)
-                score(&r, options.operand + 1, options.operands - 1, &e);
+            if (scored.file)
+                score_show(r.tape, &r.saved, &scored, options.operand + 1, options.operands - 1, &e);
             else if (s.prompt)
                 respond(&r, s.prompt, strlen(s.prompt), "--prompt", &e);
             else

@@ -30,7 +30,7 @@ static Score score_of(const SavedRun *r, const char *text) {
     Score s = {0};
     Tape *t = tape_new();
     write_text("file", text);
-    CHECK(score_file(t, r, "file", &s, &e), "%s", e.text);
+    CHECK(score_file(t, r, "file", NULL, &s, &e), "%s", e.text);
     CHECK(t->nodes == 0 && !t->no_grad, "the tape is not as it was");
     tape_free(t);
     return s;
@@ -63,7 +63,7 @@ TEST(a_text_has_the_loss_of_its_tokens) {
         write_text("file", "é");
         Error e = {0};
         Tape *t = tape_new();
-        CHECK(!score_file(t, &r, "file", &s, &e) && e.status == STATUS_BAD_DATA);
+        CHECK(!score_file(t, &r, "file", NULL, &s, &e) && e.status == STATUS_BAD_DATA);
         CHECK(!strcmp(e.text, "file: found 1 token, need at least 2"), "%s", e.text);
         tape_free(t);
         saved_run_close(&r);
@@ -100,7 +100,7 @@ TEST(pairs_have_the_loss_of_their_targets) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Error e = {0};
         write_text("file", cases[i].text);
-        CHECK(!score_file(t, &r, "file", &s, &e) && !strcmp(e.text, cases[i].want), "%s", e.text);
+        CHECK(!score_file(t, &r, "file", NULL, &s, &e) && !strcmp(e.text, cases[i].want), "%s", e.text);
         CHECK(e.status == STATUS_BAD_DATA);
     }
     tape_free(t);

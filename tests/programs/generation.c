@@ -315,7 +315,7 @@ TEST(scores_are_the_losses_of_training) {
     double want = number(last, "val_loss");
     CHECK(GENERATE("two", "--score", "pairs") == 0, "%s", err);
     const char *at = strstr(out, "perplexity ");
-    CHECK(at && fabs(strtod(at + 11, NULL) - exp(want)) < 0.006 && strstr(out, " 9 tokens, 4 pairs\n"),
+    CHECK(at && fabs(strtod(at + 11, NULL) - exp(want)) < 0.006 && strstr(out, " 9 tokens, 4 pairs, "),
           "%s, want %g", out, exp(want));
 }
 
@@ -342,6 +342,63 @@ TEST(scores_read_a_text_as_training_does) {
     CHECK(GENERATE("few", "--score", "rare") == 0 &&
               strstr(out, " nats/token, not comparable: 57.1 % of the characters are [UNK]; 7 c"),
           "%s", out);
+}
+
+/* The losses of a line's tokens add up to the line's, and those of all lines to the text's. The page has the same tokens
+ * and lines, a terminal the same in colours. */
+TEST(losses_of_tokens_are_shown) {
+    train_text("bpe");
+    char *shown = PRINTED("--score", "text", "--show", "--html", "page.html"), *line = shown;
+    double all = 0, characters = 0;
+    int tokens = 0;
+    for (int i = 0; i < 4; i++, line = (char *)next_line(line)) {
+        const char *end = next_line(line) - 1, *loss = end, *at = line;
+        double nats = 0, length = (double)(strlen(TEXT) - (i ? 0 : strcspn(line, " {")));
+        for (; (at = strchr(at, '{')) && at < end; at++, tokens++) nats += strtod(at + 1, NULL);
+        while (loss[-1] != ' ') loss--;
+        CHECK_NEAR(strtod(loss, NULL), nats / length, 0.003);
+        all += nats, characters += length;
+    }
+    CHECK_NEAR(strtod(line, NULL), all / characters, 0.001);
+    size_t size;
+    char *page = read_bytes("page.html", &size);
+    CHECK(page && count_of(page, "<span ") == tokens && count_of(page, "<small>") == 4 && strstr(page, line),
+          "%s", page);
+    int other, terminal = open_terminal(80, &other);
+    setenv("TERM", "xterm", 1);
+    CHECK(run_program("generate", ARGUMENTS("run", "--score", "text", "--show"),
+                      (Streams){.output = ptsname(terminal)}) == 0,
+          "%s", err);
+    close(other);
+    read_terminal(terminal, out);
+    CHECK(count_of(out, "\x1B[30;48;5;") == tokens + 1 && !strchr(out, '{'), "%s", out);
+    free(page), free(shown);
+}
+
+/* The share of pairs that greedy decoding answers exactly, and the others one by one. */
+TEST(scores_of_pairs_count_exact_answers) {
+    char *answer[4], shown[400] = "";
+    int exact = 0;
+    train_copy();
+    write_text("prompts", "1\n2\n3512\n12\n");
+    CHECK(GENERATE("run", "--input", "prompts") == 0, "%s", err);
+    char pairs[200], *at = out;
+    for (int i = 0; i < 4; i++, at += strcspn(at, "\n") + 1) answer[i] = strndup(at, strcspn(at, "\n"));
+    static const char *const source[] = {"1", "2", "3512", "12"};
+    for (int i = 0, used = 0; i < 4; i++) { /* two of four are right */
+        const char *target = i % 2 ? answer[i] : "5";
+        used += sprintf(pairs + used, "%s\t%s\n", source[i], target);
+        exact += !strcmp(target, answer[i]);
+        if (strcmp(target, answer[i]) != 0)
+            sprintf(shown + strlen(shown), "%s -> %s   need %s\n", source[i], answer[i], target);
+    }
+    write_text("pairs", pairs);
+    char *found = PRINTED("--score", "pairs", "--show"), want[60];
+    snprintf(want, sizeof want, ", 4 pairs, %.2f %% answered exactly\n", 25.0 * exact);
+    CHECK(!strncmp(found, shown, strlen(shown)) && strstr(found, want) && lines_of(found) == 5 - exact,
+          "%s, want %s%s", found, shown, want);
+    for (int i = 0; i < 4; i++) free(answer[i]);
+    free(found);
 }
 
 /* --keep-checkpoints keeps the last weights, also those before a resumed part, and --force removes them. */

@@ -1,0 +1,137 @@
+#include "run/score_show.h"
+#include "base/file.h"
+#include "pictures/label.h"
+#include "pictures/terminal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct ScoreShow {
+    const Tokenizer *tokenizer;
+    FILE *text, *page; /* NULL: none */
+    bool colour;
+    int32_t id[UTF8_MAX]; /* [ids] tokens of a character that is not complete, and their loss */
+    long ids;
+    double nats, line_nats, line_characters;
+} ScoreShow;
+
+static const double darkest = 8; /* nats of the darkest shade */
+
+/* Writes the characters as they are shown: a line feed as an arrow. Returns whether there is one. */
+static bool show_characters(const char *text, char *out) {
+    bool ends_line = false;
+    uint32_t character;
+    for (int bytes; *text; text += bytes) {
+        bytes = utf8_decode(text, strnlen(text, UTF8_MAX), &character);
+        bool plain = bytes && !utf8_drives_terminal(character);
+        ends_line |= *text == '\n';
+        if (!bytes) bytes = 1;
+        out += plain ? sprintf(out, "%.*s", bytes, text) : sprintf(out, *text == '\n' ? "↵" : "\xEF\xBF\xBD");
+    }
+    *out = 0;
+    return ends_line;
+}
+
+static void show_piece(const ScoreShow *s, const char *text) {
+    static const int ramp[] = {255, 224, 217, 210, 203, 196};
+    enum { SHADES = sizeof ramp / sizeof *ramp };
+    bool judged = !isnan(s->nats); /* the first token is not */
+    double place = judged ? fmin(s->nats / darkest, 1) : 0;
+    if (s->page && !judged) markup_text(s->page, text);
+    if (s->page && judged) {
+        fprintf(s->page, "<span style=\"--loss:%.2f\" title=\"%.2f\">", place, s->nats);
+        markup_text(s->page, text);
+        fputs("</span>", s->page);
+    }
+    if (s->text && s->colour)
+        fprintf(s->text, "\033[30;48;5;%dm%s\033[0m", ramp[(int)(place * (SHADES - 1))], text);
+    else if (s->text)
+        fprintf(s->text, judged ? "%s{%.2f}" : "%s", text, s->nats);
+}
+
+static void end_line(ScoreShow *s) {
+    double loss = s->line_nats / s->line_characters;
+    if (s->text && s->line_characters > 0) fprintf(s->text, "  %.3f\n", loss);
+    if (s->page && s->line_characters > 0) fprintf(s->page, " <small>%.3f</small>\n", loss);
+    s->line_nats = s->line_characters = 0;
+}
+
+static void take_token(void *show, int32_t id, double nats) {
+    ScoreShow *s = show;
+    char text[UTF8_MAX * TOKEN_BYTES + 1], shown[3 * sizeof text];
+    s->nats = s->ids ? s->nats + nats : nats;
+    s->id[s->ids++] = id;
+    if (tokenizer_state(s->tokenizer, s->id, s->ids) && s->ids < UTF8_MAX) return;
+    size_t bytes = tokenizer_decode(s->tokenizer, s->id, s->ids, text);
+    bool ends_line = show_characters(text, shown);
+    if (!isnan(s->nats)) s->line_nats += s->nats, s->line_characters += (double)utf8_count(text, bytes);
+    show_piece(s, shown);
+    s->ids = 0;
+    if (ends_line) end_line(s);
+}
+
+static void take_pair(void *show, const Pair *p, const char *answer, bool exact) {
+    const ScoreShow *s = show;
+    if (exact || !s->text) return;
+    utf8_print(s->text, p->source.text, p->source.length);
+    fputs(" -> ", s->text);
+    utf8_print(s->text, answer, strlen(answer));
+    fputs("   need ", s->text);
+    utf8_print(s->text, p->target.text, p->target.length);
+    putc('\n', s->text);
+}
+
+static void begin_page(const ScoreShow *s, const char *title) {
+    fputs(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta "
+        "http-equiv=\"Content-Security-Policy\" "
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<style>:root { color-scheme: light dark; }\nbody { font-family: system-ui, sans-serif; max-width: "
+        "60rem; }\n"
+        "pre { white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.6; }\nsmall { opacity: .7; }\n"
+        "span { background: rgb(214 64 64 / var(--loss)); }</style>\n<title>",
+        s->page);
+    markup_text(s->page, title);
+    fputs("</title>\n<h1>", s->page);
+    markup_text(s->page, title);
+    fprintf(s->page,
+            "</h1>\n<p>The darker a token, the higher its loss: white is 0, the darkest %g nats or more. "
+            "Behind each line "
+            "stands its loss in nats a character.</p>\n<pre>",
+            darkest);
+}
+
+/* Scores all files as one. */
+static bool score_all(Tape *t, const SavedRun *r, const ScoreOptions *o, char *const *more, int files,
+                      FILE *page, Error *e) {
+    Score all = {0};
+    ScoreShow s = {r->tokenizer, o->show ? stdout : NULL, page};
+    ScoreListener listener = {take_token, take_pair, &s}, *l = o->show || page ? &listener : NULL;
+    s.colour = o->show && terminal_of(stdout).colour;
+    if (page) begin_page(&s, o->file);
+    bool ok = score_file(t, r, o->file, l, &all, e), text = r->begin_id == NO_PAD;
+    end_line(&s);
+    for (int i = 0; ok && i < files; i++, end_line(&s)) ok = score_file(t, r, more[i], l, &all, e);
+    if (!ok) return false;
+    score_print(&all, text, stdout);
+    if (!page) return true;
+    fputs("</pre>\n<p>", page);
+    score_print(&all, text, page);
+    fputs("</p>\n</html>\n", page);
+    return true;
+}
+
+bool score_show(Tape *t, const SavedRun *r, const ScoreOptions *o, char *const *more, int files, Error *e) {
+    char *text = NULL;
+    size_t size;
+    if (!o->page) return score_all(t, r, o, more, files, NULL, e);
+    FILE *page = open_memstream(&text, &size);
+    bool ok = page || error_set(e, STATUS_NO_MEMORY, "memory: the page");
+    ok = ok && score_all(t, r, o, more, files, page, e);
+    if (page && fclose(page) != 0 && ok) ok = error_set(e, STATUS_NO_MEMORY, "memory: the page");
+    File *f = ok ? file_create(o->page, e) : NULL;
+    if (f) file_write(f, text, size);
+    free(text);
+    return f && file_commit(f, e);
+}
