@@ -178,7 +178,7 @@ function drawHeat(canvas, m, o) {
     c.strokeRect(canvas.left + mark.cell[1] * o.cell + 1, canvas.top + mark.cell[0] * high + 1, o.cell - 2, high - 2);
   }
 }
-const wide = s => [...short(s)].reduce((n, c) => n + (c > '\u2e80' ? 1.7 : 1), 0);
+const wide = s => [...short(s)].reduce((n, c) => n + (c > '\u2000' ? 1.7 : 1), 0);
 function short(s, most = 7) {
   const c = [...s.replace(/\n/g, '⏎').replace(/ /g, '␣')];
   return c.length > most ? c.slice(0, Math.max(1, most - 1)).join('') + (most > 2 ? '…' : '') : c.join('');
@@ -215,7 +215,7 @@ function figure(x, digits = 4) {
   if (x === -Infinity) return '−∞';
   if (x === Infinity) return '∞';
   const s = x !== 0 && Math.abs(x) < 10 ** -digits ? x.toExponential(1) : x.toFixed(digits);
-  return s.replace('-', '−');
+  return s.replace(/-/g, '−');
 }
 function small(x) {
   return Number.isFinite(x) ? x.toFixed(Math.abs(x) >= 10 ? 1 : 2).replace(/^(-?)0\./, '$1.').replace('-', '−') : '−∞';

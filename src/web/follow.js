@@ -1,7 +1,10 @@
-// Follow: the walk. Shows each matrix as a heat map beside its operands, and the sum behind the chosen cell.
+// Follow: the walk. Shows each matrix as a heat map beside its operands, and the sum behind the chosen cell. Backward: what
+// each operation adds to the gradients of what it reads, the terms of the chosen cell, and the loss while it is pushed.
 'use strict';
 (() => {
-  let walk = null, where = '', cell = [0, 0];
+  let walk = null;          // the worker's answer: {matrices, weights}, or backward {steps}
+  let where = '', cell = [0, 0];
+  let added = 0, pushed = null; // backward: the chosen matrix of those that a step adds, and the worker's answer for its cell
   const HIDDEN = new Set(['S of all heads', 'last row of X and of Z']);
   const SHORT = {
     x: 'ids', source: 'ids', 'S / sqrt(d_k)': '÷√d_k', masked: 'mask', A: 'softmax', 'A of all heads': 'heads',
@@ -15,11 +18,15 @@
   const renewWalk = latest(async () => {
     const mine = model, text = model && typed();
     if (!text) return;
-    const side = $('side').value || (model.lm ? 'decoder' : 'encoder');
-    const r = await ask('walk', {text, side, layer: +$('layer').value || 1, head: +$('head').value || 1});
+    const side = $('side').value || (model.lm ? 'decoder' : 'encoder'), backward = $('direction').value === 'backward';
+    const head = +$('head').value || 1, more = {text, side, layer: +$('layer').value || 1, head, backward};
+    if (backward) more.answer = (await ask('answer', {text, more: 0})).wanted; // the loss is that of the right answer
+    const r = await ask('walk', more);
     if (mine !== model) return;
     walk = r;
+    if (backward) prepare(head - 1);
     paint('walk');
+    if (backward && running) await rest(500);
   });
   viewers.push({section: 'follow', renew: renewWalk, shape: () => { walk = null; nameChoices(); }});
 
@@ -27,16 +34,21 @@
     if (!model) return;
     const sides = ['encoder', 'decoder', 'cross'].map(s => [s, t('kind_' + s)]);
     const upTo = n => Array.from({length: n}, (_, i) => [String(i + 1), String(i + 1)]);
+    fill($('direction'), ['forward', 'backward'].map(d => [d, t(d)]), $('direction').value || 'forward');
     fill($('side'), model.lm ? [['decoder', t('kind_text')]] : sides);
     fill($('layer'), upTo(Math.max(...model.layers))), fill($('head'), upTo(model.heads));
     $('stages').replaceChildren();
     paint('walk');
   }
   translators.push(nameChoices);
-  for (const id of ['side', 'layer', 'head']) $(id).addEventListener('change', renewWalk);
+  for (const id of ['direction', 'side', 'layer', 'head']) $(id).addEventListener('change', renewWalk);
 
-  const stages = () => walk.matrices.filter(m => !HIDDEN.has(m.name));
-  function go(name) { where = name; cell = [0, 0]; paint('walk'); }
+  const stages = () => walk.steps || walk.matrices.filter(m => !HIDDEN.has(m.name));
+  function go(name) {
+    where = name, cell = [0, 0], added = 0;
+    if (walk.steps) choose(null);
+    paint('walk');
+  }
   function move(by) {
     if (!walk) return;
     const all = stages(), i = all.findIndex(m => m.name === where) + by;
@@ -118,26 +130,31 @@
     return ['row', 'scaled', 'mask', 'softmax', 'norm'].includes(kind) ? [of[0], '→'] : [];
   }
 
-  function matrixFigure(name, result) {
-    const canvas = make('canvas', {role: result ? 'application' : 'img'});
+  // choose: what a chosen cell does.
+  function matrixFigure(name, choose) {
+    const canvas = make('canvas', {role: choose ? 'application' : 'img'});
     const box = make('figure', {}, make('figcaption'), canvas);
     box.name = name;
-    const choose = (i, j) => { cell = [i, j]; paint('walk'); };
-    if (result) box.set = choosable(canvas, () => flat(find(where)), choose);
+    if (choose) box.set = choosable(canvas, () => flat(box.matrix), choose);
     return box;
   }
 
   // Draws the matrix of a figure in cells as large as the room allows: with numbers, if there are few.
-  function drawMatrix(box, mark, room, top) {
-    const x = flat(find(box.name)), ids = x.columns === 1, named = x.row.length, canvas = box.lastChild;
+  function drawMatrix(box, matrix, mark, room, top) {
+    box.matrix = matrix;
+    const x = flat(matrix), ids = x.columns === 1, named = x.row.length, canvas = box.lastChild;
     const few = !ids && x.columns <= 12 && named ? Math.min(46, room / x.columns - 4) : 0;
     const width = ids ? 46 : few || Math.max(x.columns > 40 ? 5 : 7, Math.min(16, (room / 3 - 70) / x.columns));
     const height = x.heads ? 16 : few ? 30 : named ? 22 : x.rows === 1 ? 18 : x.rows > 40 ? 5 : Math.min(12, width);
     const names = list => list.length ? list.map((_, i) => label(list, i)) : null, rows = names(x.row);
     const labels = {rows: x.heads ? Array(x.heads).fill(rows).flat() : rows, columns: names(x.column)};
-    const numbers = ids ? String : few > 26 && !x.heads ? small : null;
+    // Numbers that are all small are shown as multiples of a power of ten.
+    const largest = x.values.reduce((most, y) => Number.isFinite(y) ? Math.max(most, Math.abs(y)) : most, 0);
+    const power = largest > 0 && largest < .1 ? Math.floor(Math.log10(largest)) : 0, shown = y => small(y / 10 ** power);
+    const numbers = ids ? String : few > 26 && !x.heads ? shown : null;
     drawHeat(canvas, x, {cell: width, high: height, mark, labels, top, numbers});
-    box.firstChild.textContent = `${pretty(x.name)} [${find(box.name).shape.join(' × ')}]`;
+    const unit = numbers && power ? ` · 10^${power}` : '';
+    box.firstChild.textContent = `${pretty(x.name)} [${matrix.shape.join(' × ')}]${unit.replace('-', '−')}`;
     canvas.setAttribute('aria-label', t(box.set ? 'matrix_keys' : 'matrix', pretty(x.name), x.rows, x.columns));
   }
 
@@ -149,26 +166,138 @@
     const chips = $('stages'), names = all.map(m => m.name).join();
     if (!chips.children.length || chips.dataset.key !== names) {
       chips.dataset.key = names;
-      chips.replaceChildren(...all.map(m => button(pretty(SHORT[m.name] || m.name), () => go(m.name))));
+      chips.replaceChildren(...all.map(m => button(pretty(m.chip || SHORT[m.name] || m.name), () => go(m.name))));
     }
-    const n = all.findIndex(m => m.name === where), m = all[n], result = flat(m);
+    const n = all.findIndex(m => m.name === where), m = all[n];
     [...chips.children].forEach((b, i) => b.setAttribute('aria-current', i === n ? 'step' : 'false'));
     $('previous').disabled = n === 0, $('next').disabled = n === all.length - 1;
+    $('push').hidden = !walk.steps;
+    if (walk.steps) return paintBackward(box, m);
+    const result = flat(m);
     $('stage-formula').textContent = TEXTS['f_' + m.name] ? t('f_' + m.name) : pretty(m.formula);
     $('stage-says').textContent = TEXTS['m_' + m.name] ? t('m_' + m.name) : '';
     const list = parts(m), key = [...list, m.name].join('|');
     if (box.dataset.key !== key) {
       box.dataset.key = key;
       const sign = x => /^[×+=→]$/.test(x) ? make('span', {className: 'sign'}, x) : matrixFigure(operand(x).name);
-      box.replaceChildren(...list.map(sign), matrixFigure(m.name, true));
+      box.replaceChildren(...list.map(sign), matrixFigure(m.name, (i, j) => { cell = [i, j]; paint('walk'); }));
     }
     cell = [Math.min(cell[0], result.rows - 1), Math.min(cell[1], result.columns - 1)];
     const said = how(m, ...cell);
     for (const f of box.querySelectorAll('figure')) {
       const mark = f.set ? {cell} : Object.assign({}, ...said.marks.filter(k => k[0] === f.name).map(k => k[1]));
-      drawMatrix(f, mark, box.clientWidth - 30, f.set && /^A/.test(m.name) ? 1 : 0);
+      drawMatrix(f, find(f.name), mark, box.clientWidth - 30, f.set && /^A/.test(m.name) ? 1 : 0);
     }
     box.lastChild.set(...cell);
     $('cell-says').replaceChildren(make('span', {className: 'how'}, said.text));
   });
+
+  // ---- Backward ----
+
+  // Steps that only rearrange numbers are left out. Of a matrix for each head the chosen one is shown: its elements begin
+  // at `first`. Every matrix and step gets a name to read.
+  function prepare(head) {
+    const byIndex = new Map(walk.steps.map(s => [s.backward, s]));
+    function read(name) {
+      const [, operation, index] = name.match(/^(\w+) (\d+)$/) || [], s = byIndex.get(+index);
+      if (!s) return name.replace(/^\w+\.layers\.\d+\./, '').replace('masked S', 'mask S');
+      if (operation === 'transpose') return read(s.reads[0]) + 'ᵀ';
+      if (/^(slice|reshape|contiguous)$/.test(operation)) return read(s.reads[0]);
+      if (/attn$/.test(s.place) && operation === 'linear')
+        return /first/.test(s.reads[1]) ? 'Q' : /last/.test(s.reads[1]) ? 'K V' : 'Q K V';
+      return /linear|norm/.test(operation) ? s.place.split('.').pop() : operation;
+    }
+    for (const s of walk.steps)
+      for (const m of [s, ...s.adds]) {
+        m.name = m === s ? s.name : m.to;
+        m.title = 'd ' + read(m.name);
+        if (m.name === 'logits') m.columns = model.tokens;
+        const heads = m.shape.length > 2 && m.shape[0] === model.heads ? model.heads : 1, size = m.values.length / heads;
+        m.first = heads > 1 ? head * size : 0;
+        m.values = Float64Array.from(m.values.slice(m.first, m.first + size), x => x ?? -Infinity);
+        m.shape = heads > 1 ? m.shape.slice(1) : m.shape.length ? m.shape : [1];
+      }
+    walk.steps = walk.steps.filter(s => !s.view && s.operation !== 'contiguous');
+    for (const s of walk.steps) s.chip = s.title, s.name = String(s.backward);
+    if (walk.steps.some(s => s.name === where)) choose(cell);
+  }
+
+  // Asks for the terms of a cell of the chosen matrix; null: of its largest.
+  const renewPush = latest(async () => {
+    const mine = walk, step = walk.steps && walk.steps.find(s => s.name === where);
+    if (!step) return;
+    const m = step.adds[added], [i, j] = cell, element = m.first + i * flat(m).columns + j;
+    const r = await ask('push', {index: step.backward, input: step.reads.indexOf(m.to), element});
+    if (mine !== walk) return;
+    pushed = {...r, of: m, cell: [i, j]};
+    paint('walk');
+  });
+  function choose(at) {
+    const step = walk.steps.find(s => s.name === where), m = step && step.adds[added];
+    if (!m) return;
+    const {values, columns} = flat(m), largest = values.reduce((k, x, i) => Math.abs(x) > Math.abs(values[k]) ? i : k, 0);
+    cell = at || [Math.floor(largest / columns), largest % columns];
+    renewPush();
+  }
+
+  function paintBackward(box, step) {
+    $('stage-formula').textContent = step.formula;
+    $('stage-says').textContent = t('b_' + step.operation);
+    const key = 'backward ' + step.name + step.adds.map(m => m.to);
+    if (box.dataset.key !== key) {
+      box.dataset.key = key;
+      const figures = step.adds.map((m, k) => matrixFigure(m.to, (i, j) => { added = k, choose([i, j]); }));
+      box.replaceChildren(matrixFigure(step.name), make('span', {className: 'sign'}, '→'), ...figures);
+      if (!pushed || !step.adds.includes(pushed.of)) choose(null);
+    }
+    const [arrives, ...figures] = box.querySelectorAll('figure'), chosen = pushed && step.adds.includes(pushed.of) ? pushed : null;
+    const {rows, columns} = flat(step), terms = chosen ? chosen.terms.map(([at, ...x]) => [at - step.first, ...x]) : [];
+    const row = new Set(terms.map(([at]) => Math.floor(at / columns))), column = new Set(terms.map(([at]) => at % columns));
+    const mark = !terms.length ? {} : row.size === 1 && column.size === 1 ? {cell: [[...row][0], [...column][0]]}
+      : row.size === 1 ? {row: [...row][0]} : column.size === 1 ? {column: [...column][0]} : {};
+    const room = box.clientWidth - 30, part = m => m.parts > 1 ? ` (${t('part', m.part, m.parts)})` : '';
+    drawMatrix(arrives, {...step, name: t('arrives', step.title)}, mark, room);
+    step.adds.forEach((m, k) =>
+      drawMatrix(figures[k], {...m, name: t('adds', m.title) + part(m)}, k === added ? {cell} : {}, room));
+    figures[added].set(...cell);
+    if (chosen) tellSum(step, chosen, terms, columns), drawPush(chosen);
+  }
+
+  function tellSum(step, {of: m, cell: [i, j], gradient}, terms, columns) {
+    const x = flat(m), sum = x.values[i * x.columns + j], scalar = rows => rows === 1 && columns === 1;
+    const name = `${m.title}[${x.rows > 1 ? counted(x.row, i) + ', ' : ''}${counted(x.column, j)}]`;
+    const from = at => scalar(step.values.length) ? '' : `[${Math.floor(at / columns) + 1}, ${at % columns + 1}]`;
+    const largest = [...terms].sort((a, b) => Math.abs(b[1] * b[2]) - Math.abs(a[1] * a[2])).slice(0, 4);
+    const text = largest.map(([at, dy, slope]) => `${par(dy)}${from(at)}·${par(slope)}`);
+    if (terms.length > 4) text.push('… ' + t('more_products', terms.length - 4));
+    const none = TEXTS['zero_' + step.operation] ? t('zero_' + step.operation) : t('zero');
+    const why = !terms.length ? none : terms.every(([, dy]) => dy === 0) ? t('zero_arrives') : '';
+    const total = m.parts > 1 ? ' ' + t('total', m.title, v(gradient)) : '';
+    const how = make('span', {className: 'how'}, terms.length ? `${name} = ${text.join(' + ')} = ${v(sum)}` : `${name} = 0`);
+    $('cell-says').replaceChildren(how, ' ', why || t('terms', step.title), total);
+  }
+
+  // The loss while the chosen number is pushed by -1 … 1, and its tangent.
+  function drawPush({losses, gradient, value, of: m, cell: [i, j]}) {
+    const canvas = $('push-curve'), h = $('h').value / 20, now = losses[20], at = losses[20 + +$('h').value];
+    const w = canvas.clientWidth, high = canvas.clientHeight, c = clear(canvas, w, high), p = colours();
+    const low = Math.min(...losses), top = Math.max(...losses, low + 1e-6);
+    const X = d => 8 + (w - 16) * (d + 1) / 2, Y = y => high - 10 - (high - 20) * (y - low) / (top - low);
+    const line = (colour, width, points) => {
+      c.strokeStyle = p[colour], c.lineWidth = width, c.beginPath();
+      points.forEach(([x, y]) => c.lineTo(X(x), Y(y)));
+      c.stroke();
+    };
+    line('line', 1, [[0, low], [0, top]]);
+    line('faint', 1, [[-1, now - gradient], [1, now + gradient]]);
+    line('accent', 2, losses.map((y, k) => [(k - 20) / 20, y]));
+    c.fillStyle = p.ink, c.beginPath(), c.arc(X(h), Y(at), 4, 0, 7), c.fill();
+    const x = flat(m), name = `${m.title.slice(2)}[${x.rows > 1 ? i + 1 + ', ' : ''}${j + 1}]`;
+    const trend = t(Math.abs(gradient) < 1e-12 ? 'stays' : gradient > 0 ? 'rises' : 'falls');
+    $('push-says').textContent = t('push_says', name, value === null ? '−∞' : v(value), v(gradient), trend) + ' ' +
+      t('push_now', h.toFixed(2).replace('-', '−'), figure(at, 5), figure(now + gradient * h, 5), figure(now, 5));
+    canvas.setAttribute('aria-label', $('push-says').textContent);
+    $('h').setAttribute('aria-valuetext', 'h = ' + h);
+  }
+  $('h').addEventListener('input', () => paint('walk'));
 })();

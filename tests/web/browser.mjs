@@ -112,6 +112,43 @@ test('a head is switched off by a click on its map', () => visit({}, async page 
   assert(await page.until("!document.querySelectorAll('#maps [aria-pressed=true]').length && !$('off-says').textContent"));
 }));
 
+test('backward: each gradient has its terms, and a number is pushed', () => visit({}, async page => {
+  await page.run("$('run').click()");
+  assert(await page.until('state.step > 100'));
+  await page.run("$('run').click(), seen.add('follow')");
+  await choose(page, 'direction', 'backward'), await choose(page, 'side', 'decoder');
+  const chips = "[...document.querySelectorAll('#stages button')]", click = name => page.run(`${chips}.find(b => b.textContent === ${JSON.stringify(name)}).click()`);
+  assert(await page.until(chips + ".some(b => b.textContent === \"d mask S'\")"), await page.run(chips + '.map(b => b.textContent).join()'));
+  const said = "$('cell-says').textContent", figures = "document.querySelectorAll('#equation canvas')";
+  for (let i = await page.run(chips + '.length'); i-- > 0;) { // each sum gives its cell
+    await page.run(`${chips}[${i}].click(), $('cell-says').textContent = ''`);
+    assert(await page.until(said), 'no sum at step ' + i);
+    const text = await page.run(said), sum = text.match(/\] = (.*) = (−?[\d.e−]+) /);
+    assert(text && !/NaN|undefined/.test(text), text);
+    const plain = s => s.replace(/\[[^\]]*\]/g, '').replace(/−/g, '-').replace(/·/g, '*');
+    if (sum && !/more/.test(sum[1])) assert(Math.abs(eval(plain(sum[1])) - Number(plain(sum[2]))) < 5e-3, text);
+  }
+  await click("d mask S'");
+  assert(await page.until(`/mask/.test(${figures}[0].ariaLabel)`));
+  await page.run(`${figures}[1].focus()`);
+  for (let i = 0; i < 9; i++) await page.key('ArrowUp'), await page.key('ArrowRight'); // the last key of query 1
+  assert(await page.until(`/\\[1 .*= 0 Zero, because the mask/.test(${said})`), await page.run(said));
+  assert(await page.until("/stays as it is/.test($('push-says').textContent)"));
+  await click('d Q K V');
+  assert(await page.until(`[...${figures}].some(c => /in_proj_weight/.test(c.ariaLabel))`));
+  await page.run(`[...${figures}].find(c => /in_proj_weight/.test(c.ariaLabel)).dispatchEvent(new PointerEvent('pointerdown', {clientX: 0, clientY: 0}))`);
+  assert(await page.until("/in_proj_weight\\[.*Its gradient/.test($('push-says').textContent)"), await page.run("$('push-says').textContent"));
+  const curve = "$('push-curve').toDataURL()", before = await page.run(curve);
+  await page.run("$('h').focus()");
+  for (let i = 0; i < 3; i++) await page.key('ArrowRight');
+  assert(await page.until("/Pushed by 0.15 the loss is/.test($('push-says').textContent)"), await page.run("$('push-says').textContent"));
+  const [, is, says, still] = (await page.run("$('push-says').textContent")).match(/loss is (.*); the tangent says (.*)\. Unpushed it is (.*)\./).map(Number);
+  assert(Math.abs(is - says) < .2 * Math.abs(is - still) + 1e-4, `${is} ${says} ${still}`);
+  assert.notEqual(await page.run(curve), before);
+  await choose(page, 'direction', 'forward');
+  assert(await page.until("$('push').hidden && " + chips + ".some(b => b.textContent === 'softmax')"));
+}));
+
 test('copy is learnt, looked at, followed, saved and loaded', async () => {
   const downloads = mkdtempSync(join(tmpdir(), 'tapeformer-web-'));
   await visit({downloads}, async page => {

@@ -53,7 +53,7 @@ export async function open(url, {width = 1280, height = 900, media = {}, languag
       return false;
     },
     async key(key, text, modifiers = 0) {
-      const code = {Tab: 9, Enter: 13, ' ': 32, End: 35, Home: 36, ArrowRight: 39, ArrowDown: 40}[key];
+      const code = {Tab: 9, Enter: 13, ' ': 32, End: 35, Home: 36, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40}[key];
       for (const type of ['keyDown', 'keyUp']) await send('Input.dispatchKeyEvent', {type, key, text: type === 'keyDown' ? text : undefined, windowsVirtualKeyCode: code, modifiers});
     },
     async picture(clip) {
