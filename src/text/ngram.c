@@ -43,7 +43,7 @@ static Gram *find(const Grams *g, uint64_t hash) {
 static bool make_room(Grams *g, Error *e) {
     if (2 * (g->used + NGRAM_ORDER) < g->slots) return true;
     Grams larger = {.slots = g->slots ? 2 * g->slots : 1 << 12, .used = g->used};
-    larger.slot = calloc(larger.slots, sizeof *larger.slot);
+    larger.slot = calloc((size_t)larger.slots, sizeof *larger.slot);
     if (!larger.slot)
         return error_set(e, STATUS_NO_MEMORY, "memory: %llu n-grams", (unsigned long long)g->used);
     for (uint64_t i = 0; i < g->slots; i++)

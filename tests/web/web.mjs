@@ -234,7 +234,7 @@ const tests = {
     async "backward: every sum has its terms, and the loss moves as the gradient says"() {
         let cells = 0, weights = 0;
         for (const [config, text, answer, side] of [
-            [COPY, "ABCA", "ABCA", "cross"], [COPY + "norm pre\nqk-norm on\npositions rotary", "ABCA", "", "decoder"],
+            [COPY, "ABCA", "ABCA", "cross"], [COPY + "norm pre\nqk-norm true\npositions rotary", "ABCA", "", "decoder"],
             [COPY + "activation gelu", "AB", "AB", "encoder"]]) {
             await made({op: "start", config});
             const {steps} = await made({op: "walk", text, answer, side, backward: true});
