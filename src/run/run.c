@@ -172,6 +172,10 @@ bool run_judge(Run *r, Error *e) {
     return trainer_evaluate(t, trainer_evaluation_rows(t), &r->last, e);
 }
 
+static bool judge_last_step(Run *r, Error *e) {
+    return trainer_check(r->trainer, e) && run_judge(r, e) && run_evaluated(r, &r->last, e);
+}
+
 static bool finish(Run *r, Error *e) {
     Evaluation v;
     Metrics *m = &r->metrics;
@@ -202,7 +206,8 @@ static void end_bar(Run *r, bool trained) {
 bool run_finish(Run *r, bool trained, Error *e) {
     const char *folder = r->config->run;
     char generate[PROGRAM_COMMAND];
-    Error unsaved = {0};
+    Error unsaved = {0}, bad = {0};
+    bool judged = !trained || r->trainer->state.step < r->trainer->steps || judge_last_step(r, &bad);
     end_bar(r, trained);
     /* A run that made no step replaces none that did. */
     if ((r->replaces || r->kept) && r->steps_here == 0 &&
@@ -220,7 +225,8 @@ bool run_finish(Run *r, bool trained, Error *e) {
                 r->replaces ? "the earlier run stands"
                 : r->kept   ? "the last checkpoint stands"
                             : "there is no checkpoint");
-    return trained && saved && finish(r, e);
+    if (!judged && saved) error_set(e, bad.status, "%s", bad.text);
+    return trained && saved && judged && finish(r, e);
 }
 
 /* ---- The beginning ---- */

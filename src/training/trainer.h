@@ -87,7 +87,7 @@ bool trainer_check(const Trainer *t, Error *e);
  * loss is not finite. */
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e);
 
-/* True every eval_every steps and at the last step. */
+/* True every eval_every steps, but not at the last step, which run_finish evaluates. */
 bool trainer_evaluation_due(const Trainer *t);
 
 /* Held-out rows that each evaluation of a run judges. They depend on the task alone, so that evaluations can be compared. */

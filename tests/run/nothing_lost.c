@@ -461,7 +461,7 @@ TEST(texts_from_elsewhere) {
           "%s", err);
     CHECK(TRAIN("lm", "--text", "marked", "--newline", "unix", SHORT, "--run", "b") == 0, "%s", err);
     CHECK(!strstr(err, "carriage"), "%s", err);
-    CHECK(TRAIN("lm", "--text", "plain", SHORT, "--run", "c") == 0, "%s", err);
+    CHECK(TRAIN("lm", "--text", "plain", "--newline", "unix", SHORT, "--run", "c") == 0, "%s", err);
     CHECK(same_files("b/model.safetensors", "c/model.safetensors"));
 }
 
