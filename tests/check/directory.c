@@ -81,9 +81,9 @@ TEST(files_are_found) {
                                         ".git/x.c", "sub/.c", "d.h",          "c"};
     static const char *const found[] = {"a.c", "b.c", "link.c", "sub/deep/c.c", "sub/z.c"};
     enum { FOUND = sizeof found / sizeof *found };
-    FileNames names;
+    FileNames names, left;
     Error e = {0};
-    CHECK(mkdir("empty", 0777) == 0 && directory_files("empty", ".c", &names, &e) && names.count == 0);
+    CHECK(mkdir("empty", 0777) == 0 && directory_files("empty", ".c", &names, &left, &e) && names.count == 0);
     directory_files_free(&names);
     CHECK(directory_make("all/sub/deep", &e) && directory_make("all/.git", &e), "%s", e.text);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -93,17 +93,18 @@ TEST(files_are_found) {
     }
     CHECK(symlink("a.c", "all/link.c") == 0 && symlink("sub", "all/way") == 0 &&
           symlink("none", "all/e.c") == 0);
-    CHECK(directory_files("all", ".c", &names, &e) && names.count == FOUND, "%ld: %s", names.count, e.text);
+    CHECK(directory_files("all", ".c", &names, &left, &e) && names.count == FOUND, "%ld: %s", names.count,
+          e.text);
     for (int i = 0; i < FOUND && i < names.count; i++)
         CHECK(!strcmp(names.name[i], found[i]), "%s", names.name[i]);
     directory_files_free(&names);
-    CHECK(!directory_files("none", ".c", &names, &e) && e.status == STATUS_NO_INPUT &&
+    CHECK(!directory_files("none", ".c", &names, &left, &e) && e.status == STATUS_NO_INPUT &&
               !strcmp(e.text, "none/: No such file or directory"),
           "%s", e.text);
     directory_files_free(&names);
     e = (Error){0};
     make_long_name();
-    CHECK(!directory_files(long_name, ".c", &names, &e) && e.status == STATUS_NO_INPUT &&
+    CHECK(!directory_files(long_name, ".c", &names, &left, &e) && e.status == STATUS_NO_INPUT &&
               strstr(e.text, "File name too long"),
           "%s", e.text);
     directory_files_free(&names);
@@ -118,9 +119,9 @@ TEST(a_directory_too_deep_is_reported) {
     for (int i = 0; i < 17; i++) CHECK(mkdir(name, 0777) == 0 && chdir(name) == 0, "level %d", i);
     write_text("a.c", "");
     CHECK(fchdir(top) == 0);
-    FileNames names;
+    FileNames names, left;
     Error e = {0};
-    CHECK(!directory_files("top", ".c", &names, &e) && e.status == STATUS_NO_INPUT &&
+    CHECK(!directory_files("top", ".c", &names, &left, &e) && e.status == STATUS_NO_INPUT &&
               strstr(e.text, "File name too long"),
           "%s", e.text);
     directory_files_free(&names);

@@ -2,6 +2,7 @@
  * With their own derivative none may FAIL; with one that is a hundred thousandth too large, half, negated or 0,
  * none may PASS. */
 #include "base/random.h"
+#include "check/gradcheck/check_entries.h"
 #include "check/gradcheck/gradcheck.h"
 #include "ops/ops.h"
 #include "test.h"
@@ -133,9 +134,11 @@ static void never_fails(const char *name, double low, const CaseReport *r, bool 
           r->in[0].estimate);
 }
 
+/* But for a part that the digits of a coarse forward do not show. */
 static void never_passes(const char *name, double low, const CaseReport *r, bool moves) {
-    CHECK(!moves || r->verdict != PASS, "%s from %g passes: analytic %.9g, numeric %.9g ± %.2g", name, low,
-          r->in[0].analytic, r->in[0].numeric, r->in[0].estimate);
+    bool hidden = r->in[0].digits && 2 * fabs(factor - 1) < CHECK_COARSE;
+    CHECK(!moves || hidden || r->verdict != PASS, "%s from %g passes: analytic %.9g, numeric %.9g ± %.2g",
+          name, low, r->in[0].analytic, r->in[0].numeric, r->in[0].estimate);
 }
 
 /* And most of them are proved, though no case is made for them. */

@@ -155,7 +155,7 @@ TEST(a_mistake_is_reported_once) {
     r[0].in[0].full_size = 20, r[1].in[0].full_size = 4, r[3].in[0].full_size = 2, r[3].added = true;
     REPORT_SET(r[1].in[0].full, "all of it\n");
     check_said(gradcheck_explain_all, r, 6,
-               "\nFAIL op/small, dx: 2 of 6 elements are wrong\n     twice\n"
+               "\nFAIL op/small, dx: 2 of 6 elements are wrong\n     in the cases 'large', 'small': twice\n"
                "     The smallest case that fails, 'small':\n       all of it\n"
                "FAIL op/large, dx: all 6 elements are wrong\n"
                "FAIL op/other, dx: 3 of 6 elements are wrong. a sum\n"
@@ -285,7 +285,29 @@ static void shifted(const Arrays *a) {
     EACH(i) a->dx[i] += 2 * (i ? a->x[i - 1] * a->dy[i - 1] : 0);
 }
 
-static const double mask[] = {1, 0, 0, 1, 0, 1};
+static void x_log_x(const Arrays *a) {
+    EACH(i) a->out[i] = a->x[i] * (real)log((double)a->x[i]);
+}
+static void its_slope(const Arrays *a) {
+    EACH(i) a->dx[i] += a->dy[i] * (real)(log((double)a->x[i]) + 1);
+}
+static void means_of_unmasked(const Arrays *a) { /* of rows of 3 */
+    EACH(i) {
+        real sum = 0, count = 0;
+        for (long k = i / 3 * 3; k < i / 3 * 3 + 3; k++) sum += a->m[k] * a->x[k], count += a->m[k];
+        a->out[i] = sum / count;
+    }
+}
+static void their_slope(const Arrays *a) {
+    EACH(i) {
+        real sum = 0, count = 0;
+        for (long k = i / 3 * 3; k < i / 3 * 3 + 3; k++) sum += a->dy[k], count += a->m[k];
+        a->dx[i] += a->m[i] * sum / count;
+    }
+}
+
+static const double mask[] = {1, 0, 0, 1, 0, 1}, with_a_0[] = {0.5, 0, 1.5, 2},
+                    hidden_row[] = {1, 1, 0, 0, 0, 0};
 
 static const Lie lies[] = {
     {"√7, which no size gives",
@@ -330,6 +352,20 @@ static const Lie lies[] = {
      "only somewhere",
      "the output does not depend on this element",
      NULL},
+    {"a forward that is not finite",
+     {{"x", DIMS(4), .values = with_a_0}},
+     x_log_x,
+     its_slope,
+     "forward not finite",
+     "forward gives nan at y[1], where x[1] = 0",
+     "yours 0.1768      right"},
+    {"a row without anything in it",
+     {{"x", DIMS(2, 3)}, {"m", DIMS(2, 3), .values = hidden_row, .constant = true}},
+     means_of_unmasked,
+     their_slope,
+     "forward not finite",
+     "forward gives nan at y[1,0] (and 2 more), where m[1,0] = 0, m[1,1] = 0, m[1,2] = 0",
+     "does not depend on this element"},
     {"a neighbour",
      {{"x", DIMS(6)}},
      squares,
@@ -374,6 +410,54 @@ TEST(the_smallest_case_is_shown_in_full) {
     CHECK(strstr(text, "x[1]       for y[1]   yours 1           right 6           ratio 0.1667  WRONG\n"),
           "%s", text);
     free(text);
+}
+
+/* Numbers that are not equal are printed with as many digits as tell them apart. */
+TEST(other_numbers_look_other) {
+    static const struct {
+        double a, b;
+        int digits;
+    } cases[] = {{1, 1, 4},
+                 {1, 2, 4},
+                 {2.14859322, 2.14859322 * (1 + 4 * DBL_EPSILON), 16},
+                 {1, 1.00001, 6},
+                 {1, 1 + DBL_EPSILON, 17},
+                 {NAN, 1, 4},
+                 {INFINITY, INFINITY, 4},
+                 {0, 1e-300, 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int digits = report_digits(cases[i].a, cases[i].b, 4);
+        CHECK(digits == cases[i].digits, "%.17g and %.17g: %d digits", cases[i].a, cases[i].b, digits);
+    }
+}
+
+/* A case whose gradients are all 0 is left to one that proves another gradient of its inputs; alone it proves nothing. */
+TEST(gradients_of_0_prove_nothing) {
+    enum { ZERO, SLOPED, FLAT, WRONG };
+    static const struct {
+        int kinds[2];
+        Verdict verdict; /* of the first */
+        bool untested;
+    } cases[] = {{{ZERO, ZERO}, INCONCLUSIVE, false},
+                 {{ZERO, SLOPED}, PASS, true},
+                 {{ZERO, FLAT}, INCONCLUSIVE, false},
+                 {{ZERO, WRONG}, INCONCLUSIVE, false},
+                 {{FLAT, ZERO}, PASS, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CaseReport r[2];
+        for (int k = 0; k < 2; k++) {
+            int kind = cases[i].kinds[k];
+            r[k] = kind == WRONG ? failing("op", "b", 6, "") : report("op", k ? "b" : "a");
+            r[k].flat = kind == FLAT;
+            if (kind == ZERO || kind == FLAT) r[k].in[0].sloped = 0;
+        }
+        gradcheck_agree(r, 2);
+        CHECK(r[0].verdict == cases[i].verdict && r[0].in[0].verdict == cases[i].verdict &&
+                  r[0].untested == cases[i].untested,
+              "%zu: %s", i, gradcheck_verdict_text(r[0].verdict));
+        CHECK(r[0].verdict == PASS || strstr(r[0].in[0].reason, ".flat = true"), "%zu: %s", i,
+              r[0].in[0].reason);
+    }
 }
 
 /* ---- For a student ---- */

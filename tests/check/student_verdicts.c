@@ -1,4 +1,5 @@
 /* Verdicts on whole files: a constant earns no point, and a right file is not accused by the cases that the checker adds. */
+#include "base/error.h"
 #include "child.h"
 #include "points.h"
 
@@ -66,6 +67,57 @@ TEST(no_right_file_is_accused, 300) {
         snprintf(path, sizeof path, "%s/tests/check/students/%s.c", source_folder, files[i]);
         int status = GRADCHECK(path, "--seeds", i == 0 ? "8" : "1", "--time-limit", "60");
         CHECK(status == 0, "%s: %s", files[i], out);
+    }
+}
+
+/* A gradient of 0 in the whole case is one verdict, whosoever's the case is; where another case decides, it is not tested. */
+TEST(gradients_of_0_have_one_rule) {
+    static const char relu[] = "#include \"%s/tests/check/students/student.h\"\n"
+                               "ELEMENTWISE(own, x > 0 ? x : 0, x > 0)\n"
+                               "extern const Op op_own;\n"
+                               "Tensor *tape_own(Tape *t, Tensor *x);\n"
+                               "Tensor *tape_own(Tape *t, Tensor *x) { return own_build(t, &x); }\n"
+                               "%s"
+                               "const Op op_own = {\"own\", own_forward, own_backward, CASES(cases)};\n";
+    static const char cases[] = "#include \"ops/ops.h\"\nTensor *tape_own(Tape *t, Tensor *x);\n%s"
+                                "const Op op_own = {\"own\", CASES(cases)};\n";
+    static const char *const tables[] = {
+        "{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}}",
+        "{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}}, {\"more\", build, {{\"x\", DIMS(5)}}}",
+        "{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}, .flat = true}"};
+    static const int status[] = {STATUS_INCONCLUSIVE, 0, 0};
+    char table[512], text[2048 + PATH_MAX];
+    for (int i = 0; i < 3; i++) {
+        snprintf(table, sizeof table,
+                 "BUILD_CASE(build, tape_own(t, x[0]))\nstatic const CheckCase cases[] = {%s};\n", tables[i]);
+        snprintf(text, sizeof text, relu, source_folder, table);
+        write_text("own.c", text);
+        snprintf(text, sizeof text, cases, table);
+        write_text("cases.c", text);
+        CHECK(GRADCHECK("own.c") == status[i] && (!status[i] || strstr(out, ".flat = true")), "%d: %s%s", i,
+              err, out);
+        CHECK(GRADCHECK("own.c", "--cases", "cases.c") == status[i] &&
+                  (!status[i] || strstr(out, ".flat = true")),
+              "%d: %s%s", i, err, out);
+        CHECK((strstr(out, "not tested: its gradients are 0") != NULL) == (i == 1), "%d: %s", i, out);
+    }
+}
+
+/* Sums whose order depends on the calls may be told to differ in their last digits. */
+TEST(last_digits_may_depend_on_calls) {
+    static const char sums[] =
+        "#include \"%s/tests/check/students/student.h\"\n"
+        "static int calls;\n"
+        "ELEMENTWISE(own, x * x, 2 * x * (1 + (calls++ / 12 %% 3) * %s))\n"
+        "static const CheckCase own_cases[] = {{\"plain\", own_build, {{\"x\", DIMS(12)}}}};\n"
+        "const Op op_own = {\"own\", own_forward, own_backward, CASES(own_cases)};\n";
+    static const char *const digits[] = {"1e-15", "1e-11"};
+    char text[2048 + PATH_MAX];
+    for (int i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, sums, source_folder, digits[i]);
+        write_text("own.c", text);
+        CHECK(GRADCHECK("own.c") == 1 && strstr(out, "--nondeterminism 1e-"), "%s: %s", digits[i], out);
+        CHECK(GRADCHECK("own.c", "--nondeterminism", "1e-12") == i, "%s: %s", digits[i], out);
     }
 }
 

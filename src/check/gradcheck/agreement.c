@@ -62,7 +62,46 @@ static InputReport *find_wrong(CaseReport *r, const char *name) {
     return NULL;
 }
 
+/* ---- Gradients that are 0 in the whole case ---- */
+
+bool gradcheck_is_vacuous(const CaseReport *r) {
+    long elements = 0, sloped = 0;
+    for (int i = 0; i < r->inputs; i++) {
+        elements += r->in[i].coordinates, sloped += r->in[i].sloped;
+        if (r->in[i].doubt && r->in[i].doubt != DOUBT_FLAT) return false;
+    }
+    return elements && !sloped && !r->trouble[0] && r->verdict != FAIL && !r->flat && !r->like;
+}
+
+/* Whether the case proves a gradient that is not 0, of an input that the other case has too. */
+static bool decides(const CaseReport *r, const CaseReport *other) {
+    for (int i = 0; i < r->inputs; i++)
+        for (int k = 0; k < other->inputs; k++)
+            if (r->in[i].verdict == PASS && r->in[i].sloped && strcmp(r->in[i].name, other->in[k].name) == 0)
+                return true;
+    return false;
+}
+
+/* A case whose gradients are all 0 cannot tell a right backward from an empty one: it is left to another case, or
+ * inconclusive. */
+static void judge_vacuous(CaseReport *r, long count) {
+    for (CaseReport *one = r; one < r + count; one++) {
+        if (!gradcheck_is_vacuous(one)) continue;
+        for (const CaseReport *other = r; other < r + count; other++)
+            one->untested |= !other->added && decides(other, one);
+        one->verdict = one->untested || one->added ? PASS : INCONCLUSIVE;
+        for (InputReport *in = one->in; in < one->in + one->inputs; in++) {
+            in->verdict = one->verdict;
+            in->unclear = one->verdict == PASS ? 0 : in->coordinates;
+            if (one->verdict == INCONCLUSIVE && !in->reason[0])
+                REPORT_SET(in->reason,
+                           "every gradient of the case is 0. If that is meant, set .flat = true in the case");
+        }
+    }
+}
+
 void gradcheck_agree(CaseReport *r, long count) {
+    judge_vacuous(r, count);
     Wrong *wrong = calloc((size_t)count + 1, sizeof *wrong);
     if (!wrong) error_no_memory("reports");
     for (long c = 0; c < count; c++)

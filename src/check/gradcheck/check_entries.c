@@ -32,8 +32,8 @@ long check_entries_element(const Entries *e, long j) {
 }
 
 /* Sets the entry's state and error. scale: the largest derivative for the same cotangent; floor: what rounding may hide in
- * an output of 0. */
-static void judge_entry(Entry *e, double scale, double floor) {
+ * an output of 0; proof: the relative error up to which the numeric derivative proves another. */
+static void judge_entry(Entry *e, double scale, double floor, double proof) {
     double d = fabs(e->analytic - e->numeric), size = fmax(fabs(e->analytic), fabs(e->numeric));
     bool resolved = SWEEP_TRUST * e->estimate <= 1e-9 * size;
     e->error = d == 0 ? 0 : d / (resolved ? size : fmax(size, scale));
@@ -48,7 +48,7 @@ static void judge_entry(Entry *e, double scale, double floor) {
         e->state = ENTRY_PROVED;
     else if (!close && !within)
         e->state = is_left_of_terms(e, 1024 * floor) ? ENTRY_FLAT : ENTRY_WRONG;
-    else if (SWEEP_TRUST * e->estimate <= CHECK_TOLERANCE * scale)
+    else if (SWEEP_TRUST * e->estimate <= proof * scale)
         e->state = ENTRY_PROVED;
     else if (size <= SMALLEST ||
              (e->estimate <= SWEEP_TRUST * e->rounding && e->estimate * e->step <= 4096 * floor))
@@ -92,6 +92,10 @@ static Entry *entry_of(const Judge *j, const Line *line, long q) {
     return &j->e->entry[q * j->e->coordinates + line->coordinate];
 }
 
+static double proof_of(const Judge *j) {
+    return j->e->steps ? CHECK_COARSE : CHECK_TOLERANCE;
+}
+
 static Line *end_of_lines(const Judge *j) {
     return j->lines.line + j->lines.count;
 }
@@ -121,7 +125,7 @@ static void take_results(Judge *j) {
             const Sweep *s = &line->sweep[q];
             found.numeric = s->value, found.estimate = s->error;
             found.rounding = s->rounding, found.step = s->step;
-            judge_entry(&found, j->scale[q], j->lines.noise.floor);
+            judge_entry(&found, j->scale[q], j->lines.noise.floor, proof_of(j));
             weigh(line, entry, &found);
         }
 }
@@ -145,7 +149,8 @@ static bool judge_coordinate(Judge *j, const Line *line) {
         const Entry *entry = entry_of(j, line, q);
         if (entry->state != ENTRY_FLAT) continue;
         flat_gradient |= entry->analytic != 0 || entry->numeric != 0;
-        flat |= !is_left_of_terms(entry, rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, largest));
+        flat |= fabs(entry->numeric) <= SWEEP_TRUST * entry->estimate &&
+                !is_left_of_terms(entry, rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, largest));
     }
     j->e->doubt[line->coordinate] = *state != ENTRY_UNCLEAR ? DOUBT_NONE
                                     : line->crossed         ? DOUBT_KINK
@@ -193,7 +198,7 @@ static void take_kink(Judge *j, const Line *line) {
         if (error <= size) j->scale[q] = fmax(j->scale[q], size);
         bool kink = high - low > SWEEP_TRUST * error + CHECK_TOLERANCE * size;
         if (!kink) found.numeric = (low + high) / 2;
-        judge_entry(&found, fmax(j->scale[q], size), j->lines.noise.floor);
+        judge_entry(&found, fmax(j->scale[q], size), j->lines.noise.floor, proof_of(j));
         if (kink && found.state < ENTRY_KINK) {
             found.state = ENTRY_KINK;
             found.below = b->value;
@@ -220,16 +225,24 @@ static void try_kinks(Judge *j) {
     }
 }
 
-/* Sets the scales once every coordinate has a derivative, and judges the entries again. */
+/* Sets the scales once every coordinate has a derivative, and judges the entries again. A coarse forward has one scale:
+ * it shows little of derivatives that are small beside the largest. */
 static void set_scales(Judge *j) {
     const Entries *e = j->e;
+    double largest = 0;
     for (long q = 0; q < e->cotangents; q++) {
-        Entry *row = e->entry + q * e->coordinates;
+        const Entry *row = e->entry + q * e->coordinates;
         for (long i = 0; i < e->coordinates; i++)
             if (row[i].estimate <= fabs(row[i].numeric))
                 j->scale[q] = fmax(j->scale[q], fabs(row[i].numeric));
+        largest = fmax(largest, j->scale[q]);
+    }
+    for (long q = 0; q < e->cotangents; q++) {
+        Entry *row = e->entry + q * e->coordinates;
+        if (e->steps) j->scale[q] = largest;
         for (long i = 0; i < e->coordinates; i++)
-            if (row[i].state != ENTRY_KINK) judge_entry(&row[i], j->scale[q], j->lines.noise.floor);
+            if (row[i].state != ENTRY_KINK)
+                judge_entry(&row[i], j->scale[q], j->lines.noise.floor, proof_of(j));
     }
 }
 

@@ -36,6 +36,9 @@ typedef struct Entry {
 /* The same for a numeric derivative whose error is ten times smaller than this. */
 #define CHECK_SHARP (sizeof(real) == sizeof(double) ? 1e-9 : 1e-2)
 
+/* The same for a forward that rounds to fewer digits. */
+#define CHECK_COARSE 1e-3
+
 /* All entries of one input. */
 typedef struct Entries {
     int input;
@@ -52,6 +55,8 @@ typedef struct Entries {
     EntryState *state; /* [coordinates]: of all entries of a coordinate together */
     Doubt *doubt;      /* [coordinates] */
     double tolerance;  /* of the diagnosis, relative; 0: CHECK_TOLERANCE */
+    const double
+        *steps; /* of each output: how far it jumps (check_steps); NULL: it has the digits of a real */
 } Entries;
 
 /* The element of the input that is coordinate j. */

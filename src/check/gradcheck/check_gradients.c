@@ -1,6 +1,6 @@
 #include "check/gradcheck/check_gradients.h"
 #include "base/random.h"
-#include "check/gradcheck/check_batch.h"
+#include "check/gradcheck/check_noise.h"
 #include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/numeric_derivative.h"
 #include <math.h>
@@ -18,9 +18,9 @@ enum { WORK = 1 << 22, LEAST = 4 };
 
 static const char *const doubt_text[] = {
     [DOUBT_NONE] = "",
-    [DOUBT_FLAT] = ("the gradient is too small to show in the output. If the function is meant to be "
-                    "saturated here, set "
-                    ".flat = true in the case"),
+    [DOUBT_FLAT] =
+        ("the gradient is too small beside the output to be proved. If the function is meant to be "
+         "saturated here, set .flat = true in the case"),
     [DOUBT_KINK] = "a kink is crossed at every usable step",
     [DOUBT_NOISE] = "the numeric derivative does not converge: the output is noisy or not smooth",
 };
@@ -247,10 +247,25 @@ static void report_ties(Gradients *g, CaseReport *report) {
     }
 }
 
-static void judge_input(Gradients *g, int k, InputReport *r) {
+static void judge_elements(Gradients *g, int k, InputReport *r) {
     check_entries(g->differences, &g->element[k]);
     if (g->doubted) check_smooth_excuse(g->differences, &g->element[k], g->least, g->arena);
     report_elements(r, &g->run->point->in[k], &g->element[k]);
+}
+
+/* Judges again by the digits that forward has, if it has few: its steps look like kinks, and like slopes. */
+static void judge_by_digits(Gradients *g, int k, InputReport *r) {
+    int digits;
+    const double *steps = check_steps(g->differences, k, g->outputs, &digits, g->arena);
+    if (!steps) return;
+    g->element[k].steps = g->along[k].steps = steps;
+    judge_elements(g, k, r);
+    r->digits = digits;
+}
+
+static void judge_input(Gradients *g, int k, InputReport *r) {
+    judge_elements(g, k, r);
+    if (r->verdict != PASS || (r->kinks && !g->run->c->kinks)) judge_by_digits(g, k, r);
     if (!g->along[k].direction) return;
     check_entries(g->differences, &g->along[k]);
     if (!g->doubted) report_along(r, &g->along[k]);
@@ -290,12 +305,22 @@ void check_gradients(Gradients *g, CaseReport *report) {
     if (recorded && g->whole && kinks && !g->doubted) report_ties(g, report);
 }
 
+static void say_doubt(InputReport *r) {
+    if (r->doubt == DOUBT_NOISE && r->digits)
+        snprintf(
+            r->reason, sizeof r->reason,
+            "forward rounds to about %d digits, too few to prove the gradient. Is a number kept in float?",
+            r->digits);
+    else
+        REPORT_SET(r->reason, doubt_text[r->doubt]);
+}
+
 void check_gradients_explain(Gradients *g, CaseReport *report) {
     for (int k = 0, i = 0; k < g->run->point->inputs && i < report->inputs; k++) {
         if (!g->element[k].entry) continue;
         InputReport *r = &report->in[i++];
-        if (r->verdict == INCONCLUSIVE && !r->reason[0])
-            snprintf(r->reason, sizeof r->reason, "%s", doubt_text[r->doubt]);
+        if (r->verdict == INCONCLUSIVE && !r->reason[0] && !gradcheck_forward_text(g, k, r->reason))
+            say_doubt(r);
         if (r->verdict != FAIL || !r->wrong) continue;
         smallest_case_write(g, k, "", r);
         if (!r->reason[0]) gradcheck_diagnose(g, k, r);

@@ -1,5 +1,4 @@
 #include "check/gradcheck/check_lines.h"
-#include "base/random.h"
 #include <math.h>
 #include <string.h>
 
@@ -72,6 +71,17 @@ static bool all_settled(const Lines *l, const Line *line) {
     return true;
 }
 
+/* The noise of cotangent q's sum over the outputs. Where it is large, an output that never moves has none. */
+static double blur_of(const Lines *l, const Line *line, long q) {
+    double blur = 0;
+    if (!line->moves) return l->blur[q];
+    long i, end = end_of_outputs(l->e, q, &i);
+    for (; i < end; i++)
+        if (line->moves[i])
+            blur = hypot(blur, (double)l->e->cotangent[q * l->e->outputs + i] * l->noise.change[i]);
+    return blur;
+}
+
 /* Gives every cotangent's sweep the difference between the outputs at the points `span` apart. */
 static void add_differences(Lines *l, Line *line, const real *above, const real *below, double span) {
     const Entries *e = l->e;
@@ -81,6 +91,7 @@ static void add_differences(Lines *l, Line *line, const real *above, const real 
         l->slope[i] = a == b ? 0 : (a - b) / span; /* equal infinities are equal */
         moves_above |= above[i] != l->noise.here[i];
         moves_below |= below[i] != l->noise.here[i];
+        if (line->moves) line->moves[i] |= above[i] != l->noise.here[i] || below[i] != l->noise.here[i];
     }
     line->still = !moves_above && !moves_below;
     line->both_move |= moves_above && moves_below;
@@ -92,7 +103,7 @@ static void add_differences(Lines *l, Line *line, const real *above, const real 
         if (!isfinite(slope))
             sweep_start(&line->sweep[q], line->sweep[q].order);
         else
-            sweep_add(&line->sweep[q], line->step, slope, l->blur[q] / line->step);
+            sweep_add(&line->sweep[q], line->step, slope, blur_of(l, line, q) / line->step);
     }
 }
 
@@ -126,6 +137,7 @@ void lines_sweep(Lines *l, double part, int side) {
         line->under_way = line->wanted;
         line->step = part * first_step(line);
         line->before = 0;
+        if (line->moves) memset(line->moves, 0, (size_t)l->e->outputs);
         if (line->wanted) start_sweeps(l, line, order);
     }
     for (int i = 0; i < steps; i++) {
@@ -178,100 +190,6 @@ void lines_look_far(Lines *l) {
     }
 }
 
-/* ---- Noise ---- */
-
-/* Runs with the inputs' last digits changed; runs of a batch with larger changes. */
-enum { TRIALS = 6, JOLTS = 8, RUNS = JOLTS > 1 + TRIALS ? JOLTS : 1 + TRIALS };
-
-/* A change larger than `gentle` may show the function instead of noise. */
-static const double hardest = 0x1p-6, gentle = 0x1p-16;
-
-typedef struct Measure {
-    Noise *n;
-    CheckBatch b;
-    int input;
-    bool *moved; /* of each output */
-} Measure;
-
-static bool is_jittered(const Measure *m, int k) {
-    return m->input < 0 ? point_has_gradient(m->b.run->point, k) : k == m->input;
-}
-
-/* Requests a run with the values changed by the part `relative` of themselves. */
-static void ask_jittered(Measure *m, double relative, uint64_t key) {
-    const CheckPoint *p = m->b.run->point;
-    check_batch_ask(&m->b, m->b.room);
-    for (int k = 0; k < p->inputs; k++) {
-        const PointInput *in = &p->in[k];
-        uint64_t own_key = m->input < 0 ? random_key(key, (uint64_t)k) : key;
-        for (long i = 0; is_jittered(m, k) && i < in->stored; i++)
-            check_batch_change(&m->b, k, i, (double)point_jittered(in, i, (real)relative, own_key));
-    }
-}
-
-/* Takes the changes of a jittered run. True if all outputs have moved. */
-static bool take_changes(Measure *m, long run, double most, bool first_moves_only) {
-    const real *y = check_batch_output(&m->b, run);
-    bool all = true;
-    for (long i = 0; i < m->b.outputs; i++) {
-        double change = fabs((double)y[i] - (double)m->n->here[i]);
-        bool counts = isfinite(change) && m->b.branches[run] == m->n->branches;
-        if (first_moves_only) counts &= !m->moved[i] && change < most;
-        if (counts) m->n->change[i] = fmax(m->n->change[i], change);
-        m->moved[i] |= change > 0;
-        all &= m->moved[i];
-    }
-    return all;
-}
-
-static void begin_measure(Measure *m, CheckRun *run, long outputs, Arena *arena) {
-    long changes = 0;
-    m->b.run = run;
-    for (int k = 0; k < run->point->inputs; k++)
-        if (is_jittered(m, k)) changes += run->point->in[k].stored;
-    check_batch_open(&m->b, run, arena, outputs, RUNS, changes);
-    m->n->here = arena_alloc(arena, (size_t)outputs * sizeof *m->n->here);
-    m->n->change = arena_alloc(arena, (size_t)outputs * sizeof *m->n->change);
-    m->moved = arena_alloc(arena, (size_t)outputs * sizeof *m->moved);
-}
-
-/* Takes the outputs at the point, and their own last digits. */
-static void take_here(Measure *m) {
-    Noise *n = m->n;
-    double largest = 1;
-    memcpy(n->here, check_batch_output(&m->b, 0), (size_t)m->b.outputs * sizeof *n->here);
-    n->branches = m->b.branches[0];
-    for (long i = 0; i < m->b.outputs; i++) {
-        double size = isfinite(n->here[i]) ? fabs((double)n->here[i]) : 0;
-        n->change[i] = size * (double)REAL_EPSILON;
-        if (size > largest) largest = size;
-    }
-    n->floor = largest * (double)REAL_EPSILON;
-}
-
-void check_noise(Noise *n, CheckRun *run, int input, long outputs, Arena *arena) {
-    Measure m = {.n = n, .input = input};
-    double relative = (double)REAL_EPSILON;
-    bool all = false;
-    begin_measure(&m, run, outputs, arena);
-    check_batch_begin(&m.b);
-    check_batch_ask(&m.b, 0);
-    for (int trial = 0; trial < TRIALS; trial++) ask_jittered(&m, relative, random_key(0, (uint64_t)trial));
-    check_batch_run(&m.b);
-    take_here(&m);
-    for (int trial = 0; trial < TRIALS; trial++) all = take_changes(&m, 1 + trial, INFINITY, false);
-    for (int trial = TRIALS; !all && relative <= hardest; trial += JOLTS) {
-        check_batch_begin(&m.b);
-        for (int i = 0; i < JOLTS && ldexp(relative, i) <= hardest; i++)
-            ask_jittered(&m, ldexp(relative, 1 + i), random_key(0, (uint64_t)(trial + i)));
-        check_batch_run(&m.b);
-        for (int i = 0; i < m.b.done && !all; i++) {
-            relative *= 2;
-            all = take_changes(&m, i, relative <= gentle ? INFINITY : 1024 * n->floor, true);
-        }
-    }
-}
-
 /* ---- Setup ---- */
 
 void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena) {
@@ -287,11 +205,14 @@ void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena) {
     for (Line *line = l->line; line < l->line + l->room; line++) {
         line->sweep = arena_alloc(arena, cotangents * sizeof *line->sweep);
         line->right = arena_alloc(arena, cotangents * sizeof *line->right);
+        line->moves = e->steps ? arena_alloc(arena, outputs + 1) : NULL;
     }
     long runs = 2 * l->room, most = run->point->in[e->input].stored;
     long changes = runs * most < MOST_CHANGES ? runs * most : MOST_CHANGES;
     check_batch_open(&l->batch, run, arena, e->outputs, runs, changes < most ? most : changes);
     check_noise(&l->noise, run, e->input, e->outputs, arena);
+    for (long i = 0; i < e->outputs && e->steps; i++)
+        l->noise.change[i] = fmax(l->noise.change[i], e->steps[i]);
     sum_up(l);
 }
 
@@ -300,7 +221,11 @@ void lines_set(Lines *l, long first) {
     l->count = left < l->room ? left : l->room;
     for (long i = 0; i < l->count; i++) {
         Line *line = &l->line[i];
-        *line = (Line){.coordinate = first + i, .sweep = line->sweep, .right = line->right, .wanted = true};
+        *line = (Line){.coordinate = first + i,
+                       .sweep = line->sweep,
+                       .right = line->right,
+                       .moves = line->moves,
+                       .wanted = true};
         if (l->e->direction) continue;
         line->element = check_entries_element(l->e, line->coordinate);
         line->at = l->run->point->in[l->e->input].value[line->element];

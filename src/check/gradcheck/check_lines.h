@@ -5,24 +5,9 @@
 #ifndef GRADCHECK_CHECK_LINES_H
 #define GRADCHECK_CHECK_LINES_H
 
-#include "check/gradcheck/check_batch.h"
 #include "check/gradcheck/check_entries.h"
+#include "check/gradcheck/check_noise.h"
 #include "check/gradcheck/numeric_derivative.h"
-
-/* How much rounding changes each output of a run. */
-typedef struct Noise {
-    real *here;     /* the outputs at the point */
-    double *change; /* of each output: the largest change that rounding explains */
-    double floor;   /* the same for an output of 0, which has no last digit: it may be the difference of equal
-                          numbers, or the logarithm of a rounded 1 */
-    uint64_t branches; /* taken at the point */
-} Noise;
-
-/* Rounding changes the last digit of an output, or as much as changes of the inputs' last digits do: these
- * are measured. input: the only one that is changed; -1: all. An output that does not move (the logarithm of
- * 1 + something small moves in steps of the 1's last digit) gets larger changes until it does: its first move
- * shows the size of its steps. */
-void check_noise(Noise *n, CheckRun *run, int input, long outputs, Arena *arena);
 
 typedef struct Line {
     long coordinate;
@@ -33,6 +18,7 @@ typedef struct Line {
     Sweep *sweep; /* the newest, one a cotangent */
     Sweep *right; /* room for another, which check_entries.c keeps */
     bool right_still;
+    bool *moves;    /* of each output, for a coarse forward: it has moved in this sweep; NULL: any may have */
     bool crossed;   /* it ended on the other side of a kink */
     bool still;     /* at its last step no output moved */
     bool both_move; /* at some step outputs moved on both sides */

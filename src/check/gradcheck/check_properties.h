@@ -10,7 +10,8 @@ const char *check_property_name(Property which);
 const char *check_property_meaning(Property which);
 
 /* Checks all properties but the first, and reports how they are broken. `fresh` is a host that has run nothing; NULL: the
- * last property is not checked. */
-void check_properties(CheckRun *run, void *fresh, Arena *arena, uint64_t seed, CaseReport *report);
+ * last property is not checked. nondeterminism: what equal runs may differ by, as a part of their size. */
+void check_properties(CheckRun *run, void *fresh, Arena *arena, uint64_t seed, double nondeterminism,
+                      CaseReport *report);
 
 #endif

@@ -51,21 +51,3 @@ void check_run_direction(real *v, long count, uint64_t key) {
         v[i] = (real)(random_bits(key, (uint64_t)(2 * i + 1)) & 1 ? part : -part);
     }
 }
-
-const char *gradcheck_index_text(char text[INDEX_TEXT], Shape s, long i) {
-    long index[MAX_RANK];
-    char *p = text;
-    for (int axis = s.rank - 1; axis >= 0; axis--) {
-        index[axis] = i % s.size[axis];
-        i /= s.size[axis];
-    }
-    for (int axis = 0; axis < s.rank; axis++) p += sprintf(p, axis ? ",%ld" : "[%ld", index[axis]);
-    strcpy(p, s.rank ? "]" : "");
-    return text;
-}
-
-const char *gradcheck_element_text(char text[INDEX_TEXT], const char *name, Shape s, long i) {
-    char at[INDEX_TEXT];
-    snprintf(text, INDEX_TEXT, "%.40s%.80s", name, gradcheck_index_text(at, s, i));
-    return text;
-}

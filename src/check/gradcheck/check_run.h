@@ -42,9 +42,4 @@ void check_run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number)
 /* A random direction of about unit length: signed, of sizes in [0.5, 1.5) / √count. */
 void check_run_direction(real *v, long count, uint64_t key);
 
-/* "[1,2]": the index of the i-th element of shape s, written into text; "" for a scalar. "x[1,2]": the element. */
-enum { INDEX_TEXT = 128 };
-const char *gradcheck_index_text(char text[INDEX_TEXT], Shape s, long i);
-const char *gradcheck_element_text(char text[INDEX_TEXT], const char *name, Shape s, long i);
-
 #endif

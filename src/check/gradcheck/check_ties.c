@@ -130,11 +130,13 @@ static bool shares_fit(Ties *t, int group, long output, char *text, size_t room)
     double low = fmin(up[output], down[output]), high = fmax(up[output], down[output]);
     if (sum >= low - apart * scale && sum <= high + apart * scale) return true;
     for (int a = 0; a < size; a++) t->all[member[a]->input].state[member[a]->coordinate] = ENTRY_WRONG;
+    double moved = sum < low ? low : high;
+    int digits = report_digits(sum, moved, 4);
     snprintf(
         text, room,
-        "%d elements are tied at output element %ld: their gradients add up to %.4g, and all moved together "
-        "they move it by %.4g: the shares of a tie are wrong",
-        size, output, sum, sum < low ? low : high);
+        "%d elements are tied at output element %ld: their gradients add up to %.*g, and all moved together "
+        "they move it by %.*g: the shares of a tie are wrong",
+        size, output, digits, sum, digits, moved);
     return false;
 }
 

@@ -109,7 +109,7 @@ static void sharpen(Suspect *s) {
         double off = fabs(s->analytic[i] - s->numeric[i]) / s->scale[i / s->e->coordinates];
         if (isfinite(off)) largest = fmax(largest, off);
     }
-    s->tolerance = s->e->tolerance > 0 ? s->e->tolerance : CHECK_TOLERANCE;
+    s->tolerance = s->e->tolerance > 0 ? s->e->tolerance : s->e->steps ? CHECK_COARSE / 10 : CHECK_TOLERANCE;
     if (largest > 0)
         s->tolerance = fmin(s->tolerance, fmax(largest / 20, ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON));
 }
@@ -142,6 +142,12 @@ Suspect pattern_suspect(const Gradients *g, int k) {
     }
     sharpen(s);
     return suspect;
+}
+
+bool gradcheck_forward_text(const Gradients *g, int k, char text[REPORT_TEXT]) {
+    Suspect s = pattern_suspect(g, k);
+    s.reason = text;
+    return pattern_forward(&s);
 }
 
 void gradcheck_explain_by(InputReport *report, const Explanation *x) {

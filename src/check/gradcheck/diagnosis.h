@@ -11,13 +11,20 @@
 /* Sets the explanations of input k's report; the first gives its pattern and reason. The runs stay at their point. */
 void gradcheck_diagnose(const Gradients *g, int k, InputReport *report);
 
+/* "forward gives nan at y[1], where x[1] = 0". False: every output is finite. */
+bool gradcheck_forward_text(const Gradients *g, int k, char text[REPORT_TEXT]);
+
 /* Sets the report's pattern and reason to those of an explanation; NULL: to none. */
 void gradcheck_explain_by(InputReport *report, const Explanation *x);
 
-/* ---- All cases of an operation: one mistake (agreement.c) ---- */
+/* ---- All cases of an operation (agreement.c) ---- */
+
+/* Whether a case's gradients are all 0, and nothing promises that: its verdict depends on the other cases. */
+bool gradcheck_is_vacuous(const CaseReport *r);
 
 /* Chooses the explanation that fits most cases, for each wrong gradient of the operation of these `count` reports. A
- * report that it does not fit loses its own. */
+ * report that it does not fit loses its own. A vacuous case is untested if another proves a gradient of its inputs, and
+ * otherwise inconclusive. */
 void gradcheck_agree(CaseReport *r, long count);
 
 /* ---- A failing case in full: its inputs, the upstream gradient, and the gradient and the Jacobian beside the right ones

@@ -1,7 +1,7 @@
 #include "check/gradcheck/gradcheck.h"
 #include "check/gradcheck/case_tape.h"
 #include "check/gradcheck/check_gradients.h"
-#include "check/gradcheck/check_lines.h"
+#include "check/gradcheck/check_noise.h"
 #include "check/gradcheck/check_properties.h"
 #include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/rounding.h"
@@ -17,10 +17,6 @@ enum { FIRST_RUNS = 16 };
 
 double gradcheck_tolerance(void) {
     return CHECK_TOLERANCE;
-}
-
-const char *gradcheck_verdict_text(Verdict v) {
-    return (const char *[]){"PASS", "INCONCLUSIVE", "FAIL"}[v];
 }
 
 static bool is_among(const char *words, const char *word) {
@@ -41,7 +37,9 @@ static const char *diagnosis_of(const CaseReport *r) {
                 pattern = r->in[i].pattern;
     bool unknown = strcmp(pattern, "unknown") == 0;
     bool tells_little = is_among("|any layout|inside a graph|passed twice|", r->property);
-    if (!r->property[0] || is_among("|not a number|no gradient|upstream ignored|", pattern)) return pattern;
+    if (!r->property[0] ||
+        is_among("|forward not finite|not a number|no gradient|upstream ignored|", pattern))
+        return pattern;
     return tells_little && !unknown ? pattern : r->property;
 }
 
@@ -109,8 +107,11 @@ static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena, char
         double terms = largest + fmax(own.change[i], other.change[i]) / u;
         double room = fmax(CHECK_SHARP * fabs(need), rounding_room(ROUNDINGS_OF_A_RUN, u, terms));
         if (rounding_same(y, need, room)) continue;
-        snprintf(text, REPORT_TEXT, "the forward is another function: y%s is %.9g, need %.9g",
-                 gradcheck_index_text(at, want, i), y, need);
+        bool to_a_float = fabs(y - need) <= 4 * (double)FLT_EPSILON * fabs(need);
+        int digits = report_digits(y, need, 9);
+        snprintf(text, REPORT_TEXT, "the forward is another function: y%s is %.*g, need %.*g%s",
+                 gradcheck_index_text(at, want, i), digits, y, digits, need,
+                 to_a_float ? ". They have the same 7 digits: is a number kept in float?" : "");
         break;
     }
     return true;
@@ -232,7 +233,7 @@ static void judge(Trial *t, CaseReport *report) {
     report->judged = true;
     report->properties = PROPERTY_FORWARD + 1;
     if (!how->differences && report->inputs && report->recorded)
-        check_properties(&t->run, how->fresh, arena, t->how->seed, report);
+        check_properties(&t->run, how->fresh, arena, how->seed, how->nondeterminism, report);
     gradcheck_conclude(report);
     if (report->verdict == PASS && !c->kinks && !how->added && !how->differences) judge_ends(t, report);
     t->run.explaining = true;
@@ -254,7 +255,8 @@ void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions 
     *report = (CaseReport){0};
     REPORT_SET(report->op, op);
     REPORT_SET(report->name, c->name);
-    report->kinks = c->kinks;
+    report->kinks = c->kinks, report->flat = c->flat;
+    report->like = how->reference;
     judge(&t, report);
     report->evaluations = t.run.evaluations;
     check_run_free(&t.run);

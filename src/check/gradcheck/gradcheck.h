@@ -37,6 +37,7 @@ void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseRepor
 
 typedef struct CheckOptions {
     uint64_t seed;
+    double nondeterminism;      /* what equal runs may differ by, as a part of their size */
     bool differences;           /* checks no properties (properties.def): for a slow function */
     bool added;                 /* by the checker: fails only where the function is smooth (check_smooth.c) */
     JobRunner *runner;          /* of the programs below */
@@ -51,8 +52,5 @@ void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions 
 
 /* Updates the rest of a report from its broken properties. */
 void gradcheck_conclude(CaseReport *r);
-
-/* "PASS", "INCONCLUSIVE" or "FAIL". */
-const char *gradcheck_verdict_text(Verdict v);
 
 #endif

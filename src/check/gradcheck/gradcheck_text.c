@@ -1,15 +1,16 @@
 #include "check/gradcheck/gradcheck_text.h"
-#include "check/gradcheck/check_run.h"
+#include "check/gradcheck/diagnosis.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-void gradcheck_remarks(FILE *out, long kinks, long flat, int moved) {
+void gradcheck_remarks(FILE *out, long kinks, long flat, bool moved, bool untested) {
     const char *comma = "  ";
     if (kinks) fprintf(out, "%s%ld on a kink", comma, kinks), comma = ", ";
     if (flat) fprintf(out, "%s%ld flat", comma, flat), comma = ", ";
-    if (moved) fprintf(out, "%sanother point drawn", comma);
+    if (moved) fprintf(out, "%sanother point drawn", comma), comma = ", ";
+    if (untested) fprintf(out, "%snot tested: its gradients are 0", comma);
     fprintf(out, "\n");
 }
 
@@ -91,7 +92,7 @@ void gradcheck_rows(FILE *out, const CaseReport *r) {
         gradcheck_number(out, 8, in->error, in->coordinates && isfinite(in->error));
         gradcheck_number(out, 9, in->estimate, in->coordinates && isfinite(in->estimate));
         fprintf(out, "  %s", gradcheck_verdict_text(in->verdict));
-        gradcheck_remarks(out, in->kinks, in->flat, i ? 0 : r->moved);
+        gradcheck_remarks(out, in->kinks, in->flat, i == 0 && r->moved, i == 0 && r->untested);
     }
     if (r->inputs && !r->trouble[0]) return;
     if (r->inputs) fprintf(out, "%*s", NAME_COLUMNS, "");
@@ -122,11 +123,14 @@ static void explain_worst(FILE *out, const CaseReport *r, const InputReport *in)
         snprintf(where, sizeof where, ", for output element %ld", in->output);
     else if (in->output < 0 && !r->by_reference)
         snprintf(where, sizeof where, ", for a random upstream gradient");
-    fprintf(out, "%*sworst%s%s%s: yours %.10g  right %.10g ± %.1e", INDENT, "", in->shape.rank ? " at " : "",
-            gradcheck_index_text(at, in->shape, in->element), where, plain(in->analytic), plain(in->numeric),
-            in->estimate);
+    int digits = report_digits(in->analytic, in->numeric, 10);
+    fprintf(out, "%*sworst%s%s%s: yours %.*g", INDENT, "", in->shape.rank ? " at " : "",
+            gradcheck_index_text(at, in->shape, in->element), where, digits, plain(in->analytic));
+    if (isfinite(in->numeric) && isfinite(in->estimate))
+        fprintf(out, "  right %.*g ± %.1e", digits, in->numeric, in->estimate);
     if (in->numeric != 0 && isfinite(in->numeric) && isfinite(in->analytic))
-        fprintf(out, "  ratio %.6g", in->analytic / in->numeric);
+        fprintf(out, "  ratio %.*g", report_digits(in->analytic / in->numeric, 1, 6),
+                in->analytic / in->numeric);
     fprintf(out, "\n");
 }
 
@@ -136,14 +140,30 @@ static void explain_full(FILE *out, const CaseReport *r, const InputReport *in) 
     print_lines(out, in->full);
 }
 
-/* Names points without a derivative, and gradients too small to be seen. */
-static void explain_remarks(FILE *out, const CaseReport *r, const InputReport *in) {
+/* Whether an earlier case of the operation says of this gradient that forward has few digits. */
+static bool is_coarse_before(const CaseReport *all, const CaseReport *r, const char *name) {
+    for (const CaseReport *b = all; b < r; b++)
+        for (int i = 0; i < b->inputs && strcmp(b->op, r->op) == 0; i++)
+            if (b->in[i].digits && strcmp(b->in[i].name, name) == 0) return true;
+    return false;
+}
+
+/* Names points without a derivative, gradients too small to be seen, and a forward with few digits. */
+static void explain_remarks(FILE *out, const CaseReport *all, const CaseReport *r, const InputReport *in) {
     char at[INDEX_TEXT], more[64] = "", text[REPORT_TEXT];
+    int digits = report_digits(in->kink_below, in->kink_above, 6);
     if (in->kinks > 1) snprintf(more, sizeof more, "; %ld in all", in->kinks);
     if (in->kinks)
-        paragraph(out, 0, "%s/%s, %s: kink at %s%s: one-sided derivatives %.6g and %.6g%s%s", r->op, r->name,
-                  in->name, in->name + 1, gradcheck_index_text(at, in->shape, in->kink), in->kink_below,
-                  in->kink_above, in->kink_output < 0 ? ", for a random upstream gradient" : "", more);
+        paragraph(out, 0, "%s/%s, %s: kink at %s%s: one-sided derivatives %.*g and %.*g%s%s", r->op, r->name,
+                  in->name, in->name + 1, gradcheck_index_text(at, in->shape, in->kink), digits,
+                  in->kink_below, digits, in->kink_above,
+                  in->kink_output < 0 ? ", for a random upstream gradient" : "", more);
+    if (in->digits && in->verdict != INCONCLUSIVE && !is_coarse_before(all, r, in->name))
+        paragraph(out, 0,
+                  "%s/%s, %s: forward rounds to about %d digits (is a number kept in float?): a gradient is "
+                  "proved to "
+                  "three digits",
+                  r->op, r->name, in->name, in->digits);
     if (in->flat)
         paragraph(out, 0, "%s/%s, %s: %s: the derivative is too small to show in the output", r->op, r->name,
                   in->name, how_many(text, in->flat, in->coordinates, "flat"));
@@ -162,16 +182,16 @@ static void explain_line(FILE *out, const CaseReport *r, const InputReport *in, 
               text, *more ? ". " : "", more);
 }
 
-/* Prints all that is known of a wrong or unclear gradient. */
-static void explain_input(FILE *out, const CaseReport *r, const InputReport *in) {
+/* Prints all that is known of a wrong or unclear gradient. cases: in which its explanation holds; "": in all. */
+static void explain_input(FILE *out, const CaseReport *r, const InputReport *in, const char *cases) {
     explain_line(out, r, in, "");
     bool counted = in->wrong || in->unclear, in_short = strcmp(in->map, in->reason) == 0;
-    if (counted && in->reason[0]) paragraph(out, INDENT, "%s", in->reason);
+    if (counted && in->reason[0]) paragraph(out, INDENT, "%s%s", cases, in->reason);
     if (in->wrong && in->map[0] && !in_short) paragraph(out, INDENT, "%s: %s", in->name, in->map);
     if (r->at_ends && in->wrong)
         paragraph(out, INDENT,
                   "right at the values drawn, wrong with values at the ends of the case's ranges");
-    if (counted && !in->full[0]) explain_worst(out, r, in);
+    if (counted && !in->full[0] && in->analytic != in->numeric) explain_worst(out, r, in);
     if (in->full[0]) explain_full(out, r, in);
 }
 
@@ -209,18 +229,51 @@ static const CaseReport *head_of(const CaseReport *all, long count, const char *
     return best;
 }
 
+/* Whether two wrong gradients have the same explanation, but for numbers that matter. */
+static bool is_alike(const InputReport *in, const InputReport *first) {
+    return strcmp(in->reason, first->reason) == 0 ||
+           (in->form && in->form == first->form && strcmp(in->pattern, "constant factor") != 0 &&
+            strcmp(in->pattern, "only somewhere") != 0);
+}
+
+/* "in the cases 'a', 'b' and 3 more: ", if the explanation of the first does not hold in every case of the file; else "". */
+static void say_cases(const CaseReport *all, long count, const char *op, const char *name,
+                      const CaseReport *head, char text[REPORT_TEXT]) {
+    enum { NAMED = 3 };
+    const InputReport *first = find_wrong(head, op, name);
+    long alike = 0, unlike = 0;
+    size_t used = 0;
+    char names[REPORT_TEXT / 2] = "";
+    for (const CaseReport *r = all; r < all + count; r++) {
+        const InputReport *in = find_wrong(r, op, name);
+        if (!in) continue;
+        bool same = is_alike(in, first);
+        if (r->added && !head->added) continue;
+        unlike += !same, alike += same;
+        if (same && alike <= NAMED && used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s'%.30s'", alike > 1 ? ", " : "",
+                                     r->name);
+    }
+    text[0] = 0;
+    if (!unlike || !first->reason[0]) return;
+    used = (size_t)snprintf(text, REPORT_TEXT, "in the case%s %s", alike > 1 ? "s" : "", names);
+    if (alike > NAMED)
+        used += (size_t)snprintf(text + used, REPORT_TEXT - used, " and %ld more", alike - NAMED);
+    snprintf(text + used, REPORT_TEXT - used, ": ");
+}
+
 /* Explains a wrong gradient in all cases: one in full, the others in a line each. */
 static void explain_gradient(FILE *out, const CaseReport *all, long count, const char *op, const char *name) {
     const CaseReport *head = head_of(all, count, op, name);
     const InputReport *first = find_wrong(head, op, name);
+    char cases[REPORT_TEXT];
     long added = 0;
-    explain_input(out, head, first);
+    say_cases(all, count, op, name, head, cases);
+    explain_input(out, head, first, cases);
     for (const CaseReport *r = all; r < all + count; r++) {
         const InputReport *in = find_wrong(r, op, name);
         if (!in || r == head) continue;
-        bool same = strcmp(in->reason, first->reason) == 0 ||
-                    (in->form && in->form == first->form && strcmp(in->pattern, "constant factor") != 0 &&
-                     strcmp(in->pattern, "only somewhere") != 0);
+        bool same = is_alike(in, first);
         if (r->added && same)
             added++;
         else
@@ -248,8 +301,8 @@ static void explain_more(FILE *out, const CaseReport *all, long count, const Cas
         if (wrong && !is_known(all, r, in->name))
             explain_gradient(out, all, count, r->op, in->name);
         else if (!wrong && in->verdict != PASS)
-            explain_input(out, r, in);
-        explain_remarks(out, r, in);
+            explain_input(out, r, in, "");
+        explain_remarks(out, all, r, in);
     }
     if (r->trouble[0]) explain_trouble(out, r, r->property[0] && is_known(all, r, NULL));
 }
@@ -274,14 +327,17 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
 
 Verdict gradcheck_op(const Op *op, FILE *out) {
     Verdict worst = op->n_cases ? PASS : INCONCLUSIVE;
+    CaseReport *r = calloc((size_t)op->n_cases + 1, sizeof *r);
+    if (!r) error_no_memory("reports");
+    for (int i = 0; i < op->n_cases; i++) gradcheck_case(op->name, &op->cases[i], 1, &r[i]);
+    gradcheck_agree(r, op->n_cases);
     gradcheck_heading(out);
     for (int i = 0; i < op->n_cases; i++) {
-        CaseReport r;
-        gradcheck_case(op->name, &op->cases[i], 1, &r);
-        gradcheck_rows(out, &r);
-        gradcheck_explain(out, &r);
-        if (r.verdict > worst) worst = r.verdict;
+        gradcheck_rows(out, &r[i]);
+        if (r[i].verdict > worst) worst = r[i].verdict;
     }
+    gradcheck_explain_all(out, r, op->n_cases);
+    free(r);
     return worst;
 }
 

@@ -37,6 +37,6 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count);
 
 /* Print a number in a column, or "-" for none; and remarks on elements, which end the line. */
 void gradcheck_number(FILE *out, int width, double x, bool any);
-void gradcheck_remarks(FILE *out, long kinks, long flat, int moved);
+void gradcheck_remarks(FILE *out, long kinks, long flat, bool moved, bool untested);
 
 #endif

@@ -11,29 +11,6 @@ bool pattern_missing(Suspect *s) {
     return pattern_say(s, "no gradient arrives: it is 0 everywhere");
 }
 
-bool pattern_not_a_number(Suspect *s) {
-    long bad = 0;
-    for (long j = 0; j < s->e->coordinates; j++) {
-        bool finite = true;
-        for (long q = 0; q < s->e->cotangents; q++)
-            finite &= isfinite(s->analytic[q * s->e->coordinates + j]);
-        bad += !finite;
-    }
-    return bad &&
-           pattern_say(s,
-                       "%ld of %ld elements are not finite: 0/0, an overflow, infinity - infinity, or a "
-                       "number read from beside an array, where the checker puts NaN",
-                       bad, s->e->coordinates);
-}
-
-/* A few elements may lie on kinks. Many of them, where the case promises none, are steps of forward. */
-bool pattern_in_steps(Suspect *s) {
-    long kinks = 0;
-    for (long j = 0; j < s->e->coordinates; j++) kinks += s->e->state[j] == ENTRY_KINK;
-    return !s->g->run->c->kinks && kinks >= 2 && 4 * kinks >= s->e->coordinates &&
-           pattern_say(s, "forward moves in steps. Is a number on the way rounded, or kept in float?");
-}
-
 /* ---- Upstream gradients and uses ---- */
 
 /* Copies the Jacobian, [outputs][coordinates]. */

@@ -57,6 +57,7 @@ typedef struct InputReport {
     long wrong, unclear, kinks;
     long sloped; /* their gradient is not 0 */
     long flat;   /* their gradient is too small to show beside the output */
+    int digits;  /* forward rounds to about so many; 0: to those of a real */
     Doubt doubt; /* the gravest reason why a coordinate is unclear */
 
     /* The first coordinate on a kink: its place in the shape's order, the output (-1: the sum with a random
@@ -97,9 +98,10 @@ typedef struct CaseReport {
         [REPORT_FULL]; /* how the property is broken, or the case as a whole failed; may have several lines */
     long outputs;      /* elements of the output */
     bool recorded;     /* the output takes a gradient */
-    bool kinks;        /* the case promises kinks */
+    bool kinks, flat;  /* the case promises kinks; saturation */
     bool at_ends;      /* right at the drawn point, wrong at the ends of the ranges */
     bool by_reference; /* `numeric` is a value known to be right, not a difference quotient */
+    bool untested;     /* its gradients are all 0, and right; another case decides on them (agreement.c) */
     bool endless;      /* the time ran out in few runs */
     int moved;         /* points given up: on a kink, or where an input has no effect */
     long evaluations;  /* forward runs */
@@ -112,5 +114,18 @@ typedef struct CaseReport {
     char want[REPORT_INPUTS][REPORT_NAME];
     double points;
 } CaseReport;
+
+/* ---- Words of reports ---- */
+
+/* "PASS", "INCONCLUSIVE" or "FAIL". */
+const char *gradcheck_verdict_text(Verdict v);
+
+/* "[1,2]": the index of the i-th element of shape s, written into text; "" for a scalar. "x[1,2]": the element. */
+enum { INDEX_TEXT = 128 };
+const char *gradcheck_index_text(char text[INDEX_TEXT], Shape s, long i);
+const char *gradcheck_element_text(char text[INDEX_TEXT], const char *name, Shape s, long i);
+
+/* The number of significant digits, at least `least`, by which two printed numbers differ if they are different. */
+int report_digits(double a, double b, int least);
 
 #endif

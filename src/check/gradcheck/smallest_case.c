@@ -14,25 +14,26 @@ static void add_array(FILE *t, const char *name, Shape s, const real *v) {
     fprintf(t, count > MOST_NUMBERS ? " …\n" : "\n");
 }
 
-/* The number of digits that shows the difference. */
+/* The digits of numbers that agree; the number of digits that shows a difference. */
+enum { EQUAL_DIGITS = 6 };
 static int digits_of(const Entry *e) {
     double size = fmax(fabs(e->analytic), fabs(e->numeric)), off = fabs(e->analytic - e->numeric);
     return off > 0 && isfinite(off) ? (int)fmin(fmax(4, 2 - floor(log10(off / size))), 12) : 4;
 }
 
 static void add_row(FILE *t, const char *element, const char *output, const Entry *e) {
-    int digits = digits_of(e);
+    bool known = isfinite(e->numeric) && isfinite(e->estimate);
     bool depends = fabs(e->numeric) > 16 * e->estimate, number = isfinite(e->analytic);
-    fprintf(t, "%-10s %-10s yours %-*.*g  right %-*.*g", element, output, digits + 6, digits,
-            number || isinf(e->analytic) ? e->analytic : (double)NAN, digits + 6, digits,
-            depends ? e->numeric : 0);
-    if (!depends && e->state == ENTRY_WRONG)
-        fprintf(t, "  the output does not depend on this element\n");
-    else if (depends && number)
-        fprintf(t, "  ratio %.*g%s\n", digits, e->analytic / e->numeric,
-                e->state == ENTRY_WRONG ? "  WRONG" : "");
-    else
-        fprintf(t, "%s\n", e->state == ENTRY_WRONG ? "  WRONG" : "");
+    double right = depends ? e->numeric : 0;
+    int digits = e->state == ENTRY_WRONG ? report_digits(e->analytic, right, digits_of(e)) : EQUAL_DIGITS;
+    fprintf(t, "%-10s %-10s yours %-*.*g", element, output, digits + 6, digits,
+            number || isinf(e->analytic) ? e->analytic : (double)NAN);
+    if (known) fprintf(t, "  right %-*.*g", digits + 6, digits, right);
+    if (known && depends && number) fprintf(t, "  ratio %.*g", digits, e->analytic / e->numeric);
+    if (e->state == ENTRY_WRONG && (!known || depends || !number)) fprintf(t, "  WRONG");
+    if (e->state == ENTRY_WRONG && known && !depends && number)
+        fprintf(t, "  %s does not depend on this element", *output ? "this output" : "the output");
+    fprintf(t, "\n");
 }
 
 /* Adds the rows of one cotangent that are `wrong`, as many as there is room for; entries that are 0 on both sides have no
@@ -44,7 +45,7 @@ static long add_rows(FILE *t, const Gradients *g, const Entries *e, const PointI
     long rows = 0;
     for (long j = 0; j < e->coordinates; j++) {
         const Entry *entry = &e->entry[q * e->coordinates + j];
-        bool zero = entry->analytic == 0 && fabs(entry->numeric) <= 16 * entry->estimate;
+        bool zero = entry->analytic == 0 && !(fabs(entry->numeric) > 16 * entry->estimate);
         if ((entry->state == ENTRY_WRONG) != wrong || zero || rows++ >= room) continue;
         add_row(t, gradcheck_element_text(x, in->name, in->shape, check_entries_element(e, j)), y, entry);
     }

@@ -195,7 +195,7 @@ static void check_item(void *context, long i) {
     const CheckItem *item = &p->item[i];
     Judging judging = {.plan = p, .item = item, .limits = &checking->limits};
     CaseReport *report = &judging.report;
-    CheckOptions how = {.runner = protocol_run, .added = item->added};
+    CheckOptions how = {.runner = protocol_run, .added = item->added, .nondeterminism = p->nondeterminism};
     CheckCase c = item->c;
     Program own, fresh, reference;
     if (item->index < 0) return;
@@ -254,20 +254,6 @@ static bool is_wanted(const CheckItem *item, const CaseReport *r) {
     return !item->added || (found && strcmp(r->property, "read-only") != 0);
 }
 
-/* A teacher's case in which the output depends on no input cannot tell a right backward from an empty one. */
-static void ask_for_slope(const CheckPlan *p, const CheckItem *item, CaseReport *r) {
-    long elements = 0, sloped = 0;
-    for (int i = 0; i < r->inputs; i++) elements += r->in[i].coordinates, sloped += r->in[i].sloped;
-    if (!p->cases || plan_has_reference(p) || item->c.flat || r->verdict != PASS || !elements || sloped)
-        return;
-    r->verdict = INCONCLUSIVE;
-    for (int i = 0; i < r->inputs; i++) {
-        r->in[i].verdict = INCONCLUSIVE, r->in[i].unclear = r->in[i].coordinates;
-        REPORT_SET(r->in[i].reason,
-                   "the output depends on no input. If that is meant, set .flat = true in the case");
-    }
-}
-
 static void take_report(void *context, long i, const ChildEnd *end) {
     Checking *c = context;
     const CheckItem *item = &c->plan->item[i];
@@ -279,7 +265,6 @@ static void take_report(void *context, long i, const ChildEnd *end) {
         not_checked(r, item, end, &c->limits, NULL);
     if (r->endless && ++c->endless == ENOUGH_LOOPS) c->limits.seconds /= PART, c->judge.seconds /= PART;
     plan_describe(c->plan, item, r);
-    ask_for_slope(c->plan, item, r);
     c->report[i] = r;
     for (; c->next < c->plan->items && c->report[c->next]; free(c->report[c->next++]))
         if (is_wanted(&c->plan->item[c->next], c->report[c->next])) c->sink(c->context, c->report[c->next]);

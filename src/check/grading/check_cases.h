@@ -36,6 +36,7 @@ typedef struct CheckPlan {
     const char *reference;
     int keep[CHILD_KEEPS]; /* the open files of the libraries, which may have no name any more */
 
+    double nondeterminism; /* CheckOptions */
     uint64_t seed;
     long seeds; /* points of each case: those of `seeds` seeds from `seed` on; at least 1 */
     ChildLimits limits;

@@ -126,7 +126,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
     bool list = false, solution = false, help_grading = false;
     const char *cases = NULL, *like = NULL, *template = NULL;
     char headers[PATH_ROOM];
-    double seconds = 10, gigabytes = 4;
+    double seconds = 10, gigabytes = 4, nondeterminism = 0;
     long seeds = 1;
     const Option table[] = {
         {"Output"},
@@ -136,6 +136,9 @@ void grading_command_check(int argc, char **argv, Error *e) {
         {"Checks"},
         {"seeds", "N", "[1,1000000]", "check each case at the points of N seeds, from --seed on",
          .integer = &seeds},
+        {"nondeterminism", "PART", "[0,1e-6]",
+         "let equal runs differ by this part of their size: the order of sums may depend on calls",
+         .real = &nondeterminism},
         {"Grading"},
         {"cases", "CASES.c", NULL, "a teacher's cases, which call the file's operation", "the file's",
          .text = &cases},
@@ -161,6 +164,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
                  .most = 2};
     if (!options_parse(&o, argc, argv, e)) return;
     CheckPlan plan = {
+        .nondeterminism = nondeterminism,
         .seed = o.seed,
         .seeds = seeds,
         .limits = {.seconds = seconds * (double)seeds, .awake = true, .bytes = (size_t)(gigabytes * 1e9)}};

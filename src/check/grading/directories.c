@@ -44,7 +44,8 @@ static void keep_name(FileNames *f, const char *name) {
 }
 
 /* Lists PATH/WAY and below; `way` is empty or ends with a slash. */
-static bool find_files(const char *path, const char *way, const char *ending, FileNames *f, Error *e) {
+static bool find_files(const char *path, const char *way, const char *ending, FileNames *f, FileNames *left,
+                       Error *e) {
     char here[PATH_ROOM], name[PATH_ROOM];
     if (!directory_file(here, path, way, STATUS_NO_INPUT, e)) return false;
     DIR *d = opendir(here);
@@ -59,10 +60,10 @@ static bool find_files(const char *path, const char *way, const char *ending, Fi
         if (length >= PATH_ROOM - 1) {
             ok = error_set(e, STATUS_NO_INPUT, "%s: %s", ESCAPED(here), strerror(ENAMETOOLONG));
         } else if (!S_ISDIR(found.st_mode)) {
-            if (directory_ends_in(name, ending)) keep_name(f, name);
+            keep_name(directory_ends_in(name, ending) ? f : left, name);
         } else if (!linked) {
             memcpy(name + length, "/", 2);
-            ok = find_files(path, name, ending, f, e);
+            ok = find_files(path, name, ending, f, left, e);
         }
     }
     closedir(d);
@@ -73,10 +74,11 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-bool directory_files(const char *path, const char *ending, FileNames *out, Error *e) {
-    *out = (FileNames){0};
-    if (!find_files(path, "", ending, out, e)) return false;
+bool directory_files(const char *path, const char *ending, FileNames *out, FileNames *left, Error *e) {
+    *out = *left = (FileNames){0};
+    if (!find_files(path, "", ending, out, left, e)) return false;
     if (out->count) qsort(out->name, (size_t)out->count, sizeof *out->name, by_name);
+    if (left->count) qsort(left->name, (size_t)left->count, sizeof *left->name, by_name);
     return true;
 }
 

@@ -38,6 +38,7 @@ static void json_gradient(FILE *out, const InputReport *in) {
     json_number(out, "numeric", in->numeric);
     json_number(out, "estimate", in->estimate);
     json_number(out, "error", in->error);
+    if (in->digits) fprintf(out, ", \"forward_digits\": %d", in->digits);
     if (in->kinks) {
         fprintf(out, ", \"kink\": %ld", in->kink);
         json_number(out, "kink_below", in->kink_below);

@@ -39,7 +39,7 @@ static void overview_row(FILE *out, const CheckTotals *t) {
     gradcheck_number(out, 12, t->worst, t->passed > 0);
     fprintf(out, "  %s", gradcheck_verdict_text(worst));
     if (t->failed) fprintf(out, " (%ld of %ld)", t->failed, t->cases);
-    gradcheck_remarks(out, t->kinks, t->flat, 0);
+    gradcheck_remarks(out, t->kinks, t->flat, false, false);
 }
 
 static const char *plural(long n) {
@@ -110,42 +110,50 @@ static bool is_wrong(const CaseReport *r) {
     return wrong;
 }
 
-/* Prints the reports as lines of JSON. Before the end of an operation it stops at the first wrong case,
- * because later cases may change its explanation. */
-static void print_json(Show *show, bool at_end) {
-    while (show->printed < show->count && (at_end || !is_wrong(&show->report[show->printed])))
-        gradcheck_json_report(show->out, show->how->file, &show->report[show->printed++]);
+/* Whether the other cases of the operation may change what is said of this one. */
+static bool is_open(const Show *show, const CaseReport *r) {
+    return gradcheck_is_vacuous(r) || (show->how->json && is_wrong(r));
 }
 
-/* Adds a report to the current operation. */
-static void add_report(Show *show, const CaseReport *r) {
-    add_to_totals(&show->op, r);
-    add_to_totals(&show->totals, r);
-    show->report = array_grown(show->report, show->count, &show->capacity, sizeof *show->report);
-    show->report[show->count++] = *r;
-    if (show->how->json)
-        print_json(show, false);
-    else if (!show->how->overview && !show->how->apart)
-        gradcheck_rows(show->out, r);
+/* Prints and counts the reports that are not open, up to the first that is; at the end of an operation all. */
+static void settle(Show *show, bool at_end) {
+    const ShowOptions *how = show->how;
+    for (; show->settled < show->count; show->settled++) {
+        const CaseReport *r = &show->report[show->settled];
+        if (!at_end && is_open(show, r)) break;
+        add_to_totals(&show->op, r);
+        add_to_totals(&show->totals, r);
+        if (how->json)
+            gradcheck_json_report(show->out, how->file, r);
+        else if (!how->overview && !how->apart)
+            gradcheck_rows(show->out, r);
+    }
     fflush(show->out);
 }
 
+static void add_report(Show *show, const CaseReport *r) {
+    show->report = array_grown(show->report, show->count, &show->capacity, sizeof *show->report);
+    show->report[show->count++] = *r;
+}
+
 void show_end_operation(Show *show) {
-    CaseReport untested;
-    if (!show->op.cases) return;
-    if (show->how->coverage && find_untested(show->report + show->count - show->op.cases, show->op.cases,
-                                             show->how->strict, &untested))
+    CaseReport untested, *first = show->report + show->first;
+    if (show->first == show->count) return;
+    if (show->how->coverage && find_untested(first, show->count - show->first, show->how->strict, &untested))
         add_report(show, &untested);
-    gradcheck_agree(show->report + show->count - show->op.cases, show->op.cases);
-    if (show->how->json) print_json(show, true);
+    gradcheck_agree(show->report + show->first, show->count - show->first);
+    settle(show, true);
     if (show->how->overview && !show->how->json) overview_row(show->out, &show->op);
     show->op = (CheckTotals){0};
+    show->first = show->count;
 }
 
 void show_report(void *context, const CaseReport *r) {
     Show *show = context;
-    if (strcmp(show->op.last_op, r->op) != 0) show_end_operation(show);
+    if (show->first < show->count && strcmp(show->report[show->first].op, r->op) != 0)
+        show_end_operation(show);
     add_report(show, r);
+    settle(show, false);
 }
 
 bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e) {

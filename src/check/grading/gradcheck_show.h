@@ -45,8 +45,9 @@ typedef struct Show {
     FILE *out;
     CaseReport *report; /* all of them */
     long count, capacity;
-    long printed;           /* as JSON lines */
-    CheckTotals totals, op; /* of all, and of the current operation: the last op.cases reports */
+    long settled;           /* printed and counted */
+    long first;             /* of the current operation */
+    CheckTotals totals, op; /* of what is settled: of all, and of the current operation */
     double start;
 } Show;
 

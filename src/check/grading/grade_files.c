@@ -75,7 +75,7 @@ bool grade_file(Grading *g, Error *e) {
 typedef struct FolderRun {
     const Grading *all;
     const char *path, *folder;
-    FileNames files;
+    FileNames files, left;
     Status worst; /* of the verdicts on files */
     Error *error; /* why no file can be judged */
 } FolderRun;
@@ -189,11 +189,20 @@ static bool judge_all(FolderRun *run, Error *e) {
     return run->worst == STATUS_DONE || error_set(e, run->worst, "%s: not all is proved", run->path);
 }
 
+/* Names the files that are not judged. */
+static void print_left(FILE *out, const FileNames *left) {
+    enum { NAMED = 20 };
+    for (long i = 0; i < left->count && i < NAMED; i++)
+        fprintf(out, "%s%s", i ? ", " : "left out, because they do not end in .c: ", ESCAPED(left->name[i]));
+    if (left->count > NAMED) fprintf(out, " and %ld more", left->count - NAMED);
+    if (left->count) fprintf(out, "\n");
+}
+
 bool grade_folder(Grading *g, const char *path, Error *e) {
     char folder[TEMPORARY_PATH] = "";
     FolderRun run = {.all = g, .path = path, .folder = folder, .error = e};
     Error unfit = {0}, unwritten = {0};
-    bool ok = directory_files(path, ".c", &run.files, e);
+    bool ok = directory_files(path, ".c", &run.files, &run.left, e);
     if (ok && !run.files.count)
         ok = error_set(e, STATUS_NO_INPUT, "%s: found no C files in it, need one", ESCAPED(path));
     ok = ok && open_folder(g, folder, e);
@@ -202,7 +211,9 @@ bool grade_folder(Grading *g, const char *path, Error *e) {
         ok = error_set(e, unfit.status, "%s", unfit.text);
     }
     ok = ok && judge_all(&run, e);
+    print_left(g->show.json ? stderr : stdout, &run.left);
     directory_files_free(&run.files);
+    directory_files_free(&run.left);
     close_folder(g, folder);
     return ok;
 }

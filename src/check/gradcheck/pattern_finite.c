@@ -1,0 +1,68 @@
+/* Numbers that are not finite: of forward, and of the gradient alone. */
+#include "check/gradcheck/check_batch.h"
+#include "check/gradcheck/patterns.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Elements that are tried, and elements that are named. */
+enum { TRIED = 256, NAMED = 3 };
+
+/* Names the elements without which output i would be finite: each is changed alone. "": none is known. */
+static void name_causes(const Suspect *s, long i, char *text, size_t size) {
+    const double plain = 0.7; /* in the domain of most functions */
+    const CheckPoint *p = s->g->run->point;
+    struct {
+        int input;
+        long element;
+    } tried[TRIED];
+    char name[INDEX_TEXT];
+    CheckBatch b;
+    long count = 0, named = 0;
+    size_t used = 0;
+    check_batch_open(&b, s->g->run, s->g->arena, s->e->outputs, TRIED, TRIED);
+    check_batch_begin(&b);
+    for (int k = 0; k < p->inputs; k++)
+        for (long j = 0; p->in[k].same_as < 0 && j < p->in[k].stored && count < TRIED; j++) {
+            tried[count].input = k, tried[count++].element = j;
+            check_batch_ask(&b, 1);
+            check_batch_change(&b, k, j, plain);
+        }
+    check_batch_run(&b);
+    text[0] = 0;
+    for (long run = 0; run < count && named < NAMED && used < size; run++) {
+        const PointInput *in = &p->in[tried[run].input];
+        long j = tried[run].element;
+        if (!isfinite(check_batch_output(&b, run)[i])) continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s = %.6g", named++ ? ", " : ", where ",
+                                 gradcheck_element_text(name, in->name, in->shape, j), (double)in->value[j]);
+    }
+}
+
+bool pattern_forward(Suspect *s) {
+    char name[INDEX_TEXT], more[32] = "", where[REPORT_TEXT / 2];
+    long first = -1, count = 0;
+    for (long i = s->e->outputs - 1; i >= 0; i--)
+        if (!isfinite(s->y[i])) first = i, count++;
+    if (!count) return false;
+    name_causes(s, first, where, sizeof where);
+    if (count > 1) snprintf(more, sizeof more, " (and %ld more)", count - 1);
+    const char *value = isnan(s->y[first]) ? "nan" : s->y[first] > 0 ? "inf" : "-inf";
+    return pattern_say(s, "forward gives %s at %s%s%s", value,
+                       gradcheck_element_text(name, "y", s->y_shape, first), more, where);
+}
+
+bool pattern_not_a_number(Suspect *s) {
+    long bad = 0;
+    for (long j = 0; j < s->e->coordinates; j++) {
+        bool finite = true;
+        for (long q = 0; q < s->e->cotangents; q++)
+            finite &= isfinite(s->analytic[q * s->e->coordinates + j]);
+        bad += !finite;
+    }
+    return bad &&
+           pattern_say(s,
+                       "%ld of %ld elements are not finite: 0/0, an overflow, infinity - infinity, or a "
+                       "number read from beside an array, where the checker puts NaN",
+                       bad, s->e->coordinates);
+}

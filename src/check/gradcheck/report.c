@@ -1,0 +1,38 @@
+#include "check/gradcheck/report.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *gradcheck_verdict_text(Verdict v) {
+    return (const char *[]){"PASS", "INCONCLUSIVE", "FAIL"}[v];
+}
+
+const char *gradcheck_index_text(char text[INDEX_TEXT], Shape s, long i) {
+    long index[MAX_RANK];
+    char *p = text;
+    for (int axis = s.rank - 1; axis >= 0; axis--) {
+        index[axis] = i % s.size[axis];
+        i /= s.size[axis];
+    }
+    for (int axis = 0; axis < s.rank; axis++) p += sprintf(p, axis ? ",%ld" : "[%ld", index[axis]);
+    strcpy(p, s.rank ? "]" : "");
+    return text;
+}
+
+const char *gradcheck_element_text(char text[INDEX_TEXT], const char *name, Shape s, long i) {
+    char at[INDEX_TEXT];
+    snprintf(text, INDEX_TEXT, "%.40s%.80s", name, gradcheck_index_text(at, s, i));
+    return text;
+}
+
+int report_digits(double a, double b, int least) {
+    enum { MOST = 17 };
+    char one[32], other[32];
+    int digits = least;
+    for (bool same = a != b && !isnan(a) && !isnan(b); same && digits < MOST; digits += same) {
+        snprintf(one, sizeof one, "%.*g", digits, a);
+        snprintf(other, sizeof other, "%.*g", digits, b);
+        same = strcmp(one, other) == 0;
+    }
+    return digits;
+}
