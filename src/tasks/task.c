@@ -51,8 +51,13 @@ void task_remark(char remark[REMARK], const char *format, ...) {
     if (n > 0) strcat(remark, "\n");
 }
 
+bool task_names_language_model(const char *name) {
+    const TaskKind *kind = task_kind(name);
+    return kind && kind->text;
+}
+
 bool task_is_language_model(const Task *task) {
-    return task->max_S == 0;
+    return task_names_language_model(task->name);
 }
 
 Batch *task_batch(const Task *task, long max_rows, Error *e) {

@@ -99,7 +99,8 @@ void task_number_tokens(Task *task);
 /* Adds a line to a remark, as far as it fits. */
 void task_remark(char remark[REMARK], const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A language model predicts the next token and has no source. */
+/* A language model predicts the next token and has no source. The name may be that of no task. */
+bool task_names_language_model(const char *name);
 bool task_is_language_model(const Task *task);
 
 /* The text of an lm task, owned by the task; NULL for any other task. */

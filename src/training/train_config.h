@@ -50,8 +50,7 @@ void train_config_free(TrainConfig *r);
 
 /* Whether the task is a language model. */
 static inline bool train_config_is_lm(const TrainConfig *r) {
-    const TaskKind *kind = task_kind(r->task);
-    return kind && kind->text;
+    return task_names_language_model(r->task);
 }
 
 /* A setting has an effect if another one, `decides`, has a value for which `holds` is true, and has an effect itself. */

@@ -272,4 +272,62 @@ TEST(metadata_that_describes_no_model) {
     expect_refused(s, STATUS_BAD_DATA, ": metadata: found no d_ff, need it");
 }
 
+/* ---- Every setting ---- */
+
+/* The k-th value of a setting that differs from others of it; false: there are no more. */
+static bool some_value(const Setting *s, int k, char out[OPTION_TEXT]) {
+    static const char *const truths[] = {"false", "true"}, *const wholes[] = {"2", "4"},
+                             *const reals[] = {"0.25", "0.1"};
+    const char *const *fixed = s->type == SETTING_TRUTH ? truths : s->type == SETTING_REAL ? reals : wholes;
+    if (s->type == SETTING_KIND) {
+        for (int i = 0; i <= k; i++)
+            if (!s->kinds[i]) return false;
+        snprintf(out, OPTION_TEXT, "%s", s->kinds[k]->name);
+        return true;
+    }
+    if (s->type != SETTING_CHOICE) return k < 2 && snprintf(out, OPTION_TEXT, "%s", fixed[k]);
+    const char *word = s->allowed;
+    for (; k > 0 && word; k--) word = strchr(word, '|') ? strchr(word, '|') + 1 : NULL;
+    return word && snprintf(out, OPTION_TEXT, "%.*s", (int)strcspn(word, "|"), word);
+}
+
+static const char *replaced_key, *replaced_value;
+
+/* A field of a small model, but for the replaced one. */
+static const char *field_of(void *model, const char *name) {
+    static ConfigField field;
+    if (strcmp(name, replaced_key) == 0) return replaced_value;
+    for (int i = 0; config_field(model, i, &field); i++)
+        if (strcmp(field.key, name) == 0) return field.value;
+    return NULL;
+}
+
+/* Each value of each setting that weight files hold is read and written again as itself, and all words of a choice stand in
+ * the message on another one. */
+TEST(every_setting_of_a_weight_file) {
+    ModelConfig small = small_seq2seq(), read;
+    int rows = 0, values = 0;
+    for (const Setting *s = config_settings; s->name; s++) {
+        char key[SETTING_KEY], value[OPTION_TEXT];
+        bool words = s->type == SETTING_CHOICE || s->type == SETTING_KIND;
+        Error wrong = {0};
+        replaced_key = setting_key(s, key), replaced_value = "no such word";
+        if (s->saved == SAVED_IN_CHECKPOINT) continue;
+        rows++;
+        CHECK(!config_parse(&read, "f", field_of, &small, &wrong) && wrong.status == STATUS_BAD_DATA);
+        for (int k = 0; some_value(s, k, value); k++, values++) {
+            Error e = {0};
+            CHECK(!words || strstr(wrong.text, value), "%s: %s", value, wrong.text);
+            if (strcmp(key, "kind") == 0) continue; /* follows from decoder_layers */
+            replaced_value = value;
+            CHECK(config_parse(&read, "f", field_of, &small, &e), "%s", e.text);
+            replaced_key = "";
+            const char *again = field_of(&read, key);
+            CHECK(again && strcmp(again, value) == 0, "%s: found %s, want %s", key, again, value);
+            replaced_key = key;
+        }
+    }
+    CHECK(rows >= 19 && values >= 40, "found %d rows, %d values", rows, values);
+}
+
 RUN_TESTS_AFTER(make_folder)
