@@ -72,6 +72,14 @@ bool child_read(void *to, size_t size) {
     return true;
 }
 
+_Noreturn void child_become(char *const argument[]) {
+    dup2(request_pipe, STDIN_FILENO);
+    dup2(result_pipe, STDOUT_FILENO);
+    execvp(argument[0], argument);
+    fprintf(stderr, "%s: cannot be run\n", argument[0]);
+    _exit(STATUS_BUG);
+}
+
 _Noreturn void child_finish(void) {
     fflush(NULL);
     _exit(child_send(&end_mark, 1) ? 0 : STATUS_IO);
@@ -158,6 +166,15 @@ Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context,
     return c;
 }
 
+Child *child_attach(int from, int to, const ChildLimits *limits) {
+    Child *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    *c = (Child){.limits = *limits, .result = {.end = from}, .printed = {.end = -1}, .request = {-1, to}};
+    fcntl(from, F_SETFL, O_NONBLOCK);
+    fcntl(to, F_SETFL, O_NONBLOCK);
+    return c;
+}
+
 static void keep(Inflow *f, const char *bytes, size_t size) {
     size_t kept = size < f->most - f->size ? size : f->most - f->size;
     if (kept && f->size + kept >= f->capacity) {
@@ -241,8 +258,17 @@ static bool is_late(const Child *c) {
     return seconds > 3 * c->limits.seconds || (c->limits.awake && seconds_of(c->pid) < SLEEPING * seconds);
 }
 
+/* The end of a child that is no child of this process: its pipe is closed, or its time is over. */
+static bool attached_lives(const Child *c, ChildEnd *end) {
+    struct pollfd fd = {c->result.end, POLLIN, 0};
+    bool late = c->waited > 3 * c->limits.seconds, closed = poll(&fd, 1, 0) == 1 && !(fd.revents & POLLIN);
+    *end = (ChildEnd){.fate = late ? CHILD_TIMED_OUT : CHILD_EXITED, .result = "", .printed = ""};
+    return !late && !closed;
+}
+
 bool child_lives(Child *c, ChildEnd *end) {
     int status;
+    if (!c->pid) return attached_lives(c, end);
     if (!c->talks) drain(&c->result);
     drain(&c->printed);
     bool late = is_late(c), interrupted = interrupt_signal() != 0;
@@ -297,6 +323,10 @@ bool child_hear(Child *c, void *to, size_t size, ChildEnd *end) {
 
 void child_stop(Child *c) {
     int status;
+    if (!c->pid) {
+        free(c);
+        return;
+    }
     if (!c->ended) {
         kill(-c->pid, SIGKILL);
         kill(c->pid, SIGKILL);
@@ -355,31 +385,4 @@ void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job
             child[i] = child[--living];
         }
     }
-}
-
-const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLimits *limits) {
-    text[0] = 0;
-    if (end->fate == CHILD_EXITED && end->number != STATUS_IO)
-        snprintf(text, CHILD_TEXT, "called exit(%d) before it was done", end->number);
-    else if (end->fate == CHILD_EXITED)
-        snprintf(text, CHILD_TEXT, "could not send its report: it closed a descriptor that is not its own");
-    else if (end->fate == CHILD_SIGNALLED)
-        snprintf(text, CHILD_TEXT, "crashed: signal %d (%s)", end->number, strsignal(end->number));
-    else if (end->fate == CHILD_TIMED_OUT)
-        snprintf(text, CHILD_TEXT, "did not end within its time limit of %g s", limits->seconds);
-    else if (end->fate == CHILD_INTERRUPTED)
-        snprintf(text, CHILD_TEXT, "was not waited for: the run was asked to end");
-    else if (end->fate == CHILD_NOT_BORN)
-        snprintf(text, CHILD_TEXT, "could not be run: no process or no memory for it");
-    return text;
-}
-
-const char *child_last_line(char *text, size_t size, const char *printed) {
-    *text = 0;
-    for (const char *line = printed; *line;) {
-        size_t length = strcspn(line, "\n");
-        if (length) snprintf(text, size, "%.*s", (int)length, line);
-        line += length + (line[length] == '\n');
-    }
-    return text;
 }

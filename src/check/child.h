@@ -52,13 +52,18 @@ void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job
 typedef struct Child Child;
 Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context, long i), void *context);
 
+/* A process that is no child of this one, at the other end of two open pipes. */
+Child *child_attach(int from, int to, const ChildLimits *limits);
+
 /* Send bytes to it, and take exactly `size` bytes from it. Only the time in which it is waited for counts. False: it has
  * ended, as child_lives says. */
 bool child_tell(Child *c, const void *bytes, size_t size, ChildEnd *end);
 bool child_hear(Child *c, void *to, size_t size, ChildEnd *end);
 
-/* Inside the job: takes the bytes that it is told; false: the parent has ended. */
+/* Inside the job: takes the bytes that it is told; false: the parent has ended. Becomes another program, whose standard
+ * input is what it is told, and whose standard output is what it sends. */
 bool child_read(void *to, size_t size);
+_Noreturn void child_become(char *const argument[]);
 
 /* Returns false once the child has ended; then `end` says how, until child_stop. Ends a child whose time is over. */
 bool child_lives(Child *c, ChildEnd *end);

@@ -49,6 +49,7 @@ const char *sandbox_open_path(int file) {
 #ifdef CONFINED
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
@@ -60,6 +61,7 @@ const char *sandbox_open_path(int file) {
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 /* ---- Files: Landlock, or a root directory of its own in a user namespace ---- */
@@ -91,13 +93,15 @@ static long landlock_version(void) {
 }
 
 static void allow_reading(int rules, const char *folder) {
+    struct stat found;
     Beneath below = {EXECUTE | READ_FILE | READ_FOLDER, open(folder, O_PATH | O_CLOEXEC)};
     if (below.folder < 0) return;
+    if (fstat(below.folder, &found) == 0 && !S_ISDIR(found.st_mode)) below.rights = EXECUTE | READ_FILE;
     syscall(ADD_RULE, rules, BENEATH, &below, 0);
     close(below.folder);
 }
 
-static bool restrict_files(void) {
+static bool restrict_files(const char *interpreter) {
     static const char *const readable[] = {".",          "/lib",       "/lib64",        "/usr/lib",
                                            "/usr/lib64", "/usr/lib32", "/usr/local/lib"};
     long version = landlock_version();
@@ -108,6 +112,13 @@ static bool restrict_files(void) {
     int rules = (int)syscall(CREATE_RULESET, &all, size, 0);
     if (rules < 0) return false;
     for (size_t i = 0; i < sizeof readable / sizeof *readable; i++) allow_reading(rules, readable[i]);
+    for (const char *path = interpreter; path && *path;) {
+        char one[PATH_MAX];
+        int length = (int)strcspn(path, "\n");
+        snprintf(one, sizeof one, "%.*s", length, path);
+        allow_reading(rules, one);
+        path += length + (path[length] == '\n');
+    }
     bool done = syscall(RESTRICT_SELF, rules, 0) == 0;
     close(rules);
     return done;
@@ -153,7 +164,7 @@ void sandbox_hide(const char *const *files) {
 #ifdef ARCHITECTURE
 /* System calls that start, signal or examine processes, change files, or reach other machines. */
 static const int refused[] = {
-    /* processes */
+    /* processes; the first two unless an interpreter follows */
     SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_tkill,
     SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam,
     SYS_sched_setattr, SYS_sched_setaffinity, SYS_ioprio_set,
@@ -207,7 +218,7 @@ static void refuse_unless(Filter *f, int call, int argument, uint32_t mask, uint
     load(f, offsetof(struct seccomp_data, nr));
 }
 
-static void refuse_calls(void) {
+static void refuse_calls(bool may_execute) {
     enum { ALL = -1, CHANGING = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC };
     static Filter f;
     uint32_t own = (uint32_t)getpid();
@@ -217,7 +228,7 @@ static void refuse_calls(void) {
     load(&f, offsetof(struct seccomp_data, nr));
     emit(&f, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1); /* the calls of x32 */
     answer(&f, EPERM);
-    for (int i = 0; i < REFUSED; i++) {
+    for (int i = may_execute ? 2 : 0; i < REFUSED; i++) {
         emit(&f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)refused[i], 0, 1);
         answer(&f, EPERM);
     }
@@ -243,7 +254,9 @@ bool sandbox_has_processes(void) {
     return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 #else
-static void refuse_calls(void) {}
+static void refuse_calls(bool may_execute) {
+    (void)may_execute;
+}
 
 bool sandbox_has_processes(void) {
     return false;
@@ -262,14 +275,15 @@ void sandbox_protect(void) {
     prctl(PR_SET_DUMPABLE, 0);
 }
 
-void sandbox_enter(const char *folder) {
+void sandbox_enter(const char *folder, const char *interpreter) {
     bool here = chdir(folder) == 0;
     set_limits();
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (here && !restrict_files() && enter_user_namespace(0) && chroot(".") == 0) (void)!chdir("/");
+    if (here && !restrict_files(interpreter) && !interpreter && enter_user_namespace(0) && chroot(".") == 0)
+        (void)!chdir("/");
     drop_capabilities();
     prctl(PR_SET_DUMPABLE, 0);
-    refuse_calls();
+    refuse_calls(interpreter);
 }
 
 bool sandbox_has_files(void) {
@@ -280,7 +294,8 @@ bool sandbox_has_files(void) {
 
 void sandbox_protect(void) {}
 
-void sandbox_enter(const char *folder) {
+void sandbox_enter(const char *folder, const char *interpreter) {
+    (void)interpreter;
     (void)!chdir(folder);
     set_limits();
 }

@@ -12,8 +12,9 @@ void sandbox_protect(void);
 
 /* Confines this process before it loads a student's code, for good. Afterwards it can create no process,
  * signal none, write no file, and read only the folder, which becomes the working directory, and the
- * system's libraries. */
-void sandbox_enter(const char *folder);
+ * system's libraries. `interpreter` (NULL: none) lists further paths that can be read, one a line; then this process may
+ * become another program. */
+void sandbox_enter(const char *folder, const char *interpreter);
 
 /* Hides files, a list that ends with NULL, from this process and its children: they read as empty. For the
  * compiler of a student's file. */

@@ -13,6 +13,8 @@ static void make_long_name(void) {
     for (int i = 200; i < PATH_ROOM; i += 200) long_name[i] = '/';
 }
 
+static const char *const c_files[] = {".c", NULL};
+
 TEST(directories_are_made) {
     static const struct {
         const char *path, *want; /* NULL: it is made */
@@ -83,7 +85,8 @@ TEST(files_are_found) {
     enum { FOUND = sizeof found / sizeof *found };
     FileNames names, left;
     Error e = {0};
-    CHECK(mkdir("empty", 0777) == 0 && directory_files("empty", ".c", &names, &left, &e) && names.count == 0);
+    CHECK(mkdir("empty", 0777) == 0 && directory_files("empty", c_files, &names, &left, &e) &&
+          names.count == 0);
     directory_files_free(&names);
     CHECK(directory_make("all/sub/deep", &e) && directory_make("all/.git", &e), "%s", e.text);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -93,18 +96,18 @@ TEST(files_are_found) {
     }
     CHECK(symlink("a.c", "all/link.c") == 0 && symlink("sub", "all/way") == 0 &&
           symlink("none", "all/e.c") == 0);
-    CHECK(directory_files("all", ".c", &names, &left, &e) && names.count == FOUND, "%ld: %s", names.count,
+    CHECK(directory_files("all", c_files, &names, &left, &e) && names.count == FOUND, "%ld: %s", names.count,
           e.text);
     for (int i = 0; i < FOUND && i < names.count; i++)
         CHECK(!strcmp(names.name[i], found[i]), "%s", names.name[i]);
     directory_files_free(&names);
-    CHECK(!directory_files("none", ".c", &names, &left, &e) && e.status == STATUS_NO_INPUT &&
+    CHECK(!directory_files("none", c_files, &names, &left, &e) && e.status == STATUS_NO_INPUT &&
               !strcmp(e.text, "none/: No such file or directory"),
           "%s", e.text);
     directory_files_free(&names);
     e = (Error){0};
     make_long_name();
-    CHECK(!directory_files(long_name, ".c", &names, &left, &e) && e.status == STATUS_NO_INPUT &&
+    CHECK(!directory_files(long_name, c_files, &names, &left, &e) && e.status == STATUS_NO_INPUT &&
               strstr(e.text, "File name too long"),
           "%s", e.text);
     directory_files_free(&names);
@@ -121,7 +124,7 @@ TEST(a_directory_too_deep_is_reported) {
     CHECK(fchdir(top) == 0);
     FileNames names, left;
     Error e = {0};
-    CHECK(!directory_files("top", ".c", &names, &left, &e) && e.status == STATUS_NO_INPUT &&
+    CHECK(!directory_files("top", c_files, &names, &left, &e) && e.status == STATUS_NO_INPUT &&
               strstr(e.text, "File name too long"),
           "%s", e.text);
     directory_files_free(&names);

@@ -501,7 +501,7 @@ TEST(a_folder_is_a_table) {
     CHECK(strstr(out, "\ndora 1/op.c ") && !strstr(out, "x.c") && !strstr(out, "up"), "%s", out);
     CHECK(is_near(score_of("g/dora 1/op.json").points, 4));
     unlink("files/dora 1/op.c");
-    CHECK(GRADCHECK("files") == STATUS_NO_INPUT && strstr(err, "found no C files"), "%s", err);
+    CHECK(GRADCHECK("files") == STATUS_NO_INPUT && strstr(err, "found no C or Python files"), "%s", err);
 }
 
 /* A run ends with the reason if no file can be judged, or no report written. */

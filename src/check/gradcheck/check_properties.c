@@ -322,9 +322,10 @@ static bool keeps_nothing(Properties *p) {
 
 static const struct {
     const char *name, *meaning;
+    bool functions;
     bool (*holds)(Properties *p);
 } property[PROPERTIES] = {
-#define PROPERTY(constant, name, meaning, function) {name, meaning, function},
+#define PROPERTY(constant, name, meaning, functions, function) {name, meaning, functions, function},
 #include "check/gradcheck/properties.def"
 #undef PROPERTY
 };
@@ -333,12 +334,16 @@ const char *check_property_name(Property which) {
     return property[which].name;
 }
 
+bool check_property_counts(Property which, bool functions) {
+    return !functions || property[which].functions;
+}
+
 const char *check_property_meaning(Property which) {
     return property[which].meaning;
 }
 
-void check_properties(CheckRun *run, void *fresh, Arena *arena, uint64_t seed, double nondeterminism,
-                      CaseReport *report) {
+void check_properties(CheckRun *run, void *fresh, bool functions, Arena *arena, uint64_t seed,
+                      double nondeterminism, CaseReport *report) {
     bool keep = run->ways.keep;
     run->ways.keep = true; /* so that output and cotangent can be looked at after backward */
     Properties p = {
@@ -356,7 +361,7 @@ void check_properties(CheckRun *run, void *fresh, Arena *arena, uint64_t seed, d
         rounding_largest(p.one, p.outputs) * fmax(1, rounding_largest(p.want.value[CHECK_INPUTS], p.outputs));
     for (report->properties = PROPERTY_FORWARD + 1; report->properties < PROPERTIES; report->properties++) {
         p.text = report->broken[report->properties];
-        property[report->properties].holds(&p);
+        if (check_property_counts(report->properties, functions)) property[report->properties].holds(&p);
         run->stage = NULL;
     }
     run->ways.keep = keep;

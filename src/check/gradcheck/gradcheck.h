@@ -42,6 +42,7 @@ typedef struct CheckOptions {
     bool added;                 /* by the checker: fails only where the function is smooth (check_smooth.c) */
     JobRunner *runner;          /* of the programs below */
     void *program;              /* runs the case; NULL: this process does */
+    bool functions;             /* they return gradients: some properties mean nothing (properties.def) */
     void *fresh;                /* another one, which has run nothing; NULL: none */
     const CheckCase *reference; /* with the build whose output is wanted and differentiated; NULL: none */
     void *reference_program;    /* runs it; NULL: this process does */

@@ -32,7 +32,7 @@ enum {
 
 /* Properties that hold exactly for every gradient. */
 typedef enum Property {
-#define PROPERTY(constant, name, meaning, function) PROPERTY_##constant,
+#define PROPERTY(constant, name, meaning, functions, function) PROPERTY_##constant,
 #include "check/gradcheck/properties.def"
 #undef PROPERTY
     PROPERTIES
@@ -108,9 +108,10 @@ typedef struct CaseReport {
 
     /* The plan of a case from a table; it does not depend on the findings. */
     bool planned;
-    bool like;  /* the output is compared with a reference's */
-    bool added; /* by the checker */
-    int wanted; /* gradients */
+    bool functions; /* which return gradients */
+    bool like;      /* the output is compared with a reference's */
+    bool added;     /* by the checker */
+    int wanted;     /* gradients */
     char want[REPORT_INPUTS][REPORT_NAME];
     double points;
 } CaseReport;

@@ -2,6 +2,7 @@
 #include "base/pool.h"
 #include "base/utf8.h"
 #include "check/gradcheck/check_run.h"
+#include "check/grading/functions.h"
 #include "check/protocol.h"
 #include "check/sandbox.h"
 #include <math.h>
@@ -108,21 +109,18 @@ static const CheckCase *load_case(void *context) {
     const CheckPlan *p = j->plan;
     const char *name = j->item->op;
     Error e = {0};
-    sandbox_enter(p->folder);
+    sandbox_enter(p->folder, NULL);
     bool loaded = !p->cases || student_load_solution(PLAN_OWN, name, &e);
     const Op *op = loaded ? student_load(p->cases ? PLAN_CASES : PLAN_OWN, name, false, &e) : NULL;
     return case_of(op, j->item->index, p->cases && loaded ? "the cases: " : "", &e);
 }
 
-/* In the reference's process: the same case. A template has fewer cases than the operation that is built
- * in. */
+/* In the reference's process: the same case. */
 static const CheckCase *load_reference(void *context) {
     const Judging *j = context;
     const CheckPlan *p = j->plan;
     const CheckItem *item = j->item;
     Error e = {0};
-    for (int i = 0; p->like && i < p->like->n_cases; i++)
-        if (strncmp(p->like->cases[i].name, item->c.name, STUDENT_NAME - 1) == 0) return &p->like->cases[i];
     bool loaded = p->reference && student_load_solution(p->reference, item->op, &e);
     return case_of(loaded ? student_load(p->cases, item->op, true, &e) : NULL, item->index, "", &e);
 }
@@ -189,6 +187,19 @@ static Program start(Judging *j, const ChildLimits *limits, const CheckCase *(*l
     return p;
 }
 
+/* A process of functions in another language. */
+static Program start_functions(Judging *j, const ChildLimits *limits) {
+    ChildEnd end;
+    Error e = {0};
+    Program p = {.child = functions_start(j->plan, limits), .lost = lost_program, .context = j};
+    if (!p.child) error_bug("no process for a case");
+    p.begin = functions_line(j->item);
+    if (j->plan->attached || functions_hello(p.child, NULL, "", &end, &e)) return p;
+    if (e.status) end = (ChildEnd){CHILD_EXITED, STATUS_BUG, "", 0, e.text};
+    lost_program(j, &end, &(CheckRun){.op = j->item->op});
+    return p;
+}
+
 static void check_item(void *context, long i) {
     const Checking *checking = context;
     const CheckPlan *p = checking->plan;
@@ -201,12 +212,18 @@ static void check_item(void *context, long i) {
     if (item->index < 0) return;
     pool_set_threads(1); /* the cases run side by side */
     c.name = item->name;
-    if (p->folder) {
+    if (p->program || p->attached) {
+        own = start_functions(&judging, judging.limits);
+        how.program = &own, how.functions = true;
+    } else if (p->folder) {
         own = start(&judging, judging.limits, load_case, lost_program);
         fresh = start(&judging, judging.limits, load_case, lost_program);
         how.program = &own, how.fresh = &fresh;
     }
-    if (plan_has_reference(p)) {
+    for (int k = 0; p->like && k < p->like->n_cases; k++)
+        if (strncmp(p->like->cases[k].name, item->c.name, STUDENT_NAME - 1) == 0)
+            how.reference = &p->like->cases[k];
+    if (!p->like && p->reference) {
         ChildLimits limits = checking->limits;
         memcpy(limits.keep, p->keep, sizeof p->keep);
         reference = start(&judging, &limits, load_reference, lost_reference);
@@ -221,7 +238,7 @@ static void check_item(void *context, long i) {
             (report->verdict == worst.verdict && largest_error(report) > largest_error(&worst)))
             worst = *report;
     }
-    if (how.program) child_stop(own.child);
+    if (how.program && !p->attached) child_stop(own.child);
     if (how.reference_program) child_stop(reference.child);
     child_send(&worst, sizeof worst);
 }
@@ -233,6 +250,7 @@ static void plan_describe(const CheckPlan *p, const CheckItem *item, CaseReport 
     REPORT_SET(r->name, item->name);
     r->points = item->c.points > 0 ? item->c.points : 1;
     r->planned = in[0].name != NULL;
+    r->functions = p->program || p->attached;
     r->wanted = 0, r->added = item->added, r->like = plan_has_reference(p);
     for (int k = 0; k < CHECK_INPUTS && in[k].name; k++)
         if (!in[k].constant && !in[k].same_as)
@@ -275,8 +293,8 @@ void plan_run(const CheckPlan *p, void (*sink)(void *context, const CaseReport *
     c.report = calloc((size_t)p->items + 1, sizeof *c.report);
     if (!c.report) error_no_memory("reports");
     /* A program must run out of time before its judge. */
-    if (p->folder) c.judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
+    if (p->folder || p->program || p->attached) c.judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
     memcpy(c.judge.keep, p->keep, sizeof p->keep);
-    child_run_all(p->items, pool_threads(), &c.judge, check_item, take_report, &c);
+    child_run_all(p->items, p->attached ? 1 : pool_threads(), &c.judge, check_item, take_report, &c);
     free(c.report);
 }

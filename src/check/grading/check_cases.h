@@ -15,8 +15,11 @@ typedef struct CheckItem {
     int index;   /* of the case in the operation's table; -1: there is nothing to run, `trouble` says why */
     CheckCase c; /* of a student's file: without `build` */
     bool added;  /* by the checker: counts only if the operation accepts its sizes */
+    const char *arguments;     /* for functions, as members of JSON; NULL: their own */
     char trouble[REPORT_FULL]; /* printable; may have several lines */
 } CheckItem;
+
+enum { PYTHON_LIBRARY = 1 << 13 };
 
 /* Libraries in the folder of a file that is judged, by the names under which its processes load them. */
 #define PLAN_OWN   "./op.so"
@@ -34,6 +37,12 @@ typedef struct CheckPlan {
     /* The reference whose forward is compared: a built-in operation, or a library. Both NULL: none. */
     const Op *like;
     const char *reference;
+    /* Functions of another language: the command that serves them, and what its interpreter may read, one path a line; or a
+     * process that serves them already. Both NULL: C. */
+    char **program;
+    const char *library;
+    Child *attached;
+    bool teachers;         /* cases in Python: none are made from them */
     int keep[CHILD_KEEPS]; /* the open files of the libraries, which may have no name any more */
 
     double nondeterminism; /* CheckOptions */
@@ -50,6 +59,9 @@ CheckItem *plan_item(CheckPlan *p, const char *op, const char *name, int index);
 
 /* Fills a report for each item, which has failed for this reason: the state before anything is judged. */
 void plan_unjudged(const CheckPlan *p, const char *why, CaseReport *report);
+
+/* Adds cases made from the first suitable case of an operation, whose cases begin at `first`. */
+void plan_add_made(CheckPlan *p, long first);
 
 void plan_free(CheckPlan *p);
 

@@ -91,8 +91,7 @@ static void add_sizes(CheckPlan *p, const CheckItem *base) {
         }
 }
 
-/* Adds cases made from the first suitable case of an operation, whose cases begin at `first`. */
-static void add_made(CheckPlan *p, long first) {
+void plan_add_made(CheckPlan *p, long first) {
     long plain = -1, drawn = -1;
     for (long i = p->items - 1; i >= first; i--) {
         const CheckCase *c = &p->item[i].c;
@@ -126,7 +125,7 @@ typedef struct Listing {
 static void list_cases(void *context, long i) {
     const Listing *l = context;
     Error e = {0};
-    sandbox_enter(l->folder);
+    sandbox_enter(l->folder, NULL);
     const Op *op = student_load(l->library, l->name[i], l->plan->cases, &e);
     if (!op) {
         printf("%s\n", e.text);
@@ -147,7 +146,7 @@ static void take_listing(void *context, long i, const ChildEnd *end) {
         item->c = c;
     }
     if (end->fate == CHILD_DONE && end->size) {
-        if (!l->plan->cases) add_made(l->plan, first);
+        if (!l->plan->cases) plan_add_made(l->plan, first);
         return;
     }
     CheckItem *bad = plan_item(l->plan, l->name[i], end->fate == CHILD_DONE ? "cases" : "loading", -1);

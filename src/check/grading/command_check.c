@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "check/grading/commands.h"
 #include "check/grading/directories.h"
+#include "check/grading/functions.h"
 #include "check/grading/grade_files.h"
 #include "check/sandbox.h"
 #include "ops/ops.h"
@@ -11,8 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char notes[] =
-    "`gradcheck model` checks a whole model, generated or from files; it has its own --help.\n";
+static const char notes[] = "Commands, each with --help:\n"
+                            "  model [KIND]   check a whole model, generated or from files\n";
 
 static const char grading_help[] =
     "How to grade an exercise\n\n"
@@ -86,6 +87,22 @@ static void check_operations(Grading *g, const char *name, const char *part, Err
     show_finish(&show, e);
 }
 
+static void check_program(Grading *g, const char *command, Error *e) {
+    Show show;
+    interrupt_heed();
+    if (!functions_use(&g->plan, command, e)) return;
+    if (g->file.like && !(g->plan.like = ops_find(g->file.like) ? ops_find(g->file.like)->op : NULL)) {
+        error_set(e, STATUS_USAGE, "--like: found '%s', need an operation that --list shows",
+                  ESCAPED(g->file.like));
+        return;
+    }
+    if (!functions_add_cases(&g->plan, "program", e)) return;
+    g->show.coverage = !g->file.like;
+    show_start(&show, &g->show);
+    plan_run(&g->plan, show_report, &show);
+    show_finish(&show, e);
+}
+
 static bool is_a_folder(const char *name) {
     struct stat found;
     return !ops_find(name) && stat(name, &found) == 0 && S_ISDIR(found.st_mode);
@@ -106,7 +123,8 @@ static bool may_be_graded(const StudentFile *f, bool graded, Error *e) {
 /* Checks the operand: all operations, a file, a folder, or an operation and a part of its cases' names.
  * A run that ends without a verdict leaves graders' files that say why. */
 static void check_operand(Grading *g, const char *name, const char *part, Error *e) {
-    bool is_folder = name && is_a_folder(name), is_file = name && !is_folder && directory_ends_in(name, ".c");
+    bool is_folder = name && is_a_folder(name),
+         is_file = name && !is_folder && (directory_ends_in(name, ".c") || directory_ends_in(name, ".py"));
     if (!is_folder && !grade_unjudged(&g->plan, &g->show, "the run did not finish", e)) return;
     if (!may_be_graded(&g->file, is_file || is_folder, e)) return;
     if (is_file || is_folder) {
@@ -124,7 +142,7 @@ static void check_operand(Grading *g, const char *name, const char *part, Error 
 void grading_command_check(int argc, char **argv, Error *e) {
     ShowOptions show = {0};
     bool list = false, solution = false, help_grading = false;
-    const char *cases = NULL, *like = NULL, *template = NULL;
+    const char *cases = NULL, *like = NULL, *template = NULL, *program = NULL, *language = "c";
     char headers[PATH_ROOM];
     double seconds = 10, gigabytes = 4, nondeterminism = 0;
     long seeds = 1;
@@ -146,9 +164,13 @@ void grading_command_check(int argc, char **argv, Error *e) {
          "compare the forward too, with an operation or a teacher's FILE.c, at its cases", "none",
          .text = &like},
         {"solution", .help = "fail a file that includes this project's operations", .flag = &solution},
+        {"program", "COMMAND", NULL, "check the functions of a program that answers over two pipes", "none",
+         .text = &program},
+        {"reports", "FILE", NULL, "write the lines of --json to a file", "none", .text = &show.reports},
         {"strict", .help = "make aspects that the file's cases do not test inconclusive",
          .flag = &show.strict},
         {"template", "OPERATION", NULL, "print a file to start from, and exit", "none", .text = &template},
+        {"language", "WORD", NULL, "of --template: c or python", "c", .text = &language},
         {"help-grading", .help = "explain how to grade an exercise, and exit", .flag = &help_grading},
         {"Limits of each case"},
         {"time-limit", "S", "(0,86400]", "seconds; a tenth after three endless cases of a file",
@@ -157,7 +179,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
         {0},
     };
     Options o = {"gradcheck",
-                 "[OPERATION [CASE] | FILE.c | DIRECTORY]",
+                 "[OPERATION [CASE] | FILE.c | FILE.py | DIRECTORY]",
                  "Checks gradients against numerical derivatives and their estimated errors.",
                  table,
                  notes,
@@ -174,8 +196,11 @@ void grading_command_check(int argc, char **argv, Error *e) {
         print_grading_help();
     else if (list)
         list_operations();
+    else if (program)
+        check_program(&g, program, e);
     else if (template)
-        template_print(template, student_headers(headers), stdout, e);
+        (strcmp(language, "python") == 0 ? functions_template
+                                         : template_print)(template, student_headers(headers), stdout, e);
     else
         check_operand(&g, name, o.operands > 1 ? o.operand[1] : NULL, e);
     plan_free(&g.plan);

@@ -44,8 +44,8 @@ static void keep_name(FileNames *f, const char *name) {
 }
 
 /* Lists PATH/WAY and below; `way` is empty or ends with a slash. */
-static bool find_files(const char *path, const char *way, const char *ending, FileNames *f, FileNames *left,
-                       Error *e) {
+static bool find_files(const char *path, const char *way, const char *const *endings, FileNames *f,
+                       FileNames *left, Error *e) {
     char here[PATH_ROOM], name[PATH_ROOM];
     if (!directory_file(here, path, way, STATUS_NO_INPUT, e)) return false;
     DIR *d = opendir(here);
@@ -60,10 +60,12 @@ static bool find_files(const char *path, const char *way, const char *ending, Fi
         if (length >= PATH_ROOM - 1) {
             ok = error_set(e, STATUS_NO_INPUT, "%s: %s", ESCAPED(here), strerror(ENAMETOOLONG));
         } else if (!S_ISDIR(found.st_mode)) {
-            keep_name(directory_ends_in(name, ending) ? f : left, name);
+            const char *const *ending = endings;
+            while (*ending && !directory_ends_in(name, *ending)) ending++;
+            keep_name(*ending ? f : left, name);
         } else if (!linked) {
             memcpy(name + length, "/", 2);
-            ok = find_files(path, name, ending, f, left, e);
+            ok = find_files(path, name, endings, f, left, e);
         }
     }
     closedir(d);
@@ -74,9 +76,10 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-bool directory_files(const char *path, const char *ending, FileNames *out, FileNames *left, Error *e) {
+bool directory_files(const char *path, const char *const *endings, FileNames *out, FileNames *left,
+                     Error *e) {
     *out = *left = (FileNames){0};
-    if (!find_files(path, "", ending, out, left, e)) return false;
+    if (!find_files(path, "", endings, out, left, e)) return false;
     if (out->count) qsort(out->name, (size_t)out->count, sizeof *out->name, by_name);
     if (left->count) qsort(left->name, (size_t)left->count, sizeof *left->name, by_name);
     return true;

@@ -16,14 +16,14 @@ void directory_remove(const char *path);
 /* Whether the path has this ending, after at least one character. */
 bool directory_ends_in(const char *path, const char *ending);
 
-/* The files in the directory and below with this ending, and those that are left without it: their paths from it, in order.
+/* The files in the directory and below with one of these endings, up to a NULL, and those that are left without it: their paths from it, in order.
  * Names that begin with a dot are in neither; links to directories are not followed. False with STATUS_NO_INPUT if something
  * cannot be read. */
 typedef struct FileNames {
     char **name;
     long count, capacity;
 } FileNames;
-bool directory_files(const char *path, const char *ending, FileNames *out, FileNames *left, Error *e);
+bool directory_files(const char *path, const char *const *endings, FileNames *out, FileNames *left, Error *e);
 void directory_files_free(FileNames *f);
 
 /* Writes a file atomically (base/file.h); print(out, context) prints its text. */

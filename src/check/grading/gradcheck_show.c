@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "check/gradcheck/diagnosis.h"
+#include "check/grading/directories.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,8 +157,20 @@ void show_report(void *context, const CaseReport *r) {
     settle(show, false);
 }
 
+typedef struct Reports {
+    const CaseReport *all;
+    long count;
+} Reports;
+
+static void print_reports(FILE *out, const void *context) {
+    const Reports *r = context;
+    for (long i = 0; i < r->count; i++) gradcheck_json_report(out, NULL, &r->all[i]);
+}
+
 bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e) {
-    return (!how->junit || junit_write(how->junit, r, count, seconds, how->notes, e)) &&
+    Reports all = {r, count};
+    return (!how->reports || file_print_whole(how->reports, print_reports, &all, e)) &&
+           (!how->junit || junit_write(how->junit, r, count, seconds, how->notes, e)) &&
            (!how->gradescope || gradescope_write(how->gradescope, r, count, seconds, how->notes, e));
 }
 

@@ -17,6 +17,7 @@ typedef struct ShowOptions {
     bool coverage;                  /* a report of the aspects that an operation's cases leave untested */
     bool strict;                    /* that report is inconclusive */
     const char *junit, *gradescope; /* paths of report files; NULL: none */
+    const char *reports;            /* path of a file for the lines of JSON, beside the text; NULL: none */
     const char *notes;              /* for these files; NULL: none */
     const char *file;               /* "file" in the lines of JSON; NULL: none */
     FILE *out;                      /* of table and JSON; NULL: stdout */

@@ -2,10 +2,13 @@
 #include "base/directory.h"
 #include "base/utf8.h"
 #include "check/grading/directories.h"
+#include "check/grading/functions.h"
 #include "check/sandbox.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static const char *const SOURCES[] = {".c", ".py", NULL};
 
 static const char cut_short[] = "the run did not finish";
 
@@ -43,11 +46,28 @@ static const char *own_path(char own[OWN_PATH], const char *folder, long number)
     return own;
 }
 
+static bool is_python(const char *path) {
+    return path && directory_ends_in(path, ".py");
+}
+
+static bool add_file(CheckPlan *p, StudentFile *f, Error *e) {
+    if (is_python(f->source)) return functions_add_file(p, f, e);
+    if (is_python(f->cases)) return error_set(e, STATUS_NO, "the cases are in Python, and the file is in C");
+    return plan_add_file(p, f, e);
+}
+
+/* Adds what is given besides the file; a Python file takes an operation of this project as it is. */
+static bool add_given(Grading *g, Error *e) {
+    const StudentFile *f = &g->file;
+    bool python = is_python(f->source) && !f->cases && f->like && ops_find(f->like);
+    return python || is_python(f->cases) || plan_add_given(&g->plan, f, e);
+}
+
 /* Judges the file in a directory of its own, and shows its reports. */
 static bool grade_in(Grading *g, const char *folder, long number, Show *show, Error *e) {
     char own[OWN_PATH];
     g->file.folder = own_path(own, folder, number);
-    bool ok = directory_make(own, e) && plan_add_file(&g->plan, &g->file, e);
+    bool ok = directory_make(own, e) && add_file(&g->plan, &g->file, e);
     g->show.notes = g->file.warnings;
     fputs(g->file.warnings, stderr);
     ok = ok && grade_unjudged(&g->plan, &g->show, cut_short, e);
@@ -62,8 +82,7 @@ bool grade_file(Grading *g, Error *e) {
     Show show;
     Error unwritten = {0};
     show_start(&show, &g->show);
-    bool ok = open_folder(g, folder, e) && plan_add_given(&g->plan, &g->file, e) &&
-              grade_in(g, folder, 0, &show, e);
+    bool ok = open_folder(g, folder, e) && add_given(g, e) && grade_in(g, folder, 0, &show, e);
     if (!ok) grade_unjudged(&g->plan, &g->show, e->text, &unwritten);
     ok = ok ? show_finish(&show, e) : (show_free(&show), false);
     close_folder(g, folder);
@@ -80,13 +99,13 @@ typedef struct FolderRun {
     Error *error; /* why no file can be judged */
 } FolderRun;
 
-/* DIR/NAME.ending for the file NAME.c. NAME may begin with directories, which are created. *path is NULL
+/* DIR/NAME.ending for the file NAME.c or NAME.py. NAME may begin with directories, which are created. *path is NULL
  * if there is no DIR. */
 static bool report_path(char room[PATH_ROOM], const char **path, const char *file, const char *ending,
                         Error *e) {
     char name[PATH_ROOM], folder[PATH_ROOM];
     if (!*path) return true;
-    snprintf(name, sizeof name, "%.*s.%s", (int)strlen(file) - 2, file, ending);
+    snprintf(name, sizeof name, "%.*s.%s", (int)(strrchr(file, '.') - file), file, ending);
     if (!directory_file(room, *path, name, STATUS_CANNOT_CREATE, e)) return false;
     *path = room;
     snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(room, '/') - room), room);
@@ -202,11 +221,11 @@ bool grade_folder(Grading *g, const char *path, Error *e) {
     char folder[TEMPORARY_PATH] = "";
     FolderRun run = {.all = g, .path = path, .folder = folder, .error = e};
     Error unfit = {0}, unwritten = {0};
-    bool ok = directory_files(path, ".c", &run.files, &run.left, e);
+    bool ok = directory_files(path, SOURCES, &run.files, &run.left, e);
     if (ok && !run.files.count)
-        ok = error_set(e, STATUS_NO_INPUT, "%s: found no C files in it, need one", ESCAPED(path));
+        ok = error_set(e, STATUS_NO_INPUT, "%s: found no C or Python files in it, need one", ESCAPED(path));
     ok = ok && open_folder(g, folder, e);
-    if (ok && !plan_add_given(&g->plan, &g->file, &unfit)) {
+    if (ok && !add_given(g, &unfit)) {
         report_all_unjudged(&run, unfit.text, &unwritten);
         ok = error_set(e, unfit.status, "%s", unfit.text);
     }

@@ -131,6 +131,14 @@ static double right_part(const Parts *all, const CaseReport *r) {
     return r->wanted ? (double)right / r->wanted : 1;
 }
 
+/* The number of properties that are checked. */
+static int properties_of(const CaseReport *r) {
+    int count = 0;
+    for (int k = PROPERTY_FORWARD + 1; k < PROPERTIES; k++)
+        count += check_property_counts((Property)k, r->functions);
+    return count;
+}
+
 static void add_property(Parts *all, const CaseReport *r, long count, Property which) {
     enum { SHOWN = 3 };
     Part *p = add(all, r, 0, PASS);
@@ -139,7 +147,7 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
     fprintf(all->text, "%s\n", check_property_meaning(which));
     for (; count; count--, r++) {
         if (!r->planned) continue;
-        double points = r->points / shares(r) / (PROPERTIES - 1), right = right_part(all, r);
+        double points = r->points / shares(r) / properties_of(r), right = right_part(all, r);
         Verdict verdict = verdict_on(r, which);
         bool checked = (int)which < r->properties;
         p->points += points;
@@ -168,7 +176,8 @@ Part *grade_parts(const CaseReport *r, long count, long *parts) {
         all.unearned = is_unproved(r + first, end - first);
         for (long i = first; i < end; i++) add_case(&all, &r[i]);
         for (int k = PROPERTY_FORWARD + 1; planned && k < PROPERTIES; k++)
-            add_property(&all, r + first, end - first, (Property)k);
+            if (check_property_counts((Property)k, r[first].functions))
+                add_property(&all, r + first, end - first, (Property)k);
     }
     *parts = all.count;
     return all.part;

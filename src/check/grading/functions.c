@@ -1,0 +1,280 @@
+#include "check/grading/functions.h"
+#include "base/utf8.h"
+#include "check/gradcheck/case_tape.h"
+#include "check/protocol.h"
+#include "check/sandbox.h"
+#include "formats/json.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = 16, HELLO = 1 << 20 };
+
+static char *kept(CheckPlan *p, const char *text) {
+    return strcpy(arena_alloc(&p->arena, strlen(text) + 1), text);
+}
+
+bool functions_use(CheckPlan *p, const char *command, Error *e) {
+    int from, to, words = 0;
+    if (sscanf(command, "%d,%d", &from, &to) == 2) {
+        p->attached = child_attach(from, to, &p->limits);
+        p->keep[0] = from, p->keep[1] = to;
+        return p->attached || error_set(e, STATUS_NO_MEMORY, "--program: no memory");
+    }
+    p->program = arena_alloc(&p->arena, (WORDS + 1) * sizeof *p->program);
+    for (char *word = strtok(kept(p, command), " "); word && words < WORDS; word = strtok(NULL, " "))
+        p->program[words++] = word;
+    return words || error_set(e, STATUS_USAGE, "--program: found none, need a command");
+}
+
+/* ---- A process of the program ---- */
+
+static void become(void *context, long i) {
+    const CheckPlan *p = context;
+    (void)i;
+    if (p->folder) sandbox_enter(p->folder, p->library);
+    setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+    setenv("OPENBLAS_NUM_THREADS", "1", 1); /* the cases run side by side */
+    child_become(p->program);
+}
+
+Child *functions_start(const CheckPlan *p, const ChildLimits *limits) {
+    return p->attached ? p->attached : child_start(0, limits, become, (void *)(uintptr_t)p);
+}
+
+/* ---- Its cases ---- */
+
+typedef struct Given {
+    CheckInput in;
+    bool values;
+} Given;
+
+static bool read_shape(Json *j, Shape *s) {
+    uint64_t size;
+    for (json_enter(j, '['); json_element(j); s->size[s->rank++] = (long)size) {
+        if (s->rank == MAX_RANK) return json_fail(j, "found more than %d axes", MAX_RANK);
+        if (!json_natural(j, &size)) return false;
+        if (size > JOB_CHANGES)
+            return json_fail(j, "found size %ju, need at most %d", (uintmax_t)size, JOB_CHANGES);
+    }
+    return !j->failed;
+}
+
+static bool read_input(Json *j, CheckPlan *p, Given *g) {
+    JsonString key, text;
+    *g = (Given){0};
+    for (json_enter(j, '{'); json_member(j, &key);) {
+        if (strcmp(key.text, "name") == 0 && json_string(j, &text)) {
+            utf8_make_printable(text.text, "");
+            g->in.name = kept(p, text.text);
+        } else if (strcmp(key.text, "shape") == 0) {
+            read_shape(j, &g->in.shape);
+        } else {
+            g->values |= strcmp(key.text, "values") == 0;
+            g->in.constant |= strcmp(key.text, "constant") == 0;
+            json_skip(j);
+        }
+    }
+    return !j->failed && (g->in.name || json_fail(j, "found an input without a name"));
+}
+
+/* Reads a case: {"function": …, "inputs": […]}. */
+static bool read_case(Json *j, CheckPlan *p, CheckItem *item, bool values[CHECK_INPUTS]) {
+    JsonString key, text;
+    int inputs = 0;
+    for (json_enter(j, '{'); json_member(j, &key);) {
+        if (strcmp(key.text, "function") == 0 && json_string(j, &text)) {
+            utf8_make_printable(text.text, "");
+            snprintf(item->op, sizeof item->op, "%s", text.text);
+        } else if (strcmp(key.text, "inputs") == 0) {
+            for (json_enter(j, '['); json_element(j); inputs++) {
+                Given g;
+                if (inputs == CHECK_INPUTS) return json_fail(j, "found more than %d inputs", CHECK_INPUTS);
+                if (!read_input(j, p, &g)) return false;
+                item->c.in[inputs] = g.in, values[inputs] = g.values;
+            }
+        } else {
+            json_skip(j);
+        }
+    }
+    return !j->failed;
+}
+
+/* Takes the arrays of a case's inputs with values. */
+static bool take_values(Child *c, CheckPlan *p, CheckItem *item, const bool values[CHECK_INPUTS], Error *e) {
+    for (int k = 0; k < CHECK_INPUTS; k++) {
+        CheckInput *in = &item->c.in[k];
+        Array a;
+        if (!values[k]) continue;
+        if (!protocol_array(c, in->name, &a, e)) return false;
+        bool fits = array_expect_shape(&a, in->shape, e);
+        double *x = arena_alloc(&p->arena, (size_t)(a.count + 1) * sizeof *x);
+        if (fits) array_to_double(&a, x);
+        array_free(&a);
+        if (!fits) return false;
+        in->values = x;
+    }
+    return true;
+}
+
+/* "x [3,5], w [5,4]" */
+static void name_case(CheckItem *item) {
+    size_t at = 0;
+    for (const CheckInput *in = item->c.in;
+         in < item->c.in + CHECK_INPUTS && in->name && at < sizeof item->name; in++)
+        at += (size_t)snprintf(item->name + at, sizeof item->name - at, "%s%.40s %s", at ? ", " : "",
+                               in->name, shape_text(in->shape));
+}
+
+static bool read_cases(Child *c, CheckPlan *p, const char *name, char *line, Error *e) {
+    Json j = json_over("the program's first line", line, strlen(line), e);
+    JsonString key;
+    long first = p->items;
+    bool values[256][CHECK_INPUTS] = {{0}};
+    for (json_enter(&j, '{'); json_member(&j, &key);) {
+        if (strcmp(key.text, "cases") != 0) {
+            json_skip(&j);
+            continue;
+        }
+        for (json_enter(&j, '['); json_element(&j);) {
+            long k = p->items - first;
+            if (k == 256) return json_fail(&j, "found more than 256 cases");
+            CheckItem *item = plan_item(p, name, "", (int)k);
+            if (!read_case(&j, p, item, values[k])) return false;
+            name_case(item);
+        }
+    }
+    if (!json_end(&j)) return false;
+    for (long i = first; i < p->items; i++)
+        if (!take_values(c, p, &p->item[i], values[i - first], e)) return false;
+    return p->items > first || error_set(e, STATUS_BAD_DATA, "the program has no cases");
+}
+
+bool functions_hello(Child *c, CheckPlan *p, const char *name, ChildEnd *end, Error *e) {
+    CheckPlan unused = {0};
+    char *line = malloc(HELLO);
+    if (!line) error_no_memory("a program's first line");
+    *end = (ChildEnd){.fate = CHILD_DONE, .printed = ""};
+    bool ok = protocol_hello(c, line, HELLO, end) && read_cases(c, p ? p : &unused, name, line, e);
+    plan_free(&unused);
+    free(line);
+    return ok;
+}
+
+/* ---- Cases of an operation of this project, at which functions are compared with it ---- */
+
+/* The arguments of a case that is the operation alone, on its inputs in their order, as members of JSON. NULL: it is not. */
+static const char *arguments_of(CheckPlan *p, const Op *op, const CheckCase *c) {
+    CaseTape t = case_tape_new(op->name, c);
+    Arena arena = {0};
+    CheckPoint point;
+    char *text = NULL;
+    size_t size;
+    int next = 0;
+    point_draw(&point, &arena, op->name, c, p->seed, POINT_DRAWN, 0);
+    case_tape_lay_out(&t, &point);
+    case_tape_ready(&t, &point, 0);
+    case_tape_record(&t, &point, &(JobWays){0});
+    const Node *n = t.tape->last;
+    bool alone = n && !n->previous && n->op == op;
+    for (int k = 0; alone && k < n->inputs; k++)
+        if (n->in[k]) alone = next < point.inputs && n->in[k] == t.x[0][next++];
+    if (alone && next == point.inputs) {
+        FILE *out = open_memstream(&text, &size);
+        if (!out) error_no_memory("arguments");
+        if (op->arguments) op->arguments(n, out);
+        if (fclose(out) != 0 || !text) error_no_memory("arguments");
+    }
+    const char *found = text ? kept(p, text) : NULL;
+    free(text);
+    case_tape_free(&t);
+    arena_free(&arena);
+    return found;
+}
+
+/* One tensor passed twice has no meaning for functions. NumPy refuses the maximum of no elements, and a row of -inf alone is
+ * this project's to define. */
+static bool takes_input(const CheckInput *in) {
+    long count = shape_count(in->shape);
+    for (long i = 0; in->values && i < count; i++)
+        if (!isfinite(in->values[i])) return false;
+    return count > 0 && !in->same_as;
+}
+
+void functions_add_like(CheckPlan *p) {
+    for (int i = 0; i < p->like->n_cases; i++) {
+        CheckCase c = p->like->cases[i];
+        bool fits = true;
+        for (int k = 0; k < CHECK_INPUTS && c.in[k].name; k++) {
+            fits &= takes_input(&c.in[k]);
+            c.in[k].layout = CONTIGUOUS;
+        }
+        const char *arguments = fits ? arguments_of(p, p->like, &c) : NULL;
+        if (!arguments) continue;
+        CheckItem *item = plan_item(p, p->like->name, c.name, i);
+        item->c = c, item->arguments = arguments;
+    }
+}
+
+/* Adds the cases of `heard`, those of each function followed by others made from them. */
+static void add_heard(CheckPlan *p, const CheckPlan *heard) {
+    for (long i = 0, end; i < heard->items; i = end) {
+        long first = p->items;
+        for (end = i; end < heard->items && strcmp(heard->item[end].op, heard->item[i].op) == 0; end++) {
+            CheckItem *item =
+                plan_item(p, heard->item[end].op, heard->item[end].name, heard->item[end].index);
+            item->c = heard->item[end].c;
+        }
+        if (!p->teachers) plan_add_made(p, first);
+    }
+}
+
+bool functions_add_cases(CheckPlan *p, const char *name, Error *e) {
+    ChildEnd end;
+    char text[CHILD_TEXT];
+    CheckPlan heard = {.arena = p->arena};
+    if (p->like) {
+        functions_add_like(p);
+        return true;
+    }
+    Child *c = functions_start(p, &p->limits);
+    if (!c) return error_set(e, STATUS_NO_MEMORY, "no process for the program");
+    bool ok = functions_hello(c, &heard, name, &end, e);
+    p->arena = heard.arena;
+    if (ok) {
+        add_heard(p, &heard);
+    } else {
+        CheckItem *bad = plan_item(p, name, "loading", -1);
+        child_last_line(bad->trouble, sizeof bad->trouble, end.printed);
+        if (e->status) REPORT_SET(bad->trouble, e->text);
+        if (!bad->trouble[0])
+            snprintf(bad->trouble, sizeof bad->trouble, "%s", child_text(text, &end, &p->limits));
+        *e = (Error){0};
+    }
+    free(heard.item);
+    if (!p->attached) child_stop(c);
+    return true;
+}
+
+char *functions_line(const CheckItem *item) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) error_no_memory("a line");
+    fprintf(out, "case {\"number\": %d, \"arguments\": {%s}", item->arguments ? 0 : item->index,
+            item->arguments ? item->arguments : "");
+    for (int gradients = 0; gradients < 2; gradients++) {
+        const char *comma = "";
+        fprintf(out, ", \"%s\": [", gradients ? "gradients" : "inputs");
+        for (const CheckInput *in = item->c.in; in < item->c.in + CHECK_INPUTS && in->name; in++) {
+            if (gradients && in->constant) continue;
+            fputs(comma, out);
+            json_print(out, in->name);
+            comma = ", ";
+        }
+        fputc(']', out);
+    }
+    fprintf(out, "}\n");
+    if (fclose(out) != 0 || !text) error_no_memory("a line");
+    return text;
+}

@@ -1,0 +1,123 @@
+"""./gradcheck on functions of other languages: programs written from PROTOCOL.md alone, Python files and folders of them.
+
+    GRADCHECK=build/double/gradcheck python3 tests/check/languages.py
+
+Prints a line `ok   …` or `FAIL …` a test, as the other test programs do."""
+import json, os, shutil, subprocess, sys, tempfile
+
+here = os.path.dirname(os.path.abspath(__file__))
+GRADCHECK = os.path.abspath(os.environ.get("GRADCHECK", "build/double/gradcheck"))
+SOFTMAX = """import numpy as np
+def softmax_forward(x, axis=-1):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    y = e / e.sum(axis, keepdims=True)
+    return y, (y, axis)
+def softmax_backward(dy, cache):
+    y, axis = cache
+    return y * (dy - (dy * y).sum(axis, keepdims=True))
+cases = {"softmax": [dict(x=(2, 3))]}
+"""
+HOSTILE = {
+    "ends.py": ("y = e", "import os; os._exit(3); y = e", "FAIL", "exit(3)"),
+    "forks.py": ("y = e", "import os; os.fork(); y = e", "FAIL", "PermissionError"),
+    "prints.py": ("y = e", "print('x' * 10 ** 5); y = e", "PASS", ""),
+    "reads.py": ("y = e", "open('/etc/passwd').read(); y = e", "FAIL", "PermissionError"),
+    "raises.py": ("y = e", "raise KeyError('no such'); y = e", "FAIL", "line 4"),
+    "endless.py": ("y = e", "\n    while True: pass\n    y = e", "FAIL", "time limit"),
+    "sleeps.py": ("y = e", "import time; time.sleep(1000); y = e", "FAIL", "time limit"),
+    "unspellable.py": ("y = e", "y = = e", "FAIL", "SyntaxError"),
+    "keeps.py": ("return y, (y, axis)", "global kept; kept = y; return y, (y, axis)", "PASS", ""),
+    "is_global.py": ("y, axis = cache", "y, axis = kept, cache[1]", "FAIL", "before backward runs"),
+    "writes.py": ("y, axis = cache", "y, axis = cache; dy *= 1; y *= 1 + 1e-9", "FAIL", "changed"),
+}
+
+
+def gradcheck(*arguments):
+    done = subprocess.run([GRADCHECK, *arguments], capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout, done.stderr
+
+
+def write(name, text):
+    with open(name, "w") as out:
+        out.write(text)
+
+
+def programs_of_the_page():
+    """What tests/examples has of PROTOCOL.md's other end, as far as the language is installed; each wrong once."""
+    for tool, source, name, run, change in [
+            ("node", "softmax.mjs", "softmax", "node softmax.mjs", ("(dy[i + k] - dot)", "(dy[i + k] + dot)")),
+            ("cc", "product.c", "product", "./product", ("dy[i] * all[1]", "dy[i] * all[0]"))]:
+        if not shutil.which(tool):
+            continue
+        text = open(os.path.join(here, "../examples", source)).read()
+        assert change[0] in text
+        for wrong in False, True:
+            write(source, text.replace(*change) if wrong else text)
+            if tool == "cc":
+                subprocess.run(["cc", "-o", name, source], check=True)
+            status, out, err = gradcheck("--program", run)
+            assert status == wrong and f"{name}/" in out, (source, wrong, out, err)
+
+
+def files_are_judged():
+    write("right.py", SOFTMAX)
+    write("wrong.py", SOFTMAX.replace("(dy - ", "(2 * dy - "))
+    write("cases.py", "cases = {'softmax': [dict(x=(3, 2), axis=0), dict(x=(4,))]}\n")
+    for options in [], ["--like", "softmax"], ["--cases", "cases.py"]:
+        status, out, err = gradcheck("right.py", *options, "--gradescope", "r.json", "--junit", "r.xml")
+        assert status == 0, (options, out, err)
+        tests = json.load(open("r.json"))["tests"]
+        assert sum(t["score"] for t in tests) == sum(t["max_score"] for t in tests) > 0, tests
+        names = " ".join(t["name"] for t in tests)
+        assert "linear" in names and not any(word in names for word in ("accumulates", "stores fresh", "any layout")), names
+        status, out, err = gradcheck("wrong.py", *options)
+        assert status == 1 and "FAIL softmax/" in out and "yours" in out, (options, out, err)
+    status, out, err = gradcheck("right.py", "--like", "tanh")
+    assert status == 1, out
+    write("none.py", "x = 1\n")
+    status, out, err = gradcheck("none.py")
+    assert status == 1 and "found no cases" in out, out
+
+
+def hostile_files_harm_nobody():
+    os.mkdir("all")
+    for name, (old, new, verdict, says) in HOSTILE.items():
+        assert old in SOFTMAX
+        write("all/" + name, SOFTMAX.replace(old, new, 1) if name != "is_global.py" else SOFTMAX.replace(
+            "return y, (y", "global kept; kept = y; return y, (y").replace(old, new))
+    write("all/good.c", open(os.path.join(here, "../examples/cube.c")).read())
+    status, out, err = gradcheck("all", "--json", "--time-limit", "2", "--gradescope", "reports")
+    rows = [json.loads(line) for line in out.splitlines()]
+    for name, verdict, says in [(n, v, s) for n, (_, _, v, s) in HOSTILE.items()] + [("good.c", "PASS", "")]:
+        own = [r for r in rows if r["file"] == name]
+        worst = "FAIL" if any(r["verdict"] == "FAIL" for r in own) else "PASS"
+        assert own and worst == verdict and (not says or any(says in (r.get("reason") or "") for r in own)), (name, own)
+        assert os.path.exists("reports/" + name.rsplit(".", 1)[0] + ".json"), name
+
+
+def an_exercise_is_printed():
+    status, out, err = gradcheck("--template", "softmax", "--language", "python")
+    assert status == 0 and "def forward(x" in out, (out, err)
+    write("start.py", out)
+    status, out, err = gradcheck("start.py", "--like", "softmax")
+    assert status == 1 and "NotImplementedError" in out, out
+
+
+failed = 0
+try:
+    import numpy
+    tests = programs_of_the_page, files_are_judged, hostile_files_harm_nobody, an_exercise_is_printed
+except ImportError:
+    tests = ()
+    print("skip languages: NumPy is not installed")
+for test in tests:
+    with tempfile.TemporaryDirectory(prefix="tapeformer-test-") as folder:
+        os.chdir(folder)
+        try:
+            test()
+            print("ok   languages:", test.__name__.replace("_", " "), flush=True)
+        except AssertionError as e:
+            failed += 1
+            print(f"  {str(e)[:2000]}\nFAIL languages:", test.__name__.replace("_", " "), flush=True)
+        os.chdir("/")
+sys.exit(failed > 0)
