@@ -7,64 +7,96 @@
  * training/settings.c lists the options, training/trainer.c has the step. run/run.h follows the training: progress,
  * metrics, checkpoints. */
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "run/run.h"
 #include "training/from.h"
 
-/* Section 5. Ctrl-C ends the training between two micro-batches, without the step's update. */
-static bool train(Trainer *t, Run *r, Error *e) {
-    StepResult step;
+static bool evaluate(Trainer *t, Run *r, Pace *p, Error *e) {
     Evaluation v;
+    double start = clock_seconds();
+    bool ok = trainer_evaluate(t, trainer_evaluation_rows(t), &v, e) && run_evaluated(r, &v, e);
+    pace_evaluated(p, clock_seconds() - start);
+    return ok;
+}
+
+/* Section 5. Ctrl-C ends the training between two micro-batches, without the step's update. */
+static bool train(Trainer *t, Run *r, Pace *p, TrainConfig *config, Error *e) {
+    StepResult step;
+    pace_start(p, clock_seconds());
     for (;;) {
-        if (trainer_evaluation_due(t) && /* a resumed run may owe the evaluation of its step */
-            !(trainer_evaluate(t, trainer_evaluation_rows(t), &v, e) && run_evaluated(r, &v, e)))
-            return false;
-        if (t->state.step == t->steps || !run_goes_on(r)) return true; /* 5.2: a fixed number of steps */
+        /* A resumed run may owe the evaluation of its step. */
+        if (trainer_evaluation_due(t) && !evaluate(t, r, p, e)) return false;
+        if (t->state.step >= t->steps || !run_goes_on(r)) return true; /* 5.2: a fixed number of steps */
         if (!trainer_step(t, &step, e)) return e->status == STATUS_DONE;
         run_stepped(r, &step);
+        pace_follow(p, t, clock_seconds());
+        config->schedule.steps = t->steps;
     }
 }
 
+/* --minutes: sets the number of steps that fit into the time left, after the `made` of a run to resume. */
+static bool set_pace(Pace *p, Trainer *t, TrainConfig *config, long made, Error *e) {
+    double seconds = 60 * config->minutes;
+    if (!pace_measure(p, t, seconds / 40, e) || !pace_measure_rest(p, t, e)) return false;
+    long every = train_config_is_set(config, &config->eval_every) ? config->eval_every : 0;
+    config->minutes = 0;
+    train_config_set_steps(config, pace_steps(p, clock_seconds(), made, every));
+    train_config_fit_task(config, t->task);
+    Trainer paced = train_config_trainer(config, t->task);
+    t->model->dropout = config->dropout;
+    t->schedule = paced.schedule, t->steps = paced.steps, t->eval_every = paced.eval_every;
+    return true;
+}
+
 /* Allocates the model and what its training needs; draws the weights, or restores them. */
-static bool start(Trainer *t, const ModelConfig *c, const TrainConfig *config, Checkpoint *past, Error *e) {
+static bool start(Trainer *t, const ModelConfig *c, TrainConfig *config, Pace *p, Checkpoint *past,
+                  Error *e) {
     t->model = trainer_model(t, c, e);
     if (!t->model || !model_allocate(t->model, e)) return false;
     model_init(t->model, config->data.seed);
     t->model->dropout = config->dropout, t->model->attention_dropout = config->attention_dropout;
     if (!trainer_start(t, e)) return false;
+    if (config->minutes > 0 && !set_pace(p, t, config, past ? past->state.step : 0, e)) return false;
     if (!past) return !config->from || from_read_weights(t, config, e);
     if (!checkpoint_restore(past, t, e)) return false;
     checkpoint_free(past); /* its state stays */
     return true;
 }
 
-/* --minutes: sets the number of steps that fit into this time. */
-static bool set_pace(Trainer *t, TrainConfig *config, Error *e) {
-    if (config->minutes <= 0) return true;
-    long steps = trainer_steps_in(t, 60 * config->minutes, e);
+/* --dry-run: the model, its memory, and the time of its steps, unless one takes many seconds. */
+static void describe(const Task *task, TrainConfig *config, Trainer *t, const ModelConfig *c, size_t bytes,
+                     Error *e) {
+    Pace p = {0};
+    t->model = trainer_model(t, c, e);
+    if (!t->model) return;
+    run_describe(stdout, task, config, t->model, bytes);
+    double products = 6 * (double)t->model->parameters.elements * (double)(t->rows * t->accumulate) *
+                      (double)(task->max_S + task->max_T);
+    model_free(t->model);
+    t->model = NULL;
+    double minutes = config->minutes;
     config->minutes = 0;
-    train_config_set_steps(config, steps);
-    Trainer paced = train_config_trainer(config, t->task);
-    t->model->dropout = config->dropout;
-    t->schedule = paced.schedule, t->steps = paced.steps, t->eval_every = paced.eval_every;
-    return steps > 0;
+    if (products < 1e12 && pages_exist(bytes, "the training", &(Error){0}) &&
+        start(t, c, config, &p, NULL, e) && pace_measure(&p, t, 0.5, e))
+        run_describe_time(stdout, &p, config->schedule.steps, minutes);
 }
 
-static bool run_task(const Task *task, TrainConfig *config, Checkpoint *past, Metrics *figures, Error *e) {
+static bool run_task(const Task *task, TrainConfig *config, double began, Checkpoint *past, Metrics *figures,
+                     Error *e) {
     ModelConfig c = train_config_model(config, task);
+    Pace pace = {.end = config->minutes > 0 ? began + 60 * config->minutes : 0};
     if (!config_check(&c, STATUS_USAGE, e)) return false;
     Trainer t = train_config_trainer(config, task);
     size_t arrays = trainer_bytes(&t, &c, config->dropout, e), bytes = run_footprint(arrays);
     if (!arrays) return false;
     if (config->dry_run) {
-        t.model = trainer_model(&t, &c, e);
-        if (t.model) run_describe(stdout, task, t.model, bytes);
-    } else if (pages_exist(bytes, "the training", e) && start(&t, &c, config, past, e) &&
-               set_pace(&t, config, e)) {
+        describe(task, config, &t, &c, bytes, e);
+    } else if (pages_exist(bytes, "the training", e) && start(&t, &c, config, &pace, past, e)) {
         Run run;
         if (run_open(&run, config, &t, past, e) && !run.finished) {
-            if (!config->quiet) run_describe(stderr, task, t.model, bytes);
-            run_finish(&run, train(&t, &run, e), e);
+            if (!config->quiet) run_describe(stderr, task, config, t.model, bytes);
+            run_finish(&run, train(&t, &run, &pace, config, e), e);
             *figures = run.metrics;
         }
         run_close(&run, e);
@@ -83,10 +115,11 @@ static bool configure(TrainConfig *config, Checkpoint *past, int argc, char **ar
     return from_configure(config, past, e) && train_config_complete(config, e);
 }
 
-/* Opens the task and trains on it. */
-static bool run_once(TrainConfig *config, Checkpoint *past, Metrics *figures, Error *e) {
+/* Opens the task and trains on it; `began`: when the time of --minutes began. */
+static bool run_once(TrainConfig *config, double began, Checkpoint *past, Metrics *figures, Error *e) {
     Task *task = task_open(config->task, &config->data, e);
-    bool ok = task && run_task(task, config, past, figures, e);
+    if (task) train_config_fit_task(config, task);
+    bool ok = task && run_task(task, config, began, past, figures, e);
     task_free(task);
     return ok;
 }
@@ -101,13 +134,14 @@ static void run_seeds(const TrainConfig *config, Error *e) {
         one.data.seed += (uint64_t)done;
         snprintf(run, sizeof run, "%s/seed-%llu", config->run, (unsigned long long)one.data.seed);
         one.run = run;
-        if (!run_once(&one, NULL, &figures[done], e)) return;
+        if (!run_once(&one, clock_seconds(), NULL, &figures[done], e)) return;
     }
     if (!config->dry_run) metrics_show_spread(figures, done);
 }
 
 int main(int argc, char **argv) {
     Error e = {0};
+    double began = clock_seconds();
     TrainConfig config;
     Checkpoint past = {0};
     Metrics figures;
@@ -116,7 +150,7 @@ int main(int argc, char **argv) {
     if (ok && config.seeds > 1)
         run_seeds(&config, &e);
     else if (ok)
-        run_once(&config, config.resume ? &past : NULL, &figures, &e);
+        run_once(&config, began, config.resume ? &past : NULL, &figures, &e);
     checkpoint_free(&past);
     train_config_free(&config);
     int status = options_exit("train", &e);

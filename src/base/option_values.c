@@ -101,6 +101,10 @@ static const Choice *kind_of(const Option *o) {
 }
 
 static bool read_kind(const Option *o, const char *text) {
+    if (o->none && strcmp(text, o->none) == 0) {
+        memcpy(o->kind, &(const Choice *){NULL}, sizeof(const Choice *));
+        return true;
+    }
     for (const Choice *const *kind = o->kinds; *kind; kind++) {
         if (strcmp((*kind)->name, text) != 0) continue;
         memcpy(o->kind, kind, sizeof *kind);
@@ -165,7 +169,8 @@ const char *option_text(const Option *o, char out[OPTION_TEXT]) {
     int length = 0;
     const char *at = NULL;
     if (o->text) return *o->text ? *o->text : "";
-    if (o->kind) return kind_of(o) ? kind_of(o)->name : "";
+    if (o->kind && kind_of(o)) return kind_of(o)->name;
+    if (o->kind) return o->none ? o->none : "";
     if (o->flag) return *o->flag ? "true" : "false";
     if (o->truth) return *o->truth ? "true" : "false";
     if (o->whole && o->none && *o->whole == -1) return o->none;

@@ -43,7 +43,7 @@ typedef struct Option {
     uint64_t *natural;   /* decimal, 0 to 2⁶⁴-1 */
     double *real;        /* decimal, finite, in the interval `allowed` */
     int *choice;         /* one of the words of `allowed`: its index, counted from `first` */
-    const Choice **kind; /* one of `kinds`, whose names are the words */
+    const Choice **kind; /* one of `kinds`, whose names are the words, or `none`, which means NULL */
     const char **text;   /* any UTF-8; points into argv */
     bool *given;         /* also set to true if the option is given */
 

@@ -22,6 +22,7 @@
 #define NOTE_UNKNOWN    "unknown"    /* share of the held-out characters that [UNK] stands for */
 #define NOTE_REMARK     "remark"     /* on the training, for the page's top */
 #define NOTE_LOSS       "loss"       /* on the curves of the loss */
+#define NOTE_TEXT       "text"       /* on a text, and what was chosen to fit it */
 #define NOTE_YARDSTICK  "yardstick." /* and a name: a loss to compare with, in nats per token */
 #define NOTE_RECIPE     "recipe."
 

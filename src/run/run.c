@@ -6,6 +6,7 @@
 #include "base/system.h"
 #include "nn/model_file.h"
 #include "pictures/label.h"
+#include "run/pace.h"
 #include "run/samples.h"
 #include "run/shell.h"
 #include <errno.h>
@@ -15,7 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-void run_describe(FILE *out, const Task *task, const Model *m, size_t bytes) {
+void run_describe(FILE *out, const Task *task, const TrainConfig *r, const Model *m, size_t bytes) {
+    char text[TEXT_LINE];
     const ModelConfig *c = &m->config;
     char parameters[NUMBER_ROOM];
     fprintf(out, "%s: %d", task->name, c->encoder_layers);
@@ -23,6 +25,15 @@ void run_describe(FILE *out, const Task *task, const Model *m, size_t bytes) {
     fprintf(out, " layer%s, d_model %d, %d head%s: %s parameters, %.1f MB\n",
             PLURAL(c->encoder_layers + c->decoder_layers), c->d_model, c->heads, PLURAL(c->heads),
             number_text(parameters, m->parameters.elements), (double)bytes * 1e-6);
+    if (*run_text_line(text, task, r)) fprintf(out, "%s\n", text);
+}
+
+void run_describe_time(FILE *out, const Pace *p, long steps, double minutes) {
+    char number[NUMBER_ROOM];
+    if (minutes > 0) steps = (long)(60 * minutes / p->step);
+    fprintf(out, "time: about %.3g %s for %s steps of %.3g ms\n",
+            (double)steps * p->step / (minutes > 0 ? 60 : 1), minutes > 0 ? "minutes" : "s",
+            number_text(number, steps), 1000 * p->step);
 }
 
 size_t run_footprint(size_t arrays) {
@@ -63,6 +74,7 @@ void run_stepped(Run *r, const StepResult *step) {
     metrics_step(&r->sums, &r->steps_file, r->trainer->state.step, step, seconds);
     snprintf(r->loss, sizeof r->loss, "loss %.3f", run_shown_loss(r, step->loss));
     r->report.done = r->trainer->state.step;
+    r->bar.total = r->trainer->steps; /* --minutes measures again */
     r->report.rate = r->tokens / r->training_seconds;
     if (!trainer_evaluation_due(r->trainer)) progress_show(&r->bar, &r->report);
 }
@@ -240,8 +252,7 @@ static void remark_on_resume(const Run *r, const Checkpoint *past) {
     if (r->finished)
         fprintf(stderr, "%s is finished after %ld steps; to continue: %s --resume %s --steps N\n", c->run,
                 step, program_command("train", train), r->word);
-    else if (c->schedule.steps != c->planned_steps && step < c->schedule.steps &&
-             c->schedule.kind->falls) {
+    else if (c->schedule.steps != c->planned_steps && step < c->schedule.steps && c->schedule.kind->falls) {
         Schedule before = r->trainer->schedule;
         before.steps = c->planned_steps;
         fprintf(stderr,

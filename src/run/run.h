@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "run/metrics.h"
+#include "run/pace.h"
 #include "run/progress.h"
 #include "run/run_frames.h"
 #include "run/samples.h"
@@ -107,7 +108,10 @@ static inline double run_shown_loss(const Run *r, double loss) {
  * (code, libraries, the task's data), the threads' own memory, and `arrays`. */
 size_t run_footprint(size_t arrays);
 
-/* Prints the model's size and the memory that its training takes. */
-void run_describe(FILE *out, const Task *task, const Model *m, size_t bytes);
+/* Prints the model's size, the memory that its training takes, and for a text what was chosen to fit it. */
+void run_describe(FILE *out, const Task *task, const TrainConfig *r, const Model *m, size_t bytes);
+
+/* Prints the time of so many measured steps; minutes > 0: the steps that fit into them. */
+void run_describe_time(FILE *out, const Pace *p, long steps, double minutes);
 
 #endif

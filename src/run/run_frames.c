@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "run/run_page.h"
 #include "run/shell.h"
+#include "text/corpus.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,19 +31,42 @@ static bool add_yardsticks(RunFrames *f, Error *e) {
     return true;
 }
 
+const char *run_text_line(char out[TEXT_LINE], const Task *task, const TrainConfig *r) {
+    const Corpus *c = task_text_corpus(task);
+    char characters[NUMBER_ROOM], different[NUMBER_ROOM];
+    *out = 0;
+    if (!c) return out;
+    double passes = train_config_passes(r, task);
+    snprintf(out, TEXT_LINE,
+             "text: %s characters, %s different; %s %ld (%.2f characters a token); %.*f passes; dropout %g",
+             number_text(characters, c->written), number_text(different, c->different),
+             c->tokenizer->kind->choice.name, c->tokenizer->size, (double)c->written / (double)c->count,
+             passes < 10 ? 1 : 0, passes, r->dropout);
+    return out;
+}
+
+/* The notes that depend on the number of steps, which --minutes may change. */
+static bool note_settings(RunFrames *f, Error *e) {
+    long steps = f->config->schedule.steps;
+    if (f->command && f->noted_steps == steps) return true;
+    free(f->command);
+    f->noted_steps = steps;
+    snprintf(f->steps, sizeof f->steps, "%ld", steps);
+    train_config_notes(f->config, true, &f->options);
+    run_text_line(f->text, f->trainer->task, f->config);
+    return (f->command = train_config_command(f->config, e)) != NULL;
+}
+
 bool run_frames_open(RunFrames *f, const TrainConfig *r, Trainer *t, Error *e) {
     const Task *task = t->task;
     *f = (RunFrames){.config = r, .trainer = t};
     describe_loss(f);
-    train_config_notes(r, true, &f->options);
     snprintf(f->begin_id, sizeof f->begin_id, "%ld", (long)task->begin_id);
     snprintf(f->end_id, sizeof f->end_id, "%ld", (long)task->end_id);
-    snprintf(f->steps, sizeof f->steps, "%ld", r->schedule.steps);
     snprintf(f->characters, sizeof f->characters, "%.17g", task->characters);
     snprintf(f->unknown, sizeof f->unknown, "%.17g", task->unknown);
-    return (f->command = train_config_command(r, e)) &&
-           (f->vocabulary = tokenizer_string(task->tokenizer, e)) && add_yardsticks(f, e) &&
-           watch_open(&f->watch, t, e);
+    return note_settings(f, e) && (f->vocabulary = tokenizer_string(task->tokenizer, e)) &&
+           add_yardsticks(f, e) && watch_open(&f->watch, t, e);
 }
 
 void run_frames_close(RunFrames *f) {
@@ -58,6 +82,7 @@ static void add_notes(const RunFrames *f, const char *remark, Frames *out) {
                               {NOTE_COMMAND, f->command},
                               {NOTE_STEPS, f->steps},
                               {NOTE_LOSS, f->loss},
+                              {NOTE_TEXT, f->text},
                               {NOTE_REMARK, remark},
                               {NOTE_CHARACTERS, f->characters},
                               {NOTE_UNKNOWN, f->unknown}};
@@ -88,7 +113,8 @@ bool run_frames_look(RunFrames *f, long step, double seconds, const char *remark
     char page[PATH_ROOM];
     double start = clock_seconds();
     if (!last && f->spent > MOST_SHARE * seconds) return true;
-    bool ok = watch_look(&f->watch, f->trainer, e) && write_frames(f, step, remark, e) &&
+    bool ok = note_settings(f, e) && watch_look(&f->watch, f->trainer, e) &&
+              write_frames(f, step, remark, e) &&
               directory_file(page, f->config->run, "report.html", STATUS_CANNOT_CREATE, e) &&
               page_of_run(f->config->run, page, e);
     f->spent += clock_seconds() - start;

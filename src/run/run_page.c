@@ -117,10 +117,11 @@ static void add_words(RunPage *p, const Safetensors *notes, const char *director
         snprintf(p->title, LINE, "Attention of %s", directory);
     if (t->metrics.rows)
         snprintf(p->status, LINE,
-                 "%s step %.0f of %s. Attention and answers are shown at %d of %ld evaluations. %s",
+                 "%s step %.0f of %s. Attention and answers are shown at %d of %ld evaluations. %s%s%s",
                  isnan(run_tables_last(t, "final_loss")) ? "In training, at" : "Ended after",
                  run_tables_last(t, "step"), note_or(notes, NOTE_STEPS, "?"), p->page.frame_count,
-                 t->metrics.rows, note_or(notes, NOTE_REMARK, ""));
+                 t->metrics.rows, note_or(notes, NOTE_TEXT, ""), *note_or(notes, NOTE_TEXT, "") ? ". " : "",
+                 note_or(notes, NOTE_REMARK, ""));
     snprintf(p->note, LINE, "%s%s", note_or(notes, NOTE_LOSS, ""),
              t->steps.rows ? " A point of a training curve is the mean of the steps since the point before."
                            : "");

@@ -107,7 +107,7 @@ bool samples_lengths(Trainer *t, const TaskOptions *o, const Tally *tally, Error
 /* ---- Text ---- */
 
 bool samples_text(Trainer *t, Error *e) {
-    enum { PROMPT = 16, WRITTEN = 300 };
+    enum { PROMPT = 16, WRITTEN = SAMPLE_TOKENS };
     const Task *task = t->task;
     const Corpus *corpus = task_text_corpus(task);
     int32_t ids[PROMPT + WRITTEN];

@@ -19,6 +19,9 @@ bool samples_answers(Trainer *t, long rows, bool show, double *exact, Tally *tal
  * task has them and the model's positions need no training. o: the task's. */
 bool samples_lengths(Trainer *t, const TaskOptions *o, const Tally *tally, Error *e);
 
+/* Tokens of the text that samples_text writes at most. */
+enum { SAMPLE_TOKENS = 300 };
+
 /* Prints a text that a language model continues from the first held-out characters. */
 bool samples_text(Trainer *t, Error *e);
 

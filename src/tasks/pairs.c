@@ -108,7 +108,7 @@ static bool choose_sides(PairsTask *t, const TaskOptions *o, Error *e) {
 /* ---- Tokens ---- */
 
 static bool learn_tokens(PairsTask *t, const TaskOptions *o, Error *e) {
-    const TokenizerKind *kind = tokenizer_kinds[o->tokenizer];
+    const TokenizerKind *kind = o->tokenizer;
     long count = tokenizer_takes_all(kind, o->vocab_size) ? t->file.count : t->training;
     const Pair *pair = t->file.pair + t->file.count - count;
     Passage *passage = malloc(2 * (size_t)count * sizeof *passage);
@@ -178,7 +178,7 @@ bool task_pairs_open(Task **out, const TaskKind *kind, const TaskOptions *o, Err
     t->task.add_training_row = add_training_row, t->task.add_held_out_row = add_held_out_row;
     t->task.free = free_pairs;
     t->key = random_key(o->seed, STREAM_TRAINING);
-    if (!pairs_read(&t->file, o->pairs, tokenizer_kinds[o->tokenizer]->any_bytes, t->task.remark, e) ||
+    if (!pairs_read(&t->file, o->pairs, o->tokenizer->any_bytes, t->task.remark, e) ||
         !choose_sides(t, o, e) || !learn_tokens(t, o, e) || !encode_pairs(t, e))
         return false;
     t->task.checksum = t->file.checksum;

@@ -13,6 +13,7 @@ TaskOptions task_defaults(void) {
         .digits = 4,
         .held_out = 1000,
         .pairs = "data/pairs.tsv",
+        .tokenizer = &tokenizer_char,
         .text = "data/chronicle.txt",
         .context = 64,
         .validation = 0.1,

@@ -24,10 +24,11 @@ typedef struct TaskOptions {
 
     /* pairs, lm */
     const char *pairs;              /* path of a file: a line each, source, tab, target */
-    int tokenizer;                  /* its place in tokenizer_kinds */
-    long vocab_size;                /* tokens at most; 0: the tokenizer's default */
-    const char *vocabulary;         /* a tokenizer's string; NULL: the tokenizer learns from the data */
-    const char *text;               /* paths of text files, one a line */
+    const TokenizerKind *tokenizer; /* NULL: lm: the one that fits the text */
+    long vocab_size;        /* tokens at most; 0: the tokenizer's default; lm with bpe: what fits the text */
+    const char *vocabulary; /* a tokenizer's string; NULL: the tokenizer learns from the data */
+    double tokens;          /* lm: that training reads; 0: as many as the text has */
+    const char *text;       /* paths of text files, one a line */
     void (*progress)(size_t bytes); /* lm: CorpusOptions.progress; or NULL */
     long context;                   /* tokens of a window */
     int unix_newlines;              /* 1: make CR LF and CR LF */

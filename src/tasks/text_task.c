@@ -74,13 +74,14 @@ static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
 bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Error *e) {
     TextTask *t = task_new(out, kind, sizeof *t, e);
     if (!t) return false;
-    CorpusOptions options = {tokenizer_kinds[o->tokenizer],
-                             o->vocab_size,
-                             o->vocabulary,
-                             o->context,
-                             o->validation,
-                             o->unix_newlines,
-                             o->progress};
+    CorpusOptions options = {.tokenizer = o->tokenizer,
+                             .vocab_size = o->vocab_size,
+                             .vocabulary = o->vocabulary,
+                             .tokens = o->tokens,
+                             .context = o->context,
+                             .validation = o->validation,
+                             .unix_newlines = o->unix_newlines,
+                             .progress = o->progress};
     const Corpus *c = t->corpus = corpus_load(o->text, &options, e);
     if (!c && e->status == STATUS_NO_INPUT && !strcmp(o->text, task_defaults().text)) {
         *e = (Error){0};

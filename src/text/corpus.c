@@ -2,6 +2,7 @@
 #include "base/crc32.h"
 #include "base/file.h"
 #include "text/encoding.h"
+#include "text/tokenizer_fit.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,18 +45,23 @@ static bool encode(Corpus *c, const Passage *p, const Passage *training, long pa
 static bool split(Corpus *c, const Passage *p, long passages, const CorpusOptions *o, double held_out,
                   Passage *part, Error *e) {
     size_t bytes = 0;
-    const TokenizerKind *kind = o->tokenizer ? o->tokenizer : &tokenizer_char;
-    bool all = tokenizer_takes_all(kind, o->vocab_size);
+    const TokenizerKind *kind = o->tokenizer;
+    long size = o->vocab_size;
     for (long i = c->characters = 0; i < passages; i++) {
         size_t characters = utf8_count(p[i].text, p[i].length);
         size_t training = (size_t)((double)characters * (1 - held_out));
         part[i] = (Passage){p[i].where, p[i].text, prefix(p[i].text, p[i].length, training)};
         bytes += p[i].length, c->characters += (long)(held_out > 0 ? characters - training : characters);
     }
-    for (long i = 0; i < passages && !kind->any_bytes; i++)
+    for (long i = 0; i < passages && !(kind && kind->any_bytes); i++)
         if (!text_check(p[i].where, p[i].text, p[i].length, e)) return false;
-    c->tokenizer = o->vocabulary ? tokenizer_parse("vocabulary", o->vocabulary, e)
-                                 : tokenizer_learn(kind, o->vocab_size, all ? p : part, passages, e);
+    if (!o->vocabulary && (!kind || (kind == &tokenizer_bpe && !size)) &&
+        !tokenizer_fit(part, passages, o->tokens, &kind, &size, e))
+        return false;
+    c->vocab_size = size;
+    c->tokenizer = o->vocabulary
+                       ? tokenizer_parse("vocabulary", o->vocabulary, e)
+                       : tokenizer_learn(kind, size, tokenizer_takes_all(kind, size) ? p : part, passages, e);
     if (!c->tokenizer || !encode(c, p, part, passages, o, bytes, e)) return false;
     c->validation = held_out > 0 ? c->training : 0;
     return true;
@@ -87,9 +93,26 @@ static bool split_to_fit(Corpus *c, const Passage *p, long passages, const Corpu
     return ok;
 }
 
+/* Counts all characters, and those that are different; a byte that is not UTF-8 is one. */
+static bool count_characters(Corpus *c, const Passage *p, long passages, Error *e) {
+    enum { CODES = 0x110000 + 256 };
+    uint8_t *seen = calloc(CODES, 1);
+    for (long i = 0; seen && i < passages; i++)
+        for (size_t at = 0, n; at < p[i].length; at += n, c->written++) {
+            uint32_t code = 0x110000 + (unsigned char)p[i].text[at];
+            n = (size_t)utf8_decode(p[i].text + at, p[i].length - at, &code);
+            if (!n) n = 1;
+            c->different += !seen[code];
+            seen[code] = 1;
+        }
+    if (!seen) return error_set(e, STATUS_NO_MEMORY, "memory: %d characters", CODES);
+    free(seen);
+    return true;
+}
+
 Corpus *corpus_make(const Passage *passage, long passages, const CorpusOptions *o, Error *e) {
     Corpus *c = calloc(1, sizeof *c);
-    bool ok = c ? split_to_fit(c, passage, passages, o, e)
+    bool ok = c ? split_to_fit(c, passage, passages, o, e) && count_characters(c, passage, passages, e)
                 : error_set(e, STATUS_NO_MEMORY, "%s: no memory for a corpus", passage->where);
     for (long i = 0; ok && i < passages; i++) {
         const Passage *p = &passage[i];

@@ -13,9 +13,10 @@
 enum { MAX_CONTEXT = 1 << 20 };
 
 typedef struct CorpusOptions {
-    const TokenizerKind *tokenizer; /* NULL: char */
-    long vocab_size;                /* of tokenizer_learn */
+    const TokenizerKind *tokenizer; /* NULL: the one that fits (text/tokenizer_fit.h) */
+    long vocab_size;                /* of tokenizer_learn; bpe: 0: the size that fits */
     const char *vocabulary;         /* of tokenizer_parse; NULL: the tokenizer learns */
+    double tokens;                  /* that training reads, for what fits; 0: as many as the texts have */
     long context;                   /* maximum tokens of a window, 1 … MAX_CONTEXT */
     double validation; /* share of each text that is held out, [0, 1); 0: train and evaluate on all of it */
     int unix_newlines; /* 1: each CR LF and each CR alone is LF */
@@ -30,8 +31,10 @@ typedef struct Corpus {
     long training;   /* training part: ids 0 … training-1 */
     long validation; /* ids validation … count-1 are evaluated: the held-out ones, or all if this is 0 */
     long characters; /* of the evaluated part */
-    long unknown;    /* characters of the evaluated part that [UNK] stands for */
-    long context;    /* of the options, or less if the text is too short */
+    long vocab_size; /* that was asked of the tokenizer, by the options or because it fits */
+    long written, different; /* characters of the texts, and how many of them are different */
+    long unknown;            /* characters of the evaluated part that [UNK] stands for */
+    long context;            /* of the options, or less if the text is too short */
 
     uint32_t checksum;     /* CRC-32 of the texts */
     bool byte_order_mark;  /* a text began with a byte-order mark, which is skipped */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOKENIZER(name) &tokenizer_##name,
-const TokenizerKind *const tokenizer_kinds[] = {
+#define TOKENIZER(name) &tokenizer_##name.choice,
+const Choice *const all_tokenizers[] = {
 #include "text/tokenizers.def"
     NULL};
 #undef TOKENIZER
@@ -73,8 +73,8 @@ void tokenizer_free(Tokenizer *k) {
 /* ---- The string ---- */
 
 /* Writes the first line of a kind's string. */
-static int first_line(const TokenizerKind *kind, char out[32]) {
-    return snprintf(out, 32, "tokenizer %s\n", kind->choice.name);
+static int first_line(const Choice *kind, char out[32]) {
+    return snprintf(out, 32, "tokenizer %s\n", kind->name);
 }
 
 char *tokenizer_string(const Tokenizer *k, Error *e) {
@@ -82,7 +82,7 @@ char *tokenizer_string(const Tokenizer *k, Error *e) {
     size_t length;
     FILE *out = open_memstream(&string, &length);
     if (out) {
-        first_line(k->kind, first);
+        first_line(&k->kind->choice, first);
         if (k->kind != &tokenizer_char || k->unknown) fputs(first, out);
         k->kind->write(k, out);
         if (fclose(out) == 0 && string) return string; /* fclose may run out of memory without an error */
@@ -96,10 +96,10 @@ Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e) {
     Tokenizer *k = make(&tokenizer_char, where, e);
     if (!k) return NULL;
     const char *body = string;
-    for (const TokenizerKind *const *kind = tokenizer_kinds; *kind && body == string; kind++) {
+    for (const Choice *const *kind = all_tokenizers; *kind && body == string; kind++) {
         char first[32];
         int n = first_line(*kind, first);
-        if (strncmp(string, first, (size_t)n) == 0) body += n, k->kind = *kind;
+        if (strncmp(string, first, (size_t)n) == 0) body += n, k->kind = (const TokenizerKind *)*kind;
     }
     return complete(k, k->kind->parse(k, where, body, body == string, e), where, e);
 }

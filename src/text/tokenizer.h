@@ -72,7 +72,7 @@ struct TokenizerKind {
 #include "text/tokenizers.def"
 #undef TOKENIZER
 
-extern const TokenizerKind *const tokenizer_kinds[]; /* in the order of tokenizers.def; NULL ends them */
+extern const Choice *const all_tokenizers[]; /* in the order of tokenizers.def; NULL ends them */
 
 /* Without a size, char takes every character, also those of the part of a text that is held out. */
 static inline bool tokenizer_takes_all(const TokenizerKind *kind, long size) {

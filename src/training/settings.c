@@ -30,7 +30,7 @@ CONDITION(data, "task", "lm or pairs", train_config_is_lm(r) || is_task(r, "pair
 CONDITION(drawn, "task", "a task that draws its data", !data_holds(r))
 CONDITION(symbols, "task", "copy, reverse or sort", task_kind(r->task) && task_kind(r->task)->answer)
 CONDITION(numbers, "task", "add", is_task(r, "add"))
-CONDITION(vocabulary, "tokenizer", "another", tokenizer_kinds[r->data.tokenizer]->least)
+CONDITION(vocabulary, "tokenizer", "another", !r->data.tokenizer || r->data.tokenizer->least)
 CONDITION(dot, "attention", "dot", r->model.attention->fused)
 CONDITION(moments, "optimizer", "adamw or muon", r->optimizer.kind->betas)
 CONDITION(momentum, "optimizer", "sgd or muon", r->optimizer.kind->momentum > 0)
@@ -54,10 +54,10 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
      ONLY(text), .may_change = true},
     {"pairs", "FILE", NULL, "pairs: source, tab and target a line", AT(TEXT, data.pairs), ONLY(pairs),
      .may_change = true},
-    {"tokenizer", NULL, "char|byte|bpe|word", "lm, pairs: what a token is", AT(CHOICE, data.tokenizer),
-     ONLY(data), .computed = "char; lm bpe"},
+    {"tokenizer", NULL, NULL, "lm, pairs: what a token is", AT(KIND, data.tokenizer), ONLY(data),
+     .kinds = all_tokenizers, .none = "fit", .computed = "char; lm fit: char or bpe, by the text"},
     {"vocab-size", "N", "[0,65536]", "lm, pairs: tokens at most; 0: all char, 1024 bpe, 8192 word",
-     AT(INTEGER, data.vocab_size), ONLY(vocabulary), .computed = "0; lm with bpe 512 to 4096 by the text"},
+     AT(INTEGER, data.vocab_size), ONLY(vocabulary), .computed = "0; lm with bpe 512 to 8192 by the text"},
     {"newline", NULL, "keep|unix", "lm: keep line ends, or turn each CR LF into LF",
      AT(CHOICE, data.unix_newlines), ONLY(text)},
     {"context", "N", "[1,1048576]", "lm: tokens in the model's window", AT(INTEGER, data.context),

@@ -173,6 +173,8 @@ static bool check_effect(const TrainConfig *r, const Setting *s, Error *e) {
                      flag ? "" : " ", flag ? "" : option_text(&o, text), c->need);
 }
 
+enum { USUAL_RATE = 30000 }; /* tokens a second of the default model on two cores */
+
 void train_config_set_steps(TrainConfig *r, long steps) {
     bool linear = r->schedule.kind->decays;
     long warmup = linear ? steps / 20 : steps / 5, most = r->preset == PRESET_GPT ? 100 : 200;
@@ -180,7 +182,8 @@ void train_config_set_steps(TrainConfig *r, long steps) {
     r->schedule.steps = steps;
     if (!train_config_is_set(r, &r->schedule.warmup)) r->schedule.warmup = warmup;
     if (!train_config_is_set(r, &r->eval_every)) r->eval_every = steps >= 10 ? steps / 10 : 1;
-    train_config_fit_steps(r);
+    r->data.tokens = (double)steps * (double)(r->batch * r->accumulate * r->data.context);
+    if (r->minutes > 0) r->data.tokens = USUAL_RATE * 60 * r->minutes; /* the steps are not known yet */
 }
 
 static void fill_in(TrainConfig *r) {
@@ -229,11 +232,8 @@ bool train_config_complete(TrainConfig *r, Error *e) {
     if (!r->task)
         return error_set(e, STATUS_USAGE, "found 0 operands, need %s, see --help", tasks(all_tasks));
     if (r->resume && r->run) return error_set(e, STATUS_USAGE, "--run: found --resume, need one of the two");
-    const char *other = r->resume                                    ? "--resume"
-                        : train_config_is_set(r, &r->schedule.steps) ? "--steps"
-                                                                     : NULL;
-    if (r->minutes > 0 && other)
-        return error_set(e, STATUS_USAGE, "--minutes: found %s, need one of the two", other);
+    if (r->minutes > 0 && *given(r, row_of("steps")))
+        return error_set(e, STATUS_USAGE, "--minutes: found --steps, need one of the two");
     if (r->resume && r->seeds > 1)
         return error_set(e, STATUS_USAGE, "--seeds: found --resume, need one of the two");
     fill_in(r);
@@ -356,8 +356,7 @@ static bool take_vocabulary(TrainConfig *r, const Safetensors *run, Error *e) {
         return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no vocabulary, need it", run->path);
     Tokenizer *k = tokenizer_parse(run->path, vocabulary, e);
     if (!k) return false;
-    for (int i = 0; tokenizer_kinds[i]; i++)
-        if (tokenizer_kinds[i] == k->kind) r->data.tokenizer = i;
+    r->data.tokenizer = k->kind;
     tokenizer_free(k);
     for (int i = 0; i < 2; i++) r->taken[own[i] - train_settings] = true;
     return (r->data.vocabulary = keep_text(r, strdup(vocabulary), e));

@@ -66,10 +66,14 @@ extern const Setting train_settings[];
 /* The defaults of a task with a preset, without those that depend on other settings. */
 TrainConfig train_config_defaults(bool lm, Preset preset);
 
-/* The defaults that depend on the text's length: of an lm, and of preset modern. */
+/* The defaults that depend on the length of a text that is not open yet. */
 void train_config_fit_text(TrainConfig *r);
-/* The defaults that depend on the number of passes through the text. */
-void train_config_fit_steps(TrainConfig *r);
+
+/* Takes over what the opened task chose by its text: the tokenizer. Then the defaults that depend on passes through it. */
+void train_config_fit_task(TrainConfig *r, const Task *task);
+
+/* Passes of the training through the text of an lm. */
+double train_config_passes(const TrainConfig *r, const Task *task);
 
 #define PRESETS_HELP                                                                                         \
     "Presets\n"                                                                                              \
@@ -78,8 +82,8 @@ void train_config_fit_steps(TrainConfig *r);
     "  gpt     as nanoGPT: pre-norm, learned positions, GELU; AdamW with weight\n"                           \
     "          decay, cosine schedule from 0.001 to 0.0001; characters\n"                                    \
     "  modern  pre-norm, rotary positions, --qk-norm true, GELU, --init-output zero;\n"                      \
-    "          Muon, linear schedule; byte pairs; sizes and dropout by the length of\n"                      \
-    "          the text and the number of passes through it\n"
+    "          Muon, linear schedule; characters or byte pairs, and dropout, by the\n"                       \
+    "          text and the number of passes through it\n"
 
 /* Fills in the defaults. STATUS_USAGE: settings contradict each other, or have no effect. */
 bool train_config_complete(TrainConfig *r, Error *e);

@@ -1,6 +1,7 @@
 /* The defaults of a training run: the library's own, then those of the preset. */
 #include "base/directory.h"
 #include "base/file.h"
+#include "text/corpus.h"
 #include "training/train_config.h"
 #include <math.h>
 #include <stdio.h>
@@ -72,47 +73,32 @@ static double bytes_of(const char *paths) {
     return sum;
 }
 
-#define TOKENIZER(name) PLACE_##name,
-enum {
-#include "text/tokenizers.def"
-    BPE = PLACE_bpe
-};
-#undef TOKENIZER
-
 /* A tenth of a text with fewer bytes than TINY_TEXT is too little to measure a loss on. */
-enum {
-    TINY_TEXT = 2000,
-    SHORT_TEXT = 25000,
-    SMALL_TEXT = 250000,
-    MEDIUM_TEXT = 1500000,
-    LONG_TEXT = 4000000
-};
+enum { TINY_TEXT = 2000, SMALL_TEXT = 250000 };
 
 void train_config_fit_text(TrainConfig *r) {
-    static const long longer[] = {SHORT_TEXT, MEDIUM_TEXT, LONG_TEXT}; /* twice as many tokens from here on */
-    double bytes = bytes_of(r->data.text);
-    if (!train_config_is_lm(r)) return;
-    if (r->preset == PRESET_MODERN && !train_config_is_set(r, &r->data.tokenizer)) r->data.tokenizer = BPE;
-    if (tokenizer_kinds[r->data.tokenizer] == &tokenizer_bpe &&
-        !train_config_is_set(r, &r->data.vocab_size)) {
-        r->data.vocab_size = 512;
-        for (int i = 0; i < 3 && bytes >= (double)longer[i]; i++) r->data.vocab_size *= 2;
-    }
-    if (bytes < TINY_TEXT && !train_config_is_set(r, &r->data.validation)) r->data.validation = 0;
+    if (strcmp(r->task, "lm") != 0) return;
+    bool modern = r->preset == PRESET_MODERN;
+    if (modern && !train_config_is_set(r, &r->data.tokenizer)) r->data.tokenizer = NULL;
+    if (bytes_of(r->data.text) < TINY_TEXT && !train_config_is_set(r, &r->data.validation))
+        r->data.validation = 0;
     /* A text of which nothing is held out is to be learnt by heart. */
-    if (r->preset == PRESET_MODERN && r->data.validation > 0 &&
-        !train_config_is_set(r, &r->optimizer.weight_decay))
+    if (modern && r->data.validation > 0 && !train_config_is_set(r, &r->optimizer.weight_decay))
         r->optimizer.weight_decay = 0.2;
 }
 
-void train_config_fit_steps(TrainConfig *r) {
-    static const double bytes_per_token[] = {1, 1, 2.5, 5}; /* about: by kind */
-    if (r->preset != PRESET_MODERN || !train_config_is_lm(r) || train_config_is_set(r, &r->dropout)) return;
-    double bytes = bytes_of(r->data.text),
-           tokens = (double)r->schedule.steps * (double)(r->batch * r->accumulate * r->data.context);
-    double passes = tokens * bytes_per_token[r->data.tokenizer] / fmax(1, bytes);
+double train_config_passes(const TrainConfig *r, const Task *task) {
+    return r->data.tokens / (double)task_text_corpus(task)->training;
+}
+
+void train_config_fit_task(TrainConfig *r, const Task *task) {
+    const Corpus *c = task_text_corpus(task);
+    if (!c) return;
+    r->data.tokenizer = c->tokenizer->kind, r->data.vocab_size = c->vocab_size;
+    if (r->preset != PRESET_MODERN || train_config_is_set(r, &r->dropout)) return;
+    double passes = train_config_passes(r, task);
     if (r->minutes > 0) passes = INFINITY; /* the steps are not known yet: plan memory for dropout */
-    bool small = bytes < SMALL_TEXT, few = passes < (small ? 6 : 12);
+    bool small = c->written < SMALL_TEXT, few = passes < (small ? 6 : 12);
     r->dropout = small ? 0.4 : 0.2;
     if (few || r->data.validation == 0) r->dropout = 0;
 }

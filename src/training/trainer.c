@@ -1,6 +1,5 @@
 #include "training/trainer.h"
 #include "autograd/op.h"
-#include "base/clock.h"
 #include "base/interrupt.h"
 #include "nn/model_file.h"
 #include "ops/ops.h"
@@ -148,31 +147,4 @@ bool trainer_evaluation_due(const Trainer *t) {
 
 void trainer_evaluated(Trainer *t) {
     t->state.evaluated = t->state.step, t->state.loss_sum = 0, t->state.losses = 0;
-}
-
-/* ---- Time ---- */
-
-long trainer_steps_in(Trainer *t, double seconds, Error *e) {
-    enum { EVALUATIONS = 9, LEAST = 10 };
-    Schedule schedule = t->schedule;
-    TrainState state = t->state;
-    StepResult step;
-    Evaluation v;
-    double start = clock_seconds(), first = 0, now = start;
-    long steps = 0;
-    bool ok = true;
-    t->schedule = (Schedule){.kind = &schedule_constant, .rate = 0};
-    for (; ok && (steps < 3 || now - start < seconds / 40); steps++) {
-        ok = trainer_step(t, &step, e);
-        now = clock_seconds();
-        if (steps == 0) first = now; /* its pages were new */
-    }
-    double per_step = steps > 1 ? (now - first) / (double)(steps - 1) : now - start;
-    ok = ok && trainer_evaluate(t, trainer_evaluation_rows(t), &v, e);
-    double per_evaluation = clock_seconds() - now;
-    t->schedule = schedule, t->state = state;
-    optim_forget(&t->optimizer);
-    double left = seconds - (clock_seconds() - start) - EVALUATIONS * per_evaluation;
-    steps = left / per_step < 1e9 ? (long)(left / per_step) : 1000000000;
-    return !ok ? 0 : steps > LEAST ? steps : LEAST;
 }

@@ -96,11 +96,6 @@ long trainer_evaluation_rows(const Trainer *t);
 /* Begins a new mean of the training loss; no other evaluation of this step is due. */
 void trainer_evaluated(Trainer *t);
 
-/* The number of steps that fit into `seconds`, with an evaluation after each tenth of them; at least 10. Measures
- * the time of steps with learning rate 0: for a fortieth of the time, at least 3 steps. They leave the trainer as it
- * was. To be called after trainer_start, before the first step. 0 with the error if a step fails. */
-long trainer_steps_in(Trainer *t, double seconds, Error *e);
-
 /* ---- Shared with trainer_memory.c ---- */
 
 /* The forward pass of a micro-batch's loss, *mean, which is returned times `share`; and that of an evaluation. */

@@ -135,8 +135,9 @@ static inline void read_text(const uint8_t *data, size_t size) {
     size_t wrong = ok ? 0 : (size_t)atol(strstr(e.text, "byte ") + 5);
     PROMISE(ok || (wrong < size && !utf8_decode(text + wrong, size - wrong, &(uint32_t){0})));
     e = (Error){0};
-    CorpusOptions o = {
-        .tokenizer = tokenizer_kinds[size % 4], .context = 1 + (long)(size % 8), .validation = 0.25};
+    CorpusOptions o = {.tokenizer = (const TokenizerKind *)all_tokenizers[size % 4],
+                       .context = 1 + (long)(size % 8),
+                       .validation = 0.25};
     Corpus *c = corpus_make(&(Passage){"f", text, size}, 1, &o, &e);
     promise_error(c != NULL, &e);
     if (c) {
@@ -184,7 +185,8 @@ static inline void read_vocabulary(const uint8_t *data, size_t size) {
 static inline void read_pairs(const uint8_t *data, size_t size) {
     Error e = {0};
     TaskOptions o = task_defaults();
-    o.pairs = file_of(data, size), o.tokenizer = (int)(size % 4), o.validation = 0.3;
+    o.pairs = file_of(data, size), o.tokenizer = (const TokenizerKind *)all_tokenizers[size % 4],
+    o.validation = 0.3;
     Task *task = task_open("pairs", &o, &e);
     promise_error(task != NULL, &e);
     if (!task) return;

@@ -27,16 +27,23 @@ TEST(the_poem_is_learned_by_heart_with_every_tokenizer) {
     }
 }
 
+/* What fits so short a text is characters, and is said. */
 TEST(five_lines_train_with_a_hint) {
     write_text("five", "One line.\nAnother line.\nA third one.\nThe fourth.\nAnd the last line.\n");
     CHECK(TRAIN("lm", "--text", "five", "--d-model", "8", "--heads", "2", "--steps", "2") == 0, "%s", err);
     size_t size = 0;
-    char *model = read_bytes("runs/lm/model.safetensors", &size);
-    CHECK(model && memmem(model, size, "tokenizer bpe", 13), "another tokenizer than byte pairs");
-    free(model);
-    CHECK(strstr(err, "five: a short text: context 44, nothing held out") && strstr(err, "teaches more"),
+    char *model = read_bytes("runs/lm/model.safetensors", &size),
+         *page = read_bytes("runs/lm/report.html", &size);
+    static const char fits[] =
+        "text: 68 characters, 19 different; char 19 (1.00 characters a token); 23 passes; dropout 0";
+    CHECK(strstr(err, fits) && page && strstr(page, fits), "%s", err);
+    free(model), free(page);
+    CHECK(strstr(err, "five: a short text: context 64, nothing held out") && strstr(err, "teaches more"),
           "%s", err);
     CHECK(strstr(err, " nats/char, ") && strstr(err, " bits/char, perplexity "), "%s", err);
+    CHECK(TRAIN("lm", "--text", "five", "--d-model", "8", "--heads", "2", "--dry-run") == 0 &&
+              strstr(out, "\ntext: 68 characters") && strstr(out, "\ntime: about "),
+          "%s", out);
 }
 
 /* All files after --text are learned together. A resumed run ends with the bits of an uninterrupted one. */
@@ -77,22 +84,57 @@ TEST(pairs_of_ones_own) {
           err);
 }
 
-/* The number of steps that --minutes chooses gives the same bits with --steps: the defaults follow from it, too. The text is
- * read less than once, so that its dropout is not the one that --minutes begins with. */
+/* A loss that does not say what [UNK] stands for is in nats a token and says so: in the terminal, on the page and of a text
+ * that is scored. "the" and " mill" are the vocabulary. */
+TEST(a_loss_without_the_unknown_is_not_comparable) {
+    FILE *f = fopen("text", "w");
+    for (int i = 0; f && i < 300; i++) fprintf(f, "the mill the mill the mill the mill w%c\n", 'a' + i % 26);
+    if (!f || fclose(f)) exit(1);
+    CHECK(TRAIN("lm", "--text", "text", "--tokenizer", "word", "--vocab-size", "5", "--d-model", "16",
+                "--heads", "2", "--layers", "1", "--steps", "2", "--run", "run", "--force") == 0,
+          "%s", err);
+    size_t size;
+    char *page = read_bytes("run/report.html", &size);
+    CHECK(!strstr(err, "nats/char") && strstr(err, "nats/token, not comparable: ") &&
+              strstr(err, "% of the characters are [UNK]"),
+          "%s", err);
+    CHECK(page && strstr(page, "not comparable") && !strstr(page, "nats/char"), "page");
+    free(page);
+    CHECK(GENERATE("run", "--score", "text") == 0 && !strstr(out, "nats/char") &&
+              strstr(out, "not comparable: "),
+          "%s%s", out, err);
+}
+
+/* A note of the run's checkpoint. */
+static const char *note(const char *key) {
+    static char value[24];
+    size_t size = 0;
+    char *checkpoint = read_bytes("run/checkpoint.safetensors", &size), quoted[64];
+    int n = snprintf(quoted, sizeof quoted, "\"recipe.%s\": \"", key);
+    const char *at = checkpoint ? memmem(checkpoint, size, quoted, (size_t)n) : NULL;
+    CHECK(at && sscanf(at + n, "%15[0-9.]", value) == 1, "%s", key);
+    free(checkpoint);
+    return strdup(value);
+}
+
+/* The steps that --minutes chooses give the same bits with --steps, and those that a resumed run adds, too. A text of
+ * numbers gains nothing by merges. */
 TEST(a_run_of_minutes_is_the_run_of_its_steps) {
     FILE *f = fopen("text", "w");
     for (int i = 0; f && i < 4000; i++) fprintf(f, "%d mills ", i);
     if (!f || fclose(f)) exit(1);
-    CHECK(TRAIN("lm", "--text", "text", "--batch", "1", "--minutes", "0.005", SMALL) == 0, "%s", err);
-    size_t size = 0;
-    char *checkpoint = read_bytes("run/checkpoint.safetensors", &size), steps[16] = "";
-    const char key[] = "\"recipe.steps\": \"",
-               *at = checkpoint ? memmem(checkpoint, size, key, strlen(key)) : NULL;
-    CHECK(at && sscanf(at + strlen(key), "%15[0-9]", steps) == 1);
-    free(checkpoint);
+    CHECK(TRAIN("lm", "--text", "text", "--batch", "1", "--minutes", "0.01", SMALL) == 0, "%s", err);
+    CHECK(TRAIN("--resume", "run", "--minutes", "0.005") == 0, "%s", err);
     CHECK(rename("run/model.safetensors", "minutes") == 0);
-    CHECK(TRAIN("lm", "--text", "text", "--batch", "1", "--steps", steps, SMALL) == 0, "%s", err);
-    CHECK(same_files("run/model.safetensors", "minutes"), "%s steps", steps);
+    const char *resumed = note("steps");
+    CHECK(TRAIN("lm", "--text", "text", "--batch", "1", "--minutes", "0.01", SMALL) == 0, "%s", err);
+    CHECK(atol(note("steps")) >= 10 && atol(resumed) >= 20, "%s steps", resumed);
+    CHECK(rename("run/model.safetensors", "minutes") == 0);
+    CHECK(TRAIN("lm", "--text", "text", "--batch", "1", "--steps", note("steps"), "--warmup", note("warmup"),
+                "--eval-every", note("eval-every"), "--tokenizer", "bpe", "--vocab-size", note("vocab-size"),
+                "--dropout", note("dropout"), SMALL) == 0,
+          "%s", err);
+    CHECK(same_files("run/model.safetensors", "minutes"), "%s steps", note("steps"));
 }
 
 /* Several seeds give mean and deviation. Each run has a directory of its own and the bits of its seed alone. */

@@ -200,9 +200,9 @@ TEST(a_dry_run_takes_nothing) {
     CHECK(TRAIN(COPY, "--dry-run") == 0 && !*err, "%s", err);
     long parameters = 0, last = 0;
     double megabytes = 0;
-    const char *at = strrchr(out, ':');
-    CHECK(at && sscanf(at, ": %ld,%3ld parameters, %lf MB", &parameters, &last, &megabytes) == 3 &&
-              lines_of(out) == 1,
+    const char *at = strstr(out, "heads: ");
+    CHECK(at && sscanf(at, "heads: %ld,%3ld parameters, %lf MB", &parameters, &last, &megabytes) == 3 &&
+              lines_of(out) == 2 && strstr(out, "\ntime: about "),
           "%s", out);
     parameters = 1000 * parameters + last;
     CHECK(megabytes > (double)parameters * 16e-6 && megabytes < 50, "%s", out);

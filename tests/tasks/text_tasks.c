@@ -120,7 +120,7 @@ TEST(dates_are_dates_and_sides_disjoint) {
 
 /* ---- pairs ---- */
 
-static Task *pairs_of(const char *text, int kind, Error *e) {
+static Task *pairs_of(const char *text, const TokenizerKind *kind, Error *e) {
     make_folder();
     static char path[256];
     snprintf(path, sizeof path, "%s/pairs.tsv", folder);
@@ -158,9 +158,9 @@ TEST(pairs_from_a_file) {
     for (int i = 0; i < 16; i++)
         sprintf(text + strlen(text), i < 8 ? "%c 无可 mill\t%cé the\\%s" : " %c 无可 mill  \t%cé the\\%s",
                 'a' + i % 8, (i < 8 ? 'a' : 'A') + i % 8, i == 15 ? "" : ends[i % 3]);
-    for (int kind = 0; tokenizer_kinds[kind] != &tokenizer_word; kind++) {
+    for (const Choice *const *all = all_tokenizers; *all != &tokenizer_word.choice; all++) {
         Error e = {0};
-        Task *task = pairs_of(text, kind, &e);
+        Task *task = pairs_of(text, (const TokenizerKind *)*all, &e);
         CHECK(task && task->held_out == 4, "%s", e.text);
         if (!task) return;
         CHECK(strstr(task->remark, "skipped a byte-order mark") &&
@@ -176,11 +176,11 @@ TEST(pairs_from_a_file) {
 /* byte takes pairs of any bytes; the other tokenizers name the encoding. */
 TEST(pairs_that_are_not_utf8) {
     static const char latin[] = "caf\xE9 noir\tblack coffee\nth\xE9\ttea\nlait\tmilk\nsucr\xE9\tsweet\n";
-    for (int kind = 0; tokenizer_kinds[kind]; kind++) {
+    for (const Choice *const *all = all_tokenizers; *all; all++) {
+        const TokenizerKind *kind = (const TokenizerKind *)*all;
         Error e = {0};
         Task *task = pairs_of(latin, kind, &e);
-        CHECK(!task == !tokenizer_kinds[kind]->any_bytes, "%s: %s", tokenizer_kinds[kind]->choice.name,
-              e.text);
+        CHECK(!task == !kind->any_bytes, "%s: %s", kind->choice.name, e.text);
         CHECK(task || strstr(e.text, "byte 3: found 0xE9, need UTF-8 text or --tokenizer byte; this may be "
                                      "ISO-8859-1: iconv -f"),
               "%s", e.text);
@@ -202,7 +202,7 @@ TEST(lines_that_are_no_pairs) {
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         Error e = {0};
-        CHECK(!pairs_of(wrong[i][0], 0, &e));
+        CHECK(!pairs_of(wrong[i][0], &tokenizer_char, &e));
         CHECK_ERROR(e, STATUS_BAD_DATA, wrong[i][1]);
     }
 }

@@ -52,7 +52,7 @@ TEST(windows_cover_the_text) {
 
 TEST(a_corpus_refuses_short_and_broken_text) {
     Error e = {0};
-    CorpusOptions o = {.context = 1, .validation = 0.1};
+    CorpusOptions o = {.tokenizer = &tokenizer_char, .context = 1, .validation = 0.1};
     CHECK(!corpus_make(&(Passage){"f", "", 0}, 1, &o, &e));
     CHECK_ERROR(e, STATUS_BAD_DATA, "f: found 0 tokens, need at least 2");
     e = (Error){0};
@@ -80,7 +80,8 @@ TEST(short_texts_have_less_of_both) {
                  {1, 0.1, 15, 1, 2},    {4, 0.96, 100, 4, 0},   {4, 0.9999, 100, 4, 0}};
     for (int i = 0; i < 7; i++) {
         Error e = {0};
-        CorpusOptions o = {.context = cases[i].context, .validation = cases[i].tail};
+        CorpusOptions o = {
+            .tokenizer = &tokenizer_char, .context = cases[i].context, .validation = cases[i].tail};
         size_t bytes = (size_t)cases[i].characters * length / 100;
         Corpus *c = corpus_make(&(Passage){"f", text, bytes}, 1, &o, &e);
         CHECK(c && c->context == cases[i].fits, "case %d: context %ld %s", i, c ? c->context : 0, e.text);
@@ -96,11 +97,12 @@ TEST(every_tokenizer_holds_out_the_same_text) {
     static const char first[] = "aé bé aé bé aé bé ",
                       second[] = "cd cd cd cd cd cd xyz"; /* 18 and 21 characters */
     const Passage p[] = {{"f", first, sizeof first - 1}, {"g", second, sizeof second - 1}};
-    for (const TokenizerKind *const *kind = tokenizer_kinds; *kind; kind++) {
-        bool words = *kind == &tokenizer_word;
+    for (const Choice *const *all = all_tokenizers; *all; all++) {
+        const TokenizerKind *kind = (const TokenizerKind *)*all;
+        bool words = kind == &tokenizer_word;
         Error e = {0};
-        CorpusOptions o = {.tokenizer = *kind,
-                           .vocab_size = *kind == &tokenizer_bpe ? 300 : 0,
+        CorpusOptions o = {.tokenizer = kind,
+                           .vocab_size = kind == &tokenizer_bpe ? 300 : 0,
                            .context = 1,
                            .validation = 1. / 6};
         Corpus *c = corpus_make(p, 2, &o, &e);
@@ -110,9 +112,9 @@ TEST(every_tokenizer_holds_out_the_same_text) {
         char text[100 * TOKEN_BYTES];
         for (long i = 0; i < c->count; i++) ids[i] = c->ids[i];
         tokenizer_decode(c->tokenizer, ids, c->training, text);
-        CHECK(!strcmp(text, "aé bé aé bé aé cd cd cd cd cd cd"), "%s: %s", (*kind)->choice.name, text);
+        CHECK(!strcmp(text, "aé bé aé bé aé cd cd cd cd cd cd"), "%s: %s", kind->choice.name, text);
         tokenizer_decode(c->tokenizer, ids + c->validation, c->count - c->validation, text);
-        CHECK(!strcmp(text, "bé  xyz") != words, "%s: %s", (*kind)->choice.name, text);
+        CHECK(!strcmp(text, "bé  xyz") != words, "%s: %s", kind->choice.name, text);
         /* "bé" is not among the words of the training part, " xyz" neither: 2 and 4 characters. */
         CHECK(c->characters == 7 && c->unknown == (words ? 6 : 0), "%ld, %ld", c->characters, c->unknown);
         corpus_free(c);
@@ -126,7 +128,8 @@ TEST(a_corpus_from_a_file) {
     write_text(path, "\xEF\xBB\xBF"
                      "ein Wort, ein Satz");
     Error e = {0};
-    Corpus *c = corpus_load(path, &(CorpusOptions){.context = 2, .validation = 0.2}, &e);
+    Corpus *c = corpus_load(
+        path, &(CorpusOptions){.tokenizer = &tokenizer_char, .context = 2, .validation = 0.2}, &e);
     CHECK(c && c->count == 18 && c->training == 14 && c->ids[0] == 0 && c->tokenizer->text[0] == 'e', "%s",
           e.text);
     corpus_free(c);
@@ -134,7 +137,7 @@ TEST(a_corpus_from_a_file) {
     write_text(path, "a\rb\r\nc\r\r\nd\r");
     for (int unix_newlines = 0; unix_newlines < 2; unix_newlines++) {
         e = (Error){0};
-        CorpusOptions o = {.context = 2, .unix_newlines = unix_newlines};
+        CorpusOptions o = {.tokenizer = &tokenizer_char, .context = 2, .unix_newlines = unix_newlines};
         c = corpus_load(path, &o, &e);
         CHECK(c && c->count == 11 - 2 * unix_newlines && c->carriage_returns == 5 - 5 * unix_newlines, "%s",
               e.text);

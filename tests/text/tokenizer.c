@@ -166,9 +166,9 @@ TEST(words_by_hand) {
 
 TEST(the_poem_by_every_tokenizer) {
     static const long size[] = {15, 256, 0, 16}, count[] = {15, 45, 0, 15};
-    for (int kind = 0; tokenizer_kinds[kind]; kind++) {
+    for (int kind = 0; all_tokenizers[kind]; kind++) {
         Error e = {0};
-        Tokenizer *k = learned(tokenizer_kinds[kind], 0, poem, strlen(poem));
+        Tokenizer *k = learned((const TokenizerKind *)all_tokenizers[kind], 0, poem, strlen(poem));
         int32_t ids[sizeof poem];
         char back[sizeof poem * TOKEN_BYTES];
         long n;

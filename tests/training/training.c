@@ -5,6 +5,7 @@
 #include "base/work.h"
 #include "expect_bug.h"
 #include "model_helpers.h"
+#include "run/pace.h"
 #include "training/trainer.h"
 #include <stdarg.h>
 
@@ -542,8 +543,9 @@ TEST(measuring_the_pace_leaves_no_trace) {
             optim_stop(&t->optimizer);
             t->optimizer = optim_default(muon ? &optimizer_muon : &optimizer_adamw);
             start_optimizer(&t->optimizer, &t->model->parameters);
-            if (paced) CHECK(trainer_steps_in(t, 0.05, &e) >= 10, "%s", e.text);
-            CHECK(t->optimizer.step == 0 && t->schedule.rate > 0);
+            Pace pace = {0};
+            if (paced) CHECK(pace_measure(&pace, t, 0.05, &e) && pace.step > 0, "%s", e.text);
+            CHECK(t->state.step == 0 && t->optimizer.step == 0 && t->schedule.rate > 0);
             for (int step = 0; step < 3; step++) take_step(t);
             long size = t->model->parameters.size;
             if (!paced) want = copy_of(t->model->parameters.value, size);

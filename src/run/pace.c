@@ -1,0 +1,116 @@
+#include "run/pace.h"
+#include "base/clock.h"
+#include "decoding/decode.h"
+#include "run/samples.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { LEAST_STEPS = 10, MOST_STEPS = 1000000000 };
+
+/* Seconds of the samples at the end: some answers, or some tokens of a text, stand for all. */
+static bool measure_samples(const Trainer *t, double *seconds, Error *e) {
+    enum { TOKENS = 20 };
+    const Task *task = t->task;
+    double start = clock_seconds(), share = 1, ignored;
+    bool ok;
+    if (task_is_language_model(task)) {
+        int32_t *ids = calloc((size_t)task->max_T + TOKENS, sizeof *ids);
+        Sampler greedy = {0};
+        ok = ids || error_set(e, STATUS_NO_MEMORY, "memory: %ld tokens", task->max_T);
+        ok = ok && decode_continue(t->tape, t->model, &greedy, ids, task->max_T, TOKENS, NULL, NULL, e);
+        free(ids);
+        share = SAMPLE_TOKENS / (double)TOKENS;
+    } else {
+        ok = samples_answers((Trainer *)t, t->micro_batch, false, &ignored, NULL, e);
+        share = (double)task->held_out / (double)t->micro_batch;
+    }
+    *seconds = share * (clock_seconds() - start);
+    return ok;
+}
+
+bool pace_measure(Pace *p, Trainer *t, double seconds, Error *e) {
+    Schedule schedule = t->schedule;
+    TrainState state = t->state;
+    StepResult step;
+    double start = clock_seconds(), first = 0, now = start;
+    long steps = 0;
+    bool ok = true;
+    t->schedule.rate = t->schedule.min_rate = 0;
+    for (; ok && (steps < 3 || now - start < seconds); steps++) {
+        ok = trainer_step(t, &step, e);
+        now = clock_seconds();
+        if (steps == 0) first = now; /* its pages were new */
+    }
+    t->schedule = schedule, t->state = state;
+    optim_forget(&t->optimizer);
+    p->step = (now - first) / (double)(steps - 1);
+    return ok;
+}
+
+bool pace_measure_rest(Pace *p, Trainer *t, Error *e) {
+    Evaluation v;
+    double start = clock_seconds(), samples = 0;
+    long rows = trainer_evaluation_rows(t);
+    bool ok = trainer_evaluate(t, rows, &v, e);
+    p->evaluation = clock_seconds() - start;
+    ok = ok && measure_samples(t, &samples, e);
+    p->after = p->evaluation * (double)t->task->held_out / (double)rows + samples;
+    return ok;
+}
+
+long pace_steps(const Pace *p, double now, long made, long eval_every) {
+    enum { EVALUATIONS = 9 };
+    double slower = p->step_at_first > 0 ? p->step / p->step_at_first : 1;
+    double left = p->end - now - slower * p->after, each = p->step;
+    if (eval_every)
+        each += p->evaluation / (double)eval_every;
+    else
+        left -= EVALUATIONS * p->evaluation;
+    double steps = (double)made + fmax(0, left / each);
+    return steps < LEAST_STEPS ? LEAST_STEPS : steps < MOST_STEPS ? (long)steps : MOST_STEPS;
+}
+
+void pace_start(Pace *p, double now) {
+    p->last = now, p->made = 0, p->step_at_first = p->step;
+}
+
+/* Its time is not that of a step. */
+void pace_evaluated(Pace *p, double seconds) {
+    p->last += seconds, p->evaluation = seconds;
+}
+
+/* The mean over about the last tenth of the steps, so that it follows a change of speed. */
+static void measure_step(Pace *p, double now) {
+    double seconds = now - p->last, weight = 10 / (10 + (double)p->made);
+    p->step += weight * (seconds - p->step);
+    p->last = now, p->made++;
+}
+
+/* The rate of the step if there were so many. */
+static double rate_with(const Trainer *t, long steps) {
+    Schedule schedule = t->schedule;
+    schedule.steps = steps;
+    return schedule_rate(&schedule, t->state.step);
+}
+
+/* If the rate of this step would have been another, none before was: in every schedule it begins to depend on the number of
+ * steps at one step. Then the least number that leaves it is the last one. */
+void pace_follow(Pace *p, Trainer *t, double now) {
+    enum { SETTLED = 5 }; /* steps */
+    long step = t->state.step, steps;
+    if (p->end == 0 || p->fixed) return;
+    measure_step(p, now);
+    if (p->made < SETTLED) return;
+    steps = pace_steps(p, now, step, t->eval_every);
+    if (steps < t->schedule.warmup) steps = t->schedule.warmup;
+    double rate = rate_with(t, t->steps);
+    p->fixed = rate_with(t, steps) != rate;
+    for (long most = t->steps; p->fixed && steps < most;) {
+        long middle = steps + (most - steps) / 2;
+        if (rate_with(t, middle) == rate)
+            most = middle;
+        else
+            steps = middle + 1;
+    }
+    if (!p->fixed || steps < t->steps) t->schedule.steps = t->steps = steps;
+}

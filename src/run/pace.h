@@ -1,0 +1,35 @@
+/* --minutes: the number of steps that fit into a time which ends with the last sample and file. It is measured before the
+ * training, and again after each step as long as no earlier rate depends on it: until the rate begins to fall. */
+#ifndef RUN_PACE_H
+#define RUN_PACE_H
+
+#include "training/trainer.h"
+
+typedef struct Pace {
+    double end; /* on the clock of clock_seconds; 0: the number of steps is given */
+    double step, evaluation,
+        after;            /* seconds of a step, of an evaluation on the way, of what follows the last step */
+    double step_at_first; /* seconds of a step when `after` was measured */
+    double last;          /* time at which the last step ended */
+    long made;            /* steps since pace_start */
+    bool fixed;           /* the number of steps stays */
+} Pace;
+
+/* Measures a trainer that is started, with steps of learning rate 0, for `seconds` and at least 3 of them; they leave the
+ * trainer as it was, but forget moments. Then evaluations and what follows the last step. STATUS_NO_MEMORY. */
+bool pace_measure(Pace *p, Trainer *t, double seconds, Error *e);
+bool pace_measure_rest(Pace *p, Trainer *t, Error *e);
+
+/* The steps that fit into the time left, after those made: at least 10. eval_every: as Trainer's; 0: a tenth of them. */
+long pace_steps(const Pace *p, double now, long made, long eval_every);
+
+/* Before the first step of a trainer that has its number of steps. */
+void pace_start(Pace *p, double now);
+
+/* After an evaluation that took so long. */
+void pace_evaluated(Pace *p, double seconds);
+
+/* After a step: the trainer may get another number of steps. */
+void pace_follow(Pace *p, Trainer *t, double now);
+
+#endif
