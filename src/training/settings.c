@@ -6,6 +6,7 @@
  *     help              one line; a row with a name alone is a heading
  *     AT(TYPE, FIELD)   type of the value (base/setting.h) and its place in TrainConfig
  *     ONLY(CONDITION)   in other runs the setting has no effect and is refused
+ *     .with             the kind of another setting, without which it has no effect either
  *     .saved            nowhere, or in weight files; otherwise in checkpoints alone
  *     .computed         the default in words, if it depends on other settings (train_defaults.c)
  *     .may_change       --resume takes another value than the checkpoint's
@@ -31,11 +32,8 @@ CONDITION(drawn, "task", "a task that draws its data", !data_holds(r))
 CONDITION(symbols, "task", "copy, reverse or sort", task_kind(r->task) && task_kind(r->task)->answer)
 CONDITION(numbers, "task", "add", is_task(r, "add"))
 CONDITION(vocabulary, "tokenizer", "another", !r->data.tokenizer || r->data.tokenizer->least)
-CONDITION(dot, "attention", "dot", r->model.attention->fused)
 CONDITION(moments, "optimizer", "adamw or muon", r->optimizer.kind->betas)
 CONDITION(momentum, "optimizer", "sgd or muon", r->optimizer.kind->momentum > 0)
-CONDITION(muon, "optimizer", "muon", r->optimizer.kind->matrix_rate)
-CONDITION(linear, "schedule", "linear", r->schedule.kind->decays)
 CONDITION(falling, "schedule", "cosine or linear", r->schedule.kind->falls)
 CONDITION(warmup, "schedule", "noam, cosine or linear", r->schedule.kind->warms_up)
 CONDITION(samples, "quiet", "one of the two", !r->quiet)
@@ -76,7 +74,7 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
     {"dropout", "P", "[0,1)", "dropout probability P_drop", AT(REAL, dropout),
      .computed = "0.1; lm 0, 0.2 or 0.4 by passes through the text"},
     {"attention-dropout", "P", "[0,1)", "dropout of attention's probabilities", AT(REAL, attention_dropout),
-     ONLY(dot)},
+     .with = &attention_dot.choice},
     {"Training"},
     {"train", "PATTERN", NULL, "parameters that learn, by name, like '*self_attn*'; the others stay",
      AT(TEXT, train), .computed = "all"},
@@ -92,11 +90,11 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
     {"lr", "X", "(0,inf)", "peak learning rate; noam: a factor", AT(REAL, schedule.rate),
      .computed = "0.002; lm 0.003; noam 1"},
     {"matrix-lr", "X", "(0,inf)", "muon: peak learning rate of the layers' matrices", AT(REAL, matrix_lr),
-     ONLY(muon)},
+     .with = &optimizer_muon.choice},
     {"min-lr", "X", "[0,inf)", "cosine, linear: final learning rate", AT(REAL, schedule.min_rate),
      ONLY(falling), .computed = "0; gpt 0.0001"},
     {"decay", "P", "(0,1]", "linear: share of the steps over which the rate falls", AT(REAL, schedule.decay),
-     ONLY(linear)},
+     .with = &schedule_linear.choice},
     {"warmup", "N", COUNT_OR_0, "steps of linear warm-up", AT(INTEGER, schedule.warmup), ONLY(warmup),
      .computed = "a fifth, at most 200; linear a 20th"},
     {"beta1", "X", "[0,1)", "adamw: decay of the first moment", AT(REAL, optimizer.beta1), ONLY(moments)},

@@ -151,26 +151,39 @@ void train_config_free(TrainConfig *r) {
 
 /* ---- Validity ---- */
 
-/* The condition that this run does not meet, so that the setting has no effect; NULL: it has one. */
-static const Condition *unmet(const TrainConfig *r, const Setting *s) {
-    if (!s->condition) return NULL;
-    const Setting *decides = row_of(s->condition->decides);
-    const Condition *earlier = decides ? unmet(r, decides) : NULL;
-    if (earlier) return earlier;
-    return s->condition->holds(r) ? NULL : s->condition;
+/* The setting that has this kind. */
+static const Setting *row_with(const Choice *kind) {
+    for (const Setting *s = train_settings; s->name; s++)
+        for (int i = 0; s->kinds && s->kinds[i]; i++)
+            if (s->kinds[i] == kind) return s;
+    return NULL;
+}
+
+/* The condition that this run does not meet, so that the setting has no effect; without `decides`: it has one. */
+static Condition unmet(const TrainConfig *r, const Setting *s) {
+    Condition c = {0};
+    if (s->condition) c = *s->condition;
+    if (s->with) c = (Condition){.decides = row_with(s->with)->name, .need = s->with->name};
+    if (!c.decides) return c;
+    const Setting *decides = row_of(c.decides);
+    Condition earlier = {0};
+    if (decides) earlier = unmet(r, decides);
+    if (earlier.decides) return earlier;
+    bool holds = s->with ? *setting_option(decides, (TrainConfig *)r).kind == s->with : c.holds(r);
+    return holds ? (Condition){0} : c;
 }
 
 static bool check_effect(const TrainConfig *r, const Setting *s, Error *e) {
-    const Condition *c = unmet(r, s);
-    if (!c) return true;
-    const Setting *decides = row_of(c->decides);
+    Condition c = unmet(r, s);
+    if (!c.decides) return true;
+    const Setting *decides = row_of(c.decides);
     char text[OPTION_TEXT];
     if (!decides)
-        return error_set(e, STATUS_USAGE, "--%s: found the task %s, need %s", s->name, r->task, c->need);
+        return error_set(e, STATUS_USAGE, "--%s: found the task %s, need %s", s->name, r->task, c.need);
     Option o = setting_option(decides, (TrainConfig *)r);
     bool flag = decides->type == SETTING_FLAG;
     return error_set(e, STATUS_USAGE, "--%s: found --%s%s%s, need %s", s->name, decides->name,
-                     flag ? "" : " ", flag ? "" : option_text(&o, text), c->need);
+                     flag ? "" : " ", flag ? "" : option_text(&o, text), c.need);
 }
 
 enum { USUAL_RATE = 30000 }; /* tokens a second of the default model on two cores */
@@ -259,7 +272,7 @@ static void add_note(const TrainConfig *r, const Setting *s, ConfigNotes *out) {
 void train_config_notes(const TrainConfig *r, bool effective, ConfigNotes *out) {
     out->count = 0;
     for (const Setting *s = train_settings; s->name; s++)
-        if (is_saved(s) && !(effective && unmet(r, s))) add_note(r, s, out);
+        if (is_saved(s) && !(effective && unmet(r, s).decides)) add_note(r, s, out);
 }
 
 void train_config_recipe(const TrainConfig *r, ConfigNotes *out) {
