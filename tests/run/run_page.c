@@ -92,6 +92,27 @@ TEST(a_text_that_is_markup_is_text) {
     free(text);
 }
 
+/* The page has a figure for each layer of a mixture of experts: the share of tokens of each expert. Resumed, such a run ends
+ * in the bits of one that never stopped. */
+TEST(a_mixture_shows_its_load) {
+#define MIXTURE COPY, "--feed-forward", "experts", "--experts", "3", "--schedule", "constant"
+    CHECK(TRAIN(MIXTURE, "--steps", "30", "--run", "whole") == 0, "%s", err);
+    char *text = page_of("whole/report.html"), *load = strstr(text, "encoder.layers.0.experts"), *end;
+    CHECK(load && strstr(text, "decoder.layers.0.experts"), "no load");
+    long sum = 0, shares = 0;
+    load = load ? strstr(load, "<dd>") + 4 : "";
+    for (long share; share = strtol(load, &end, 10), end != load; load = end) sum += share, shares++;
+    CHECK(shares == 3 && sum >= 98 && sum <= 102, "%ld shares of %ld %%", shares, sum);
+    free(text);
+    size_t whole_size, size;
+    CHECK(TRAIN(MIXTURE, "--steps", "20") == 0 && TRAIN("--resume", "runs/copy", "--steps", "30") == 0, "%s",
+          err);
+    char *whole = read_bytes("whole/model.safetensors", &whole_size),
+         *resumed = read_bytes("runs/copy/model.safetensors", &size);
+    CHECK(size == whole_size && !memcmp(whole, resumed, size), "other bits");
+    free(whole), free(resumed);
+}
+
 /* Of a run that is finished, --resume without more steps changes no file. With more steps its page keeps all it showed: the
  * points of every curve, and the frames. ./explain makes the same page of the run's files. */
 TEST(a_resumed_run_keeps_its_page) {
