@@ -23,7 +23,8 @@ static const char grading_help[] =
     "   For an operation of your own, write SOLUTION.c in the form of src/ops/NAME.c, with static "
     "functions.\n"
     "   Hand it out without the bodies of forward and backward. A case's .points is its weight.\n"
-    "2. Grade a file, or all files of a directory:\n"
+    "   ./gradcheck --template layer_norm --language python prints the exercise for Python.\n"
+    "2. Grade a file in C or Python, or all files of a directory:\n"
     "       ./gradcheck FILE.c --like layer_norm --solution --gradescope results.json\n"
     "       ./gradcheck DIRECTORY --like SOLUTION.c --gradescope REPORTS --junit REPORTS\n"
     "       ./gradcheck DIRECTORY --cases CASES.c --solution --gradescope REPORTS\n"
@@ -32,7 +33,7 @@ static const char grading_help[] =
     "cases\n"
     "   call tape_NAME. Without both options a file is checked at its own cases, other sizes and larger\n"
     "   values; --strict makes aspects that these leave untested inconclusive. REPORTS/NAME.json belongs to\n"
-    "   DIRECTORY/NAME.c. An endless loop costs three time limits, and a tenth of one in each later case.\n"
+    "   DIRECTORY/NAME.c. An endless loop costs two time limits, and a tenth of one in each later case.\n"
     "3. results.json has one test for each gradient of each case, for its output with --like, and for each\n"
     "   property over all cases. The tests and their points do not depend on the file: all fail if it "
     "cannot\n"
@@ -173,7 +174,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
         {"language", "WORD", NULL, "of --template: c or python", "c", .text = &language},
         {"help-grading", .help = "explain how to grade an exercise, and exit", .flag = &help_grading},
         {"Limits of each case"},
-        {"time-limit", "S", "(0,86400]", "seconds; a tenth after three endless cases of a file",
+        {"time-limit", "S", "(0,86400]", "seconds; a tenth after two endless cases of a file",
          .real = &seconds},
         {"memory-limit", "GB", "(0,1000000]", "gigabytes", .real = &gigabytes},
         {0},
