@@ -140,11 +140,21 @@ static void check_operand(Grading *g, const char *name, const char *part, Error 
         check_operations(g, name, part, e);
 }
 
+static void print_template(const char *name, const char *language, Error *e) {
+    char headers[PATH_ROOM];
+    student_headers(headers);
+    if (strcmp(language, "python") == 0)
+        functions_template(name, headers, stdout, e);
+    else if (strcmp(language, "c") == 0)
+        template_print(name, headers, stdout, e);
+    else
+        error_set(e, STATUS_USAGE, "--language: found '%s', need c or python", ESCAPED(language));
+}
+
 void grading_command_check(int argc, char **argv, Error *e) {
     ShowOptions show = {0};
     bool list = false, solution = false, help_grading = false;
     const char *cases = NULL, *like = NULL, *template = NULL, *program = NULL, *language = "c";
-    char headers[PATH_ROOM];
     double seconds = 10, gigabytes = 4, nondeterminism = 0;
     long seeds = 1;
     const Option table[] = {
@@ -186,11 +196,9 @@ void grading_command_check(int argc, char **argv, Error *e) {
                  notes,
                  .most = 2};
     if (!options_parse(&o, argc, argv, e)) return;
-    CheckPlan plan = {
-        .nondeterminism = nondeterminism,
-        .seed = o.seed,
-        .seeds = seeds,
-        .limits = {.seconds = seconds * (double)seeds, .awake = true, .bytes = (size_t)(gigabytes * 1e9)}};
+    const ChildLimits limits = {
+        .seconds = seconds * (double)seeds, .awake = true, .bytes = (size_t)(gigabytes * 1e9)};
+    CheckPlan plan = {.nondeterminism = nondeterminism, .seed = o.seed, .seeds = seeds, .limits = limits};
     const char *name = o.operands ? o.operand[0] : NULL;
     Grading g = {plan, {.source = name, .cases = cases, .like = like, .solution = solution}, show};
     if (help_grading)
@@ -200,8 +208,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
     else if (program)
         check_program(&g, program, e);
     else if (template)
-        (strcmp(language, "python") == 0 ? functions_template
-                                         : template_print)(template, student_headers(headers), stdout, e);
+        print_template(template, language, e);
     else
         check_operand(&g, name, o.operands > 1 ? o.operand[1] : NULL, e);
     plan_free(&g.plan);
