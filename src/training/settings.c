@@ -117,6 +117,8 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
      .saved = SAVED_NOWHERE},
     {"seeds", "N", "[1,1000]", "train N runs in RUN/seed-1, …; print mean and spread", AT(INTEGER, seeds),
      .saved = SAVED_NOWHERE},
+    {"compare", .help = "instead of training, compare the runs whose directories follow, on a page",
+     AT(FLAG, compare), .saved = SAVED_NOWHERE},
     {"force", .help = "replace the run in the directory", AT(FLAG, force), .saved = SAVED_NOWHERE},
     {"checkpoint-every", "N", COUNT_OR_0, "steps between checkpoints; 0: by time only",
      AT(INTEGER, checkpoint_every), .may_change = true},
@@ -141,4 +143,16 @@ bool train_config_is_set(const TrainConfig *r, const void *field) {
             return r->given[s - train_settings] || r->taken[s - train_settings] ||
                    (r->resume && s->saved != SAVED_NOWHERE);
     return false;
+}
+
+bool train_config_compare(TrainConfig *r, Error *e) {
+    for (const Setting *s = train_settings; s->name; s++)
+        if (r->given[s - train_settings] && strcmp(s->name, "run") != 0 && strcmp(s->name, "compare") != 0)
+            return error_set(e, STATUS_USAGE, "--%s: found --compare, need one of the two", s->name);
+    if (r->compared_count < 2 || r->compared_count > TRAIN_COMPARED)
+        return error_set(e, STATUS_USAGE,
+                         "--compare: found %d operand%s, need the directories of 2 to %d runs",
+                         r->compared_count, PLURAL(r->compared_count), TRAIN_COMPARED);
+    if (!r->run) r->run = "runs";
+    return true;
 }

@@ -139,6 +139,8 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
                        "ends the program at once.\n\n" PRESETS_HELP,
                        .most = argc};
     if (!options_parse(&options, argc, argv, e)) return false;
+    r->compared = options.operand, r->compared_count = options.operands;
+    if (r->compare) return true;
     if (options.operands) r->task = options.operand[0];
     if (options.operands > 1 && !add_texts(r, options.operand + 1, options.operands - 1, e)) return false;
     r->data.seed = options.seed, *given(r, row_of("seed")) = options.seed_given;
@@ -242,6 +244,7 @@ static bool check(const TrainConfig *r, Error *e) {
 
 bool train_config_complete(TrainConfig *r, Error *e) {
     char all_tasks[TASKS_TEXT];
+    if (r->compare) return train_config_compare(r, e);
     if (!r->task)
         return error_set(e, STATUS_USAGE, "found 0 operands, need %s, see --help", tasks(all_tasks));
     if (r->resume && r->run) return error_set(e, STATUS_USAGE, "--run: found --resume, need one of the two");

@@ -6,7 +6,7 @@
 #include "formats/safetensors.h"
 #include "training/trainer.h"
 
-enum { TRAIN_SETTINGS = 96, TRAIN_TEXTS = 8, TRAIN_SEEDS = 1000 }; /* at most */
+enum { TRAIN_SETTINGS = 96, TRAIN_TEXTS = 8, TRAIN_SEEDS = 1000, TRAIN_COMPARED = 8 }; /* at most */
 
 typedef struct TrainConfig {
     const char *task;
@@ -30,7 +30,9 @@ typedef struct TrainConfig {
     long eval_every, checkpoint_every, keep_checkpoints, samples;
     double checkpoint_minutes, minutes;
     const char *run, *resume, *config;
-    bool force, json, quiet, dry_run;
+    bool force, json, quiet, dry_run, compare;
+    char **compared; /* directories of the runs to compare, [compared_count]; part of argv */
+    int compared_count;
     long seeds; /* runs to make, with as many seeds */
 
     long planned_steps; /* the checkpoint's --steps */
@@ -47,6 +49,9 @@ typedef struct TrainConfig {
  * freed, also after failure, with train_config_free; strings point into argv. */
 bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e);
 void train_config_free(TrainConfig *r);
+
+/* Checks a command line with --compare, which takes no other setting than --run, the directory of its page. */
+bool train_config_compare(TrainConfig *r, Error *e);
 
 /* Whether the task is a language model. */
 static inline bool train_config_is_lm(const TrainConfig *r) {

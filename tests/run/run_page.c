@@ -167,6 +167,40 @@ TEST(the_page_of_a_resumed_run_begins_where_the_run_began) {
     free(text);
 }
 
+/* --compare: the curves of runs in one chart, and in one table their results and the options that differ, no others. */
+TEST(runs_compared) {
+    CHECK(TRAIN(COPY, "--steps", "12", "--run", "runs/a", "--quiet") == 0, "%s", err);
+    CHECK(TRAIN(COPY, "--steps", "12", "--run", "runs/<b>", "--lr", "0.01", "--preset", "gpt", "--quiet") ==
+              0,
+          "%s", err);
+    CHECK(TRAIN("--compare", "runs/a", "runs/<b>", "--run", "both") == 0 &&
+              !strcmp(err, "compared in both/compare.html\n"),
+          "%s", err);
+    size_t size;
+    char *text = read_bytes("both/compare.html", &size);
+    CHECK(text && strstr(text, "<tr><th scope=\"row\">lr<td>0.002<td>0.01\n") &&
+              strstr(text, "<tr><th scope=\"row\">preset<td>paper<td>gpt\n") && !strstr(text, ">d-model<") &&
+              strstr(text, "<th scope=\"col\">a<th scope=\"col\">&#60;b&#62;\n") && !strstr(text, "<b>"),
+          "%s", text ? strstr(text, "class=\"table\"") : "no page");
+    CHECK(text && count_of(text, "<svg") == 2 &&
+          count_of(text, "\n<tr><th scope=\"row\">held-out loss<td>") == 1);
+    free(text);
+    static const struct {
+        const char *argument[4];
+        int status;
+        const char *said;
+    } cases[] = {
+        {{"runs/a"}, 2, "train: --compare: found 1 operand, need the directories of 2 to 8 runs\n"},
+        {{"runs/a", "none"}, 66, "train: none/frames.safetensors: No such file or directory\n"},
+        {{"runs/a", "runs/a", "--steps", "3"}, 2, "train: --steps: found --compare, need one of the two\n"},
+    };
+    for (int i = 0; i < 3; i++) {
+        const char *const *a = cases[i].argument;
+        int status = TRAIN("--compare", a[0], a[1], a[2], a[3]);
+        CHECK(status == cases[i].status && !strcmp(err, cases[i].said), "status %d: %s", status, err);
+    }
+}
+
 /* A page that cannot be written is reported at the end; the model is saved. */
 TEST(a_page_that_cannot_be_written_costs_no_model) {
     mkdir("run", 0777);
