@@ -152,22 +152,21 @@ static void print_template(const char *name, const char *language, Error *e) {
 }
 
 void grading_command_check(int argc, char **argv, Error *e) {
-    ShowOptions show = {0};
     bool list = false, solution = false, help_grading = false;
     const char *cases = NULL, *like = NULL, *template = NULL, *program = NULL, *language = "c";
-    double seconds = 10, gigabytes = 4, nondeterminism = 0;
-    long seeds = 1;
+    double seconds = 10, gigabytes = 4;
+    Grading g = {.plan = {.seeds = 1}};
     const Option table[] = {
         {"Output"},
         {"list", .help = "list the operations: name, arguments, formula, section of the paper",
          .flag = &list},
-        SHOW_OPTIONS(show),
+        SHOW_OPTIONS(g.show),
         {"Checks"},
         {"seeds", "N", "[1,1000000]", "check each case at the points of N seeds, from --seed on",
-         .integer = &seeds},
+         .integer = &g.plan.seeds},
         {"nondeterminism", "PART", "[0,1e-6]",
          "let equal runs differ by this part of their size: the order of sums may depend on calls",
-         .real = &nondeterminism},
+         .real = &g.plan.nondeterminism},
         {"Grading"},
         {"cases", "CASES.c", NULL, "a teacher's cases, which call the file's operation", "the file's",
          .text = &cases},
@@ -177,9 +176,9 @@ void grading_command_check(int argc, char **argv, Error *e) {
         {"solution", .help = "fail a file that includes this project's operations", .flag = &solution},
         {"program", "COMMAND", NULL, "check the functions of a program that answers over two pipes", "none",
          .text = &program},
-        {"reports", "FILE", NULL, "write the lines of --json to a file", "none", .text = &show.reports},
+        {"reports", "FILE", NULL, "write the lines of --json to a file", "none", .text = &g.show.reports},
         {"strict", .help = "make aspects that the file's cases do not test inconclusive",
-         .flag = &show.strict},
+         .flag = &g.show.strict},
         {"template", "OPERATION", NULL, "print a file to start from, and exit", "none", .text = &template},
         {"language", "WORD", NULL, "of --template: c or python", "c", .text = &language},
         {"help-grading", .help = "explain how to grade an exercise, and exit", .flag = &help_grading},
@@ -196,11 +195,10 @@ void grading_command_check(int argc, char **argv, Error *e) {
                  notes,
                  .most = 2};
     if (!options_parse(&o, argc, argv, e)) return;
-    const ChildLimits limits = {
-        .seconds = seconds * (double)seeds, .awake = true, .bytes = (size_t)(gigabytes * 1e9)};
-    CheckPlan plan = {.nondeterminism = nondeterminism, .seed = o.seed, .seeds = seeds, .limits = limits};
     const char *name = o.operands ? o.operand[0] : NULL;
-    Grading g = {plan, {.source = name, .cases = cases, .like = like, .solution = solution}, show};
+    g.plan.seed = o.seed;
+    g.plan.limits = (ChildLimits){seconds * (double)g.plan.seeds, true, (size_t)(gigabytes * 1e9)};
+    g.file = (StudentFile){.source = name, .cases = cases, .like = like, .solution = solution};
     if (help_grading)
         print_grading_help();
     else if (list)
