@@ -1,6 +1,7 @@
 /* The configuration of a training run, made from the table of settings. */
 #include "training/train_config.h"
 #include "base/file.h"
+#include "base/suggest.h"
 #include "base/utf8.h"
 #include <math.h>
 #include <stdarg.h>
@@ -24,16 +25,6 @@ static bool *given(TrainConfig *r, const Setting *s) {
     return &r->given[s - train_settings];
 }
 
-/* ---- All tasks ---- */
-
-enum { TASKS_TEXT = 160 };
-static const char *tasks(char out[TASKS_TEXT]) {
-    int used = 0;
-    for (const TaskKind *kind = task_kinds; kind->name && used < TASKS_TEXT; kind++)
-        used += snprintf(out + used, (size_t)(TASKS_TEXT - used), "%s%s", used ? "|" : "", kind->name);
-    return out;
-}
-
 /* ---- Command line and --config file ---- */
 
 /* The default, as the help prints it. */
@@ -52,6 +43,8 @@ static bool config_line(TrainConfig *r, const char *where, char *line, Error *e)
     for (size_t n = strlen(line); n && strchr(" \t\r", line[n - 1]);) line[--n] = 0;
     if (!*line || *line == '#') return true;
     char *value = line + strcspn(line, " \t=");
+    for (char *c = line; c < value; c++)
+        if (*c == '_') *c = '-';
     char *text = value + strspn(value, " \t=");
     *value = 0;
     if (strcmp(line, "task") == 0) {
@@ -66,12 +59,16 @@ static bool config_line(TrainConfig *r, const char *where, char *line, Error *e)
         snprintf(what, sizeof what, "%s: %s", where, line);
         return (*given(r, s) = option_read(&o, text, what, STATUS_USAGE, e));
     }
-    return error_set(e, STATUS_USAGE, "%s: found \"%s\", need the name of an option, see --help", where,
-                     ESCAPED(line));
+    const char *name[TRAIN_SETTINGS], *nearest;
+    int names = 0;
+    for (s = train_settings; s->name; s++)
+        if (s->type != SETTING_HEADING) name[names++] = s->name;
+    nearest = suggest_option(line, name, names);
+    return error_set(e, STATUS_USAGE, "%s: found \"%s\", need the name of an option%s%s, see --help", where,
+                     ESCAPED(line), nearest ? "; the nearest is " : "", nearest ? nearest : "");
 }
 
-/* Takes a text over, for train_config_free. NULL: there was no memory for it. */
-static char *keep_text(TrainConfig *r, char *text, Error *e) {
+char *train_config_keep(TrainConfig *r, char *text, Error *e) {
     if (!text) error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
     return text ? (r->text[r->texts++] = text) : NULL;
 }
@@ -81,7 +78,7 @@ static bool read_config(TrainConfig *r, Error *e) {
     size_t size;
     char where[300], *line;
     if (!file_read(r->config, LONGEST, &line, &size, e)) return false;
-    if (!utf8_check(r->config, keep_text(r, line, e), size, e)) return false;
+    if (!utf8_check(r->config, train_config_keep(r, line, e), size, e)) return false;
     if (utf8_mark(line, size)) fprintf(stderr, "train: %s: skipped a byte-order mark\n", r->config);
     line += utf8_mark(line, size);
     for (long number = 1; line; number++) {
@@ -91,22 +88,6 @@ static bool read_config(TrainConfig *r, Error *e) {
         if (!config_line(r, where, line, e)) return false;
         line = end ? end + 1 : NULL;
     }
-    return true;
-}
-
-/* Operands after `lm --text FILE` are more texts, a path a line. */
-static bool add_texts(TrainConfig *r, char **path, int count, Error *e) {
-    char all_tasks[TASKS_TEXT];
-    if (!train_config_is_lm(r) || !r->data.text)
-        return error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need %s", ESCAPED(*path),
-                         tasks(all_tasks));
-    size_t bytes = strlen(r->data.text) + 1;
-    for (int i = 0; i < count; i++) bytes += strlen(path[i]) + 1;
-    char *all = malloc(bytes);
-    if (!keep_text(r, all, e)) return false;
-    char *end = all + sprintf(all, "%s", r->data.text);
-    for (int i = 0; i < count; i++) end += sprintf(end, "\n%s", path[i]);
-    r->data.text = all;
     return true;
 }
 
@@ -131,7 +112,7 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
         rows++;
     }
     Options options = {"train",
-                       tasks(all_tasks),
+                       train_config_tasks(all_tasks),
                        purpose(about),
                        table,
                        "Ctrl-C ends training early: the model is saved and evaluated, the exit status is\n"
@@ -141,10 +122,9 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
     if (!options_parse(&options, argc, argv, e)) return false;
     r->compared = options.operand, r->compared_count = options.operands;
     if (r->compare) return true;
-    if (options.operands) r->task = options.operand[0];
-    if (options.operands > 1 && !add_texts(r, options.operand + 1, options.operands - 1, e)) return false;
+    if (!train_config_operands(r, options.operand, options.operands, e)) return false;
     r->data.seed = options.seed, *given(r, row_of("seed")) = options.seed_given;
-    return !r->config || read_config(r, e);
+    return (!r->config || read_config(r, e)) && (!r->resume || train_config_find(r, e));
 }
 
 void train_config_free(TrainConfig *r) {
@@ -246,7 +226,8 @@ bool train_config_complete(TrainConfig *r, Error *e) {
     char all_tasks[TASKS_TEXT];
     if (r->compare) return train_config_compare(r, e);
     if (!r->task)
-        return error_set(e, STATUS_USAGE, "found 0 operands, need %s, see --help", tasks(all_tasks));
+        return error_set(e, STATUS_USAGE, "found 0 operands, need %s, see --help",
+                         train_config_tasks(all_tasks));
     if (r->resume && r->run) return error_set(e, STATUS_USAGE, "--run: found --resume, need one of the two");
     if (r->minutes > 0 && *given(r, row_of("steps")))
         return error_set(e, STATUS_USAGE, "--minutes: found --steps, need one of the two");
@@ -303,7 +284,7 @@ static bool resume_setting(TrainConfig *r, const Setting *s, const Safetensors *
     if (!text) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", where, key);
     if (o.integer == &r->schedule.steps) r->planned_steps = strtol(text, NULL, 10);
     if (s->may_change && *given(r, s)) return true;
-    if (o.text && !(text = keep_text(r, strdup(text), e))) return false;
+    if (o.text && !(text = train_config_keep(r, strdup(text), e))) return false;
     snprintf(what, sizeof what, "%.200s: metadata: %s", where, key);
     if (!option_read(&o, text, what, STATUS_BAD_DATA, e)) return false;
     const char *old = option_text(&chosen, found), *new = option_text(&o, want);
@@ -317,11 +298,12 @@ bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e
     const char *task = safetensors_metadata(checkpoint, "task"), *where = checkpoint->path;
     if (!task) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", where);
     if (r->task && strcmp(r->task, task) != 0) append(others, "; task: found %s, need %s", r->task, task);
-    r->task = keep_text(r, strdup(task), e);
+    r->task = train_config_keep(r, strdup(task), e);
     if (!r->task) return false;
     for (const Setting *s = train_settings; s->name; s++) {
         /* A file may move, but not change: the checkpoint has its checksum. */
-        if (s->may_change && s->type != SETTING_TEXT) append(changeable, "%s, ", s->name);
+        if (s->may_change && s->type != SETTING_TEXT && !unmet(r, s).decides)
+            append(changeable, "%s, ", s->name);
         if (is_saved(s) && !resume_setting(r, s, checkpoint, others, e)) return false;
     }
     if (r->from && !*r->from) r->from = NULL;
@@ -375,14 +357,14 @@ static bool take_vocabulary(TrainConfig *r, const Safetensors *run, Error *e) {
     r->data.tokenizer = k->kind;
     tokenizer_free(k);
     for (int i = 0; i < 2; i++) r->taken[own[i] - train_settings] = true;
-    return (r->data.vocabulary = keep_text(r, strdup(vocabulary), e));
+    return (r->data.vocabulary = train_config_keep(r, strdup(vocabulary), e));
 }
 
 bool train_config_begin_from(TrainConfig *r, const Safetensors *run, Error *e) {
     const char *task = safetensors_metadata(run, "task");
     if (!r->task && !task)
         return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", run->path);
-    if (!r->task && !(r->task = keep_text(r, strdup(task), e))) return false;
+    if (!r->task && !(r->task = train_config_keep(r, strdup(task), e))) return false;
     return take_model(r, run, e) && take_vocabulary(r, run, e);
 }
 

@@ -68,6 +68,19 @@ typedef struct Condition {
 /* The table of settings, in the order of the help; ends with {0}. */
 extern const Setting train_settings[];
 
+/* Takes the operands: a task and files for it, or files alone. STATUS_USAGE. */
+bool train_config_operands(TrainConfig *r, char *const *operand, int count, Error *e);
+
+/* Finds the directory of the run to continue. As runs_find. */
+bool train_config_find(TrainConfig *r, Error *e);
+
+/* Takes a text over, for train_config_free. NULL: there was no memory for it. */
+char *train_config_keep(TrainConfig *r, char *text, Error *e);
+
+/* The names of all tasks. */
+enum { TASKS_TEXT = 160 };
+const char *train_config_tasks(char out[TASKS_TEXT]);
+
 /* The defaults of a task with a preset, without those that depend on other settings. */
 TrainConfig train_config_defaults(bool lm, Preset preset);
 

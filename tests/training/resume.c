@@ -233,14 +233,15 @@ TEST(other_choices) {
     write_text("third",
                "A text that is long enough for the context that is Asked for, And for its tAil As well");
     CHECK(TRAIN(LM, "--preset", "gpt", "--steps", "4", "--run", "run") == 0, "%s", err);
-    CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--d-model", "16", "--layers", "1") == 78);
-    CHECK(!strcmp(err,
-                  "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, need 8; "
-                  "--lr: found "
-                  "0.1, need 0.001 (may change: steps, eval-every, checkpoint-every, "
-                  "checkpoint-minutes, keep-checkpoints, "
-                  "threads)\n"),
-          "%s", err);
+    CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--beta1", "0.8", "--d-model", "16", "--layers", "1") ==
+          78);
+    CHECK(
+        !strcmp(err,
+                "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, need 8; "
+                "--beta1: found 0.8, need 0.9 (may change: steps, lr, min-lr, eval-every, checkpoint-every, "
+                "checkpoint-minutes, keep-checkpoints, "
+                "threads)\n"),
+        "%s", err);
     CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "task: found copy, need lm"), "%s", err);
     CHECK(TRAIN("--resume", "run", "--text", "other") == 78 && strstr(err, "text_crc32: found "), "%s", err);
     CHECK(TRAIN("--resume", "run", "--text", "third") == 78 &&
@@ -248,7 +249,7 @@ TEST(other_choices) {
           "%s", err);
     CHECK(TRAIN("--resume", "run", "--seed", "2") == 78 && strstr(err, "--seed: found 2, need 1"), "%s", err);
     CHECK(TRAIN("--resume", "run", "--run", "other run") == 2, "%s", err);
-    CHECK(TRAIN("--resume", "nowhere") == 66 && strstr(err, "nowhere/checkpoint.safetensors"), "%s", err);
+    CHECK(TRAIN("--resume", "nowhere") == 66 && strstr(err, "nowhere: found no run"), "%s", err);
     CHECK(rename("text", "moved") == 0);
     CHECK(TRAIN("lm", "--resume", "run", "--text", "moved", "--steps", "6", "--quiet") == 0, "%s", err);
     size_t size = 0;
