@@ -332,6 +332,8 @@ static bool take_model(TrainConfig *r, const Safetensors *run, Error *e) {
             continue;
         Option mine = setting_option(s, r), other = setting_option(s, &theirs);
         const char *old = option_text(&mine, found), *new = option_text(&other, want);
+        if (*given(r, s) && s->offset == offsetof(TrainConfig, model.lora))
+            continue; /* adds adapters, or merges */
         if (*given(r, s) && strcmp(old, new) != 0)
             append(others, "%s--%s: found %s, need %s", *others ? "; " : "", s->name, old, new);
         setting_copy(s, r, &theirs);
@@ -388,6 +390,7 @@ Trainer train_config_trainer(const TrainConfig *r, const Task *task) {
                  .learning = r->train,
                  .seed = r->data.seed,
                  .state = {.best_loss = INFINITY}};
+    if (r->from && r->model.lora && !r->train) t.learning = "*.lora_*";
     t.optimizer.matrix_rate = r->matrix_lr / r->schedule.rate;
     t.schedule.d_model = r->model.d_model;
     return t;

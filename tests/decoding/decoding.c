@@ -308,6 +308,9 @@ TEST(cached_scores_are_the_recomputed_ones) {
         ModelConfig experts = lm;
         experts.feed_forward = &feed_forward_experts;
         check_cache(experts, (uint64_t)i, begins[i]);
+        ModelConfig adapted[] = {lm, pre};
+        adapted[0].lora = adapted[1].lora = 3;
+        for (int j = 0; j < 2; j++) check_cache(adapted[j], (uint64_t)i, begins[i]);
         check_cache(answers, (uint64_t)i, begins[i]);
         check_cache(rotary, (uint64_t)i, begins[i]);
         check_cache(rms, (uint64_t)i, begins[i]);
