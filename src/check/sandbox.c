@@ -1,7 +1,11 @@
 #undef _XOPEN_SOURCE
 #define _GNU_SOURCE 1
 #include "check/sandbox.h"
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -47,9 +51,9 @@ const char *sandbox_open_path(int file) {
 #endif
 
 #ifdef CONFINED
+#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
+#include <grp.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
@@ -58,13 +62,11 @@ const char *sandbox_open_path(int file) {
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* ---- Files: Landlock, or a root directory of its own in a user namespace ---- */
+/* ---- Files: Landlock, or a root directory of its own ---- */
 
 /* As in <linux/landlock.h>, whose constants depend on the age of the headers. */
 enum {
@@ -74,6 +76,7 @@ enum {
     ASK_VERSION = 1,
     BENEATH = 1,
     EXECUTE = 1 << 0,
+    WRITE_FILE = 1 << 1,
     READ_FILE = 1 << 2,
     READ_FOLDER = 1 << 3,
     FILE_RIGHTS = 13, /* versions 2, 3 and 5 add one each */
@@ -92,18 +95,62 @@ static long landlock_version(void) {
     return syscall(CREATE_RULESET, NULL, 0, ASK_VERSION);
 }
 
-static void allow_reading(int rules, const char *folder) {
+enum { READ = EXECUTE | READ_FILE | READ_FOLDER };
+
+/* Allows these rights for a file or folder and what is below it, if it is there. */
+static void allow(int rules, const char *path, uint64_t rights) {
     struct stat found;
-    Beneath below = {EXECUTE | READ_FILE | READ_FOLDER, open(folder, O_PATH | O_CLOEXEC)};
+    Beneath below = {rights, open(path, O_PATH | O_CLOEXEC)};
     if (below.folder < 0) return;
-    if (fstat(below.folder, &found) == 0 && !S_ISDIR(found.st_mode)) below.rights = EXECUTE | READ_FILE;
+    if (fstat(below.folder, &found) == 0 && !S_ISDIR(found.st_mode))
+        below.rights &= EXECUTE | READ_FILE | WRITE_FILE;
     syscall(ADD_RULE, rules, BENEATH, &below, 0);
     close(below.folder);
 }
 
-static bool restrict_files(const char *interpreter) {
-    static const char *const readable[] = {".",          "/lib",       "/lib64",        "/usr/lib",
-                                           "/usr/lib64", "/usr/lib32", "/usr/local/lib"};
+/* Where a program lies: its path, or that in $PATH. False: nowhere. */
+static bool find_program(const char *name, char path[PATH_MAX]) {
+    const char *folders = getenv("PATH");
+    snprintf(path, PATH_MAX, "%s", name);
+    if (strchr(name, '/')) return access(path, X_OK) == 0;
+    for (const char *at = folders ? folders : "/usr/bin:/bin"; *at;) {
+        size_t length = strcspn(at, ":");
+        snprintf(path, PATH_MAX, "%.*s/%s", (int)length, at, name);
+        if (access(path, X_OK) == 0) return true;
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
+/* Allows a program and its own library: the folders beside that of the program, and of what its name is a link to. */
+static void allow_program(int rules, const char *name) {
+    static const char *const own[] = {"",          "/../lib",       "/../lib64", "/../libexec", "/../include",
+                                      "/../share", "/../pyvenv.cfg"};
+    char program[PATH_MAX], real[PATH_MAX], path[PATH_MAX + 16];
+    if (!find_program(name, program)) return;
+    const char *const ways[] = {program, realpath(program, real)};
+    for (int way = 0; way < 2 && ways[way]; way++) {
+        const char *slash = strrchr(ways[way], '/');
+        for (size_t i = 0; slash && i < sizeof own / sizeof *own; i++) {
+            snprintf(path, sizeof path, "%.*s%s", (int)(slash - ways[way]), ways[way], own[i]);
+            allow(rules, path, READ);
+        }
+    }
+}
+
+/* Takes the first of the paths, one a line; returns the others. */
+static const char *take_path(const char *paths, char path[PATH_MAX]) {
+    size_t length = strcspn(paths, "\n");
+    snprintf(path, PATH_MAX, "%.*s", (int)length, paths);
+    return paths + length + (paths[length] == '\n');
+}
+
+static bool restrict_files(const SandboxNeeds *needs) {
+    static const char *const libraries[] = {"/lib",       "/lib64",     "/usr/lib",
+                                            "/usr/lib64", "/usr/lib32", "/usr/local/lib"};
+    static const char *const tools[] = {
+        "/bin",         "/usr/bin",   "/usr/local/bin", "/usr/include", "/usr/local/include",
+        "/usr/libexec", "/usr/share", "/lib32",         "/nix/store",   "/etc/ld.so.cache"};
     long version = landlock_version();
     if (version < 1) return false;
     int rights = FILE_RIGHTS + (version >= 2) + (version >= 3) + (version >= 5);
@@ -111,24 +158,28 @@ static bool restrict_files(const char *interpreter) {
     size_t size = version >= 6 ? sizeof all : version >= 4 ? offsetof(Ruleset, scopes) : sizeof all.files;
     int rules = (int)syscall(CREATE_RULESET, &all, size, 0);
     if (rules < 0) return false;
-    for (size_t i = 0; i < sizeof readable / sizeof *readable; i++) allow_reading(rules, readable[i]);
-    for (const char *path = interpreter; path && *path;) {
-        char one[PATH_MAX];
-        int length = (int)strcspn(path, "\n");
-        snprintf(one, sizeof one, "%.*s", length, path);
-        allow_reading(rules, one);
-        path += length + (path[length] == '\n');
+    allow(rules, ".", needs->programs ? all.files : READ);
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) allow(rules, libraries[i], READ);
+    for (size_t i = 0; needs->programs && i < sizeof tools / sizeof *tools; i++) allow(rules, tools[i], READ);
+    if (needs->programs) allow(rules, "/dev/null", all.files);
+    if (needs->headers) allow(rules, needs->headers, READ);
+    for (const char *const *program = needs->programs; program && *program; program++)
+        allow_program(rules, *program);
+    char path[PATH_MAX];
+    for (const char *at = needs->interpreter; at && *at;) {
+        at = take_path(at, path);
+        allow(rules, path, READ);
     }
     bool done = syscall(RESTRICT_SELF, rules, 0) == 0;
     close(rules);
     return done;
 }
 
-static bool enter_user_namespace(int others) {
+static bool enter_user_namespace(void) {
     char map[64];
     unsigned user = geteuid(), group = getegid();
     prctl(PR_SET_DUMPABLE, 1); /* otherwise the maps belong to the superuser */
-    if (unshare(CLONE_NEWUSER | others) != 0) return false;
+    if (unshare(CLONE_NEWUSER) != 0) return false;
     const char *const files[] = {"/proc/self/setgroups", "/proc/self/uid_map", "/proc/self/gid_map"};
     for (int i = 0; i < 3; i++) {
         int file = open(files[i], O_WRONLY | O_CLOEXEC);
@@ -142,15 +193,39 @@ static bool enter_user_namespace(int others) {
     return true;
 }
 
-/* A superuser enters no user namespace: there it would lose its rights over other users' files. */
-static bool enter_mount_namespace(void) {
-    if (geteuid() != 0) return enter_user_namespace(CLONE_NEWNS);
-    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+/* ---- The superuser ---- */
+
+enum { NOBODY = 65534 };
+
+/* Whether a user who owns nothing may use a path that is there. */
+static bool nobody_may(const char *path, int rights) {
+    bool there = access(path, F_OK) == 0, may = !there || seteuid(NOBODY) == 0;
+    if (there && may) may = faccessat(AT_FDCWD, path, rights, AT_EACCESS) == 0;
+    return seteuid(0) == 0 && may;
 }
 
-void sandbox_hide(const char *const *files) {
-    if (!*files || !enter_mount_namespace()) return;
-    for (; *files; files++) mount("/dev/null", *files, NULL, MS_BIND, NULL);
+/* Whether that user may read what is needed: /root may hide it. */
+static bool may_be_nobody(const SandboxNeeds *needs) {
+    char path[PATH_MAX];
+    bool may = !needs->headers || nobody_may(needs->headers, R_OK | X_OK);
+    for (const char *const *program = needs->programs; may && program && *program; program++)
+        may = !find_program(*program, path) || nobody_may(path, X_OK);
+    for (const char *at = needs->interpreter; may && at && *at;) {
+        at = take_path(at, path);
+        may = nobody_may(path, R_OK);
+    }
+    return may;
+}
+
+/* Gives what is in the working directory to a user who owns nothing else, and becomes that user. */
+static void give_up_superuser(void) {
+    DIR *d = opendir(".");
+    for (const struct dirent *entry; d && (entry = readdir(d));)
+        if (strcmp(entry->d_name, "..") != 0)
+            (void)!fchownat(dirfd(d), entry->d_name, NOBODY, NOBODY, AT_SYMLINK_NOFOLLOW);
+    if (d) closedir(d);
+    if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0)
+        (void)!setresuid(NOBODY, NOBODY, NOBODY);
 }
 
 /* ---- System calls ---- */
@@ -164,7 +239,7 @@ void sandbox_hide(const char *const *files) {
 #ifdef ARCHITECTURE
 /* System calls that start, signal or examine processes, change files, or reach other machines. */
 static const int refused[] = {
-    /* processes; the first two unless an interpreter follows */
+    /* processes */
     SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_tkill,
     SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam,
     SYS_sched_setattr, SYS_sched_setaffinity, SYS_ioprio_set,
@@ -228,7 +303,8 @@ static void refuse_calls(bool may_execute) {
     load(&f, offsetof(struct seccomp_data, nr));
     emit(&f, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1); /* the calls of x32 */
     answer(&f, EPERM);
-    for (int i = may_execute ? 2 : 0; i < REFUSED; i++) {
+    for (int i = 0; i < REFUSED; i++) {
+        if (may_execute && (refused[i] == SYS_execve || refused[i] == SYS_execveat)) continue;
         emit(&f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)refused[i], 0, 1);
         answer(&f, EPERM);
     }
@@ -249,18 +325,11 @@ static void refuse_calls(bool may_execute) {
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-bool sandbox_has_processes(void) {
-    uint32_t action = SECCOMP_RET_ERRNO;
-    return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
-}
 #else
 static void refuse_calls(bool may_execute) {
     (void)may_execute;
 }
 
-bool sandbox_has_processes(void) {
-    return false;
-}
 #endif
 
 /* ---- All of it ---- */
@@ -275,40 +344,26 @@ void sandbox_protect(void) {
     prctl(PR_SET_DUMPABLE, 0);
 }
 
-void sandbox_enter(const char *folder, const char *interpreter) {
+void sandbox_enter(const char *folder, const SandboxNeeds *needs) {
     bool here = chdir(folder) == 0;
-    set_limits();
+    bool nobody = geteuid() == 0 && may_be_nobody(needs);
+    if (!needs->programs) set_limits();
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (here && !restrict_files(interpreter) && !interpreter && enter_user_namespace(0) && chroot(".") == 0)
+    if (here && !restrict_files(needs) && !needs->interpreter && !needs->programs &&
+        (geteuid() == 0 || enter_user_namespace()) && chroot(".") == 0)
         (void)!chdir("/");
+    if (here && geteuid() == 0 && nobody) give_up_superuser();
     drop_capabilities();
     prctl(PR_SET_DUMPABLE, 0);
-    refuse_calls(interpreter);
-}
-
-bool sandbox_has_files(void) {
-    return landlock_version() >= 1; /* a user namespace may confine too; it is not tried */
+    if (!needs->programs) refuse_calls(needs->interpreter);
 }
 
 #else
 
 void sandbox_protect(void) {}
 
-void sandbox_enter(const char *folder, const char *interpreter) {
-    (void)interpreter;
+void sandbox_enter(const char *folder, const SandboxNeeds *needs) {
     (void)!chdir(folder);
-    set_limits();
-}
-
-void sandbox_hide(const char *const *files) {
-    (void)files;
-}
-
-bool sandbox_has_files(void) {
-    return false;
-}
-
-bool sandbox_has_processes(void) {
-    return false;
+    if (!needs->programs) set_limits();
 }
 #endif

@@ -10,19 +10,24 @@
  * children. */
 void sandbox_protect(void);
 
-/* Confines this process before it loads a student's code, for good. Afterwards it can create no process,
- * signal none, write no file, and read only the folder, which becomes the working directory, and the
- * system's libraries. `interpreter` (NULL: none) lists further paths that can be read, one a line; then this process may
- * become another program. */
-void sandbox_enter(const char *folder, const char *interpreter);
+/* What a confined process needs besides its folder and the system's libraries. */
+typedef struct SandboxNeeds {
+    const char
+        *interpreter; /* paths that it may read, one a line, when it becomes another program; NULL: none */
+    const char *const
+        *programs; /* that a compiler consists of; ends with NULL. NULL: it is none. A compiler may start
+                                  * processes, write in its folder, and read the system's headers and tools */
+    const char *headers; /* a folder that it may read; NULL: none */
+} SandboxNeeds;
 
-/* Hides files, a list that ends with NULL, from this process and its children: they read as empty. For the
- * compiler of a student's file. */
-void sandbox_hide(const char *const *files);
+/* Confines this process before it loads a student's code or reads it as a compiler, for good. Afterwards it reads only its
+ * needs and the folder, which becomes the working directory; it writes no file, and creates and signals no process. A
+ * superuser becomes a user who owns nothing but the folder. */
+void sandbox_enter(const char *folder, const SandboxNeeds *needs);
 
-/* Whether this system confines files, and processes. */
-bool sandbox_has_files(void);
-bool sandbox_has_processes(void);
+/* What this system does not confine, tried in children that enter the folder: "the files that the compiler reads,
+ * processes"; NULL: nothing. */
+const char *sandbox_gap(const char *folder);
 
 /* The path by which an open file is loaded, even after its name is removed; NULL: this system has none. */
 const char *sandbox_open_path(int file);

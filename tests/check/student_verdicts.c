@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "child.h"
 #include "points.h"
+#include "with_header.h"
 
 /* A constant for an operation of the project, with a recorded node and without: cases without elements or slope and
  * properties that hold of nothing have no points. */
@@ -44,16 +45,16 @@ TEST(a_constant_earns_nothing) {
 /* softplus = log(1 + e^x) over a range in which e^x overflows from 709 on: no drawn point lies there. */
 TEST(the_ends_of_a_range_are_looked_at) {
     static const char softplus[] =
-        "#include \"%s/tests/check/students/student.h\"\n"
+        "#include \"student.h\"\n"
         "ELEMENTWISE(own, fmax(x, 0) + log1p(exp(-fabs(x))), exp(x) / (1 + exp(x)))\n"
         "static const CheckCase own_cases[] = {{\"low\", own_build, {{\"x\", DIMS(2), .low = -800, .high = "
         "%s}}}};\n"
         "const Op op_own = {\"own\", own_forward, own_backward, CASES(own_cases)};\n";
     static const char *const high[] = {"80", "800"};
-    char text[2048 + PATH_MAX];
+    char text[2048];
     for (int wrong = 0; wrong < 2; wrong++) {
-        snprintf(text, sizeof text, softplus, source_folder, high[wrong]);
-        write_text("own.c", text);
+        snprintf(text, sizeof text, softplus, high[wrong]);
+        write_student("own.c", source_folder, text);
         CHECK(GRADCHECK("own.c") == wrong, "up to %s: %s", high[wrong], out);
     }
     CHECK(strstr(out, "at the ends of"), "%s", out);
@@ -63,16 +64,15 @@ TEST(no_right_file_is_accused, 300) {
     static const char *const files[] = {"domains", "elementwise", "arrays",
                                         "layers",  "sequences",   "matrices"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[PATH_MAX + 64];
-        snprintf(path, sizeof path, "%s/tests/check/students/%s.c", source_folder, files[i]);
-        int status = GRADCHECK(path, "--seeds", i == 0 ? "8" : "1", "--time-limit", "60");
+        hand_in("own.c", source_folder, files[i]);
+        int status = GRADCHECK("own.c", "--seeds", i == 0 ? "8" : "1", "--time-limit", "60");
         CHECK(status == 0, "%s: %s", files[i], out);
     }
 }
 
 /* A gradient of 0 in the whole case is one verdict, whosoever's the case is; where another case decides, it is not tested. */
 TEST(gradients_of_0_have_one_rule) {
-    static const char relu[] = "#include \"%s/tests/check/students/student.h\"\n"
+    static const char relu[] = "#include \"student.h\"\n"
                                "ELEMENTWISE(own, x > 0 ? x : 0, x > 0)\n"
                                "extern const Op op_own;\n"
                                "Tensor *tape_own(Tape *t, Tensor *x);\n"
@@ -86,12 +86,12 @@ TEST(gradients_of_0_have_one_rule) {
         "{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}}, {\"more\", build, {{\"x\", DIMS(5)}}}",
         "{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}, .flat = true}"};
     static const int status[] = {STATUS_INCONCLUSIVE, 0, 0};
-    char table[512], text[2048 + PATH_MAX];
+    char table[512], text[2048];
     for (int i = 0; i < 3; i++) {
         snprintf(table, sizeof table,
                  "BUILD_CASE(build, tape_own(t, x[0]))\nstatic const CheckCase cases[] = {%s};\n", tables[i]);
-        snprintf(text, sizeof text, relu, source_folder, table);
-        write_text("own.c", text);
+        snprintf(text, sizeof text, relu, table);
+        write_student("own.c", source_folder, text);
         snprintf(text, sizeof text, cases, table);
         write_text("cases.c", text);
         CHECK(GRADCHECK("own.c") == status[i] && (!status[i] || strstr(out, ".flat = true")), "%d: %s%s", i,
@@ -106,16 +106,16 @@ TEST(gradients_of_0_have_one_rule) {
 /* Sums whose order depends on the calls may be told to differ in their last digits. */
 TEST(last_digits_may_depend_on_calls) {
     static const char sums[] =
-        "#include \"%s/tests/check/students/student.h\"\n"
+        "#include \"student.h\"\n"
         "static int calls;\n"
         "ELEMENTWISE(own, x * x, 2 * x * (1 + (calls++ / 12 %% 3) * %s))\n"
         "static const CheckCase own_cases[] = {{\"plain\", own_build, {{\"x\", DIMS(12)}}}};\n"
         "const Op op_own = {\"own\", own_forward, own_backward, CASES(own_cases)};\n";
     static const char *const digits[] = {"1e-15", "1e-11"};
-    char text[2048 + PATH_MAX];
+    char text[2048];
     for (int i = 0; i < 2; i++) {
-        snprintf(text, sizeof text, sums, source_folder, digits[i]);
-        write_text("own.c", text);
+        snprintf(text, sizeof text, sums, digits[i]);
+        write_student("own.c", source_folder, text);
         CHECK(GRADCHECK("own.c") == 1 && strstr(out, "--nondeterminism 1e-"), "%s: %s", digits[i], out);
         CHECK(GRADCHECK("own.c", "--nondeterminism", "1e-12") == i, "%s: %s", digits[i], out);
     }

@@ -11,6 +11,7 @@
 #include "check/grading/directories.h"
 #include "check/grading/student_op.h"
 #include "planted.h"
+#include "with_header.h"
 #include <limits.h>
 
 typedef struct Wrong {
@@ -25,9 +26,7 @@ static const Wrong wrong[] = {
 };
 enum { WRONGS = sizeof wrong / sizeof *wrong, MOST_RIGHT = 256, BATCHES = 40 };
 
-#define FILE_OF(name) "tests/check/students/" #name ".c"
-static const char *const sources[] = {FILE_OF(elementwise), FILE_OF(arrays), FILE_OF(layers),
-                                      FILE_OF(sequences), FILE_OF(matrices)};
+static const char *const sources[] = {"elementwise", "arrays", "layers", "sequences", "matrices"};
 enum { SOURCES = sizeof sources / sizeof *sources };
 
 static char (*right)[STUDENT_NAME]; /* of all sources */
@@ -41,10 +40,11 @@ static void read_parts(void) {
     static const char mark[] = "/* ---- ";
     right = calloc(MOST_RIGHT, sizeof *right);
     for (int i = 0; i < SOURCES; i++) {
-        char *text;
+        char path[64], *text;
         size_t size;
         Error e = {0};
-        CHECK(file_read(sources[i], 0, &text, &size, &e), "%s", e.text);
+        snprintf(path, sizeof path, "tests/check/students/%s.c", sources[i]);
+        CHECK(file_read(path, 0, &text, &size, &e), "%s", e.text);
         for (char *at = e.status ? NULL : strstr(text, mark); at && rights < MOST_RIGHT; rights++) {
             at += strlen(mark);
             char *next = strstr(at, mark), *line = strchr(at, '\n');
@@ -170,13 +170,13 @@ static void send_finding(const char *library, const char *name, int i) {
 
 /* The wrong ones of a batch: those of one operation are in different ones. */
 static void try_wrong(void *context, long batch) {
-    char source[PATH_MAX], library[PATH_MAX], here[PATH_MAX], name[STUDENT_NAME + 16];
+    char source[PATH_MAX], library[PATH_MAX], name[STUDENT_NAME + 16];
     (void)context;
     snprintf(source, sizeof source, "%s/wrong%ld.c", directory, batch);
     snprintf(library, sizeof library, "%s/wrong%ld.so", directory, batch);
     FILE *out = fopen(source, "w");
-    if (!out || !getcwd(here, sizeof here)) return;
-    fprintf(out, "#include \"%s/tests/check/students/student.h\"\n", here);
+    if (!out) return;
+    write_with_header(out, ".", "#include \"student.h\"\n");
     for (int i = (int)batch; i < WRONGS; i += BATCHES) write_wrong(out, i);
     fclose(out);
     StudentSource s = {.source = source, .library = library};
@@ -189,12 +189,15 @@ static void try_wrong(void *context, long batch) {
 }
 
 static void try_right(void *context, long which) {
-    char library[PATH_MAX], (*name)[STUDENT_NAME] = calloc(MOST_RIGHT, sizeof *name);
+    char source[PATH_MAX], library[PATH_MAX], (*name)[STUDENT_NAME] = calloc(MOST_RIGHT, sizeof *name);
     Error e = {0};
     (void)context;
     snprintf(library, sizeof library, "%s/right%ld.so", directory, which);
-    StudentSource s = {.source = sources[which], .library = library};
-    int count = student_compile(&s, "src") ? student_names(sources[which], name, MOST_RIGHT, &e) : 0;
+    snprintf(source, sizeof source, "%s/right%ld.c", directory, which);
+    hand_in(source, ".", sources[which]);
+    StudentSource s = {.source = source, .library = library};
+    int count = student_compile(&s, "src") ? student_names(source, name, MOST_RIGHT, &e) : 0;
+    unlink(source);
     if (!count) printf("%s%s\n", s.error.text, e.text);
     for (int i = 0; i < count; i++) send_finding(library, name[i], find_right(name[i]));
     unlink(library);

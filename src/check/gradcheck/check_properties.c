@@ -361,7 +361,8 @@ void check_properties(CheckRun *run, void *fresh, bool functions, Arena *arena, 
         rounding_largest(p.one, p.outputs) * fmax(1, rounding_largest(p.want.value[CHECK_INPUTS], p.outputs));
     for (report->properties = PROPERTY_FORWARD + 1; report->properties < PROPERTIES; report->properties++) {
         p.text = report->broken[report->properties];
-        if (check_property_counts(report->properties, functions)) property[report->properties].holds(&p);
+        if (check_property_counts((Property)report->properties, functions))
+            property[report->properties].holds(&p);
         run->stage = NULL;
     }
     run->ways.keep = keep;

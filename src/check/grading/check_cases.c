@@ -37,11 +37,9 @@ int plan_add(CheckPlan *p, const Op *op, const char *part) {
     return added;
 }
 
-/* circle: check/grading/functions adds cases to a plan, and starts the program of a case here */
-
 enum {
     ENOUGH_RUNS = 100, /* fewer runs within the time limit mean an endless loop */
-    ENOUGH_LOOPS = 2,  /* after as many endless loops the time limit is divided by PART */
+    ENOUGH_LOOPS = 3,  /* after as many endless loops the time limit is divided by PART */
     PART = 10,
 };
 
@@ -111,7 +109,7 @@ static const CheckCase *load_case(void *context) {
     const CheckPlan *p = j->plan;
     const char *name = j->item->op;
     Error e = {0};
-    sandbox_enter(p->folder, NULL);
+    sandbox_enter(p->folder, &(SandboxNeeds){0});
     bool loaded = !p->cases || student_load_solution(PLAN_OWN, name, &e);
     const Op *op = loaded ? student_load(p->cases ? PLAN_CASES : PLAN_OWN, name, false, &e) : NULL;
     return case_of(op, j->item->index, p->cases && loaded ? "the cases: " : "", &e);

@@ -125,7 +125,7 @@ typedef struct Listing {
 static void list_cases(void *context, long i) {
     const Listing *l = context;
     Error e = {0};
-    sandbox_enter(l->folder, NULL);
+    sandbox_enter(l->folder, &(SandboxNeeds){0});
     const Op *op = student_load(l->library, l->name[i], l->plan->cases, &e);
     if (!op) {
         printf("%s\n", e.text);

@@ -23,8 +23,7 @@ static const char grading_help[] =
     "   For an operation of your own, write SOLUTION.c in the form of src/ops/NAME.c, with static "
     "functions.\n"
     "   Hand it out without the bodies of forward and backward. A case's .points is its weight.\n"
-    "   ./gradcheck --template layer_norm --language python prints the exercise for Python.\n"
-    "2. Grade a file in C or Python, or all files of a directory:\n"
+    "2. Grade a file, or all files of a directory:\n"
     "       ./gradcheck FILE.c --like layer_norm --solution --gradescope results.json\n"
     "       ./gradcheck DIRECTORY --like SOLUTION.c --gradescope REPORTS --junit REPORTS\n"
     "       ./gradcheck DIRECTORY --cases CASES.c --solution --gradescope REPORTS\n"
@@ -33,7 +32,7 @@ static const char grading_help[] =
     "cases\n"
     "   call tape_NAME. Without both options a file is checked at its own cases, other sizes and larger\n"
     "   values; --strict makes aspects that these leave untested inconclusive. REPORTS/NAME.json belongs to\n"
-    "   DIRECTORY/NAME.c. An endless loop costs two time limits, and a tenth of one in each later case.\n"
+    "   DIRECTORY/NAME.c. An endless loop costs three time limits, and a tenth of one in each later case.\n"
     "3. results.json has one test for each gradient of each case, for its output with --like, and for each\n"
     "   property over all cases. The tests and their points do not depend on the file: all fail if it "
     "cannot\n"
@@ -43,18 +42,22 @@ static const char grading_help[] =
     "4. On Gradescope, let run_autograder end with\n"
     "       ./gradcheck submission/FILE.c --like layer_norm --solution --gradescope results/results.json\n\n"
     "A student's code runs in a process of its own, without the solution. On Linux it can start no process,\n"
-    "signal none, write no file and read no file but libraries, as far as the kernel allows an ordinary "
-    "user\n"
-    "to confine it.";
+    "signal none, write no file and read no file but libraries; the compiler reads a copy of the file and "
+    "its\n"
+    "headers. What the kernel does not confine is a line in the terminal and in every report; --confined "
+    "refuses\n"
+    "to grade then.";
 
 /* Prints the help, and what holds on this machine. */
-static void print_grading_help(void) {
-    bool files = sandbox_has_files(), processes = sandbox_has_processes();
+static void print_grading_help(Error *e) {
+    char folder[TEMPORARY_PATH];
+    if (!directory_temporary(folder, e)) return;
+    const char *gap = sandbox_gap(folder);
+    directory_remove(folder);
     puts(grading_help);
-    printf("This machine confines files: %s; processes: %s.\n", files ? "yes" : "no",
-           processes ? "yes" : "no");
-    if (!files || !processes)
-        puts("A file that is not confined can read the teacher's files and outlive the run: use a separate "
+    printf("This machine does not confine: %s.\n", gap ? gap : "nothing, all is confined");
+    if (gap)
+        puts("A file that is not confined can read the teacher's files or outlive the run: use a separate "
              "machine.");
 }
 
@@ -140,22 +143,19 @@ static void check_operand(Grading *g, const char *name, const char *part, Error 
         check_operations(g, name, part, e);
 }
 
-static void print_template(const char *name, const char *language, Error *e) {
+static void print_template(const char *operation, const char *language, Error *e) {
     char headers[PATH_ROOM];
-    student_headers(headers);
     if (strcmp(language, "python") == 0)
-        functions_template(name, headers, stdout, e);
-    else if (strcmp(language, "c") == 0)
-        template_print(name, headers, stdout, e);
+        functions_template(operation, student_headers(headers), stdout, e);
     else
-        error_set(e, STATUS_USAGE, "--language: found '%s', need c or python", ESCAPED(language));
+        template_print(operation, student_headers(headers), stdout, e);
 }
 
 void grading_command_check(int argc, char **argv, Error *e) {
-    bool list = false, solution = false, help_grading = false;
-    const char *cases = NULL, *like = NULL, *template = NULL, *program = NULL, *language = "c";
-    double seconds = 10, gigabytes = 4;
     Grading g = {.plan = {.seeds = 1}};
+    bool list = false, help_grading = false;
+    const char *template = NULL, *program = NULL, *language = "c";
+    double seconds = 10, gigabytes = 4;
     const Option table[] = {
         {"Output"},
         {"list", .help = "list the operations: name, arguments, formula, section of the paper",
@@ -169,21 +169,22 @@ void grading_command_check(int argc, char **argv, Error *e) {
          .real = &g.plan.nondeterminism},
         {"Grading"},
         {"cases", "CASES.c", NULL, "a teacher's cases, which call the file's operation", "the file's",
-         .text = &cases},
+         .text = &g.file.cases},
         {"like", "WHAT", NULL,
          "compare the forward too, with an operation or a teacher's FILE.c, at its cases", "none",
-         .text = &like},
-        {"solution", .help = "fail a file that includes this project's operations", .flag = &solution},
+         .text = &g.file.like},
+        {"solution", .help = "fail a file that includes this project's operations", .flag = &g.file.solution},
         {"program", "COMMAND", NULL, "check the functions of a program that answers over two pipes", "none",
          .text = &program},
         {"reports", "FILE", NULL, "write the lines of --json to a file", "none", .text = &g.show.reports},
+        {"confined", .help = "grade only where compiler and code can be confined", .flag = &g.confined},
         {"strict", .help = "make aspects that the file's cases do not test inconclusive",
          .flag = &g.show.strict},
         {"template", "OPERATION", NULL, "print a file to start from, and exit", "none", .text = &template},
         {"language", "WORD", NULL, "of --template: c or python", "c", .text = &language},
         {"help-grading", .help = "explain how to grade an exercise, and exit", .flag = &help_grading},
         {"Limits of each case"},
-        {"time-limit", "S", "(0,86400]", "seconds; a tenth after two endless cases of a file",
+        {"time-limit", "S", "(0,86400]", "seconds; a tenth after three endless cases of a file",
          .real = &seconds},
         {"memory-limit", "GB", "(0,1000000]", "gigabytes", .real = &gigabytes},
         {0},
@@ -195,12 +196,12 @@ void grading_command_check(int argc, char **argv, Error *e) {
                  notes,
                  .most = 2};
     if (!options_parse(&o, argc, argv, e)) return;
-    const char *name = o.operands ? o.operand[0] : NULL;
     g.plan.seed = o.seed;
-    g.plan.limits = (ChildLimits){seconds * (double)g.plan.seeds, true, (size_t)(gigabytes * 1e9)};
-    g.file = (StudentFile){.source = name, .cases = cases, .like = like, .solution = solution};
+    g.plan.limits = (ChildLimits){
+        .seconds = seconds * (double)g.plan.seeds, .awake = true, .bytes = (size_t)(gigabytes * 1e9)};
+    g.file.source = o.operands ? o.operand[0] : NULL;
     if (help_grading)
-        print_grading_help();
+        print_grading_help(e);
     else if (list)
         list_operations();
     else if (program)
@@ -208,6 +209,6 @@ void grading_command_check(int argc, char **argv, Error *e) {
     else if (template)
         print_template(template, language, e);
     else
-        check_operand(&g, name, o.operands > 1 ? o.operand[1] : NULL, e);
+        check_operand(&g, g.file.source, o.operands > 1 ? o.operand[1] : NULL, e);
     plan_free(&g.plan);
 }

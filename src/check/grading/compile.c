@@ -7,7 +7,6 @@
 #include "check/sandbox.h"
 #include <ctype.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,9 +48,12 @@ static const char *const all_flags[] = {
 static const char *const teachers_flags[] = {"-fno-inline", "-Werror=implicit-function-declaration", NULL};
 static const char *const cases_flags[] = {"-Wno-incompatible-pointer-types", NULL};
 
-/* Files beside the library, by their endings. */
-#define MESSAGES  ".txt"
-#define OWN_NAMES ".names.h"
+/* Files of a folder beside the library in which the compiler works, and its ending. */
+#define WORK      ".work"
+#define LIBRARY   "out.so"
+#define INCLUDED  "out.d"
+#define MESSAGES  "out.txt"
+#define OWN_NAMES "own_names.h"
 
 static int add_flags(const char **argument, int n, const char *const *flags) {
     for (; *flags; flags++) argument[n++] = *flags;
@@ -64,42 +66,98 @@ static const char *beside(const StudentSource *s, const char *ending, char path[
     return path;
 }
 
-/* The compiler speaks English, in the bytes of the user's terminal, and to a file: a pipe keeps too little. */
+static const char *in_work(const StudentSource *s, const char *name, char path[PATH_ROOM]) {
+    snprintf(path, PATH_ROOM, "%.*s%s/%s", (int)strlen(s->library) - 3, s->library, WORK, name);
+    return path;
+}
+
+/* Copies a file that is no link. */
+static bool copy_file(const char *from, const char *to) {
+    char block[1 << 14];
+    ssize_t n = 0;
+    struct stat found;
+    int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK), out = -1;
+    bool ok = in >= 0 && fstat(in, &found) == 0 && S_ISREG(found.st_mode);
+    if (ok) out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    for (ok = out >= 0; ok && (n = read(in, block, sizeof block)) > 0;)
+        ok = write(out, block, (size_t)n) == n;
+    if (in >= 0) close(in);
+    if (out >= 0) close(out);
+    return ok && n == 0;
+}
+
+static const char *name_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Makes the folder in which the compiler works. A student's file is copied there. */
+static bool prepare(StudentSource *s) {
+    char path[PATH_ROOM];
+    bool ok = mkdir(beside(s, WORK, path), 0700) == 0 &&
+              (s->kind != STUDENTS || copy_file(s->source, in_work(s, name_of(s->source), path)));
+    return ok || error_set(&s->error, STATUS_CANNOT_CREATE, "%s: cannot be copied to %s", s->source, path);
+}
+
+/* The compiler speaks English, in the bytes of the user's terminal, and to a file: a pipe keeps too little. What is on the
+ * way to it (ccache) writes nothing elsewhere. */
 static void speak_to(const char *path) {
     unsetenv("LC_ALL");
     unsetenv("LANGUAGE");
     setenv("LC_MESSAGES", "C", 1);
+    setenv("TMPDIR", ".", 1);
+    setenv("CCACHE_DISABLE", "1", 1);
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0) return;
     dup2(file, STDOUT_FILENO);
     dup2(file, STDERR_FILENO);
 }
 
-/* Replaces the process by the compiler. Options in $CC, as in "gcc -O3", take precedence. */
+/* The words of $CC: the programs, then the options. */
+static char **words_of(const char *cc, int *programs) {
+    char *words = strdup(cc), **word = calloc(strlen(cc) + 2, sizeof *word);
+    int n = 0;
+    *programs = 0;
+    for (char *at = strtok(words, " \t"); at; at = strtok(NULL, " \t")) word[n++] = at;
+    while (word[*programs] && word[*programs][0] != '-') ++*programs;
+    return word;
+}
+
+/* Replaces the process by the compiler. Options in $CC, as in "gcc -O3", take precedence. A student's file is compiled where
+ * nothing else can be read. */
 static void run_compiler(void *context, long i) {
     const StudentSource *s = context;
     const char *cc = getenv("CC");
-    char *words = strdup(cc && *cc ? cc : "cc"), path[PATH_ROOM], cases[PATH_ROOM], own[PATH_ROOM];
-    const char **argument = calloc(ARGUMENTS + strlen(words), sizeof *argument), *word = strtok(words, " \t");
-    int n = 0;
+    char path[PATH_ROOM], cases[PATH_ROOM], headers[PATH_ROOM], source[PATH_ROOM];
+    int programs, n = 0;
+    char **word = words_of(cc && *cc ? cc : "cc", &programs);
+    const char **argument = calloc(ARGUMENTS + (size_t)programs + strlen(cc ? cc : ""), sizeof *argument);
     (void)i;
-    if (s->hidden) sandbox_hide(s->hidden);
-    snprintf(path, sizeof path, "%s", s->library);
-    setenv("TMPDIR", dirname(path), 1); /* for the files that a killed compiler leaves */
-    speak_to(beside(s, MESSAGES, path));
-    for (; word && *word != '-'; word = strtok(NULL, " \t")) argument[n++] = word;
+    if (!realpath(s->headers, headers)) snprintf(headers, sizeof headers, "%s", s->headers);
+    if (s->kind == STUDENTS)
+        snprintf(source, sizeof source, "./%s", name_of(s->source));
+    else if (!realpath(s->source, source))
+        snprintf(source, sizeof source, "%s", s->source);
+    speak_to(in_work(s, MESSAGES, path));
+    for (int k = 0; k < programs; k++) argument[n++] = word[k];
+    if (s->kind == STUDENTS) {
+        const char **program = calloc((size_t)programs + 1, sizeof *program);
+        add_flags(program, 0, argument);
+        sandbox_enter(beside(s, WORK, path), &(SandboxNeeds){.programs = program, .headers = headers});
+    } else {
+        (void)!chdir(beside(s, WORK, path));
+    }
     n = add_flags(argument, n, all_flags);
-    for (; word; word = strtok(NULL, " \t")) argument[n++] = word;
+    n = add_flags(argument, n, (const char *const *)word + programs);
     n = add_flags(argument, n, system_loadable(s->kind != STUDENTS));
     if (s->kind != STUDENTS) n = add_flags(argument, n, teachers_flags);
     if (s->kind == TEACHERS_CASES) {
-        snprintf(cases, sizeof cases, "%s/check/cases_only.h", s->headers);
+        snprintf(cases, sizeof cases, "%.*s/check/cases_only.h", PATH_ROOM - 32, headers);
         n = add_flags(argument, n, cases_flags);
         argument[n++] = "-include", argument[n++] = cases;
     }
-    if (access(beside(s, OWN_NAMES, own), R_OK) == 0) argument[n++] = "-include", argument[n++] = own;
-    snprintf(path, sizeof path, "%s%s", s->source[0] == '-' ? "./" : "", s->source);
-    const char *const files[] = {"-isystem", s->headers, path, "-o", s->library, NULL};
+    if (access(OWN_NAMES, R_OK) == 0) argument[n++] = "-include", argument[n++] = OWN_NAMES;
+    const char *const files[] = {"-isystem", headers, source, "-o", LIBRARY, NULL};
     add_flags(argument, n, files); /* -isystem: no warnings from the headers */
     execvp(argument[0], (char *const *)argument);
     printf("%s: cannot be run", argument[0]);
@@ -155,12 +213,15 @@ static const char *first_error(const char *text, size_t *length) {
     return begin;
 }
 
-/* Appends a part of what the compiler says to the text, as far as it fits, the source's path shortened to its name. */
+/* Appends a part of what the compiler says to the text, as far as it fits; of the source's path only its name. */
 static void append_said(const StudentSource *s, const char *said, size_t length, char *text, size_t size) {
-    const char *slash = strrchr(s->source, '/');
-    size_t folder = slash ? (size_t)(slash + 1 - s->source) : 0, used = strlen(text);
+    char path[PATH_ROOM] = "";
+    size_t used = strlen(text);
+    if (s->kind == STUDENTS || !realpath(s->source, path))
+        snprintf(path, sizeof path, "./%s", name_of(s->source));
+    size_t folder = (size_t)(name_of(path) - path);
     for (const char *at = said; at < said + length && used + 1 < size;) {
-        if (folder && strncmp(at, s->source, strlen(s->source)) == 0) at += folder;
+        if (strncmp(at, path, strlen(path)) == 0) at += folder;
         text[used++] = *at++;
     }
     text[used] = 0;
@@ -204,7 +265,7 @@ static bool clashing_name(const char *line, char name[COMPILE_NAME]) {
 static bool write_own_names(const StudentSource *s, const char *said) {
     char path[PATH_ROOM], name[COMPILE_NAME];
     bool any = false;
-    FILE *out = fopen(beside(s, OWN_NAMES, path), "w");
+    FILE *out = fopen(in_work(s, OWN_NAMES, path), "w");
     if (!out) return false;
     for (const char *line = said; *line; line = next_line(line))
         if (clashing_name(line, name)) fprintf(out, "#define %s %s_of_the_project\n", name, name), any = true;
@@ -220,9 +281,8 @@ static void compiled(void *context, long i, const ChildEnd *end) {
     char text[CHILD_TEXT], path[PATH_ROOM], *said = NULL;
     size_t size, length;
     (void)i;
-    if (!file_read(beside(s, MESSAGES, path), MOST_WRITTEN, &said, &size, &(Error){0}))
+    if (!file_read(in_work(s, MESSAGES, path), MOST_WRITTEN, &said, &size, &(Error){0}))
         said = strdup(end->printed);
-    unlink(path);
     if (end->fate == CHILD_EXITED && end->number == 0) {
         take_warnings(s, said);
     } else if (end->fate == CHILD_EXITED && end->number == CANNOT_RUN) {
@@ -247,22 +307,28 @@ static bool can_be_read(StudentSource *s) {
         return error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read", s->source);
     if (S_ISDIR(file.st_mode))
         return error_set(&s->error, STATUS_NO_INPUT, "%s: found a folder, need a C file", s->source);
-    if (S_ISREG(file.st_mode) && file.st_size == 0) return error_set(&s->error, STATUS_NO, "is empty");
+    if (!S_ISREG(file.st_mode))
+        return error_set(&s->error, STATUS_NO_INPUT, "%s: found no regular file, need one", s->source);
+    if (file.st_size == 0) return error_set(&s->error, STATUS_NO, "is empty");
     return access(header, R_OK) == 0 ||
            error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read: operations need it", header);
 }
 
 bool student_compile(StudentSource *s, const char *headers) {
-    char own[PATH_ROOM];
+    char path[PATH_ROOM], made[PATH_ROOM];
     s->headers = headers, s->error = (Error){0}, s->message[0] = s->warnings[0] = 0, s->clashes = false;
-    if (can_be_read(s)) child_run_all(1, 1, &compile_limits, run_compiler, compiled, s);
+    if (can_be_read(s) && prepare(s)) child_run_all(1, 1, &compile_limits, run_compiler, compiled, s);
     if (s->clashes) {
         StudentSource again = *s;
         again.error = (Error){0};
         child_run_all(1, 1, &compile_limits, run_compiler, compiled, &again);
         if (again.error.status == STATUS_DONE) *s = again;
     }
-    unlink(beside(s, OWN_NAMES, own));
+    if (s->error.status == STATUS_DONE) {
+        rename(in_work(s, LIBRARY, made), s->library);
+        rename(in_work(s, INCLUDED, made), beside(s, ".d", path));
+    }
+    directory_remove(beside(s, WORK, path));
     if (!s->message[0]) REPORT_SET(s->message, s->error.text);
     return s->error.status == STATUS_DONE;
 }

@@ -32,7 +32,7 @@ bool functions_use(CheckPlan *p, const char *command, Error *e) {
 static void become(void *context, long i) {
     const CheckPlan *p = context;
     (void)i;
-    if (p->folder) sandbox_enter(p->folder, p->library);
+    if (p->folder) sandbox_enter(p->folder, &(SandboxNeeds){.interpreter = p->library});
     setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
     setenv("OPENBLAS_NUM_THREADS", "1", 1); /* the cases run side by side */
     child_become(p->program);

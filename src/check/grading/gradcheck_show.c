@@ -100,6 +100,12 @@ static bool find_untested(const CaseReport *all, long count, bool strict, CaseRe
 
 /* ---- Reports ---- */
 
+void show_gap(const ShowOptions *how, FILE *out) {
+    if (how->gap)
+        fprintf(out, how->json ? "{\"not_confined\": \"%s\"}\n" : "not confined on this machine: %s\n",
+                how->gap);
+}
+
 void show_start(Show *show, const ShowOptions *how) {
     *show = (Show){.how = how, .out = how->out ? how->out : stdout, .start = clock_seconds()};
     if (!how->json && !how->apart) (how->overview ? overview_heading : gradcheck_heading)(show->out);
@@ -188,6 +194,7 @@ bool show_finish(Show *show, Error *e) {
         gradcheck_explain_all(show->out, show->report, show->count);
         summary(show->out, t, seconds);
     }
+    if (!how->apart) show_gap(how, show->out);
     bool written = show_write(how, show->report, show->count, seconds, e);
     show_free(show);
     if (!written) return false;

@@ -19,6 +19,7 @@ typedef struct ShowOptions {
     const char *junit, *gradescope; /* paths of report files; NULL: none */
     const char *reports;            /* path of a file for the lines of JSON, beside the text; NULL: none */
     const char *notes;              /* for these files; NULL: none */
+    const char *gap;                /* what this machine does not confine; NULL: nothing */
     const char *file;               /* "file" in the lines of JSON; NULL: none */
     FILE *out;                      /* of table and JSON; NULL: stdout */
 } ShowOptions;
@@ -51,6 +52,9 @@ typedef struct Show {
     CheckTotals totals, op; /* of what is settled: of all, and of the current operation */
     double start;
 } Show;
+
+/* Prints what is not confined, as a line or as a line of JSON. */
+void show_gap(const ShowOptions *how, FILE *out);
 
 /* Starts; prints the heading. */
 void show_start(Show *show, const ShowOptions *how);

@@ -23,13 +23,33 @@ bool grade_unjudged(const CheckPlan *p, const ShowOptions *how, const char *why,
     return ok;
 }
 
+enum { OWN_PATH = TEMPORARY_PATH + 24 };
+
+static const char *own_path(char own[OWN_PATH], const char *folder, long number) {
+    snprintf(own, OWN_PATH, "%s/%ld", folder, number);
+    return own;
+}
+
+/* Notes what this machine does not confine. False: it must confine all. */
+static bool note_gap(Grading *g, const char *folder, Error *e) {
+    char probe[OWN_PATH];
+    if (!directory_make(own_path(probe, folder, -1), e)) return false;
+    g->show.gap = sandbox_gap(probe);
+    directory_remove(probe);
+    if (!g->show.gap) return true;
+    snprintf(g->notes, sizeof g->notes, "not confined on this machine: %s\n", g->show.gap);
+    g->show.notes = g->notes;
+    return !g->confined ||
+           error_set(e, STATUS_USAGE, "--confined: this machine does not confine %s", g->show.gap);
+}
+
 /* A temporary directory of the run; each file has one of its own in it. */
 static bool open_folder(Grading *g, char folder[TEMPORARY_PATH], Error *e) {
     static char headers[PATH_ROOM];
     g->file.headers = student_headers(headers);
     g->file.folder = folder;
     g->show.coverage = !g->file.cases && !g->file.like;
-    return directory_temporary(folder, e);
+    return directory_temporary(folder, e) && note_gap(g, folder, e);
 }
 
 static void close_folder(Grading *g, const char *folder) {
@@ -37,13 +57,6 @@ static void close_folder(Grading *g, const char *folder) {
         if (g->plan.keep[i] > 0) close(g->plan.keep[i]);
     plan_free(&g->plan);
     if (*folder) directory_remove(folder);
-}
-
-enum { OWN_PATH = TEMPORARY_PATH + 24 };
-
-static const char *own_path(char own[OWN_PATH], const char *folder, long number) {
-    snprintf(own, OWN_PATH, "%s/%ld", folder, number);
-    return own;
 }
 
 static bool is_python(const char *path) {
@@ -68,7 +81,9 @@ static bool grade_in(Grading *g, const char *folder, long number, Show *show, Er
     char own[OWN_PATH];
     g->file.folder = own_path(own, folder, number);
     bool ok = directory_make(own, e) && add_file(&g->plan, &g->file, e);
-    g->show.notes = g->file.warnings;
+    size_t used = strlen(g->notes);
+    snprintf(g->notes + used, sizeof g->notes - used, "%s", g->file.warnings);
+    g->show.notes = g->notes;
     fputs(g->file.warnings, stderr);
     ok = ok && grade_unjudged(&g->plan, &g->show, cut_short, e);
     if (ok) plan_run(&g->plan, show_report, show);
@@ -231,6 +246,7 @@ bool grade_folder(Grading *g, const char *path, Error *e) {
     }
     ok = ok && judge_all(&run, e);
     print_left(g->show.json ? stderr : stdout, &run.left);
+    if (ok || e->status == STATUS_NO || e->status == STATUS_INCONCLUSIVE) show_gap(&g->show, stdout);
     directory_files_free(&run.files);
     directory_files_free(&run.left);
     close_folder(g, folder);

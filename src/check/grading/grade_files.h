@@ -7,8 +7,10 @@
 #include "check/grading/gradcheck_show.h"
 
 typedef struct Grading {
-    CheckPlan plan;   /* seeds and limits; no items */
-    StudentFile file; /* what files are judged by; without a source for a directory */
+    CheckPlan plan;                     /* seeds and limits; no items */
+    bool confined;                      /* grades only where all can be confined */
+    char notes[COMPILE_WARNINGS + 256]; /* for report files: what is not confined, and warnings */
+    StudentFile file;                   /* what files are judged by; without a source for a directory */
     ShowOptions show; /* for a directory the report paths are directories: DIR/NAME.xml, DIR/NAME.json */
 } Grading;
 
