@@ -3,6 +3,15 @@
 #include "run/attention_look.h"
 #include "test.h"
 
+/* The weights of a forward pass over x, in percent. */
+static bool look(const PageExample *x, Tape *t, Model *m, uint8_t *const weights[PAGE_GROUPS], Error *e) {
+    Trace trace = {0};
+    bool ok = attention_logits(x, t, m, &trace, e);
+    if (ok) attention_take(x, &trace, weights);
+    tape_reset(t);
+    return ok;
+}
+
 /* To reverse n tokens, target position i must attend to source position n-1-i. */
 TEST(a_model_that_reverses_looks_at_the_mirrored_position, 240) {
     enum { SYMBOLS = 12, LONGEST = 10, STEPS = 500, ROWS = 100 };
@@ -20,9 +29,8 @@ TEST(a_model_that_reverses_looks_at_the_mirrored_position, 240) {
         PageExample x;
         uint8_t weights[PAGE_GROUPS][10000];
         attention_example(&x, &l.model->config, row.source, n, row.target_in, row.T);
-        CHECK(attention_look(&x, l.trainer.tape, l.model, (uint8_t *[]){weights[0], weights[1], weights[2]},
-                             NULL, &e),
-              "%s", e.text);
+        CHECK(look(&x, l.trainer.tape, l.model, (uint8_t *[]){weights[0], weights[1], weights[2]}, &e), "%s",
+              e.text);
         const PageGroup *cross = &x.group[2];
         int maps = cross->layers * cross->heads;
         for (long i = 0; i < n; i++, all++) {
@@ -71,7 +79,7 @@ TEST(every_row_of_a_map_is_a_distribution) {
               page_weights(&x));
         uint8_t *weights[PAGE_GROUPS] = {0};
         for (int g = 0; g < x.groups; g++) weights[g] = calloc((size_t)page_group_size(&x.group[g]), 1);
-        CHECK(attention_look(&x, t, m, weights, likeliest, &e), "%s", e.text);
+        CHECK(look(&x, t, m, weights, &e) && attention_likeliest(&x, t, m, likeliest, &e), "%s", e.text);
         check_rows(&x, weights);
         for (int g = 0; g < x.groups; g++) free(weights[g]);
         model_free(m);

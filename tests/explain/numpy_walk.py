@@ -21,8 +21,8 @@ VOCABULARY = "[UNK] I Love Nature Language Processing and you tell I Looking in 
 HEADS, NEAR, SHOWN = 4, 1e-6, 0.50001e-4
 
 
-def explain(*arguments):
-    environment = {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
+def explain(*arguments, columns="80"):
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": columns}
     done = subprocess.run([EXPLAIN, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
                           encoding="utf-8", env=environment)
     assert done.returncode == 0, done.stderr

@@ -141,14 +141,14 @@ TEST(train_contradictions) {
          "--epsilon: found --optimizer sgd, need adamw or muon"},
         {"train copy --momentum 0.5", 2, "--momentum: found --optimizer adamw, need sgd or muon"},
         {"train copy --schedule noam --min-lr 0.1", 2,
-         "--min-lr: found another --schedule, need cosine or linear"},
+         "--min-lr: found --schedule noam, need cosine or linear"},
         {"train copy --schedule constant --warmup 5", 2,
          "--warmup: found --schedule constant, need noam, cosine or linear"},
         {LM "--tokenizer byte --vocab-size 100", 2, "--vocab-size: found --tokenizer byte, need another"},
         {"train copy --vocab-size 100", 2, "--vocab-size: found the task copy, need lm or pairs"},
         {"train copy --minutes 1 --steps 5", 2, "--minutes: found --steps, need one of the two"},
         {"train copy --attention additive --attention-dropout 0.1", 2,
-         "--attention-dropout: found another --attention, need dot"},
+         "--attention-dropout: found --attention additive, need dot"},
         {"train copy --quiet --samples 3", 2, "--samples: found --quiet, need one of the two"});
 }
 
