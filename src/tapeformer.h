@@ -10,9 +10,11 @@
  *     tensor_ tape_ node_ op_ ops_         tensors, the tape, operations
  *     gradcheck_                           gradients proved by differences
  *     config_ model_ parameters_ nn_ tokens_   the Transformer
- *     task_ batch_ optim_ schedule_ trainer_   training
+ *     positions_ norm_ attention_ activation_ feed_forward_ init_   its choices
+ *     task_ batch_ optim_ optimizer_ schedule_ trainer_   training
  *     decode_ tokenizer_                   text and answers
  *     array_ safetensors_                  files
+ *     all_                                 the kinds of a choice
  *
  * A function that can fail through no fault of its caller takes an Error, fills it in and returns false or NULL. A
  * programmer's mistake prints one line and ends the process, unless the caller has set a handler: error_on_fatal. */

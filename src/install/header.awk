@@ -1,5 +1,6 @@
 # Makes one header of src/tapeformer.h and the headers that it includes: of those the types, macros and inline
-# functions, each once and where it is needed first; of functions what src/tapeformer.h itself lists.
+# functions, each once and where it is needed first; lists of names, *.def, wherever they are included; of functions
+# what src/tapeformer.h itself lists.
 #
 #     awk -f src/install/header.awk src/tapeformer.h >tapeformer.h
 function take(path, listed, line, file) {
@@ -9,7 +10,7 @@ function take(path, listed, line, file) {
             end_part(listed)
             split(line, word, "\"")
             if (!(word[2] in taken)) {
-                taken[word[2]]
+                if (word[2] !~ /\.def$/) taken[word[2]]
                 take(word[2], word[2] ~ /\.def$/)
             }
         } else if (listed) {

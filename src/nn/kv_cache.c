@@ -2,7 +2,7 @@
 #include "base/arena.h"
 #include "base/pool.h"
 #include "kernels/gemm.h"
-#include "nn/nn.h"
+#include "nn/choices.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

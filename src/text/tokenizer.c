@@ -159,6 +159,10 @@ int tokenizer_state(const Tokenizer *k, const int32_t *ids, long n) {
     return 0;
 }
 
+size_t tokenizer_characters(const Tokenizer *k, int32_t id) {
+    return id < k->unknown ? 0 : utf8_count(k->text + k->start[id], k->start[id + 1] - k->start[id]);
+}
+
 const char *tokenizer_label(const Tokenizer *k, int32_t id, char out[TOKEN_LABEL]) {
     char text[TOKEN_BYTES + 1], *end = out;
     size_t n = tokenizer_decode(k, &id, 1, text), bytes;

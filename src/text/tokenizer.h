@@ -109,9 +109,7 @@ bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, siz
 size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char *out);
 
 /* Characters that a token stands for; [UNK]: 0. */
-static inline size_t tokenizer_characters(const Tokenizer *k, int32_t id) {
-    return id < k->unknown ? 0 : utf8_count(k->text + k->start[id], k->start[id + 1] - k->start[id]);
-}
+size_t tokenizer_characters(const Tokenizer *k, int32_t id);
 
 /* The state of UTF-8 after the text of ids[0 … n), for tokenizer_may_follow. */
 int tokenizer_state(const Tokenizer *k, const int32_t *ids, long n);

@@ -12,7 +12,7 @@ install_all() {
 
 # The words that end in _ in the header's first comment.
 prefixes() {
-    sed '/\*\//q' "$to/include/tapeformer.h" | grep -o '\b[a-z]*_ ' | sort -u
+    sed '/\*\//q' "$to/include/tapeformer.h" | grep -o '\b[a-z_]*_ ' | sort -u
 }
 
 names_of_shared() {
