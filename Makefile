@@ -154,6 +154,7 @@ $(PROGRAMS):
 run: train generate
 	./train copy --force
 	./train lm --force
+	@echo 'next: ./generate runs/lm writes more text, ./generate runs/copy copies what you type; open runs/lm/report.html'
 
 help:
 	@sed -n 's/^#   //p' Makefile

@@ -3,6 +3,7 @@
  *     ./train copy               copies sequences
  *     ./train lm --text FILE     predicts the next token of a text
  *     ./train --resume runs/lm   continues a run
+ *     ./train --compare RUN RUN  compares runs on a page
  *
  * training/settings.c lists the options, training/trainer.c has the step. run/run.h follows the training: progress,
  * metrics, checkpoints. */
@@ -10,6 +11,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "run/run.h"
+#include "run/run_compare.h"
 #include "training/from.h"
 
 static bool evaluate(Trainer *t, Run *r, Pace *p, Error *e) {
@@ -147,7 +149,9 @@ int main(int argc, char **argv) {
     Metrics figures;
     bool ok = configure(&config, &past, argc, argv, &e);
     if (ok && !config.quiet) config.data.progress = progress_encoding;
-    if (ok && config.seeds > 1)
+    if (ok && config.compare)
+        run_compare(config.compared, config.compared_count, config.run, &e);
+    else if (ok && config.seeds > 1)
         run_seeds(&config, &e);
     else if (ok)
         run_once(&config, began, config.resume ? &past : NULL, &figures, &e);

@@ -31,6 +31,7 @@ typedef struct Message {
     size_t size, room;
 } Message;
 
+/* Adds bytes as they are. */
 void message_put(Message *m, const void *bytes, size_t size);
 
 /* Adds an array of `runs` such shapes; 0: of one, without an axis for runs. */

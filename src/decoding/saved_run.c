@@ -30,18 +30,17 @@ static bool read_id(const SavedRun *r, const char *key, int *id, Error *e) {
 static bool is_model(const char *name) {
     static const char ending[] = ".safetensors";
     size_t length = strlen(name), ends = strlen(ending);
-    bool has_moments = strstr(name, "checkpoint.safetensors");
+    bool has_moments = strstr(name, CHECKPOINT_FILE);
     return length > ends && strcmp(name + length - ends, ending) == 0 && access(name, F_OK) == 0 &&
            !has_moments;
 }
 
 bool saved_run_open(SavedRun *r, const char *name, bool damaged, Error *e) {
-    static const char file[] = "model.safetensors";
     *r = (SavedRun){.begin_id = NO_PAD, .end_id = NO_PAD, .opening_id = NO_PAD};
-    if (!runs_find(r->directory, name, file, e)) return false;
+    if (!runs_find(r->directory, name, MODEL_FILE, e)) return false;
     if (is_model(name))
         strcpy(r->path, name);
-    else if (!directory_file(r->path, r->directory, file, STATUS_NO_INPUT, e))
+    else if (!directory_file(r->path, r->directory, MODEL_FILE, STATUS_NO_INPUT, e))
         return false;
     r->model = (damaged ? model_load_damaged : model_load)(r->path, false, &r->notes, e);
     if (!r->model) return false;

@@ -39,12 +39,21 @@ static const Node *projection(const Tensor *x) {
     return n;
 }
 
+/* Whether x are columns of a product with W^Q, W^K and W^V, of which the walk shows the columns of a head. */
+static bool is_projected(const WalkThrough *w, const Tensor *x) {
+    char name[PARAMETER_NAME];
+    snprintf(name, sizeof name, "%.48s.in_proj_weight", w->attention->name);
+    const Parameter *p = parameters_find(&w->run.model->parameters, name);
+    const Node *n = projection(x);
+    return n && p && (n->in[1] == p->part[0] || n->in[1] == p->part[1]);
+}
+
 /* Whether the layer has the parts that the walk shows. */
 static bool knows_layer(const WalkThrough *w, Error *e) {
     static const char *const read[] = {"norm1", "norm2", "norm3", "linear1", "linear2"};
     bool decoder = strncmp(w->layer, "decoder", 7) == 0;
     const AttentionSteps *a = w->attention ? w->attention->steps : NULL;
-    if (!a || !projection(a->q) || !projection(a->k) || !projection(a->v))
+    if (!a || !is_projected(w, a->q) || !is_projected(w, a->k) || !is_projected(w, a->v))
         return error_set(e, STATUS_BAD_DATA,
                          "%.40s: found an attention that the walk does not know, need the paper's", w->layer);
     for (int i = 0; i < 5; i++)

@@ -35,7 +35,9 @@ void build_leave(Builder *b, size_t length) {
 
 void build_split(Builder *b, const char *name, Shape s, Init init, Tensor *upper, long rows, Tensor *lower) {
     char full[PARAMETER_NAME];
-    snprintf(full, sizeof full, "%.45s%.18s", b->prefix, name);
+    if (snprintf(full, sizeof full, "%s%s", b->prefix, name) >= PARAMETER_NAME)
+        error_bug("%s%s: found a longer name, need at most %d characters", b->prefix, name,
+                  PARAMETER_NAME - 1);
     b->ok = b->ok && parameters_add_split(b->parameters, full, s, init, upper, rows, lower, b->e);
 }
 

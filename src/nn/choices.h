@@ -44,9 +44,9 @@ struct NormKind {
 /* 3.3: the activation between the two products of a feed-forward network. */
 struct ActivationKind {
     Choice choice;
-    Activation fused;                     /* the first product computes it, too; or */
-    Tensor *(*apply)(Tape *t, Tensor *x); /* an operation from [n, columns · d_ff] to [n, d_ff] */
+    Tensor *(*apply)(Tape *t, Tensor *x); /* the operation, from [n, columns · d_ff] to [n, d_ff] */
     int columns;
+    Activation fused;    /* tape_linear computes it with its product; ACT_NONE: it cannot */
     const char *formula; /* for ./explain */
 };
 
@@ -55,6 +55,8 @@ struct FeedForwardKind {
     Choice choice;
     void *(*add)(Builder *b); /* the module, with its parameters */
     Sublayer *forward;
+    bool (*check)(const ModelConfig *c, Status status,
+                  Error *e); /* of the model's sizes; NULL: all will do */
 };
 
 /* 3.2.1: the score of a query and a key. */

@@ -98,6 +98,7 @@ bool config_check(const ModelConfig *c, Status status, Error *e) {
     if (c->d_model % c->heads)
         return error_set(e, status, "heads: found %d, need a divisor of d_model %d", c->heads, c->d_model);
     if (c->positions->check && !c->positions->check(c, status, e)) return false;
+    if (c->feed_forward->check && !c->feed_forward->check(c, status, e)) return false;
     if (c->pad_id >= c->vocab_size)
         return error_set(e, status, "pad_id: found %d, need a token in [0,%d) or none", c->pad_id,
                          c->vocab_size);

@@ -42,9 +42,11 @@ typedef struct ModelConfig {
     bool final_norm; /* a norm after each stack */
     const ActivationKind *activation;
     const FeedForwardKind *feed_forward;
+    int experts, top_k; /* of a mixture: how many there are, and how many compute a token; 0: 4, and 2 */
     const Positions *positions;
     const AttentionKind *attention; /* 3.2.1: the score of a query and a key */
     bool qk_norm;                   /* every head's query and key are scaled to a mean square of 1 */
+    int lora;                       /* rank of the adapters of W^Q and W^V; 0: there are none */
     bool tied;                      /* one matrix embeds source and target and projects the output */
     bool scale_embedding;           /* by √d_model */
     double label_smoothing;

@@ -19,7 +19,7 @@ static Tensor *forward(const Forward *f, void *module, Tensor *x) {
     Dense *w = module;
     const ActivationKind *act = f->model->config.activation;
     Tensor *inner = tape_linear(f->tape, x, &w->in.weight, &w->in.bias, act->fused, NULL);
-    if (act->apply) inner = act->apply(f->tape, inner);
+    if (act->fused == ACT_NONE) inner = act->apply(f->tape, inner);
     return nn_project(f, &w->out, inner);
 }
 

@@ -69,7 +69,10 @@ static bool read_notes(const Safetensors *file, Notes *notes, Error *e) {
     return true;
 }
 
-/* The file has the model's tensors (`all`, or some) and no other, in their shapes. Checked before the model is allocated: the
+/* In the name of an adapter's matrices, "encoder.layers.0.self_attn.lora_q.a". */
+#define ADAPTER ".lora_"
+
+/* The file has the model's tensors (`all`, or some) and no other, in their shapes; adapters may be merged if not `all`. Checked before the model is allocated: the
  * sizes in a damaged header may exceed any memory. */
 static bool check_tensors(const Safetensors *file, const Parameters *p, bool all, Error *e) {
     for (int i = 0; i < p->count; i++) {
@@ -82,7 +85,7 @@ static bool check_tensors(const Safetensors *file, const Parameters *p, bool all
         if (!array_expect_shape(a, entry->shape, e)) return false;
     }
     for (int i = 0; (!all || file->tensors > p->count) && i < file->tensors; i++)
-        if (!parameters_find(p, file->tensor[i].name)) {
+        if (!parameters_find(p, file->tensor[i].name) && (all || !strstr(file->tensor[i].name, ADAPTER))) {
             return error_set(e, STATUS_BAD_DATA,
                              "%s: found a tensor that the model does not have, need its %d only",
                              ARRAY_PLACE(&file->tensor[i]), p->count);
@@ -106,16 +109,41 @@ static bool check_sizes(const Array *a, const real *value, Error *e) {
     return true;
 }
 
+static bool read_tensor(const Array *a, real *value, Error *e) {
+    return check_type(a, e) && array_check_finite(a, e) && array_to_real(a, value, e) &&
+           check_sizes(a, value, e);
+}
+
 static bool read_tensors(const Safetensors *file, Parameters *p, Error *e) {
     for (int i = 0; i < p->count; i++) {
         const Array *a = safetensors_find(file, p->entry[i].name);
-        real *value = p->value + p->entry[i].offset;
-        if (!a) continue;
-        if (!check_type(a, e) || !array_check_finite(a, e) || !array_to_real(a, value, e) ||
-            !check_sizes(a, value, e))
-            return false;
+        if (a && !read_tensor(a, p->value + p->entry[i].offset, e)) return false;
     }
     return true;
+}
+
+/* Adds B A to the rows of q, or of v, of the in_proj_weight that the adapter with this A belongs to. */
+static bool merge_adapter(const Safetensors *file, const Array *a, Parameters *p, Error *e) {
+    char name[2][PARAMETER_NAME];
+    const char *kind = strstr(a->name, ADAPTER) + strlen(ADAPTER);
+    snprintf(name[0], PARAMETER_NAME, "%.*sb", (int)strlen(a->name) - 1, a->name);
+    snprintf(name[1], PARAMETER_NAME, "%.*s.in_proj_weight", (int)(strlen(a->name) - strlen(ADAPTER "q.a")),
+             a->name);
+    const Array *b = safetensors_need(file, name[0], e);
+    const Parameter *w = parameters_find(p, name[1]);
+    if (!b || !w)
+        return b && error_set(e, STATUS_BAD_DATA, "%s: found an adapter of no matrix, need an in_proj_weight",
+                              ARRAY_PLACE(a));
+    long d = w->shape.size[1], rank = a->size[0];
+    real *x = calloc((size_t)(a->count + b->count) + 1, sizeof *x), *y = x + a->count;
+    bool ok = x || error_set(e, STATUS_NO_MEMORY, "%s: no memory for its adapters", file->path);
+    ok = ok && array_expect_shape(a, SHAPE(rank, d), e) && array_expect_shape(b, SHAPE(d, rank), e) &&
+         read_tensor(a, x, e) && read_tensor(b, y, e);
+    real *value = p->value + w->offset + (*kind == 'v' ? 2 * d * d : 0);
+    for (long i = 0; ok && i < d * d; i++)
+        for (long j = 0; j < rank; j++) value[i] += y[i / d * rank + j] * x[j * d + i % d];
+    free(x);
+    return ok;
 }
 
 static Model *load(bool (*read)(Safetensors *s, const char *path, Error *e), const char *path, bool training,
@@ -141,6 +169,11 @@ bool model_read_weights(Model *m, const char *path, Error *e) {
     Safetensors file;
     bool ok = safetensors_read(&file, path, e) && check_tensors(&file, &m->parameters, false, e) &&
               read_tensors(&file, &m->parameters, e);
+    for (int i = 0; ok && !m->config.lora && i < file.tensors; i++) {
+        const char *kind = strstr(file.tensor[i].name, ADAPTER);
+        if (kind && (strcmp(kind, ADAPTER "q.a") == 0 || strcmp(kind, ADAPTER "v.a") == 0))
+            ok = merge_adapter(&file, &file.tensor[i], &m->parameters, e);
+    }
     safetensors_free(&file);
     return ok;
 }

@@ -7,15 +7,30 @@
 #include "nn/nn.h"
 #include <stdio.h>
 
+/* Low-rank adaptation (Hu et al., arXiv:2106.09685) of a matrix W that stays: x Wᵀ + (x Aᵀ) Bᵀ. B begins as 0. */
+typedef struct Adapter {
+    Tensor a, b; /* [rank, d_model], [d_model, rank] */
+} Adapter;
+
 /* W^Q, W^K, W^V of all heads, and W^O. As in PyTorch the three are one matrix [3·d_model, d_model]. Cross-attention
  * multiplies the target by its first d_model rows and the memory by the others. */
 struct Attention {
     Linear in;    /* self-attention: q, k, v in one product */
     Linear q, kv; /* cross-attention: the same rows, split */
     Linear out;
-    Tensor score; /* [d_model], where the kind of attention has a weight */
+    Tensor score;             /* [d_model], where the kind of attention has a weight */
+    Adapter adapt_q, adapt_v; /* of W^Q and W^V, if config.lora */
     char name[PARAMETER_NAME];
 };
+
+static void add_adapter(Builder *b, const char *name, Adapter *l) {
+    long d = b->config->d_model, rank = b->config->lora;
+    if (!rank) return;
+    size_t outside = build_enter(b, "%s", name);
+    build_tensor(b, "a", SHAPE(rank, d), glorot(d, rank), &l->a);
+    build_tensor(b, "b", SHAPE(d, rank), init_zeros, &l->b);
+    build_leave(b, outside);
+}
 
 Attention *nn_attention_new(Builder *b, const char *name, bool cross) {
     const ModelConfig *c = b->config;
@@ -33,6 +48,8 @@ Attention *nn_attention_new(Builder *b, const char *name, bool cross) {
     }
     build_linear(b, "out_proj", d, d, &a->out);
     if (c->attention->weight) build_tensor(b, "score_weight", SHAPE(d), glorot(d / c->heads, 1), &a->score);
+    add_adapter(b, "lora_q", &a->adapt_q);
+    add_adapter(b, "lora_v", &a->adapt_v);
     build_leave(b, outside);
     return a;
 }
@@ -83,9 +100,20 @@ static Tensor *normalise_and_turn(const Forward *f, Tensor *x, long heads, const
     return c->qk_norm ? tape_rotary(f->tape, x, heads, c->d_model / c->heads, NULL, NULL, true) : x;
 }
 
+/* y = x Wᵀ, adapted */
+static Tensor *adapt(const Forward *f, Adapter *l, Tensor *x, Tensor *y) {
+    Tensor *inner = tape_linear(f->tape, x, &l->a, NULL, ACT_NONE, NULL);
+    return tape_linear(f->tape, inner, &l->b, NULL, ACT_NONE, y);
+}
+
 /* q | k | v of the tokens whose rows x are. */
 static Tensor *project_qkv(const Forward *f, Attention *a, Tensor *x, const Tokens *tokens) {
     Tensor *qkv = tape_linear(f->tape, x, &a->in.weight, &a->in.bias, ACT_NONE, NULL);
+    if (f->model->config.lora) {
+        Tensor *q = adapt(f, &a->adapt_q, x, nn_columns(f, qkv, 0)), *k = nn_columns(f, qkv, 1);
+        Tensor *v = adapt(f, &a->adapt_v, x, nn_columns(f, qkv, 2));
+        qkv = tape_concat(f->tape, 1, 3, (Tensor *[]){q, k, v});
+    }
     return normalise_and_turn(f, qkv, 2L * f->model->config.heads, tokens);
 }
 
@@ -109,8 +137,13 @@ Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x) {
     long h = f->model->config.heads;
     f->tape->recorder = __func__;
     Tensor *q = tape_linear(f->tape, x, &a->q.weight, &a->q.bias, ACT_NONE, NULL), *kv = NULL;
+    if (f->model->config.lora) q = adapt(f, &a->adapt_q, x, q);
     q = normalise_and_turn(f, q, h, NULL);
     if (f->memory) kv = tape_linear(f->tape, f->memory, &a->kv.weight, &a->kv.bias, ACT_NONE, NULL);
+    if (kv && f->model->config.lora) {
+        Tensor *v = adapt(f, &a->adapt_v, f->memory, nn_columns(f, kv, 1));
+        kv = tape_concat(f->tape, 1, 2, (Tensor *[]){nn_columns(f, kv, 0), v});
+    }
     if (kv) kv = normalise_and_turn(f, kv, h, NULL);
     if (f->cache) kv = nn_source_keys(f, kv);
     return multi_head(f, a, &(Heads){q, kv, {&f->target->sequences, &f->source->sequences, false}});

@@ -16,3 +16,9 @@ AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, lo
     trace->last = a;
     return a;
 }
+
+void nn_trace_counts(Trace *trace, const Tensor *x, const char *name, int n, const int32_t *count) {
+    TraceCounts *c = node_record(x->maker, sizeof *c);
+    *c = (TraceCounts){name, n, count, trace->counts};
+    trace->counts = c;
+}

@@ -27,10 +27,19 @@ typedef struct AttentionTrace {
     struct AttentionTrace *next;
 } AttentionTrace;
 
+/* Counts that a module shows beside its matrices: the tokens of each expert. */
+typedef struct TraceCounts {
+    const char *name; /* of the module: "encoder.layers.0" */
+    int n;
+    const int32_t *count; /* [n] */
+    struct TraceCounts *next;
+} TraceCounts;
+
 /* Starts as {0}, in the order of computation. The tape owns its contents: set it to {0} when the tape is
  * reset. */
 typedef struct Trace {
     AttentionTrace *first, *last;
+    TraceCounts *counts; /* the newest first */
 } Trace;
 
 /* The first trace of that name, or NULL. */
@@ -39,6 +48,9 @@ const AttentionTrace *nn_trace_find(const Trace *trace, const char *name);
 /* For modules: appends an attention over `sequences` sequences, its steps still empty. `x` is any tensor of
  * the tape. */
 AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, long sequences);
+
+/* For modules: adds counts, which live as long as the tape. */
+void nn_trace_counts(Trace *trace, const Tensor *x, const char *name, int n, const int32_t *count);
 
 /* 3.2.1, 3.2.2: attention made of elementary operations; with attention_dot it is tape_attention up to rounding. w,
  * [d_model], is the kind's weight, if it has one. q, k, v are [rows, d_model]; the result is [query rows, d_model]. Stores the steps of every sequence

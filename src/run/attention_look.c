@@ -77,13 +77,10 @@ Tensor *attention_logits(const PageExample *x, Tape *t, Model *m, Trace *trace, 
     return logits;
 }
 
-bool attention_look(const PageExample *x, Tape *t, Model *m, uint8_t *const weights[PAGE_GROUPS],
-                    int32_t *likeliest, Error *e) {
-    Trace trace = {0};
+bool attention_likeliest(const PageExample *x, Tape *t, Model *m, int32_t *likeliest, Error *e) {
     long V = m->config.vocab_size;
-    const Tensor *logits = attention_logits(x, t, m, weights ? &trace : NULL, e);
-    if (logits && weights) attention_take(x, &trace, weights);
-    for (long i = 0; logits && likeliest && i < logits->shape.size[0]; i++)
+    const Tensor *logits = attention_logits(x, t, m, NULL, e);
+    for (long i = 0; logits && i < logits->shape.size[0]; i++)
         likeliest[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
     tape_reset(t);
     return logits;

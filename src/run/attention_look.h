@@ -21,9 +21,8 @@ void attention_take(const PageExample *x, const Trace *trace, uint8_t *const wei
  * be empty; the caller resets it. NULL: the error. */
 Tensor *attention_logits(const PageExample *x, Tape *t, Model *m, Trace *trace, Error *e);
 
-/* Runs the model on the tokens of x. Returns all weights in percent, and the likeliest token after each token of the
- * target; either may be NULL. The tape must be empty, and is reset. */
-bool attention_look(const PageExample *x, Tape *t, Model *m, uint8_t *const weights[PAGE_GROUPS],
-                    int32_t *likeliest, Error *e);
+/* Runs the model on the tokens of x. Returns the likeliest token after each token of the target. The tape must be empty,
+ * and is reset. */
+bool attention_likeliest(const PageExample *x, Tape *t, Model *m, int32_t *likeliest, Error *e);
 
 #endif

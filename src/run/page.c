@@ -59,6 +59,16 @@ static void curves(const Page *p, FILE *out) {
     fputs("</div>\n</section>\n", out);
 }
 
+static void table(const PageTable *t, FILE *out) {
+    element("<section>\n<h2>", t->title, "</h2>\n<div class=\"table\">\n<table>\n<tr>", out);
+    for (int k = 0; k < t->columns; k++) element("<th scope=\"col\">", t->head[k], "", out);
+    for (int i = 0; i < t->rows; i++) {
+        element("\n<tr><th scope=\"row\">", t->cell[i * t->stride], "", out);
+        for (int k = 1; k < t->columns; k++) element("<td>", t->cell[i * t->stride + k], "", out);
+    }
+    fputs("\n</table>\n</div>\n</section>\n", out);
+}
+
 static void about(const Page *p, FILE *out) {
     fputs("<section>\n", out);
     if (p->option_count) fputs("<h2>Options</h2>\n", out);
@@ -315,6 +325,7 @@ static void write_page(const void *page, FILE *out) {
     head(p, out);
     if (p->figure_count) facts(p->figures, p->figure_count, "figures", out);
     if (p->curve_count) curves(p, out);
+    if (p->table) table(p->table, out);
     if (p->sample_count) samples(p, out);
     if (p->beam_count) beams(p, out);
     if (p->example_count) maps(p, out);

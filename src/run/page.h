@@ -58,6 +58,13 @@ typedef struct PageFact {
     const char *name, *value;
 } PageFact;
 
+/* Texts in rows and columns, the first of which are names. */
+typedef struct PageTable {
+    const char *title;
+    const char *const *head, *const *cell; /* [columns]; [rows, stride] */
+    int rows, columns, stride;
+} PageTable;
+
 typedef struct Page {
     const char *title, *status;
     const PageFact *figures;  /* [figure_count], at the top */
@@ -68,6 +75,7 @@ typedef struct Page {
     const PageExample *examples;
     const PageFrame *frames;   /* [frame_count]; the page first shows the last */
     const PageSample *samples; /* [sample_count] */
+    const PageTable *table;    /* or NULL */
     PageSample searched;       /* whose answers by beam search are shown */
     const PageBeam *beams;     /* [beam_count], best first */
     const PageFact *options;   /* [option_count], of the model and its training */

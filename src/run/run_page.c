@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIGURES = 9, FIGURE_TEXT = 48, OPTIONS = 64, LINE = 1024 };
+enum { FIGURES = 24, FIGURE_TEXT = 256, OPTIONS = 64, LINE = 1024 };
 
 /* A page being made, and the texts that it points into. */
 typedef struct RunPage {
@@ -97,6 +97,11 @@ static void add_figures(RunPage *p, const Safetensors *notes) {
     add_count(p, "parameters", run_tables_last(t, "params"));
     add_count(p, "training tokens", run_tables_last(t, "tokens"));
     add_figure(p, "seconds", "%.1f", run_tables_last(t, "seconds"));
+    for (int i = 0; i < notes->metadata_count && p->page.figure_count < FIGURES; i++) {
+        const char *key = notes->metadata[i].key;
+        if (strncmp(key, NOTE_SHARES, strlen(NOTE_SHARES)) == 0)
+            add_figure(p, key + strlen(NOTE_SHARES), "%s", notes->metadata[i].value);
+    }
 }
 
 /* ---- The page ---- */

@@ -1,6 +1,5 @@
 #include "run/samples.h"
 #include "decoding/decode.h"
-#include "text/corpus.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,22 +105,33 @@ bool samples_lengths(Trainer *t, const TaskOptions *o, const Tally *tally, Error
 
 /* ---- Text ---- */
 
+/* Ends the text after its last sentence or line, unless that leaves less than half. */
+static void end_sentence(char *text) {
+    static const char *const ends[] = {".", "!", "?", "\n", "。", "！", "？"};
+    size_t length = strlen(text), end = length;
+    for (size_t at = length / 2; at < length; at++)
+        for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+            if (strncmp(text + at, ends[i], strlen(ends[i])) == 0) end = at + strlen(ends[i]);
+    end += strspn(text + end, "\"')");
+    text[end] = 0;
+}
+
 bool samples_text(Trainer *t, Error *e) {
-    enum { PROMPT = 16, WRITTEN = SAMPLE_TOKENS };
+    enum { PROMPT = 1, CHARACTERS = 400, MOST = SAMPLE_TOKENS };
     const Task *task = t->task;
-    const Corpus *corpus = task_text_corpus(task);
-    int32_t ids[PROMPT + WRITTEN];
-    char text[TOKEN_BYTES * (PROMPT + WRITTEN) + 1];
-    task_held_out_batch(task, 0, 1, t->batch);
-    BatchRow row = batch_row(t->batch, 0);
-    long prompt = row.T < 4 * PROMPT ? (row.T + 3) / 4 : PROMPT, more = WRITTEN;
-    long there_is = corpus ? corpus->count - corpus->validation - prompt : WRITTEN;
-    if (there_is < more) more = there_is;
-    memcpy(ids, row.target_in, (size_t)prompt * sizeof *ids);
+    int32_t ids[PROMPT + MOST] = {task->opening_id};
+    char text[TOKEN_BYTES * MOST + 1];
+    long more = task->characters > 0 ? (long)(CHARACTERS / task->characters) : MOST / 4;
+    if (more > MOST) more = MOST;
     Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
-    if (!decode_continue(t->tape, t->model, &sampler, ids, prompt, more, NULL, NULL, e)) return false;
-    tokenizer_decode(task->tokenizer, ids, prompt + more, text);
-    fprintf(stderr, "a sample at temperature 0.8, prompted with %ld token%s:\n", prompt, PLURAL(prompt));
+    if (task->opening_id == NO_TOKEN) { /* begins in the middle of the held-out data */
+        task_held_out_batch(task, 0, 1, t->batch);
+        ids[0] = batch_row(t->batch, 0).target_in[0];
+    }
+    if (!decode_continue(t->tape, t->model, &sampler, ids, PROMPT, more, NULL, NULL, e)) return false;
+    tokenizer_decode(task->tokenizer, ids + PROMPT, more, text);
+    end_sentence(text);
+    fputs("a sample at temperature 0.8:\n", stderr);
     utf8_print(stderr, text, strlen(text));
     fputs("\n", stderr);
     return true;

@@ -22,7 +22,7 @@ bool samples_lengths(Trainer *t, const TaskOptions *o, const Tally *tally, Error
 /* Tokens of the text that samples_text writes at most. */
 enum { SAMPLE_TOKENS = 300 };
 
-/* Prints a text that a language model continues from the first held-out characters. */
+/* Prints a text that a language model writes, about 400 characters, to the end of a sentence. */
 bool samples_text(Trainer *t, Error *e);
 
 #endif

@@ -131,7 +131,7 @@ static bool answer(Watch *w, int i, Trainer *t, Error *e) {
     PageExample x;
     a->count = s->wanted_count;
     attention_example(&x, &t->model->config, NULL, 0, w->row[i].target_in, a->count);
-    return attention_look(&x, t->tape, t->model, NULL, tokens, e);
+    return attention_likeliest(&x, t->tape, t->model, tokens, e);
 }
 
 /* ---- Beam search ---- */
@@ -191,10 +191,45 @@ static bool search(Watch *w, Trainer *t, Error *e) {
     return ok;
 }
 
+/* Adds the counts of a module to those of the other examples. */
+static void add_counts(Watch *w, const TraceCounts *c) {
+    int i = 0;
+    while (i < w->counted && strcmp(w->counts[i].name + strlen(NOTE_SHARES), c->name) != 0) i++;
+    if (i == WATCHED_COUNTS || c->n > WATCHED_PARTS) return;
+    WatchedCounts *sum = &w->counts[i];
+    if (i == w->counted) {
+        *sum = (WatchedCounts){.n = c->n};
+        snprintf(sum->name, sizeof sum->name, NOTE_SHARES "%s", c->name);
+        w->counted++;
+    }
+    for (int k = 0; k < c->n; k++) sum->count[k] += c->count[k];
+}
+
+/* "27 24 26 23 %" */
+static void write_shares(WatchedCounts *c) {
+    size_t at = 0;
+    long total = 0;
+    for (int k = 0; k < c->n; k++) total += c->count[k];
+    for (int k = 0; k < c->n && at < sizeof c->shares; k++)
+        at += (size_t)snprintf(c->shares + at, sizeof c->shares - at, "%.0f ",
+                               100 * (double)c->count[k] / (double)(total ? total : 1));
+    if (at + 1 < sizeof c->shares) strcpy(c->shares + at, "%");
+}
+
+static bool look(Watch *w, int i, Trainer *t, Error *e) {
+    Trace trace = {0};
+    bool ok = attention_logits(&w->example[i], t->tape, t->model, &trace, e);
+    if (ok) attention_take(&w->example[i], &trace, w->weights[i]);
+    for (const TraceCounts *c = trace.counts; ok && c; c = c->next) add_counts(w, c);
+    tape_reset(t->tape);
+    return ok;
+}
+
 bool watch_look(Watch *w, Trainer *t, Error *e) {
     bool ok = true;
-    for (int i = 0; ok && i < w->examples; i++)
-        ok = attention_look(&w->example[i], t->tape, t->model, w->weights[i], NULL, e);
+    w->counted = 0;
+    for (int i = 0; ok && i < w->examples; i++) ok = look(w, i, t, e);
+    for (int i = 0; i < w->counted; i++) write_shares(&w->counts[i]);
     for (int i = 0; ok && i < w->samples; i++) ok = answer(w, i, t, e);
     return ok && search(w, t, e);
 }
@@ -209,4 +244,5 @@ void watch_add(const Watch *w, long step, Frames *f) {
         frames_add_answer(f, step, i, &w->answer[i]);
     }
     if (w->beams) frames_add_beams(f, w->searched, w->beam, w->beams);
+    for (int i = w->counted - 1; i >= 0; i--) frames_note(f, w->counts[i].name, w->counts[i].shares);
 }

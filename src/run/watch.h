@@ -11,12 +11,22 @@ enum {
     WATCHED_ANSWER = 68, /* tokens that are kept of an answer */
     /* The sum over all examples at one step: the page draws and prints each weight. */
     WATCHED_WEIGHTS = 40000,
+    WATCHED_COUNTS = 12, /* modules whose counts are shown */
+    WATCHED_PARTS = 64,
+    WATCHED_SHARES = 256,
 };
 
 typedef struct WatchedRow {
     int32_t source[WATCHED_TOKENS], target_in[WATCHED_TOKENS], target_out[WATCHED_TOKENS];
     long n, m; /* tokens of source and of target */
 } WatchedRow;
+
+/* How often each part of a module was used, over all examples: NOTE_SHARES and the module's name. */
+typedef struct WatchedCounts {
+    char name[PARAMETER_NAME + 16], shares[WATCHED_SHARES];
+    long count[WATCHED_PARTS];
+    int n;
+} WatchedCounts;
 
 typedef struct Watch {
     WatchedRow row[WATCHED_ROWS];
@@ -27,6 +37,8 @@ typedef struct Watch {
 
     /* The newest look. */
     uint8_t *weights[PAGE_EXAMPLES][PAGE_GROUPS]; /* in one block */
+    WatchedCounts counts[WATCHED_COUNTS];
+    int counted;
     PageAnswer answer[PAGE_SAMPLES];
     int32_t tokens[PAGE_SAMPLES][WATCHED_ANSWER];
 

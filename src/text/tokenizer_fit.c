@@ -1,15 +1,25 @@
 /* Byte pairs are learned from nine tenths of each text and measured on the last tenth, as held-out text will be.
  *
  * Merges gain if coding a token in log V, all alike, takes fewer nats a character than coding each character by its
- * frequency. The first number below is that gain, the frequencies' nats over log V times characters a token, with the V of
- * 384 to 8192 where it is largest; then nats a character after 600 steps, byte pairs and characters:
+ * frequency: if their nats times characters a token, over log V, are more than 1 for one of the vocabularies. The most that
+ * they are, and nats a character of the default model after 600 steps, with byte pairs (their number) and with characters:
  *
- *     random DNA        0.76  1.497, 1.387        Russian           1.12  1.572, …
- *     DNA with motifs   0.80  1.388, 1.250        German            1.17
- *     names             0.83  2.560, 2.418        English           1.13
- *     Tang poems        0.88  3.930, 3.722        King James Bible  1.26
- *     Chinese           0.88  4.124, 3.918        C headers         1.47
- */
+ *     Chinese (1.1 MB)      0.60   250 steps: 4.291 (4096), 4.041     Russian             1.24   1.531 (8192)
+ *     random DNA            0.75   1.497 (1024), 1.387                King James Bible    1.32
+ *     names                 0.75   2.560 (1024), 2.418                German              1.32   1.493 (8192)
+ *     DNA with motifs       0.84   1.388 (1024), 1.250                chronicle.txt       1.38
+ *     Song, Tang poems      0.88, 0.92                                C headers           1.56
+ *     English (fortunes)    1.15
+ *
+ * The more often a text is read, the fewer byte pairs are best. The numbers of steps of one line take the same time:
+ *
+ *     vocabulary                      4096, 2400 steps    2048, 2900 steps    1024, 3300 steps
+ *     1 MB of English (fortunes)      1.568               1.562               1.566
+ *     1 MB of English (Jargon file)   1.307               1.300               1.300
+ *     1.1 MB of Shakespeare           1.486               1.455               1.443 (3900 steps), 6 times through it
+ *     King James Bible, one minute    1.330               1.290, 2 times
+ *     10 MB (fortunes and a book)     1.141 (1350 steps)  1.167 (1500 steps), a third of it
+ *     Russian (fortunes), 600 steps   2048: 1.572, 8192: 1.501, less than once */
 #include "text/tokenizer_fit.h"
 #include <math.h>
 #include <stdlib.h>
@@ -96,7 +106,7 @@ static bool merges_gain(const Fit *f) {
     return gain;
 }
 
-/* The more often a text is read, the fewer tokens are best: */
+/* The largest whose passes through the text are few enough. */
 static long best_size(const Fit *f, double tokens) {
     static const double most_passes[SIZES] = {INFINITY, INFINITY, 4, 2, 1};
     enum { LEAST_EACH = 16 }; /* times that the text has a token, on average */

@@ -6,6 +6,7 @@
  *     help              one line; a row with a name alone is a heading
  *     AT(TYPE, FIELD)   type of the value (base/setting.h) and its place in TrainConfig
  *     ONLY(CONDITION)   in other runs the setting has no effect and is refused
+ *     .with             the kind of another setting, without which it has no effect either
  *     .saved            nowhere, or in weight files; otherwise in checkpoints alone
  *     .computed         the default in words, if it depends on other settings (train_defaults.c)
  *     .may_change       --resume takes another value than the checkpoint's
@@ -31,11 +32,8 @@ CONDITION(drawn, "task", "a task that draws its data", !data_holds(r))
 CONDITION(symbols, "task", "copy, reverse or sort", task_kind(r->task) && task_kind(r->task)->answer)
 CONDITION(numbers, "task", "add", is_task(r, "add"))
 CONDITION(vocabulary, "tokenizer", "another", !r->data.tokenizer || r->data.tokenizer->least)
-CONDITION(dot, "attention", "dot", r->model.attention->fused)
 CONDITION(moments, "optimizer", "adamw or muon", r->optimizer.kind->betas)
 CONDITION(momentum, "optimizer", "sgd or muon", r->optimizer.kind->momentum > 0)
-CONDITION(muon, "optimizer", "muon", r->optimizer.kind->matrix_rate)
-CONDITION(linear, "schedule", "linear", r->schedule.kind->decays)
 CONDITION(falling, "schedule", "cosine or linear", r->schedule.kind->falls)
 CONDITION(warmup, "schedule", "noam, cosine or linear", r->schedule.kind->warms_up)
 CONDITION(samples, "quiet", "one of the two", !r->quiet)
@@ -50,7 +48,7 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
     {"preset", NULL, "paper|gpt|modern", "defaults of model and training: see Presets below",
      AT(CHOICE, preset), .computed = "paper; lm modern"},
     {"from", "DIR", NULL, "begin with the weights and the tokenizer of the run in DIR", AT(TEXT, from)},
-    {"text", "FILE", NULL, "lm: the text to learn; operands after lm are more texts", AT(TEXT, data.text),
+    {"text", "FILE", NULL, "lm: the text to learn; operands after lm are texts, too", AT(TEXT, data.text),
      ONLY(text), .may_change = true},
     {"pairs", "FILE", NULL, "pairs: source, tab and target a line", AT(TEXT, data.pairs), ONLY(pairs),
      .may_change = true},
@@ -76,7 +74,7 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
     {"dropout", "P", "[0,1)", "dropout probability P_drop", AT(REAL, dropout),
      .computed = "0.1; lm 0, 0.2 or 0.4 by passes through the text"},
     {"attention-dropout", "P", "[0,1)", "dropout of attention's probabilities", AT(REAL, attention_dropout),
-     ONLY(dot)},
+     .with = &attention_dot.choice},
     {"Training"},
     {"train", "PATTERN", NULL, "parameters that learn, by name, like '*self_attn*'; the others stay",
      AT(TEXT, train), .computed = "all"},
@@ -89,14 +87,14 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
     {"optimizer", NULL, NULL, "optimizer; muon: of the layers' matrices, with adamw for the rest",
      AT(KIND, optimizer.kind), .kinds = all_optimizers},
     {"schedule", NULL, NULL, "learning-rate schedule", AT(KIND, schedule.kind), .kinds = all_schedules},
-    {"lr", "X", "(0,inf)", "peak learning rate; noam: a factor", AT(REAL, schedule.rate),
+    {"lr", "X", "(0,inf)", "peak learning rate; noam: a factor", AT(REAL, schedule.rate), .may_change = true,
      .computed = "0.002; lm 0.003; noam 1"},
     {"matrix-lr", "X", "(0,inf)", "muon: peak learning rate of the layers' matrices", AT(REAL, matrix_lr),
-     ONLY(muon)},
+     .may_change = true, .with = &optimizer_muon.choice},
     {"min-lr", "X", "[0,inf)", "cosine, linear: final learning rate", AT(REAL, schedule.min_rate),
-     ONLY(falling), .computed = "0; gpt 0.0001"},
+     .may_change = true, ONLY(falling), .computed = "0; gpt 0.0001"},
     {"decay", "P", "(0,1]", "linear: share of the steps over which the rate falls", AT(REAL, schedule.decay),
-     ONLY(linear)},
+     .with = &schedule_linear.choice},
     {"warmup", "N", COUNT_OR_0, "steps of linear warm-up", AT(INTEGER, schedule.warmup), ONLY(warmup),
      .computed = "a fifth, at most 200; linear a 20th"},
     {"beta1", "X", "[0,1)", "adamw: decay of the first moment", AT(REAL, optimizer.beta1), ONLY(moments)},
@@ -119,6 +117,8 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
      .saved = SAVED_NOWHERE},
     {"seeds", "N", "[1,1000]", "train N runs in RUN/seed-1, …; print mean and spread", AT(INTEGER, seeds),
      .saved = SAVED_NOWHERE},
+    {"compare", .help = "instead of training, compare the runs whose directories follow, on a page",
+     AT(FLAG, compare), .saved = SAVED_NOWHERE},
     {"force", .help = "replace the run in the directory", AT(FLAG, force), .saved = SAVED_NOWHERE},
     {"checkpoint-every", "N", COUNT_OR_0, "steps between checkpoints; 0: by time only",
      AT(INTEGER, checkpoint_every), .may_change = true},
@@ -143,4 +143,16 @@ bool train_config_is_set(const TrainConfig *r, const void *field) {
             return r->given[s - train_settings] || r->taken[s - train_settings] ||
                    (r->resume && s->saved != SAVED_NOWHERE);
     return false;
+}
+
+bool train_config_compare(TrainConfig *r, Error *e) {
+    for (const Setting *s = train_settings; s->name; s++)
+        if (r->given[s - train_settings] && strcmp(s->name, "run") != 0 && strcmp(s->name, "compare") != 0)
+            return error_set(e, STATUS_USAGE, "--%s: found --compare, need one of the two", s->name);
+    if (r->compared_count < 2 || r->compared_count > TRAIN_COMPARED)
+        return error_set(e, STATUS_USAGE,
+                         "--compare: found %d operand%s, need the directories of 2 to %d runs",
+                         r->compared_count, PLURAL(r->compared_count), TRAIN_COMPARED);
+    if (!r->run) r->run = "runs";
+    return true;
 }

@@ -1,6 +1,7 @@
 /* The configuration of a training run, made from the table of settings. */
 #include "training/train_config.h"
 #include "base/file.h"
+#include "base/suggest.h"
 #include "base/utf8.h"
 #include <math.h>
 #include <stdarg.h>
@@ -24,16 +25,6 @@ static bool *given(TrainConfig *r, const Setting *s) {
     return &r->given[s - train_settings];
 }
 
-/* ---- All tasks ---- */
-
-enum { TASKS_TEXT = 160 };
-static const char *tasks(char out[TASKS_TEXT]) {
-    int used = 0;
-    for (const TaskKind *kind = task_kinds; kind->name && used < TASKS_TEXT; kind++)
-        used += snprintf(out + used, (size_t)(TASKS_TEXT - used), "%s%s", used ? "|" : "", kind->name);
-    return out;
-}
-
 /* ---- Command line and --config file ---- */
 
 /* The default, as the help prints it. */
@@ -52,6 +43,8 @@ static bool config_line(TrainConfig *r, const char *where, char *line, Error *e)
     for (size_t n = strlen(line); n && strchr(" \t\r", line[n - 1]);) line[--n] = 0;
     if (!*line || *line == '#') return true;
     char *value = line + strcspn(line, " \t=");
+    for (char *c = line; c < value; c++)
+        if (*c == '_') *c = '-';
     char *text = value + strspn(value, " \t=");
     *value = 0;
     if (strcmp(line, "task") == 0) {
@@ -66,12 +59,16 @@ static bool config_line(TrainConfig *r, const char *where, char *line, Error *e)
         snprintf(what, sizeof what, "%s: %s", where, line);
         return (*given(r, s) = option_read(&o, text, what, STATUS_USAGE, e));
     }
-    return error_set(e, STATUS_USAGE, "%s: found \"%s\", need the name of an option, see --help", where,
-                     ESCAPED(line));
+    const char *name[TRAIN_SETTINGS], *nearest;
+    int names = 0;
+    for (s = train_settings; s->name; s++)
+        if (s->type != SETTING_HEADING) name[names++] = s->name;
+    nearest = suggest_option(line, name, names);
+    return error_set(e, STATUS_USAGE, "%s: found \"%s\", need the name of an option%s%s, see --help", where,
+                     ESCAPED(line), nearest ? "; the nearest is " : "", nearest ? nearest : "");
 }
 
-/* Takes a text over, for train_config_free. NULL: there was no memory for it. */
-static char *keep_text(TrainConfig *r, char *text, Error *e) {
+char *train_config_keep(TrainConfig *r, char *text, Error *e) {
     if (!text) error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
     return text ? (r->text[r->texts++] = text) : NULL;
 }
@@ -81,7 +78,7 @@ static bool read_config(TrainConfig *r, Error *e) {
     size_t size;
     char where[300], *line;
     if (!file_read(r->config, LONGEST, &line, &size, e)) return false;
-    if (!utf8_check(r->config, keep_text(r, line, e), size, e)) return false;
+    if (!utf8_check(r->config, train_config_keep(r, line, e), size, e)) return false;
     if (utf8_mark(line, size)) fprintf(stderr, "train: %s: skipped a byte-order mark\n", r->config);
     line += utf8_mark(line, size);
     for (long number = 1; line; number++) {
@@ -91,22 +88,6 @@ static bool read_config(TrainConfig *r, Error *e) {
         if (!config_line(r, where, line, e)) return false;
         line = end ? end + 1 : NULL;
     }
-    return true;
-}
-
-/* Operands after `lm --text FILE` are more texts, a path a line. */
-static bool add_texts(TrainConfig *r, char **path, int count, Error *e) {
-    char all_tasks[TASKS_TEXT];
-    if (!train_config_is_lm(r) || !r->data.text)
-        return error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need %s", ESCAPED(*path),
-                         tasks(all_tasks));
-    size_t bytes = strlen(r->data.text) + 1;
-    for (int i = 0; i < count; i++) bytes += strlen(path[i]) + 1;
-    char *all = malloc(bytes);
-    if (!keep_text(r, all, e)) return false;
-    char *end = all + sprintf(all, "%s", r->data.text);
-    for (int i = 0; i < count; i++) end += sprintf(end, "\n%s", path[i]);
-    r->data.text = all;
     return true;
 }
 
@@ -131,7 +112,7 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
         rows++;
     }
     Options options = {"train",
-                       tasks(all_tasks),
+                       train_config_tasks(all_tasks),
                        purpose(about),
                        table,
                        "Ctrl-C ends training early: the model is saved and evaluated, the exit status is\n"
@@ -139,10 +120,11 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
                        "ends the program at once.\n\n" PRESETS_HELP,
                        .most = argc};
     if (!options_parse(&options, argc, argv, e)) return false;
-    if (options.operands) r->task = options.operand[0];
-    if (options.operands > 1 && !add_texts(r, options.operand + 1, options.operands - 1, e)) return false;
+    r->compared = options.operand, r->compared_count = options.operands;
+    if (r->compare) return true;
+    if (!train_config_operands(r, options.operand, options.operands, e)) return false;
     r->data.seed = options.seed, *given(r, row_of("seed")) = options.seed_given;
-    return !r->config || read_config(r, e);
+    return (!r->config || read_config(r, e)) && (!r->resume || train_config_find(r, e));
 }
 
 void train_config_free(TrainConfig *r) {
@@ -151,26 +133,39 @@ void train_config_free(TrainConfig *r) {
 
 /* ---- Validity ---- */
 
-/* The condition that this run does not meet, so that the setting has no effect; NULL: it has one. */
-static const Condition *unmet(const TrainConfig *r, const Setting *s) {
-    if (!s->condition) return NULL;
-    const Setting *decides = row_of(s->condition->decides);
-    const Condition *earlier = decides ? unmet(r, decides) : NULL;
-    if (earlier) return earlier;
-    return s->condition->holds(r) ? NULL : s->condition;
+/* The setting that has this kind. */
+static const Setting *row_with(const Choice *kind) {
+    for (const Setting *s = train_settings; s->name; s++)
+        for (int i = 0; s->kinds && s->kinds[i]; i++)
+            if (s->kinds[i] == kind) return s;
+    return NULL;
+}
+
+/* The condition that this run does not meet, so that the setting has no effect; without `decides`: it has one. */
+static Condition unmet(const TrainConfig *r, const Setting *s) {
+    Condition c = {0};
+    if (s->condition) c = *s->condition;
+    if (s->with) c = (Condition){.decides = row_with(s->with)->name, .need = s->with->name};
+    if (!c.decides) return c;
+    const Setting *decides = row_of(c.decides);
+    Condition earlier = {0};
+    if (decides) earlier = unmet(r, decides);
+    if (earlier.decides) return earlier;
+    bool holds = s->with ? *setting_option(decides, (TrainConfig *)r).kind == s->with : c.holds(r);
+    return holds ? (Condition){0} : c;
 }
 
 static bool check_effect(const TrainConfig *r, const Setting *s, Error *e) {
-    const Condition *c = unmet(r, s);
-    if (!c) return true;
-    const Setting *decides = row_of(c->decides);
+    Condition c = unmet(r, s);
+    if (!c.decides) return true;
+    const Setting *decides = row_of(c.decides);
     char text[OPTION_TEXT];
     if (!decides)
-        return error_set(e, STATUS_USAGE, "--%s: found the task %s, need %s", s->name, r->task, c->need);
+        return error_set(e, STATUS_USAGE, "--%s: found the task %s, need %s", s->name, r->task, c.need);
     Option o = setting_option(decides, (TrainConfig *)r);
     bool flag = decides->type == SETTING_FLAG;
     return error_set(e, STATUS_USAGE, "--%s: found --%s%s%s, need %s", s->name, decides->name,
-                     flag ? "" : " ", flag ? "" : option_text(&o, text), c->need);
+                     flag ? "" : " ", flag ? "" : option_text(&o, text), c.need);
 }
 
 enum { USUAL_RATE = 30000 }; /* tokens a second of the default model on two cores */
@@ -229,8 +224,10 @@ static bool check(const TrainConfig *r, Error *e) {
 
 bool train_config_complete(TrainConfig *r, Error *e) {
     char all_tasks[TASKS_TEXT];
+    if (r->compare) return train_config_compare(r, e);
     if (!r->task)
-        return error_set(e, STATUS_USAGE, "found 0 operands, need %s, see --help", tasks(all_tasks));
+        return error_set(e, STATUS_USAGE, "found 0 operands, need %s, see --help",
+                         train_config_tasks(all_tasks));
     if (r->resume && r->run) return error_set(e, STATUS_USAGE, "--run: found --resume, need one of the two");
     if (r->minutes > 0 && *given(r, row_of("steps")))
         return error_set(e, STATUS_USAGE, "--minutes: found --steps, need one of the two");
@@ -259,7 +256,7 @@ static void add_note(const TrainConfig *r, const Setting *s, ConfigNotes *out) {
 void train_config_notes(const TrainConfig *r, bool effective, ConfigNotes *out) {
     out->count = 0;
     for (const Setting *s = train_settings; s->name; s++)
-        if (is_saved(s) && !(effective && unmet(r, s))) add_note(r, s, out);
+        if (is_saved(s) && !(effective && unmet(r, s).decides)) add_note(r, s, out);
 }
 
 void train_config_recipe(const TrainConfig *r, ConfigNotes *out) {
@@ -287,7 +284,7 @@ static bool resume_setting(TrainConfig *r, const Setting *s, const Safetensors *
     if (!text) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", where, key);
     if (o.integer == &r->schedule.steps) r->planned_steps = strtol(text, NULL, 10);
     if (s->may_change && *given(r, s)) return true;
-    if (o.text && !(text = keep_text(r, strdup(text), e))) return false;
+    if (o.text && !(text = train_config_keep(r, strdup(text), e))) return false;
     snprintf(what, sizeof what, "%.200s: metadata: %s", where, key);
     if (!option_read(&o, text, what, STATUS_BAD_DATA, e)) return false;
     const char *old = option_text(&chosen, found), *new = option_text(&o, want);
@@ -301,11 +298,12 @@ bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e
     const char *task = safetensors_metadata(checkpoint, "task"), *where = checkpoint->path;
     if (!task) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", where);
     if (r->task && strcmp(r->task, task) != 0) append(others, "; task: found %s, need %s", r->task, task);
-    r->task = keep_text(r, strdup(task), e);
+    r->task = train_config_keep(r, strdup(task), e);
     if (!r->task) return false;
     for (const Setting *s = train_settings; s->name; s++) {
         /* A file may move, but not change: the checkpoint has its checksum. */
-        if (s->may_change && s->type != SETTING_TEXT) append(changeable, "%s, ", s->name);
+        if (s->may_change && s->type != SETTING_TEXT && !unmet(r, s).decides)
+            append(changeable, "%s, ", s->name);
         if (is_saved(s) && !resume_setting(r, s, checkpoint, others, e)) return false;
     }
     if (r->from && !*r->from) r->from = NULL;
@@ -334,6 +332,8 @@ static bool take_model(TrainConfig *r, const Safetensors *run, Error *e) {
             continue;
         Option mine = setting_option(s, r), other = setting_option(s, &theirs);
         const char *old = option_text(&mine, found), *new = option_text(&other, want);
+        if (*given(r, s) && s->offset == offsetof(TrainConfig, model.lora))
+            continue; /* adds adapters, or merges */
         if (*given(r, s) && strcmp(old, new) != 0)
             append(others, "%s--%s: found %s, need %s", *others ? "; " : "", s->name, old, new);
         setting_copy(s, r, &theirs);
@@ -359,14 +359,14 @@ static bool take_vocabulary(TrainConfig *r, const Safetensors *run, Error *e) {
     r->data.tokenizer = k->kind;
     tokenizer_free(k);
     for (int i = 0; i < 2; i++) r->taken[own[i] - train_settings] = true;
-    return (r->data.vocabulary = keep_text(r, strdup(vocabulary), e));
+    return (r->data.vocabulary = train_config_keep(r, strdup(vocabulary), e));
 }
 
 bool train_config_begin_from(TrainConfig *r, const Safetensors *run, Error *e) {
     const char *task = safetensors_metadata(run, "task");
     if (!r->task && !task)
         return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", run->path);
-    if (!r->task && !(r->task = keep_text(r, strdup(task), e))) return false;
+    if (!r->task && !(r->task = train_config_keep(r, strdup(task), e))) return false;
     return take_model(r, run, e) && take_vocabulary(r, run, e);
 }
 
@@ -390,6 +390,7 @@ Trainer train_config_trainer(const TrainConfig *r, const Task *task) {
                  .learning = r->train,
                  .seed = r->data.seed,
                  .state = {.best_loss = INFINITY}};
+    if (r->from && r->model.lora && !r->train) t.learning = "*.lora_*";
     t.optimizer.matrix_rate = r->matrix_lr / r->schedule.rate;
     t.schedule.d_model = r->model.d_model;
     return t;

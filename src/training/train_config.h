@@ -6,7 +6,7 @@
 #include "formats/safetensors.h"
 #include "training/trainer.h"
 
-enum { TRAIN_SETTINGS = 96, TRAIN_TEXTS = 8, TRAIN_SEEDS = 1000 }; /* at most */
+enum { TRAIN_SETTINGS = 96, TRAIN_TEXTS = 8, TRAIN_SEEDS = 1000, TRAIN_COMPARED = 8 }; /* at most */
 
 typedef struct TrainConfig {
     const char *task;
@@ -30,7 +30,9 @@ typedef struct TrainConfig {
     long eval_every, checkpoint_every, keep_checkpoints, samples;
     double checkpoint_minutes, minutes;
     const char *run, *resume, *config;
-    bool force, json, quiet, dry_run;
+    bool force, json, quiet, dry_run, compare;
+    char **compared; /* directories of the runs to compare, [compared_count]; part of argv */
+    int compared_count;
     long seeds; /* runs to make, with as many seeds */
 
     long planned_steps; /* the checkpoint's --steps */
@@ -48,6 +50,9 @@ typedef struct TrainConfig {
 bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e);
 void train_config_free(TrainConfig *r);
 
+/* Checks a command line with --compare, which takes no other setting than --run, the directory of its page. */
+bool train_config_compare(TrainConfig *r, Error *e);
+
 /* Whether the task is a language model. */
 static inline bool train_config_is_lm(const TrainConfig *r) {
     return task_names_language_model(r->task);
@@ -62,6 +67,19 @@ typedef struct Condition {
 
 /* The table of settings, in the order of the help; ends with {0}. */
 extern const Setting train_settings[];
+
+/* Takes the operands: a task and files for it, or files alone. STATUS_USAGE. */
+bool train_config_operands(TrainConfig *r, char *const *operand, int count, Error *e);
+
+/* Finds the directory of the run to continue. As runs_find. */
+bool train_config_find(TrainConfig *r, Error *e);
+
+/* Takes a text over, for train_config_free. NULL: there was no memory for it. */
+char *train_config_keep(TrainConfig *r, char *text, Error *e);
+
+/* The names of all tasks. */
+enum { TASKS_TEXT = 160 };
+const char *train_config_tasks(char out[TASKS_TEXT]);
 
 /* The defaults of a task with a preset, without those that depend on other settings. */
 TrainConfig train_config_defaults(bool lm, Preset preset);

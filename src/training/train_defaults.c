@@ -37,13 +37,7 @@ static void set_modern(TrainConfig *r) {
 /* ---- Rules from the length of the text ----
  *
  * Nats a character on the held-out tenth with preset modern, batch 12, context 64, one seed: a difference below 0.02
- * means little. The numbers of steps of one line take the same time, about 105 seconds of one thread.
- *
- *     vocabulary                      4096, 2400 steps    2048, 2900 steps    1024, 3300 steps
- *     1 MB of English (fortunes)      1.568               1.562               1.566
- *     1 MB of English (Jargon file)   1.307               1.300               1.300
- *     1.1 MB of Shakespeare           1.486               1.455               1.443 (3900 steps)
- *     10 MB (fortunes and a book)     1.141 (1350 steps)  1.167 (1500 steps)
+ * means little. text/tokenizer_fit.c has the rules for tokens.
  *
  *     regularization                  1.1 MB of Shakespeare, vocabulary 2048, 3300 steps, about 6 times through it:
  *     weight decay 0                  dropout 0.05 1.481, 0.1 1.469, 0.2 1.484

@@ -31,8 +31,7 @@ function colours() {
   return palette;
 }
 
-// Painters run at most once a frame, those for which it has no time in the next one; with reduced motion at most twice a
-// second.
+// Painters run in turn, one a frame, so that no frame takes long; with reduced motion one each half second.
 const painters = new Map(), calm = matchMedia('(prefers-reduced-motion: reduce)');
 let painting = false;
 function paint(name) {
@@ -43,11 +42,10 @@ function paint(name) {
   calm.matches ? setTimeout(frame, 500) : frame();
 }
 function paintAll(all) {
-  const end = performance.now() + 4;
   painting = false;
-  for (const [name, p] of painters)
-    if (p.due && (all === true || performance.now() < end)) p.due = false, p.draw();
-    else if (p.due) paint(name);
+  const due = [...painters].filter(([, p]) => p.due), turn = all === true ? due : due.slice(0, 1);
+  for (const [name, p] of turn) p.due = false, painters.delete(name), painters.set(name, p), p.draw();
+  if (due.length > turn.length) paint(due[1][0]);
 }
 function painter(name, draw) { painters.set(name, {draw, due: false}); }
 function repaint() { palette = null; painters.forEach((p, name) => paint(name)); }
@@ -137,7 +135,8 @@ function drawHeat(canvas, m, o) {
   canvas.left = rows ? 6 + 9 * Math.min(7, Math.max(...rows.map(wide))) : 0;
   canvas.top = columns ? 20 : 0;
   const w = canvas.left + m.columns * o.cell, h = canvas.top + m.rows * high;
-  canvas.style.width = w + 'px', canvas.style.height = h + 'px';
+  const size = `width: ${w}px; height: ${h}px`;
+  if (canvas.style.cssText !== size + ';') canvas.style.cssText = size; // a change costs a layout
   const c = clear(canvas, w, h);
   let top = o.top || 0;
   if (!top) for (const v of m.values) if (Number.isFinite(v)) top = Math.max(top, Math.abs(v));

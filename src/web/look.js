@@ -80,9 +80,10 @@
         box.append(make('h3', {}, t('kind_' + kind)), heads);
       }
     }
-    [...box.querySelectorAll('button')].forEach((b, n) => {
-      const m = KINDS.flatMap(mapsOf)[n], canvas = b.firstChild, width = b.clientWidth - 8;
-      b.setAttribute('aria-pressed', off.has(m.value));
+    const buttons = [...box.querySelectorAll('button')], width = buttons[0].clientWidth - 8, maps = KINDS.flatMap(mapsOf);
+    buttons.forEach((b, n) => {
+      const m = maps[n], canvas = b.firstChild;
+      if (b.ariaPressed !== String(off.has(m.value))) b.ariaPressed = off.has(m.value);
       drawHeat(canvas, m, {cell: width / m.columns, high: Math.min(width, 110) / m.rows, top: 1,
                            mark: token && mine(m.kind) ? {row: token.i} : {}});
     });

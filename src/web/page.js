@@ -371,7 +371,7 @@ document.querySelectorAll('main > section').forEach(s => watch.observe(s));
 function renew() { for (const v of viewers) if (model && (!running || seen.has(v.section))) v.renew(); }
 function shape() { for (const v of viewers) if (v.shape) v.shape(); }
 
-function show() { paint('state'); paint('loss'); paint('exact'); paint('answers'); }
+function show() { paint('state'); paint('about'); paint('loss'); paint('exact'); paint('answers'); }
 painter('state', () => {
   $('run').textContent = t(running ? 'pause' : state && state.step ? 'go_on' : 'start');
   $('run').disabled = $('reset').disabled = !model && running;
@@ -385,9 +385,12 @@ painter('state', () => {
   $('state').replaceChildren(
     part('step', number(s.step)), part('loss', s.loss === null ? '–' : s.loss.toFixed(3)),
     part(model.lm ? 'accuracy' : 'exact', s.exact === null ? '–' : percent(s.exact)));
+});
+painter('about', () => {
+  if (!model) return;
   const alphabet = model.tokens.filter(x => [...x].length === 1).join(''), rule = 'rule_' + model.task;
   $('rule').textContent = TEXTS[rule] ? t(rule, mostTyped(), alphabet) : t('rule', mostTyped(), alphabet);
-  const speed = s.speed ? ' · ' + t('speed', number(s.speed)) : '';
+  const speed = state.speed ? ' · ' + t('speed', number(state.speed)) : '';
   $('model-says').textContent = t('size', number(model.parameters)) + speed;
   const hint = choice.mask === 'off' ? 'hint_mask' : model.lm ? '' : 'hint_' + choice.positions;
   $('hint').textContent = TEXTS[hint] && model.steps ? t(hint) : '';

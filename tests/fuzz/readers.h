@@ -251,7 +251,7 @@ static inline void read_train_config(const uint8_t *data, size_t size) {
     Error e = {0};
     TrainConfig r, again = {.resume = "run"};
     char *arguments[] = {(char[]){"train"}, (char[]){"--config"}, (char *)file_of(data, size)};
-    bool ok = train_config_parse(&r, 3, arguments, &e) && train_config_complete(&r, &e);
+    bool ok = train_config_parse(&r, 3, arguments, &e) && (r.resume || train_config_complete(&r, &e));
     promise_reason(ok, &e, STATUS_USAGE);
     if (ok && !r.resume) {
         ConfigNotes first, second, recipe;

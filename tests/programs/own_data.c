@@ -63,6 +63,39 @@ TEST(several_texts_and_runs_that_go_on) {
     CHECK(TRAIN("copy", "b", SMALL) == 2, "%s", err);
 }
 
+/* A file after the task, or alone, is what --text or --pairs names; a run is to be continued. */
+TEST(files_are_operands) {
+    static const struct {
+        const char *operand[3], *same[3];
+    } cases[] = {{{"lm", "a.txt"}, {"lm", "--text", "a.txt"}},
+                 {{"a.txt"}, {"lm", "--text", "a.txt"}},
+                 {{"pairs", "p.tsv"}, {"pairs", "--pairs", "p.tsv"}},
+                 {{"p.tsv"}, {"pairs", "--pairs", "p.tsv"}}};
+#define BRIEFLY                                                                                              \
+    "--steps", "1", "--tail", "0", "--tokenizer", "char", "--d-model", "8", "--heads", "2", "--layers", "1", \
+        "--quiet", "--force", "--run"
+    write_text("a.txt", "the mill by the river and the miller and the mill again\n");
+    write_text("p.tsv", "a\tb\nb\ta\n");
+    for (int i = 0; i < 4; i++) {
+        const char *const *o = cases[i].operand, *const *s = cases[i].same;
+        int status = o[1] ? TRAIN(o[0], o[1], BRIEFLY, "runs/one") : TRAIN(o[0], BRIEFLY, "runs/one");
+        CHECK(status == 0, "%s", err);
+        CHECK(TRAIN(s[0], s[1], s[2], BRIEFLY, "runs/other") == 0, "%s", err);
+        CHECK(same_files("runs/one/model.safetensors", "runs/other/model.safetensors"), "%s", o[0]);
+    }
+    CHECK(TRAIN("a.txt", "a.txt", BRIEFLY, "runs/one") == 0, "%s", err);
+    CHECK(TRAIN("pairs", "p.tsv", "p.tsv", BRIEFLY, "runs/one") == 2 &&
+              strstr(err, "\"p.tsv\": found one operand too many"),
+          "%s", err);
+    CHECK(TRAIN("runs/other") == 2 &&
+              strstr(err, "found a run, need a task or a text; ./train --resume runs/other continues it"),
+          "%s", err);
+    CHECK(TRAIN("--resume", "other", "--steps", "2", "--lr", "0.001", "--quiet") == 0, "%s", err);
+    CHECK(TRAIN("--resume", "another") == 66 &&
+              strstr(err, "another: found no run, need one: runs/one, runs/other\n"),
+          "%s", err);
+}
+
 TEST(pairs_of_ones_own) {
     FILE *f = fopen("pairs", "w");
     for (char c = 'a'; f && c <= 'z'; c++) fprintf(f, "%c%c\t%c\n", c, c, c);

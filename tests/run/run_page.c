@@ -92,6 +92,27 @@ TEST(a_text_that_is_markup_is_text) {
     free(text);
 }
 
+/* The page has a figure for each layer of a mixture of experts: the share of tokens of each expert. Resumed, such a run ends
+ * in the bits of one that never stopped. */
+TEST(a_mixture_shows_its_load) {
+#define MIXTURE COPY, "--feed-forward", "experts", "--experts", "3", "--schedule", "constant"
+    CHECK(TRAIN(MIXTURE, "--steps", "30", "--run", "whole") == 0, "%s", err);
+    char *text = page_of("whole/report.html"), *load = strstr(text, "encoder.layers.0.experts"), *end;
+    CHECK(load && strstr(text, "decoder.layers.0.experts"), "no load");
+    long sum = 0, shares = 0;
+    load = load ? strstr(load, "<dd>") + 4 : "";
+    for (long share; share = strtol(load, &end, 10), end != load; load = end) sum += share, shares++;
+    CHECK(shares == 3 && sum >= 98 && sum <= 102, "%ld shares of %ld %%", shares, sum);
+    free(text);
+    size_t whole_size, size;
+    CHECK(TRAIN(MIXTURE, "--steps", "20") == 0 && TRAIN("--resume", "runs/copy", "--steps", "30") == 0, "%s",
+          err);
+    char *whole = read_bytes("whole/model.safetensors", &whole_size),
+         *resumed = read_bytes("runs/copy/model.safetensors", &size);
+    CHECK(size == whole_size && !memcmp(whole, resumed, size), "other bits");
+    free(whole), free(resumed);
+}
+
 /* Of a run that is finished, --resume without more steps changes no file. With more steps its page keeps all it showed: the
  * points of every curve, and the frames. ./explain makes the same page of the run's files. */
 TEST(a_resumed_run_keeps_its_page) {
@@ -144,6 +165,40 @@ TEST(the_page_of_a_resumed_run_begins_where_the_run_began) {
           "found %.40s, need %s", held_out ? held_out : "nothing", first);
     free(csv);
     free(text);
+}
+
+/* --compare: the curves of runs in one chart, and in one table their results and the options that differ, no others. */
+TEST(runs_compared) {
+    CHECK(TRAIN(COPY, "--steps", "12", "--run", "runs/a", "--quiet") == 0, "%s", err);
+    CHECK(TRAIN(COPY, "--steps", "12", "--run", "runs/<b>", "--lr", "0.01", "--preset", "gpt", "--quiet") ==
+              0,
+          "%s", err);
+    CHECK(TRAIN("--compare", "runs/a", "runs/<b>", "--run", "both") == 0 &&
+              !strcmp(err, "compared in both/compare.html\n"),
+          "%s", err);
+    size_t size;
+    char *text = read_bytes("both/compare.html", &size);
+    CHECK(text && strstr(text, "<tr><th scope=\"row\">lr<td>0.002<td>0.01\n") &&
+              strstr(text, "<tr><th scope=\"row\">preset<td>paper<td>gpt\n") && !strstr(text, ">d-model<") &&
+              strstr(text, "<th scope=\"col\">a<th scope=\"col\">&#60;b&#62;\n") && !strstr(text, "<b>"),
+          "%s", text ? strstr(text, "class=\"table\"") : "no page");
+    CHECK(text && count_of(text, "<svg") == 2 &&
+          count_of(text, "\n<tr><th scope=\"row\">held-out loss<td>") == 1);
+    free(text);
+    static const struct {
+        const char *argument[4];
+        int status;
+        const char *said;
+    } cases[] = {
+        {{"runs/a"}, 2, "train: --compare: found 1 operand, need the directories of 2 to 8 runs\n"},
+        {{"runs/a", "none"}, 66, "train: none/frames.safetensors: No such file or directory\n"},
+        {{"runs/a", "runs/a", "--steps", "3"}, 2, "train: --steps: found --compare, need one of the two\n"},
+    };
+    for (int i = 0; i < 3; i++) {
+        const char *const *a = cases[i].argument;
+        int status = TRAIN("--compare", a[0], a[1], a[2], a[3]);
+        CHECK(status == cases[i].status && !strcmp(err, cases[i].said), "status %d: %s", status, err);
+    }
 }
 
 /* A page that cannot be written is reported at the end; the model is saved. */

@@ -1,6 +1,7 @@
 /* A run that was stopped and resumed ends with the bits of an uninterrupted one. */
 #include "base/pool.h"
 #include "formats/safetensors.h"
+#include "model_helpers.h"
 #include "run/run.h"
 #include "run_helpers.h"
 #include "training/from.h"
@@ -201,6 +202,81 @@ TEST(weights_of_another_run) {
     CHECK(TRAIN("copy", "--from", "base", "--run", "x") == 2 && strstr(err, "found the kind lm"), "%s", err);
 }
 
+/* The logits of a model file for the tokens 0, 1, 2, …, to be freed. */
+static real *logits_of(const char *path, long *count) {
+    Error e = {0};
+    Model *m = must(model_load(path, true, NULL, &e), &e);
+    PaddedBatch *b = random_batch(&m->config, 3, 0, 8, 1);
+    Pass p = pass_new(m, b);
+    pass_run(&p);
+    *count = b->rows * b->T * m->config.vocab_size;
+    real *logits = copy_of(p.logits, *count);
+    pass_end(&p);
+    return logits;
+}
+
+/* Adapters alone learn, from the logits of the base; the base keeps its bytes. Stopped after each step, the run ends in the
+ * same bits. Merged, its model has no adapters and the same logits within rounding. */
+TEST(adapters) {
+    static const char *const models[] = {"base", "start", "whole", "merged"};
+    char path[64], text[200];
+    Error e = {0};
+    Safetensors base, tuned;
+    real *logits[4];
+    long count;
+    for (int i = 0; i < 199; i++) text[i] = "the cat sat on the mat, \n"[(i * i + i / 7) % 25];
+    text[199] = 0;
+    write_text("text", text);
+    CHECK(TRAIN(LM, "--steps", "4", "--run", "base") == 0, "%s", err);
+#define ADAPT                                                                                                \
+    "lm", "--from", "base", "--text", "text", "--lora", "3", "--batch", "4", "--lr", "0.1", "--quiet"
+    CHECK(TRAIN(ADAPT, "--steps", "0", "--run", "start") == 0, "%s", err);
+    CHECK(train_some(ARGUMENTS(ADAPT, "--steps", "6", "--checkpoint-every", "1", "--run", "whole"), 6) == 6);
+    long reached =
+        train_some(ARGUMENTS(ADAPT, "--steps", "6", "--checkpoint-every", "1", "--run", "parts"), 1);
+    for (long before = 0; reached < 6 && reached > before;) {
+        before = reached;
+        reached = train_some(ARGUMENTS("--resume", "parts", "--quiet"), 1);
+    }
+    CHECK(reached == 6, "found %ld", reached);
+    check_same_runs("whole", "parts");
+    CHECK(TRAIN("--resume", "whole", "--quiet") == 0, "%s", err);
+    CHECK(TRAIN("lm", "--from", "whole", "--text", "text", "--lora", "0", "--steps", "0", "--run", "merged",
+                "--quiet") == 0,
+          "%s", err);
+    CHECK(safetensors_read(&base, "base/model.safetensors", &e) &&
+              safetensors_read(&tuned, "whole/model.safetensors", &e),
+          "%s", e.text);
+    CHECK(tuned.tensors == base.tensors + 4, "found %d tensors",
+          tuned.tensors); /* A and B of q and of v in one layer */
+    for (int i = 0; i < base.tensors; i++)
+        CHECK(same_tensor(&base, &tuned, base.tensor[i].name), "%s", base.tensor[i].name);
+    safetensors_free(&base), safetensors_free(&tuned);
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/model.safetensors", models[i]);
+        logits[i] = logits_of(path, &count);
+    }
+    double moved = 0;
+    for (long i = 0; i < count; i++) {
+        double adapted = (double)logits[2][i], merged = (double)logits[3][i];
+        CHECK(logits[0][i] == logits[1][i], "logit %ld: found %g at the start", i, (double)logits[1][i]);
+        CHECK(fabs(adapted - merged) < 1e-5 * (1 + fabs(adapted)), "logit %ld: %g, merged %g", i, adapted,
+              merged);
+        moved = fmax(moved, fabs(adapted - (double)logits[0][i]));
+    }
+    CHECK(moved > 0.01, "found %g", moved);
+    CHECK(run_program("explain", ARGUMENTS("--model", "whole", "--text", "the cat"), (Streams){0}) == 65 &&
+              strstr(err, "found an attention that the walk does not know"),
+          "%s", err);
+    CHECK(run_program("explain", ARGUMENTS("--model", "merged", "--text", "the cat"), (Streams){0}) == 0,
+          "%s", err);
+    CHECK(safetensors_read(&tuned, "merged/model.safetensors", &e) &&
+              !safetensors_find(&tuned, "encoder.layers.0.self_attn.lora_q.a"),
+          "%s", e.text);
+    safetensors_free(&tuned);
+    for (int i = 0; i < 4; i++) free(logits[i]);
+}
+
 /* ---- Kills and signals ---- */
 
 /* Kills and signals at any moment; at last the run finishes. */
@@ -233,14 +309,15 @@ TEST(other_choices) {
     write_text("third",
                "A text that is long enough for the context that is Asked for, And for its tAil As well");
     CHECK(TRAIN(LM, "--preset", "gpt", "--steps", "4", "--run", "run") == 0, "%s", err);
-    CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--d-model", "16", "--layers", "1") == 78);
-    CHECK(!strcmp(err,
-                  "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, need 8; "
-                  "--lr: found "
-                  "0.1, need 0.001 (may change: steps, eval-every, checkpoint-every, "
-                  "checkpoint-minutes, keep-checkpoints, "
-                  "threads)\n"),
-          "%s", err);
+    CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--beta1", "0.8", "--d-model", "16", "--layers", "1") ==
+          78);
+    CHECK(
+        !strcmp(err,
+                "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, need 8; "
+                "--beta1: found 0.8, need 0.9 (may change: steps, lr, min-lr, eval-every, checkpoint-every, "
+                "checkpoint-minutes, keep-checkpoints, "
+                "threads)\n"),
+        "%s", err);
     CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "task: found copy, need lm"), "%s", err);
     CHECK(TRAIN("--resume", "run", "--text", "other") == 78 && strstr(err, "text_crc32: found "), "%s", err);
     CHECK(TRAIN("--resume", "run", "--text", "third") == 78 &&
@@ -248,7 +325,7 @@ TEST(other_choices) {
           "%s", err);
     CHECK(TRAIN("--resume", "run", "--seed", "2") == 78 && strstr(err, "--seed: found 2, need 1"), "%s", err);
     CHECK(TRAIN("--resume", "run", "--run", "other run") == 2, "%s", err);
-    CHECK(TRAIN("--resume", "nowhere") == 66 && strstr(err, "nowhere/checkpoint.safetensors"), "%s", err);
+    CHECK(TRAIN("--resume", "nowhere") == 66 && strstr(err, "nowhere: found no run"), "%s", err);
     CHECK(rename("text", "moved") == 0);
     CHECK(TRAIN("lm", "--resume", "run", "--text", "moved", "--steps", "6", "--quiet") == 0, "%s", err);
     size_t size = 0;

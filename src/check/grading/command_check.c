@@ -23,7 +23,8 @@ static const char grading_help[] =
     "   For an operation of your own, write SOLUTION.c in the form of src/ops/NAME.c, with static "
     "functions.\n"
     "   Hand it out without the bodies of forward and backward. A case's .points is its weight.\n"
-    "2. Grade a file, or all files of a directory:\n"
+    "   ./gradcheck --template layer_norm --language python prints the exercise for Python.\n"
+    "2. Grade a file in C or Python, or all files of a directory:\n"
     "       ./gradcheck FILE.c --like layer_norm --solution --gradescope results.json\n"
     "       ./gradcheck DIRECTORY --like SOLUTION.c --gradescope REPORTS --junit REPORTS\n"
     "       ./gradcheck DIRECTORY --cases CASES.c --solution --gradescope REPORTS\n"
@@ -32,7 +33,7 @@ static const char grading_help[] =
     "cases\n"
     "   call tape_NAME. Without both options a file is checked at its own cases, other sizes and larger\n"
     "   values; --strict makes aspects that these leave untested inconclusive. REPORTS/NAME.json belongs to\n"
-    "   DIRECTORY/NAME.c. An endless loop costs three time limits, and a tenth of one in each later case.\n"
+    "   DIRECTORY/NAME.c. An endless loop costs two time limits, and a tenth of one in each later case.\n"
     "3. results.json has one test for each gradient of each case, for its output with --like, and for each\n"
     "   property over all cases. The tests and their points do not depend on the file: all fail if it "
     "cannot\n"
@@ -143,19 +144,22 @@ static void check_operand(Grading *g, const char *name, const char *part, Error 
         check_operations(g, name, part, e);
 }
 
-static void print_template(const char *operation, const char *language, Error *e) {
+static void print_template(const char *name, const char *language, Error *e) {
     char headers[PATH_ROOM];
+    student_headers(headers);
     if (strcmp(language, "python") == 0)
-        functions_template(operation, student_headers(headers), stdout, e);
+        functions_template(name, headers, stdout, e);
+    else if (strcmp(language, "c") == 0)
+        template_print(name, headers, stdout, e);
     else
-        template_print(operation, student_headers(headers), stdout, e);
+        error_set(e, STATUS_USAGE, "--language: found '%s', need c or python", ESCAPED(language));
 }
 
 void grading_command_check(int argc, char **argv, Error *e) {
-    Grading g = {.plan = {.seeds = 1}};
-    bool list = false, help_grading = false;
-    const char *template = NULL, *program = NULL, *language = "c";
+    bool list = false, solution = false, help_grading = false;
+    const char *cases = NULL, *like = NULL, *template = NULL, *program = NULL, *language = "c";
     double seconds = 10, gigabytes = 4;
+    Grading g = {.plan = {.seeds = 1}};
     const Option table[] = {
         {"Output"},
         {"list", .help = "list the operations: name, arguments, formula, section of the paper",
@@ -169,11 +173,11 @@ void grading_command_check(int argc, char **argv, Error *e) {
          .real = &g.plan.nondeterminism},
         {"Grading"},
         {"cases", "CASES.c", NULL, "a teacher's cases, which call the file's operation", "the file's",
-         .text = &g.file.cases},
+         .text = &cases},
         {"like", "WHAT", NULL,
          "compare the forward too, with an operation or a teacher's FILE.c, at its cases", "none",
-         .text = &g.file.like},
-        {"solution", .help = "fail a file that includes this project's operations", .flag = &g.file.solution},
+         .text = &like},
+        {"solution", .help = "fail a file that includes this project's operations", .flag = &solution},
         {"program", "COMMAND", NULL, "check the functions of a program that answers over two pipes", "none",
          .text = &program},
         {"reports", "FILE", NULL, "write the lines of --json to a file", "none", .text = &g.show.reports},
@@ -184,7 +188,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
         {"language", "WORD", NULL, "of --template: c or python", "c", .text = &language},
         {"help-grading", .help = "explain how to grade an exercise, and exit", .flag = &help_grading},
         {"Limits of each case"},
-        {"time-limit", "S", "(0,86400]", "seconds; a tenth after three endless cases of a file",
+        {"time-limit", "S", "(0,86400]", "seconds; a tenth after two endless cases of a file",
          .real = &seconds},
         {"memory-limit", "GB", "(0,1000000]", "gigabytes", .real = &gigabytes},
         {0},
@@ -196,10 +200,10 @@ void grading_command_check(int argc, char **argv, Error *e) {
                  notes,
                  .most = 2};
     if (!options_parse(&o, argc, argv, e)) return;
+    const char *name = o.operands ? o.operand[0] : NULL;
     g.plan.seed = o.seed;
-    g.plan.limits = (ChildLimits){
-        .seconds = seconds * (double)g.plan.seeds, .awake = true, .bytes = (size_t)(gigabytes * 1e9)};
-    g.file.source = o.operands ? o.operand[0] : NULL;
+    g.plan.limits = (ChildLimits){seconds * (double)g.plan.seeds, true, (size_t)(gigabytes * 1e9)};
+    g.file = (StudentFile){.source = name, .cases = cases, .like = like, .solution = solution};
     if (help_grading)
         print_grading_help(e);
     else if (list)
@@ -209,6 +213,6 @@ void grading_command_check(int argc, char **argv, Error *e) {
     else if (template)
         print_template(template, language, e);
     else
-        check_operand(&g, g.file.source, o.operands > 1 ? o.operand[1] : NULL, e);
+        check_operand(&g, name, o.operands > 1 ? o.operand[1] : NULL, e);
     plan_free(&g.plan);
 }

@@ -1,0 +1,61 @@
+/* What the operands of ./train and the name of a run to continue mean. */
+#include "base/program.h"
+#include "base/runs.h"
+#include "base/utf8.h"
+#include "training/train_config.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *train_config_tasks(char out[TASKS_TEXT]) {
+    int used = 0;
+    for (const TaskKind *kind = task_kinds; kind->name && used < TASKS_TEXT; kind++)
+        used += snprintf(out + used, (size_t)(TASKS_TEXT - used), "%s%s", used ? "|" : "", kind->name);
+    return out;
+}
+
+/* Joins paths to the list of texts, a path a line. */
+static bool add_texts(TrainConfig *r, char *const *path, int count, Error *e) {
+    const char *before = r->data.text ? r->data.text : "";
+    size_t bytes = strlen(before) + 1;
+    for (int i = 0; i < count; i++) bytes += strlen(path[i]) + 1;
+    char *all = malloc(bytes);
+    if (!train_config_keep(r, all, e)) return false;
+    char *end = all + sprintf(all, "%s", before);
+    for (int i = 0; i < count; i++) end += sprintf(end, "%s%s", end > all ? "\n" : "", path[i]);
+    r->data.text = all;
+    return true;
+}
+
+/* The task that a file is for. */
+static const char *task_of_file(const char *path) {
+    const char *ending = strrchr(path, '.');
+    return ending && strcmp(ending, ".tsv") == 0 ? "pairs" : "lm";
+}
+
+bool train_config_operands(TrainConfig *r, char *const *operand, int count, Error *e) {
+    char all_tasks[TASKS_TEXT], train[PROGRAM_COMMAND];
+    if (count == 0) return true;
+    bool is_file = !task_kind(operand[0]) && access(operand[0], F_OK) == 0;
+    if (is_file && runs_find((char[PATH_ROOM]){0}, operand[0], CHECKPOINT_FILE, &(Error){0}))
+        return error_set(e, STATUS_USAGE,
+                         "%s: found a run, need a task or a text; %s --resume %s continues it",
+                         ESCAPED(operand[0]), program_command("train", train), ESCAPED(operand[0]));
+    r->task = is_file ? task_of_file(operand[0]) : operand[0];
+    char *const *file = operand + !is_file;
+    int files = count - !is_file;
+    if (files == 0) return true;
+    if (train_config_is_lm(r) && strcmp(r->task, "lm") == 0) return add_texts(r, file, files, e);
+    bool pairs = strcmp(r->task, "pairs") == 0 && !r->data.pairs;
+    if (pairs) r->data.pairs = file[0];
+    return (pairs && files == 1) || error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need %s",
+                                              ESCAPED(file[pairs]), train_config_tasks(all_tasks));
+}
+
+bool train_config_find(TrainConfig *r, Error *e) {
+    char directory[PATH_ROOM];
+    if (!runs_find(directory, r->resume, CHECKPOINT_FILE, e)) return false;
+    r->resume = train_config_keep(r, strdup(directory), e);
+    return r->resume;
+}
