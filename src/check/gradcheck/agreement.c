@@ -70,7 +70,8 @@ bool gradcheck_is_vacuous(const CaseReport *r) {
         elements += r->in[i].coordinates, sloped += r->in[i].sloped;
         if (r->in[i].doubt && r->in[i].doubt != DOUBT_FLAT) return false;
     }
-    return elements && !sloped && !r->trouble[0] && r->verdict != FAIL && !r->flat && !r->like;
+    return elements && !sloped && !r->trouble[0] && r->verdict != FAIL && !r->flat && !r->like &&
+           !r->by_reference;
 }
 
 /* Whether the case proves a gradient that is not 0, of an input that the other case has too. */

@@ -19,7 +19,8 @@ void gradcheck_explain_by(InputReport *report, const Explanation *x);
 
 /* ---- All cases of an operation (agreement.c) ---- */
 
-/* Whether a case's gradients are all 0, and nothing promises that: its verdict depends on the other cases. */
+/* Whether a case's gradients are all 0, and nothing promises that: its verdict depends on the other cases. Not of a model's
+ * parts: values of a port, and parameters that a batch may not use. */
 bool gradcheck_is_vacuous(const CaseReport *r);
 
 /* Chooses the explanation that fits most cases, for each wrong gradient of the operation of these `count` reports. A
