@@ -46,8 +46,8 @@ typedef struct Setting {
     const char *none;                  /* the word for -1 */
     const char *computed;              /* the default in words, where it depends on other settings */
     const struct Condition *condition; /* when it has an effect; NULL: always */
-    const Choice *with;                /* it has an effect with this kind of another setting alone; NULL: with any */
-    bool may_change;                   /* with --resume */
+    const Choice *with; /* it has an effect with this kind of another setting alone; NULL: with any */
+    bool may_change;    /* with --resume */
 } Setting;
 
 #define SETTING(type, structure, member) SETTING_##type, offsetof(structure, member)

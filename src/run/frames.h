@@ -24,7 +24,7 @@
 #define NOTE_LOSS       "loss"       /* on the curves of the loss */
 #define NOTE_TEXT       "text"       /* on a text, and what was chosen to fit it */
 #define NOTE_YARDSTICK  "yardstick." /* and a name: a loss to compare with, in nats per token */
-#define NOTE_SHARES     "shares."    /* and a module's name: how often each of its parts was used, in percent */
+#define NOTE_SHARES     "shares." /* and a module's name: how often each of its parts was used, in percent */
 #define NOTE_RECIPE     "recipe."
 
 enum {

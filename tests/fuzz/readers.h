@@ -252,7 +252,7 @@ static inline void read_train_config(const uint8_t *data, size_t size) {
     TrainConfig r, again = {.resume = "run"};
     char *arguments[] = {(char[]){"train"}, (char[]){"--config"}, (char *)file_of(data, size)};
     bool ok = train_config_parse(&r, 3, arguments, &e) && (r.resume || train_config_complete(&r, &e));
-    promise_reason(ok, &e, STATUS_USAGE);
+    promise_reason(ok, &e, r.resume ? STATUS_NO_INPUT : STATUS_USAGE); /* a run is found by its name */
     if (ok && !r.resume) {
         ConfigNotes first, second, recipe;
         ConfigField field[CONFIG_FIELDS];
