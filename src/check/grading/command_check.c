@@ -200,10 +200,10 @@ void grading_command_check(int argc, char **argv, Error *e) {
                  notes,
                  .most = 2};
     if (!options_parse(&o, argc, argv, e)) return;
-    const char *name = o.operands ? o.operand[0] : NULL;
     g.plan.seed = o.seed;
     g.plan.limits = (ChildLimits){seconds * (double)g.plan.seeds, true, (size_t)(gigabytes * 1e9)};
-    g.file = (StudentFile){.source = name, .cases = cases, .like = like, .solution = solution};
+    g.file = (StudentFile){
+        .source = o.operands ? o.operand[0] : NULL, .cases = cases, .like = like, .solution = solution};
     if (help_grading)
         print_grading_help(e);
     else if (list)
@@ -213,6 +213,6 @@ void grading_command_check(int argc, char **argv, Error *e) {
     else if (template)
         print_template(template, language, e);
     else
-        check_operand(&g, name, o.operands > 1 ? o.operand[1] : NULL, e);
+        check_operand(&g, g.file.source, o.operands > 1 ? o.operand[1] : NULL, e);
     plan_free(&g.plan);
 }
