@@ -156,8 +156,8 @@ static void print_template(const char *name, const char *language, Error *e) {
 }
 
 void grading_command_check(int argc, char **argv, Error *e) {
-    bool list = false, solution = false, help_grading = false;
-    const char *cases = NULL, *like = NULL, *template = NULL, *program = NULL, *language = "c";
+    bool list = false, help_grading = false;
+    const char *template = NULL, *program = NULL, *language = "c";
     double seconds = 10, gigabytes = 4;
     Grading g = {.plan = {.seeds = 1}};
     const Option table[] = {
@@ -173,11 +173,11 @@ void grading_command_check(int argc, char **argv, Error *e) {
          .real = &g.plan.nondeterminism},
         {"Grading"},
         {"cases", "CASES.c", NULL, "a teacher's cases, which call the file's operation", "the file's",
-         .text = &cases},
+         .text = &g.file.cases},
         {"like", "WHAT", NULL,
          "compare the forward too, with an operation or a teacher's FILE.c, at its cases", "none",
-         .text = &like},
-        {"solution", .help = "fail a file that includes this project's operations", .flag = &solution},
+         .text = &g.file.like},
+        {"solution", .help = "fail a file that includes this project's operations", .flag = &g.file.solution},
         {"program", "COMMAND", NULL, "check the functions of a program that answers over two pipes", "none",
          .text = &program},
         {"reports", "FILE", NULL, "write the lines of --json to a file", "none", .text = &g.show.reports},
@@ -202,8 +202,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
     if (!options_parse(&o, argc, argv, e)) return;
     g.plan.seed = o.seed;
     g.plan.limits = (ChildLimits){seconds * (double)g.plan.seeds, true, (size_t)(gigabytes * 1e9)};
-    g.file = (StudentFile){
-        .source = o.operands ? o.operand[0] : NULL, .cases = cases, .like = like, .solution = solution};
+    if (o.operands) g.file.source = o.operand[0];
     if (help_grading)
         print_grading_help(e);
     else if (list)
