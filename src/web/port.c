@@ -148,6 +148,11 @@ void file_abandon(File *f) {
     if (f) fclose(f->stream);
 }
 
+const char *program_command(const char *program, char out[PROGRAM_COMMAND]) {
+    snprintf(out, PROGRAM_COMMAND, "./%s", program);
+    return out;
+}
+
 bool runs_find(char out[PATH_ROOM], const char *name, const char *file, Error *e) {
     return snprintf(out, PATH_ROOM, "%s", name) > 0;
 }
