@@ -1,4 +1,4 @@
-/* What a user may have meant by a name that does not exist. */
+/* Suggests a known name for one that does not exist. */
 #ifndef BASE_SUGGEST_H
 #define BASE_SUGGEST_H
 

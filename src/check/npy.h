@@ -17,7 +17,7 @@ bool npy_parse(Array *a, const char *path, char *data, size_t size, Error *e);
 typedef bool NpySource(void *context, void *to, size_t size);
 bool npy_receive(Array *a, const char *path, size_t most, NpySource *more, void *context, Error *e);
 
-/* What comes before the elements in a file of version 1. */
+/* The bytes before the elements in a file of version 1. */
 enum { NPY_START = 128 };
 void npy_start(const Array *a, char start[NPY_START]);
 

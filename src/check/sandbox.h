@@ -10,7 +10,7 @@
  * children. */
 void sandbox_protect(void);
 
-/* What a confined process needs besides its folder and the system's libraries. */
+/* A confined process needs these besides its folder and the system's libraries. */
 typedef struct SandboxNeeds {
     const char
         *interpreter; /* paths that it may read, one a line, when it becomes another program; NULL: none */

@@ -92,7 +92,7 @@ static void place_nodes(Backward *b) {
     }
 }
 
-/* Of the layers only the shown one, and of its attentions only the shown one. */
+/* Shows one layer, and one attention of it. */
 static bool is_shown(const Backward *b, long i) {
     const WalkThrough *w = b->w;
     const WalkOptions *o = w->options;

@@ -51,7 +51,7 @@ static Results run_at(Properties *p, const real *dy, real fill) {
     return r;
 }
 
-/* What two results may differ by, as a part of their size. */
+/* The largest difference of two equal results, as a part of their size. */
 static const double exactly = 0, most_nondeterminism = 1e-9,
                     rounded = ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON;
 
