@@ -62,6 +62,7 @@ static int by_count(const void *a, const void *b) {
 
 bool dictionary_select(Dictionary *d, long most, Error *e) {
     if (most > d->count) most = d->count;
+    if (!d->count) return true;
     const Entry **order = malloc((size_t)(d->count + 1) * sizeof *order);
     Entry *kept = malloc((size_t)(most + 1) * sizeof *kept);
     bool ok = (order && kept) || error_set(e, STATUS_NO_MEMORY, "memory: a dictionary of %ld entries", most);
