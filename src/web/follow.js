@@ -160,7 +160,11 @@
 
   painter('walk', () => {
     const box = $('equation');
-    if (!walk || !model) return box.replaceChildren(), box.dataset.key = '';
+    if (!walk || !model) {
+      $('previous').disabled = $('next').disabled = true;
+      box.dataset.key = '';
+      return box.replaceChildren();
+    }
     const all = stages();
     if (!all.some(m => m.name === where)) where = all[0].name;
     const chips = $('stages'), names = all.map(m => m.name).join();

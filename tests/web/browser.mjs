@@ -1,5 +1,5 @@
 // Uses the page in headless Chromium as a reader does, by pointer and by keyboard, and as an attacker does.
-// Argument: the page. Without Chromium it prints one line and exits with status 0.
+// Arguments: the page, and a part of the names of the tests to run. Without Chromium it prints one line and exits with status 0.
 import assert from 'node:assert/strict';
 import {mkdtempSync, readdirSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -9,6 +9,9 @@ import {installed, open} from './chromium.mjs';
 const file = 'file://' + resolve(process.argv[2] ?? 'build/web/tapeformer.html');
 const tests = [], test = (name, f) => tests.push([name, f]);
 
+// No request to the worker is open, and nothing waits to be painted.
+const still = 'model && !starting && !waiting.size && ![...painters.values()].some(p => p.due)';
+
 // Runs f on a fresh page after its model is ready: at rest and at full pace, unless it is opened `asIs`. Fails on any
 // console output and on any request but the file.
 async function visit({query = '', asIs, ...options}, f) {
@@ -17,7 +20,7 @@ async function visit({query = '', asIs, ...options}, f) {
     assert(await page.until('typeof model !== "undefined" && model && $("answer").textContent && !$("run").disabled'), 'no model');
     if (!asIs) {
       await page.run("running && $('run').click(), $('pace').value = $('pace').max, $('reset').click()");
-      assert(await page.until('model && !state.step && !looping'));
+      assert(await page.until('!state.step && !looping && ' + still));
     }
     await f(page);
     assert.deepEqual(page.console, []);
@@ -267,7 +270,8 @@ test('another model, another text: what was chosen before does no harm', () => v
 
 test('everything is reached with the keyboard, in sight', () => visit({}, async page => {
   await page.run("document.body.scrollIntoView(); $('look').scrollIntoView(); $('check').scrollIntoView()");
-  assert(await page.until("document.querySelectorAll('#lines g[tabindex]').length && document.querySelector('#check-body .verdict') && $('operation').value"));
+  // Until each part has been shown once, buttons are disabled that will be enabled.
+  assert(await page.until("document.querySelector('#lines g[tabindex]') && document.querySelector('#stages button') && document.querySelector('#check-body .verdict').textContent && " + still));
   await page.run("document.activeElement.blur(); scrollTo(0, 0); window.left = new Set([...document.querySelectorAll('button, a, select, input, textarea, summary, [tabindex]')].filter(x => x.checkVisibility() && !x.disabled))");
   for (let i = 0; i < 250 && await page.run('left.size'); i++) {
     await page.key('Tab');
@@ -290,8 +294,9 @@ test('everything is reached with the keyboard, in sight', () => visit({}, async 
 }));
 
 let failed = 0;
-if (!installed()) console.log('skip browser: there is no chromium'), tests.length = 0;
-for (const [name, f] of tests)
+const chosen = installed() ? tests.filter(([name]) => name.includes(process.argv[3] ?? '')) : [];
+if (!installed()) console.log('skip browser: there is no chromium');
+for (const [name, f] of chosen)
   try {
     await f();
     console.log('ok browser: ' + name);
@@ -299,5 +304,5 @@ for (const [name, f] of tests)
     failed++;
     console.log('FAIL browser: ' + name + '\n' + error.stack);
   }
-console.log(`${tests.length - failed} passed, ${failed} failed`);
+console.log(`${chosen.length - failed} passed, ${failed} failed`);
 process.exit(failed ? 1 : 0);
