@@ -5,7 +5,7 @@
 #define CHECK_PROTOCOL_H
 
 #include "check/child.h"
-#include "check/gradcheck/case_tape.h"
+#include "check/gradcheck/tape_runner.h"
 #include "formats/array.h"
 
 enum { PROTOCOL_OUTPUTS = 16 };

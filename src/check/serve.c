@@ -1,4 +1,4 @@
-#include "check/gradcheck/case_tape.h"
+#include "check/gradcheck/tape_runner.h"
 #include "check/message.h"
 #include "check/npy.h"
 #include "check/protocol.h"
@@ -89,20 +89,20 @@ static void send_news(const Result *r, Message *m, long runs) {
     m->size = 0;
 }
 
-static void serve_forward(CaseTape *t, const Job *j, Result *r, Message *m) {
-    case_tape_forward(t, j, r);
+static void serve_forward(TapeRunner *t, const Job *j, Result *r, Message *m) {
+    tape_runner_forward(t, j, r);
     message_put(m, "ok 1\n", 5);
     message_reals(m, j->runs, r->shape, r->y);
     send_news(r, m, j->runs);
 }
 
-static void serve_backward(CaseTape *t, Job *j, bool again, Arena *arena, Result *r, Message *m) {
+static void serve_backward(TapeRunner *t, Job *j, bool again, Arena *arena, Result *r, Message *m) {
     const CheckPoint *p = j->point;
     long gradients = point_gradients_before(p, p->inputs), count;
     Shape s;
     j->dy = read_reals(arena, &count, &s);
     result_for_gradients(r, j->runs, gradients);
-    case_tape_backward(t, j, again, r, r->grad);
+    tape_runner_backward(t, j, again, r, r->grad);
     char line[LINE];
     int wanted = 0;
     for (int k = 0; k < p->inputs; k++) wanted += point_has_gradient(p, k);
@@ -120,7 +120,7 @@ static void serve_backward(CaseTape *t, Job *j, bool again, Arena *arena, Result
 }
 
 void protocol_serve(const CheckCase *c) {
-    CaseTape t = case_tape_new("operation", c);
+    TapeRunner t = tape_runner_new("operation", c);
     Arena arena = {0};
     CheckPoint point;
     Job job;

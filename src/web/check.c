@@ -1,8 +1,8 @@
 /* Entry points of the module in double precision: checks the gradient of an operation, as it is or with a mistake
  * planted in its backward, and shows the differences element by element. */
-#include "check/gradcheck/case_tape.h"
 #include "check/gradcheck/check_run.h"
 #include "check/gradcheck/gradcheck_text.h"
+#include "check/gradcheck/tape_runner.h"
 #include "formats/json.h"
 #include "ops/ops.h"
 #include "web/web.h"
@@ -147,8 +147,8 @@ static void print_point(const char *op, const CheckCase *c, int k, uint64_t seed
     Arena arena = {0};
     CheckPoint p;
     point_draw(&p, &arena, op, c, seed, POINT_DRAWN, 0);
-    CaseTape tape = case_tape_new(op, c);
-    CheckRun r = {.op = op, .c = c, .point = &p, .runner = case_tape_run, .where = &tape};
+    TapeRunner tape = tape_runner_new(op, c);
+    CheckRun r = {.op = op, .c = c, .point = &p, .runner = tape_runner_do, .where = &tape};
     Tensor *first = check_run_forward(&r);
     Shape shape = first->shape;
     long outputs = shape_count(shape);
@@ -166,7 +166,7 @@ static void print_point(const char *op, const CheckCase *c, int k, uint64_t seed
     if (k >= 0 && k < p.inputs && point_has_gradient(&p, k))
         print_elements(&r, &p.in[k], cotangent, outputs, y);
     check_run_free(&r);
-    case_tape_free(&tape);
+    tape_runner_free(&tape);
     arena_free(&arena);
 }
 

@@ -1,8 +1,8 @@
 /* Gradients of every operation of ops.def, over all its cases. Proofs are for double. In float the same checks run on the
  * float kernels, with a tolerance to match. */
 #include "check/gradcheck/gradcheck.h"
-#include "check/gradcheck/case_tape.h"
 #include "check/gradcheck/gradcheck_text.h"
+#include "check/gradcheck/tape_runner.h"
 #include "expect_bug.h"
 #include "formats/json.h"
 #include "ops/ops.h"
@@ -101,15 +101,15 @@ TEST(arguments_can_be_printed) {
         const Op *op = ops_all[i].op;
         for (int k = 0; op->arguments && k < op->n_cases; k++) {
             CheckPoint point;
-            CaseTape t = case_tape_new(op->name, &op->cases[k]);
+            TapeRunner t = tape_runner_new(op->name, &op->cases[k]);
             arena_reset(&arena);
             point_draw(&point, &arena, op->name, t.c, 1, POINT_DRAWN, 0);
-            case_tape_lay_out(&t, &point);
-            case_tape_ready(&t, &point, 0);
-            case_tape_record(&t, &point, &(JobWays){0});
+            tape_runner_lay_out(&t, &point);
+            tape_runner_ready(&t, &point, 0);
+            tape_runner_record(&t, &point, &(JobWays){0});
             for (const Node *n = t.tape->last; n; n = n->previous)
                 if (n->op == op) check_printed(&ops_all[i], n, t.c->name), printed++;
-            case_tape_free(&t);
+            tape_runner_free(&t);
         }
     }
     CHECK(printed > 100, "%ld", printed);

@@ -274,7 +274,7 @@ static void make_reports(CaseReport r[3]) {
     REPORT_SET(r[2].op, "other");
     REPORT_SET(r[2].name, "bad");
     REPORT_SET(r[2].trouble, "bug: <here>");
-    REPORT_SET(r[2].property, "linear");
+    REPORT_SET(r[2].broken[PROPERTY_LINEAR], "bug: <here>");
     r[2].verdict = FAIL;
 }
 
@@ -342,7 +342,7 @@ TEST(lines_of_json) {
     r[1].in[0].kinks = 1;
     FILE *out = open_memstream(&text, &size);
     for (int i = 0; i < 3; i++) gradcheck_json_report(out, i == 1 ? "a.c" : NULL, &r[i]);
-    r[2].trouble[0] = r[2].property[0] = 0;
+    r[2].trouble[0] = r[2].broken[PROPERTY_LINEAR][0] = 0;
     gradcheck_json_report(out, NULL, &r[2]);
     fclose(out);
     static const char *const wants[] = {

@@ -59,9 +59,11 @@ static int write_source(const Mutant *m, const char *path) {
 }
 
 TEST(every_mutant_fits_its_source) {
-    for (int i = 0; i < MUTANTS; i++)
-        CHECK(write_source(&mutants[i], "/dev/null") > 0, "src/ops/%s.c has no `%s`", mutants[i].op,
-              mutants[i].from);
+    for (int i = 0; i < MUTANTS; i++) {
+        const Mutant *m = &mutants[i];
+        CHECK(write_source(m, "/dev/null") > 0, "src/ops/%s.c has no `%s`", m->op, m->from);
+        CHECK(are_names(m->diagnosis), "%s, %s: nothing is called `%s`", m->op, m->kind, m->diagnosis);
+    }
 }
 
 /* --- One mutant's trial, in a child. --- */
@@ -102,10 +104,10 @@ static void try_mutant(void *context, long i) {
         CaseReport r;
         gradcheck_case(m->op, &op->cases[k], 1, &r);
         if (r.verdict == FAIL) {
-            bool right = among(m->diagnosis, r.diagnosis);
-            if (f.failing < CASES_MOST)
-                snprintf(said[f.failing], REPORT_WORD, "%s", right ? "" : r.diagnosis);
-            if (!f.failing++) snprintf(f.said, sizeof f.said, "%s", r.diagnosis);
+            const char *diagnosis = diagnosis_of(&r);
+            bool right = among(m->diagnosis, diagnosis);
+            if (f.failing < CASES_MOST) snprintf(said[f.failing], REPORT_WORD, "%s", right ? "" : diagnosis);
+            if (!f.failing++) snprintf(f.said, sizeof f.said, "%s", diagnosis);
             f.named_cases += right;
         }
         bool shows = r.verdict == FAIL;

@@ -4,8 +4,8 @@
 #define TESTS_OTHER_RULES_H
 
 #include "base/random.h"
-#include "check/gradcheck/case_tape.h"
 #include "check/gradcheck/check_run.h"
+#include "check/gradcheck/tape_runner.h"
 #include <math.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ enum { RULES = sizeof rules / sizeof *rules };
 /* One point of a case, and room for the outputs there. */
 typedef struct Trial {
     CheckRun run;
-    CaseTape tape;
+    TapeRunner tape;
     CheckPoint point;
     Arena arena;
     long outputs;
@@ -120,8 +120,8 @@ static bool jacobian_passes(const Rule *rule, Trial *t) {
 
 /* Whether the rule finds nothing wrong with an operation's case. */
 static bool rule_passes(const Rule *rule, const char *op, const CheckCase *check) {
-    Trial t = {.tape = case_tape_new(op, check)};
-    t.run = (CheckRun){.op = op, .c = check, .point = &t.point, .runner = case_tape_run, .where = &t.tape};
+    Trial t = {.tape = tape_runner_new(op, check)};
+    t.run = (CheckRun){.op = op, .c = check, .point = &t.point, .runner = tape_runner_do, .where = &t.tape};
     point_draw(&t.point, &t.arena, op, check, 1, POINT_DRAWN, 0);
     t.outputs = shape_count(check_run_forward(&t.run)->shape);
     size_t bytes = (size_t)t.outputs * sizeof(real);
@@ -140,7 +140,7 @@ static bool rule_passes(const Rule *rule, const char *op, const CheckCase *check
             passes = !gradient[k] || input_passes(rule, &t, k, gradient[k], cotangent);
     }
     check_run_free(&t.run);
-    case_tape_free(&t.tape);
+    tape_runner_free(&t.tape);
     arena_free(&t.arena);
     return passes;
 }

@@ -1,7 +1,7 @@
 /* The text of reports: the table, a wrong gradient in many cases, its map and its smallest case; and which explanation is
  * believed. Reports are made by hand, or by operations with a known mistake. */
 #include "autograd/op.h"
-#include "check/gradcheck/diagnosis.h"
+#include "check/gradcheck/agreement.h"
 #include "check/gradcheck/gradcheck_text.h"
 #include "check/grading/gradcheck_show.h"
 #include "test.h"
@@ -58,7 +58,7 @@ TEST(rows_are_aligned) {
         "remarks");
     r = failing("op", "a name that leaves no room beside", 6, "");
     r.inputs = 2, r.in[1] = (InputReport){.name = "db", .coordinates = 0};
-    REPORT_SET(r.property, "linear");
+    REPORT_SET(r.broken[PROPERTY_LINEAR], "it bends");
     REPORT_SET(r.trouble, "it bends");
     check_said(rows, &r, 1,
                "op/a name that leaves no room beside\n"
@@ -66,7 +66,7 @@ TEST(rows_are_aligned) {
                "                               db              0        -         -  PASS\n"
                "                               property linear                       FAIL\n",
                "a long name, two gradients, a property");
-    r.inputs = 0, r.property[0] = 0;
+    r.inputs = 0, r.broken[PROPERTY_LINEAR][0] = 0;
     check_said(rows, &r, 1,
                "op/a name that leaves no room beside\n"
                "                                                                     FAIL\n",
@@ -165,7 +165,7 @@ TEST(a_mistake_is_reported_once) {
     r[0] = report("op", "a"), r[1] = report("op", "b");
     for (int i = 0; i < 2; i++) {
         r[i].verdict = FAIL;
-        REPORT_SET(r[i].property, "linear");
+        REPORT_SET(r[i].broken[PROPERTY_LINEAR], "it bends");
         REPORT_SET(r[i].trouble, "it bends");
     }
     check_said(gradcheck_explain_all, r, 2,
@@ -180,9 +180,9 @@ static CaseReport explained(const char *name, const char *letters, size_t count,
     r.judged = true, r.added = added;
     for (size_t i = 0; i < count; i++) {
         Explanation *x = &r.in[0].explanation[r.in[0].explanations++];
-        *x = (Explanation){
-            .order = tolower(letters[i]), .form = (uint64_t)letters[i], .sure = isupper(letters[i])};
-        snprintf(x->pattern, sizeof x->pattern, "%c", letters[i]);
+        *x = (Explanation){.pattern = (Pattern)(tolower(letters[i]) - 'a'),
+                           .form = (uint64_t)letters[i],
+                           .sure = isupper(letters[i])};
         snprintf(x->reason, sizeof x->reason, "%c of %s", letters[i], name);
     }
     return r;
@@ -386,8 +386,8 @@ TEST(mistakes_are_shown) {
         char *text = text_of(gradcheck_explain_all, &r, 1);
         for (char *at = text; (at = strstr(at, "\n     ")); at++)
             memmove(at, at + 5, strlen(at + 5) + 1), *at = ' ';
-        CHECK(strcmp(r.in[0].pattern, lie->pattern) == 0, "%s: %s: %s", lie->what, r.in[0].pattern,
-              r.in[0].reason);
+        const char *pattern = report_pattern[r.in[0].pattern];
+        CHECK(strcmp(pattern, lie->pattern) == 0, "%s: %s: %s", lie->what, pattern, r.in[0].reason);
         CHECK(strstr(text, lie->says) && (!lie->never || !strstr(text, lie->never)), "%s: %s", lie->what,
               text);
         free(text);
@@ -481,7 +481,6 @@ TEST(parts_have_their_words) {
     }
     REPORT_SET(r[0].broken[PROPERTY_ZERO], "it is not 0");
     REPORT_SET(r[0].trouble, "it is not 0");
-    REPORT_SET(r[0].property, "zero");
     Part *part = grade_parts(r, 2, &parts);
     CHECK(parts == 4 + PROPERTIES - 1, "%ld parts", parts);
     const Part *p = part_of(part, parts, "case: dx");

@@ -6,9 +6,9 @@
 #include "base/arena.h"
 #include "base/pool.h"
 #include "base/random.h"
-#include "check/gradcheck/case_tape.h"
 #include "check/gradcheck/check_run.h"
 #include "check/gradcheck/report.h"
+#include "check/gradcheck/tape_runner.h"
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
@@ -30,7 +30,7 @@ typedef struct UlpResults {
 /* A case at its point. */
 typedef struct UlpCase {
     CheckPoint point;
-    CaseTape tape;
+    TapeRunner tape;
     Tensor *y; /* of the last forward */
     Arena *arena;
     real *dy;
@@ -64,15 +64,15 @@ static UlpResults ulp_results(const UlpCase *s) {
 }
 
 static void ulp_forward(UlpCase *s) {
-    case_tape_ready(&s->tape, &s->point, 0);
-    s->y = case_tape_record(&s->tape, &s->point, &(JobWays){0});
+    tape_runner_ready(&s->tape, &s->point, 0);
+    s->y = tape_runner_record(&s->tape, &s->point, &(JobWays){0});
 }
 
 static void ulp_case_open(UlpCase *s, Arena *arena, const char *op, const CheckCase *c, uint64_t seed) {
-    *s = (UlpCase){.tape = case_tape_new(op, c), .arena = arena};
+    *s = (UlpCase){.tape = tape_runner_new(op, c), .arena = arena};
     point_draw(&s->point, arena, op, c, seed, POINT_DRAWN, 0);
     round_point(&s->point);
-    case_tape_lay_out(&s->tape, &s->point);
+    tape_runner_lay_out(&s->tape, &s->point);
     ulp_forward(s);
     s->outputs = shape_count(s->y->shape);
     s->backward = tensor_wants_grad(s->y);
@@ -90,7 +90,7 @@ static void ulp_take_gradients(const UlpCase *s, UlpResults *r) {
 static void ulp_compute(UlpCase *s, UlpResults *r) {
     ulp_forward(s);
     tensor_copy_out(s->y, r->part[0].value);
-    if (s->backward) case_tape_back_from(&s->tape, s->y, s->dy);
+    if (s->backward) tape_runner_back_from(&s->tape, s->y, s->dy);
     ulp_take_gradients(s, r);
 }
 
@@ -143,7 +143,7 @@ static void measure_inputs(UlpCase *s, const UlpResults *base, TermSizes *sizes)
     for (int k = 0; k < s->point.inputs; k++) {
         const PointInput *in = &s->point.in[k];
         for (long i = 0; in->same_as < 0 && i < in->stored; i++)
-            measure_number(s, base, sizes, case_tape_element(&s->tape, &s->point, k, i), changed);
+            measure_number(s, base, sizes, tape_runner_element(&s->tape, &s->point, k, i), changed);
     }
     for (long i = 0; s->backward && i < s->outputs; i++) measure_number(s, base, sizes, &s->dy[i], changed);
 }
@@ -157,7 +157,7 @@ static void jitter(UlpCase *s, uint64_t trial, double most) {
         for (long i = 0; in->same_as < 0 && i < in->stored; i++) {
             double change = most * (0.5 + random_bits(key, (uint64_t)(2 * i)) * 0x1p-33);
             if (random_bits(key, (uint64_t)(2 * i + 1)) & 1) change = -change;
-            *case_tape_element(&s->tape, &s->point, k, i) = (real)((double)in->value[i] * (1 + change));
+            *tape_runner_element(&s->tape, &s->point, k, i) = (real)((double)in->value[i] * (1 + change));
         }
     }
 }
@@ -166,7 +166,7 @@ static void restore(UlpCase *s) {
     for (int k = 0; k < s->point.inputs; k++) {
         const PointInput *in = &s->point.in[k];
         for (long i = 0; in->same_as < 0 && i < in->stored; i++)
-            *case_tape_element(&s->tape, &s->point, k, i) = in->value[i];
+            *tape_runner_element(&s->tape, &s->point, k, i) = in->value[i];
     }
 }
 
@@ -197,7 +197,7 @@ static void backward_in_disagreement(UlpCase *s, const UlpResults *base, UlpResu
                                      double most) {
     ulp_forward(s);
     jitter(s, trial, most);
-    case_tape_back_from(&s->tape, s->y, s->dy);
+    tape_runner_back_from(&s->tape, s->y, s->dy);
     ulp_take_gradients(s, r);
     memcpy(r->part[0].value, base->part[0].value, (size_t)base->part[0].count * sizeof(real));
     restore(s);

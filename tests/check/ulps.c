@@ -46,7 +46,7 @@ static int write_results(const char *path, uint64_t seed) {
                 result_name(name[count], op->name, i, r.part[p].name);
                 tensor[count] = array_over(name[count], DTYPE_REAL, r.part[p].shape, r.part[p].value);
             }
-            case_tape_free(&s.tape);
+            tape_runner_free(&s.tape);
         }
     bool ok = count < MOST_RESULTS && safetensors_write(path, NULL, 0, tensor, count, &e);
     arena_free(&arena);
@@ -108,7 +108,7 @@ static Judgement judge(const Op *op, int i, uint64_t seed, const Safetensors *tw
         }
         j.part[j.parts].worst = worst;
     }
-    case_tape_free(&s.tape);
+    tape_runner_free(&s.tape);
     arena_free(&arena);
     return j;
 }

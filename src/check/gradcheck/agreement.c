@@ -1,4 +1,4 @@
-#include "check/gradcheck/diagnosis.h"
+#include "check/gradcheck/agreement.h"
 #include "check/gradcheck/gradcheck.h"
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static const Explanation *best_of(const Wrong *w, long n) {
     for (long i = 0; i < n; i++)
         for (int k = 0; k < w[i].in->explanations && !w[i].settled; k++) {
             const Explanation *x = &w[i].in->explanation[k];
-            if ((!best || x->order < best->order) && is_believed(w, n, x)) best = x;
+            if ((!best || x->pattern < best->pattern) && is_believed(w, n, x)) best = x;
         }
     return best;
 }
@@ -46,11 +46,11 @@ static void agree(Wrong *w, long n) {
         uint64_t form = x->form;
         for (long i = 0; i < n; i++) {
             const Explanation *here = w[i].settled ? NULL : find_form(w[i].in, form);
-            if (here) gradcheck_explain_by(w[i].in, here), w[i].settled = true;
+            if (here) report_explain_by(w[i].in, here), w[i].settled = true;
         }
     }
     for (long i = 0; i < n; i++)
-        if (!w[i].settled) gradcheck_explain_by(w[i].in, NULL);
+        if (!w[i].settled) report_explain_by(w[i].in, NULL);
 }
 
 /* Returns the wrong gradient of that name, unless something other than a pattern explains it. */

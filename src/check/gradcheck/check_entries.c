@@ -3,8 +3,6 @@
 #include "check/gradcheck/rounding.h"
 #include <math.h>
 
-/* circle: check/gradcheck/check_lines takes the differences along the lines of the entries that are judged here */
-
 /* ---- An entry ---- */
 
 /* Numbers below this have few digits or none: rounding may leave anything of them. */
@@ -25,10 +23,6 @@ static double room_of(const Entry *e, double size, double scale, double floor) {
     return fmin(
         fmax(tolerance * size, rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, scale) + 1024 * floor),
         CHECK_TOLERANCE * size);
-}
-
-long check_entries_element(const Entries *e, long j) {
-    return e->place ? e->place[j] : j;
 }
 
 /* Sets the entry's state and error. scale: the largest derivative for the same cotangent; floor: what rounding may hide in

@@ -1,66 +1,10 @@
-/* Analytic against numeric: the gradient of one input, entry by entry.
- *
- * An entry is a pair (cotangent, coordinate of the input): the analytic and the numeric derivative, and their verdict. All
- * entries of a coordinate come from the same evaluations of the output at x ± h. */
+/* Analytic against numeric: the gradient of one input, entry by entry. All entries of a coordinate come from the same
+ * evaluations of the output at x ± h. */
 #ifndef GRADCHECK_CHECK_ENTRIES_H
 #define GRADCHECK_CHECK_ENTRIES_H
 
 #include "check/gradcheck/check_run.h"
-#include "check/gradcheck/report.h"
-
-/* From best to worst. */
-typedef enum EntryState {
-    ENTRY_PROVED,  /* agrees within the tolerance */
-    ENTRY_FLAT,    /* agrees, but so small beside the output that a double does not show it */
-    ENTRY_KINK,    /* there is no derivative, and the gradient lies between the one-sided ones */
-    ENTRY_UNCLEAR, /* agrees within the numeric error, which is too large to prove anything */
-    ENTRY_WRONG,
-} EntryState;
-
-typedef struct Entry {
-    double analytic, numeric;
-    double estimate;     /* of the error of numeric */
-    double rounding;     /* the part of it that the last digits of the output explain */
-    double step;         /* at which numeric was found */
-    double below, above; /* on a kink: the one-sided derivatives */
-    /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine digits, to
-     * the largest derivative for the same cotangent. 0 where both are too small to have digits. */
-    double error;
-    bool in_steps; /* the output moves in steps of its own, and rests between them: nothing is proved */
-    EntryState state;
-} Entry;
-
-/* Relative error up to which a gradient is right. */
-#define CHECK_TOLERANCE (sizeof(real) == sizeof(double) ? 1e-6 : 1e-2)
-
-/* The same for a numeric derivative whose error is ten times smaller than this. */
-#define CHECK_SHARP (sizeof(real) == sizeof(double) ? 1e-9 : 1e-2)
-
-/* The same for a forward that rounds to fewer digits. */
-#define CHECK_COARSE 1e-3
-
-/* All entries of one input. */
-typedef struct Entries {
-    int input;
-    /* The elements that are coordinates; NULL: all, in their order. */
-    const long *place;
-    /* NULL, or the direction in which all stored elements move: then there is one coordinate, the distance along it. */
-    const real *direction;
-    long cotangents, outputs, coordinates;
-    bool whole;            /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
-    const real *cotangent; /* [cotangents][outputs] */
-    /* [cotangents][coordinates]. If `whole`, the diagnosis reads [1 + outputs] rows: those beyond `cotangents` have only a
-     * numeric value. */
-    Entry *entry;
-    EntryState *state; /* [coordinates]: of all entries of a coordinate together */
-    Doubt *doubt;      /* [coordinates] */
-    double tolerance;  /* of the diagnosis, relative; 0: CHECK_TOLERANCE */
-    const double
-        *steps; /* of each output: how far it jumps (check_steps); NULL: it has the digits of a real */
-} Entries;
-
-/* The element of the input that is coordinate j. */
-long check_entries_element(const Entries *e, long j);
+#include "check/gradcheck/entries.h"
 
 /* Approximate number of forward runs for one coordinate. */
 enum { CHECK_ENTRIES_RUNS = 20 };
@@ -68,16 +12,5 @@ enum { CHECK_ENTRIES_RUNS = 20 };
 /* Differentiates the run's output with respect to one input and judges every entry. The caller sets the
  * analytic values. The point is unchanged afterwards. */
 void check_entries(CheckRun *run, Entries *e);
-
-/* Whether every output is a number far below overflow. */
-bool check_smooth_outputs(const Tensor *y, Arena *arena);
-
-/* Excuses the wrong coordinates of an input (state and doubt: unclear, a kink) unless the slope is the same
- * nearby and an entry is off by more than the part `least` of its size, or of 1. */
-void check_smooth_excuse(CheckRun *differences, Entries *e, double least, Arena *arena);
-
-/* Checks the shares of all ties at a point with kinks; all[k] has the whole Jacobian of input k. Returns true if the
- * shares of a tie are wrong: then *input is one of its inputs, its elements are ENTRY_WRONG, and the text says how. */
-bool check_ties(CheckRun *run, Entries *all, Arena *arena, int *input, char *text, size_t size);
 
 #endif

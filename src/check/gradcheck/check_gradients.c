@@ -1,13 +1,12 @@
 #include "check/gradcheck/check_gradients.h"
 #include "base/random.h"
 #include "check/gradcheck/check_noise.h"
-#include "check/gradcheck/diagnosis.h"
+#include "check/gradcheck/check_smooth.h"
+#include "check/gradcheck/check_ties.h"
 #include "check/gradcheck/numeric_derivative.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* circle: check/gradcheck/diagnosis explains the gradients that are found wrong here */
 
 /* Sizes up to which the whole Jacobian is checked. Larger ones are checked with RANDOM cotangents. */
 enum { WHOLE_OUTPUTS = 128, WHOLE_ENTRIES = 1 << 14, RANDOM = 3 };
@@ -15,15 +14,6 @@ enum { WHOLE_OUTPUTS = 128, WHOLE_ENTRIES = 1 << 14, RANDOM = 3 };
 /* Each element is moved alone if the number of elements times the numbers computed for a move is at most WORK. Otherwise a
  * sample of each input is: as many elements as WORK allows, at least LEAST. */
 enum { WORK = 1 << 22, LEAST = 4 };
-
-static const char *const doubt_text[] = {
-    [DOUBT_NONE] = "",
-    [DOUBT_FLAT] =
-        ("the gradient is too small beside the output to be proved. If the function is meant to be "
-         "saturated here, set .flat = true in the case"),
-    [DOUBT_KINK] = "a kink is crossed at every usable step",
-    [DOUBT_NOISE] = "the numeric derivative does not converge: the output is noisy or not smooth",
-};
 
 static void *zeros(Arena *arena, long count, size_t size) {
     return arena_alloc(arena, (size_t)count * size);
@@ -207,9 +197,9 @@ static void report_along(InputReport *r, const Entries *e) {
     r->wrong = wrong, r->unclear = !wrong;
     snprintf(r->reason, sizeof r->reason,
              "%s: %ld of %ld elements were moved alone, and are right; the worst is of all moved together",
-             wrong ? "the sum of all gradients along a random direction is wrong" : doubt_text[e->doubt[0]],
+             wrong ? "the sum of all gradients along a random direction is wrong" : report_doubt[e->doubt[0]],
              r->alone, r->coordinates);
-    if (wrong) snprintf(r->pattern, sizeof r->pattern, "unknown");
+    if (wrong) r->pattern = PATTERN_UNKNOWN;
 }
 
 /* Reports that nothing was recorded, so that no gradient arrives at an input. Beside a reference this is a failure; else it
@@ -218,7 +208,7 @@ static void report_unrecorded(InputReport *r, bool flat, bool by_reference) {
     if (r->verdict == PASS && r->coordinates && (by_reference || !flat))
         r->verdict = by_reference ? FAIL : INCONCLUSIVE, r->unclear = by_reference ? 0 : r->coordinates;
     if (r->verdict == PASS) return;
-    if (r->verdict == FAIL) REPORT_SET(r->pattern, "not recorded");
+    if (r->verdict == FAIL) r->pattern = PATTERN_NOT_RECORDED;
     snprintf(
         r->reason, sizeof r->reason,
         "the output takes no gradient%s. Is %s among the INPUTS of tape_node, and does the function return "
@@ -242,7 +232,7 @@ static void report_ties(Gradients *g, CaseReport *report) {
         InputReport *r = &report->in[i++];
         if (k != wrong) continue;
         report_elements(r, &g->run->point->in[k], &g->element[k]);
-        snprintf(r->pattern, sizeof r->pattern, "ties");
+        r->pattern = PATTERN_TIES;
         snprintf(r->reason, sizeof r->reason, "%s", text);
     }
 }
@@ -303,26 +293,4 @@ void check_gradients(Gradients *g, CaseReport *report) {
     }
     report->recorded = recorded;
     if (recorded && g->whole && kinks && !g->doubted) report_ties(g, report);
-}
-
-static void say_doubt(InputReport *r) {
-    if (r->doubt == DOUBT_NOISE && r->digits)
-        snprintf(
-            r->reason, sizeof r->reason,
-            "forward rounds to about %d digits, too few to prove the gradient. Is a number kept in float?",
-            r->digits);
-    else
-        REPORT_SET(r->reason, doubt_text[r->doubt]);
-}
-
-void check_gradients_explain(Gradients *g, CaseReport *report) {
-    for (int k = 0, i = 0; k < g->run->point->inputs && i < report->inputs; k++) {
-        if (!g->element[k].entry) continue;
-        InputReport *r = &report->in[i++];
-        if (r->verdict == INCONCLUSIVE && !r->reason[0] && !gradcheck_forward_text(g, k, r->reason))
-            say_doubt(r);
-        if (r->verdict != FAIL || !r->wrong) continue;
-        smallest_case_write(g, k, "", r);
-        if (!r->reason[0]) gradcheck_diagnose(g, k, r);
-    }
 }

@@ -25,7 +25,4 @@ typedef struct Gradients {
 /* Fills the parts of the report, and its verdict. The fields of *g up to `least` are given. */
 void check_gradients(Gradients *g, CaseReport *report);
 
-/* Explains the wrong gradients that check_gradients found. The runs are still at the same point. */
-void check_gradients_explain(Gradients *g, CaseReport *report);
-
 #endif

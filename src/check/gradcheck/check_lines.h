@@ -5,8 +5,8 @@
 #ifndef GRADCHECK_CHECK_LINES_H
 #define GRADCHECK_CHECK_LINES_H
 
-#include "check/gradcheck/check_entries.h"
 #include "check/gradcheck/check_noise.h"
+#include "check/gradcheck/entries.h"
 #include "check/gradcheck/numeric_derivative.h"
 
 typedef struct Line {

@@ -320,27 +320,10 @@ static bool keeps_nothing(Properties *p) {
 
 /* ---- All of them ---- */
 
-static const struct {
-    const char *name, *meaning;
-    bool functions;
-    bool (*holds)(Properties *p);
-} property[PROPERTIES] = {
-#define PROPERTY(constant, name, meaning, functions, function) {name, meaning, functions, function},
+static bool (*const holds[PROPERTIES])(Properties *p) = {
+#define PROPERTY(constant, name, meaning, functions, function) function,
 #include "check/gradcheck/properties.def"
-#undef PROPERTY
 };
-
-const char *check_property_name(Property which) {
-    return property[which].name;
-}
-
-bool check_property_counts(Property which, bool functions) {
-    return !functions || property[which].functions;
-}
-
-const char *check_property_meaning(Property which) {
-    return property[which].meaning;
-}
 
 void check_properties(CheckRun *run, void *fresh, bool functions, Arena *arena, uint64_t seed,
                       double nondeterminism, CaseReport *report) {
@@ -361,8 +344,7 @@ void check_properties(CheckRun *run, void *fresh, bool functions, Arena *arena, 
         rounding_largest(p.one, p.outputs) * fmax(1, rounding_largest(p.want.value[CHECK_INPUTS], p.outputs));
     for (report->properties = PROPERTY_FORWARD + 1; report->properties < PROPERTIES; report->properties++) {
         p.text = report->broken[report->properties];
-        if (check_property_counts((Property)report->properties, functions))
-            property[report->properties].holds(&p);
+        if (!functions || report_property[report->properties].of_functions) holds[report->properties](&p);
         run->stage = NULL;
     }
     run->ways.keep = keep;

@@ -1,84 +1,10 @@
 #include "check/gradcheck/diagnosis.h"
-#include "check/gradcheck/numeric_derivative.h"
+#include "check/gradcheck/counterexample.h"
 #include "check/gradcheck/patterns.h"
-#include "check/gradcheck/rounding.h"
+#include "check/gradcheck/wrong_map.h"
 #include <ctype.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-long pattern_index(Shape s, int axis, long i) {
-    for (int inner = s.rank - 1; inner > axis; inner--) i /= s.size[inner];
-    return i % s.size[axis];
-}
-
-long pattern_at_index(Shape s, int axis, long i, long to) {
-    long step = to - pattern_index(s, axis, i);
-    for (int inner = s.rank - 1; inner > axis; inner--) step *= s.size[inner];
-    return i + step;
-}
-
-PatternNeeds pattern_known(const Suspect *s) {
-    return s->e->place ? SAMPLE : !s->e->whole ? ALL : s->e->cotangents > s->e->outputs ? ROWS : JACOBIAN;
-}
-
-bool pattern_near(const Suspect *s, long at, double a, double b) {
-    double size = fmax(fmax(fabs(a), fabs(b)), s->scale[at / s->e->coordinates]);
-    if (!isfinite(size)) return a == b;
-    return fabs(a - b) <= s->tolerance * size;
-}
-
-bool pattern_is_wrong(const Suspect *s, long at) {
-    return s->e->entry[at].state != ENTRY_KINK && isfinite(s->numeric[at]) &&
-           !pattern_near(s, at, s->analytic[at], s->numeric[at]);
-}
-
-bool pattern_fits(const Suspect *s) {
-    bool any = false;
-    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++) {
-        if (s->e->entry[at].state == ENTRY_KINK || !isfinite(s->numeric[at])) continue;
-        if (!pattern_near(s, at, s->analytic[at], s->expected[at])) return false;
-        any = true;
-    }
-    return any;
-}
-
-bool pattern_say(Suspect *s, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(s->reason, REPORT_TEXT, format, arguments);
-    va_end(arguments);
-    return true;
-}
-
-/* Whether shape `from` broadcasts to `over` with its first axis at axis `first`. */
-static bool lies_at(Shape from, Shape over, int first) {
-    if (first < 0) return false;
-    for (int i = 0; i < from.rank; i++)
-        if (from.size[i] != 1 && from.size[i] != over.size[first + i]) return false;
-    return true;
-}
-
-bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, const char **name) {
-    const CheckPoint *p = s->g->run->point;
-    Shape from = which < p->inputs ? p->in[which].shape : s->y_shape;
-    const real *value = which < p->inputs ? p->in[which].value : s->y;
-    *name = which < p->inputs ? p->in[which].name : "the output";
-    if (from.rank > over.rank || shape_count(from) == 0) return false;
-    int first = over.rank - from.rank;
-    if (!lies_at(from, over, first)) first = 0; /* as one number for each row does */
-    if (!lies_at(from, over, first)) return false;
-    for (long j = 0; j < shape_count(over); j++) {
-        long at = 0;
-        for (int axis = 0; axis < from.rank; axis++) {
-            at = at * from.size[axis] + (from.size[axis] == 1 ? 0 : pattern_index(over, first + axis, j));
-        }
-        v[j] = (double)value[at];
-    }
-    return true;
-}
 
 /* Returns a number that is equal for reasons that differ only in indices and numbers; numbers of axes count. */
 static uint64_t form_of(const char *text) {
@@ -102,70 +28,17 @@ static uint64_t form_of(const char *text) {
     return form;
 }
 
-/* A pattern that explains small errors has to be nearer than they are. */
-static void sharpen(Suspect *s) {
-    double largest = 0;
-    for (long i = 0; i < s->e->cotangents * s->e->coordinates; i++) {
-        double off = fabs(s->analytic[i] - s->numeric[i]) / s->scale[i / s->e->coordinates];
-        if (isfinite(off)) largest = fmax(largest, off);
-    }
-    s->tolerance = s->e->tolerance > 0 ? s->e->tolerance : s->e->steps ? CHECK_COARSE / 10 : CHECK_TOLERANCE;
-    if (largest > 0)
-        s->tolerance = fmin(s->tolerance, fmax(largest / 20, ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON));
-}
-
-Suspect pattern_suspect(const Gradients *g, int k) {
-    const Entries *e = &g->element[k];
-    size_t rows = (size_t)(e->whole ? 1 + e->outputs : e->cotangents),
-           entries = rows * (size_t)e->coordinates;
-    Suspect suspect = {.g = g, .e = e, .in = &g->run->point->in[k]}, *s = &suspect;
-    s->shape = s->in->shape;
-    if (s->in->stored < s->in->count) s->shape.size[0] = 1;
-    s->y_shape = s->g->run->y->shape;
-    s->y = arena_alloc(s->g->arena, (size_t)e->outputs * sizeof *s->y);
-    tensor_copy_out(s->g->run->y, s->y);
-    s->analytic = arena_alloc(s->g->arena, entries * sizeof(double));
-    s->numeric = arena_alloc(s->g->arena, entries * sizeof(double));
-    s->expected = arena_alloc(s->g->arena, entries * sizeof(double));
-    s->scale = arena_alloc(s->g->arena, rows * sizeof(double));
-    for (size_t i = 0; i < entries; i++) {
-        s->analytic[i] = e->entry[i].analytic;
-        s->numeric[i] = e->entry[i].numeric;
-        /* An unresolved entry is 0 on both sides: else the rounding of a right 0 would refute a pattern. */
-        double least = SWEEP_TRUST * e->entry[i].estimate;
-        if (fabs(s->numeric[i]) <= least) {
-            s->numeric[i] = 0;
-            if (fabs(s->analytic[i]) <= least) s->analytic[i] = 0;
-        }
-        double *scale = &s->scale[i / (size_t)e->coordinates];
-        if (isfinite(s->numeric[i])) *scale = fmax(*scale, fabs(s->numeric[i]));
-    }
-    sharpen(s);
-    return suspect;
-}
-
-bool gradcheck_forward_text(const Gradients *g, int k, char text[REPORT_TEXT]) {
-    Suspect s = pattern_suspect(g, k);
-    s.reason = text;
-    return pattern_forward(&s);
-}
-
-void gradcheck_explain_by(InputReport *report, const Explanation *x) {
-    REPORT_SET(report->pattern, x ? x->pattern : "unknown");
-    REPORT_SET(report->reason, x ? x->reason : "");
-    report->form = x ? x->form : 0;
-}
-
-void gradcheck_diagnose(const Gradients *g, int k, InputReport *report) {
+/* Sets the explanations of input k's report; the first gives its pattern and reason. */
+static void diagnose(const Gradients *g, int k, InputReport *report) {
     static const struct {
-        const char *name;
+        Pattern pattern;
         bool (*explains)(Suspect *s);
         PatternNeeds needs;
         bool sure;
-    } pattern[] = {
-#define PATTERN(name, function, needs, sure) {name, pattern_##function, needs, sure},
+    } tried[] = {
+#define PATTERN(constant, name)
+#define TRIED(constant, name, function, needs, sure) {PATTERN_##constant, pattern_##function, needs, sure},
 #include "check/gradcheck/patterns.def"
-#undef PATTERN
     };
     char reason[REPORT_TEXT];
     Suspect s = pattern_suspect(g, k);
@@ -174,14 +47,38 @@ void gradcheck_diagnose(const Gradients *g, int k, InputReport *report) {
     report->explanations = 0;
     s.reason = reason;
     if (known > SAMPLE) wrong_map(&s, report->map, sizeof report->map);
-    for (size_t i = 0; i < sizeof pattern / sizeof *pattern && report->explanations < EXPLANATIONS; i++) {
-        if ((sure && !pattern[i].sure) || pattern[i].needs > known || !pattern[i].explains(&s)) continue;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried && report->explanations < EXPLANATIONS; i++) {
+        if ((sure && !tried[i].sure) || tried[i].needs > known || !tried[i].explains(&s)) continue;
         Explanation *x = &report->explanation[report->explanations++];
-        *x = (Explanation){.order = (int)i, .sure = pattern[i].sure};
-        x->form = form_of(x->sure ? reason : pattern[i].name); /* where it is may differ between cases */
-        REPORT_SET(x->pattern, pattern[i].name);
+        *x = (Explanation){.pattern = tried[i].pattern, .sure = tried[i].sure};
+        x->form = form_of(x->sure ? reason : report_pattern[x->pattern]); /* where may differ between cases */
         REPORT_SET(x->reason, reason);
         sure |= x->sure;
     }
-    gradcheck_explain_by(report, report->explanations ? report->explanation : NULL);
+    report_explain_by(report, report->explanations ? report->explanation : NULL);
+}
+
+/* Why an inconclusive gradient is neither proved nor refuted. */
+static void say_doubt(const Gradients *g, int k, InputReport *r) {
+    Suspect s = pattern_suspect(g, k);
+    s.reason = r->reason;
+    if (pattern_forward(&s)) return;
+    if (r->doubt == DOUBT_NOISE && r->digits)
+        snprintf(
+            r->reason, sizeof r->reason,
+            "forward rounds to about %d digits, too few to prove the gradient. Is a number kept in float?",
+            r->digits);
+    else
+        REPORT_SET(r->reason, report_doubt[r->doubt]);
+}
+
+void gradcheck_diagnose(const Gradients *g, CaseReport *report) {
+    for (int k = 0, i = 0; k < g->run->point->inputs && i < report->inputs; k++) {
+        if (!g->element[k].entry) continue;
+        InputReport *r = &report->in[i++];
+        if (r->verdict == INCONCLUSIVE && !r->reason[0]) say_doubt(g, k, r);
+        if (r->verdict != FAIL || !r->wrong) continue;
+        counterexample_write(g, k, "", r);
+        if (!r->reason[0]) diagnose(g, k, r);
+    }
 }

@@ -1,10 +1,11 @@
 #include "check/gradcheck/gradcheck.h"
-#include "check/gradcheck/case_tape.h"
 #include "check/gradcheck/check_gradients.h"
 #include "check/gradcheck/check_noise.h"
 #include "check/gradcheck/check_properties.h"
+#include "check/gradcheck/counterexample.h"
 #include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/rounding.h"
+#include "check/gradcheck/tape_runner.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,36 +20,12 @@ double gradcheck_tolerance(void) {
     return CHECK_TOLERANCE;
 }
 
-static bool is_among(const char *words, const char *word) {
-    char marked[REPORT_WORD + 2];
-    snprintf(marked, sizeof marked, "|%s|", word);
-    return strstr(words, marked);
-}
-
-/* Some patterns break properties too, and some broken properties look like patterns. The more specific one
- * comes first. */
-static const char *diagnosis_of(const CaseReport *r) {
-    const char *pattern = "unknown";
-    for (int vague = 1; vague >= 0; vague--) /* of several the first that is not */
-        for (int i = r->inputs - 1; i >= 0; i--)
-            if (r->in[i].verdict == FAIL &&
-                is_among("|only somewhere|wrong slope|", r->in[i].pattern) == vague &&
-                strcmp(r->in[i].pattern, "unknown") != 0)
-                pattern = r->in[i].pattern;
-    bool unknown = strcmp(pattern, "unknown") == 0;
-    bool tells_little = is_among("|any layout|inside a graph|passed twice|", r->property);
-    if (!r->property[0] ||
-        is_among("|forward not finite|not a number|no gradient|upstream ignored|", pattern))
-        return pattern;
-    return tells_little && !unknown ? pattern : r->property;
-}
-
 /* If runs differ, the pattern of one run's errors says nothing. */
 static void forget_patterns(CaseReport *r) {
     for (InputReport *in = r->in; in < r->in + r->inputs; in++) {
         if (in->verdict != FAIL) continue;
         in->explanations = 0;
-        REPORT_SET(in->pattern, "unknown");
+        in->pattern = PATTERN_UNKNOWN;
         REPORT_SET(in->reason, "no pattern is looked for: runs differ");
     }
 }
@@ -67,14 +44,11 @@ static bool is_unlucky(const CheckCase *c, const CaseReport *r) {
 }
 
 void gradcheck_conclude(CaseReport *r) {
-    for (int k = 0; k < r->properties && !r->property[0]; k++) {
-        if (!r->broken[k][0]) continue;
-        REPORT_SET(r->property, check_property_name((Property)k));
-        REPORT_SET(r->trouble, r->broken[k]);
-        r->verdict = FAIL;
-        if (k == PROPERTY_REPEATABLE) forget_patterns(r);
-    }
-    if (r->verdict == FAIL) REPORT_SET(r->diagnosis, diagnosis_of(r));
+    Property first = report_broken(r);
+    if (first == PROPERTIES) return;
+    r->verdict = FAIL;
+    REPORT_SET(r->trouble, r->broken[first]);
+    if (first == PROPERTY_REPEATABLE) forget_patterns(r);
 }
 
 /* Runs both. The last node gets the same index on both tapes, so that dropout is the same. */
@@ -122,21 +96,21 @@ typedef struct Trial {
     const CheckOptions *how;
     Arena *arena;
     CheckPoint point;
-    CaseTape tape, reference_tape; /* where they run in this process */
+    TapeRunner tape, reference_tape; /* where they run in this process */
     CheckRun run, reference;
     Gradients gradients;
 } Trial;
 
 /* Begins the runs of a case in a program, or (NULL) in this process on the tape. */
 static CheckRun new_run(const char *op, const CheckCase *c, Trial *t, const CheckOptions *how, void *program,
-                        CaseTape *tape) {
+                        TapeRunner *tape) {
     CheckRun run = {.op = op, .c = c, .point = &t->point, .runner = how->runner, .where = program};
     if (program) {
         run.at_once = FIRST_RUNS;
         return run;
     }
-    *tape = case_tape_new(op, c);
-    run.runner = case_tape_run, run.where = tape;
+    *tape = tape_runner_new(op, c);
+    run.runner = tape_runner_do, run.where = tape;
     return run;
 }
 
@@ -194,7 +168,7 @@ static bool try_smaller(Trial *t, const char *how, CaseReport *report) {
         if (!t->gradients.element[k].entry) continue;
         InputReport *in = &report->in[i], *found = &small->in[i++];
         if (!in->wrong || !found->wrong) continue;
-        any |= smallest_case_write(&t->gradients, k, how, in);
+        any |= counterexample_write(&t->gradients, k, how, in);
     }
     return any;
 }
@@ -206,7 +180,7 @@ static void show_smaller(Trial *t, CaseReport *report) {
     char how[REPORT_WORD], all[REPORT_TEXT] = "";
     t->run.ways.guard = false;
     for (int step = 0; step < SMALLER_CASES; step++) {
-        if (!smallest_case_resize(&c, step, &small, how)) continue;
+        if (!counterexample_shrink(&c, step, &small, how)) continue;
         size_t used = strlen(all);
         t->run.c = &small;
         draw(t, POINT_DRAWN, 0);
@@ -239,7 +213,7 @@ static void judge(Trial *t, CaseReport *report) {
     t->run.explaining = true;
     if (report->inputs) {
         check_run_forward(&t->run);
-        check_gradients_explain(&t->gradients, report);
+        gradcheck_diagnose(&t->gradients, report);
     }
     gradcheck_conclude(report);
     if (how->program && !how->reference && report->verdict == FAIL && !how->added) show_smaller(t, report);
@@ -261,8 +235,8 @@ void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions 
     report->evaluations = t.run.evaluations;
     check_run_free(&t.run);
     check_run_free(&t.reference);
-    if (t.tape.tape) case_tape_free(&t.tape);
-    if (t.reference_tape.tape) case_tape_free(&t.reference_tape);
+    if (t.tape.tape) tape_runner_free(&t.tape);
+    if (t.reference_tape.tape) tape_runner_free(&t.reference_tape);
     arena_free(&arena);
 }
 

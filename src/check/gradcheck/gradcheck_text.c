@@ -1,5 +1,5 @@
 #include "check/gradcheck/gradcheck_text.h"
-#include "check/gradcheck/diagnosis.h"
+#include "check/gradcheck/agreement.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -97,7 +97,8 @@ void gradcheck_rows(FILE *out, const CaseReport *r) {
     if (r->inputs && !r->trouble[0]) return;
     if (r->inputs) fprintf(out, "%*s", NAME_COLUMNS, "");
     char property[REPORT_WORD + 16] = "";
-    if (r->property[0]) snprintf(property, sizeof property, "property %s", r->property);
+    Property first = report_broken(r);
+    if (first < PROPERTIES) snprintf(property, sizeof property, "property %s", report_property[first].name);
     fprintf(out, " %-36s  %s\n", property, gradcheck_verdict_text(r->verdict));
 }
 
@@ -196,12 +197,13 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
 }
 
 static void explain_trouble(FILE *out, const CaseReport *r, bool known) {
-    if (!r->property[0]) {
+    Property first = report_broken(r);
+    if (first == PROPERTIES) {
         paragraph(out, 0, "%s %s/%s: %s", gradcheck_verdict_text(r->verdict), r->op, r->name, r->trouble);
         return;
     }
     paragraph(out, 0, "%s %s/%s: the property '%s' does not hold", gradcheck_verdict_text(r->verdict), r->op,
-              r->name, r->property);
+              r->name, report_property[first].name);
     if (!known) paragraph(out, INDENT, "%s", r->trouble);
 }
 
@@ -232,8 +234,8 @@ static const CaseReport *head_of(const CaseReport *all, long count, const char *
 /* Whether two wrong gradients have the same explanation, but for numbers that matter. */
 static bool is_alike(const InputReport *in, const InputReport *first) {
     return strcmp(in->reason, first->reason) == 0 ||
-           (in->form && in->form == first->form && strcmp(in->pattern, "constant factor") != 0 &&
-            strcmp(in->pattern, "only somewhere") != 0);
+           (in->form && in->form == first->form && in->pattern != PATTERN_CONSTANT_FACTOR &&
+            in->pattern != PATTERN_ONLY_SOMEWHERE);
 }
 
 /* "in the cases 'a', 'b' and 3 more: ", if the explanation of the first does not hold in every case of the file; else "". */
@@ -288,7 +290,7 @@ static void explain_gradient(FILE *out, const CaseReport *all, long count, const
 static bool is_known(const CaseReport *all, const CaseReport *r, const char *name) {
     for (const CaseReport *b = all; b < r; b++)
         if (name ? find_wrong(b, r->op, name) != NULL
-                 : strcmp(b->op, r->op) == 0 && strcmp(b->property, r->property) == 0)
+                 : strcmp(b->op, r->op) == 0 && report_broken(b) == report_broken(r))
             return true;
     return false;
 }
@@ -304,7 +306,7 @@ static void explain_more(FILE *out, const CaseReport *all, long count, const Cas
             explain_input(out, r, in, "");
         explain_remarks(out, all, r, in);
     }
-    if (r->trouble[0]) explain_trouble(out, r, r->property[0] && is_known(all, r, NULL));
+    if (r->trouble[0]) explain_trouble(out, r, report_broken(r) < PROPERTIES && is_known(all, r, NULL));
 }
 
 void gradcheck_explain(FILE *out, const CaseReport *r) {

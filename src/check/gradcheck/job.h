@@ -1,5 +1,5 @@
 /* A job: an operation's case is run several times at a point, forward and, if wanted, backward. Its result is all that
- * comes of it. A runner does jobs: in this process (case_tape.h), or in a program at the other end of two pipes
+ * comes of it. A runner does jobs: in this process (tape_runner.h), or in a program at the other end of two pipes
  * (protocol.h). */
 #ifndef GRADCHECK_JOB_H
 #define GRADCHECK_JOB_H

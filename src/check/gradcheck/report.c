@@ -3,6 +3,37 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *const report_doubt[] = {
+    [DOUBT_NONE] = "",
+    [DOUBT_FLAT] =
+        ("the gradient is too small beside the output to be proved. If the function is meant to be "
+         "saturated here, set .flat = true in the case"),
+    [DOUBT_KINK] = "a kink is crossed at every usable step",
+    [DOUBT_NOISE] = "the numeric derivative does not converge: the output is noisy or not smooth",
+};
+
+const struct PropertyWords report_property[PROPERTIES] = {
+#define PROPERTY(constant, name, meaning, functions, function) {name, meaning, functions},
+#include "check/gradcheck/properties.def"
+};
+
+const char *const report_pattern[PATTERNS] = {
+#define PATTERN(constant, name) name,
+#include "check/gradcheck/patterns.def"
+};
+
+Property report_broken(const CaseReport *r) {
+    int first = 0;
+    while (first < PROPERTIES && !r->broken[first][0]) first++;
+    return (Property)first;
+}
+
+void report_explain_by(InputReport *r, const Explanation *x) {
+    r->pattern = x ? x->pattern : PATTERN_UNKNOWN;
+    REPORT_SET(r->reason, x ? x->reason : "");
+    r->form = x ? x->form : 0;
+}
+
 const char *gradcheck_verdict_text(Verdict v) {
     return (const char *[]){"PASS", "INCONCLUSIVE", "FAIL"}[v];
 }

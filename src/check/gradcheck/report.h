@@ -17,6 +17,7 @@ typedef enum Doubt {
     DOUBT_KINK,  /* every usable step crosses a kink */
     DOUBT_NOISE, /* the estimates do not settle: noise, or a function that is not smooth */
 } Doubt;
+extern const char *const report_doubt[];
 
 enum {
     REPORT_NAME = 128,
@@ -30,18 +31,29 @@ enum {
 /* Copies text into an array of a report, as much as it holds. */
 #define REPORT_SET(to, from) snprintf(to, sizeof(to), "%.*s", (int)sizeof(to) - 1, from)
 
-/* Properties that hold exactly for every gradient. */
+/* Properties that hold exactly for every gradient, and what the table says of them. */
 typedef enum Property {
 #define PROPERTY(constant, name, meaning, functions, function) PROPERTY_##constant,
 #include "check/gradcheck/properties.def"
-#undef PROPERTY
     PROPERTIES
 } Property;
+extern const struct PropertyWords {
+    const char *name, *meaning;
+    bool of_functions; /* checked also of functions that return gradients */
+} report_property[PROPERTIES];
+
+/* Mistakes, and their names. */
+typedef enum Pattern {
+#define PATTERN(constant, name) PATTERN_##constant,
+#include "check/gradcheck/patterns.def"
+    PATTERNS
+} Pattern;
+extern const char *const report_pattern[PATTERNS];
 
 /* A pattern that predicts a wrong gradient (diagnosis.h). */
 typedef struct Explanation {
-    char pattern[REPORT_WORD], reason[REPORT_TEXT];
-    int order;     /* index of the pattern; the first tells most */
+    Pattern pattern; /* the first of the table tells most */
+    char reason[REPORT_TEXT];
     uint64_t form; /* equal for reasons that differ only in numbers */
     bool sure;     /* predicts every number; else only which numbers are wrong */
 } Explanation;
@@ -79,9 +91,9 @@ typedef struct InputReport {
     long full_size;         /* how many */
     Explanation explanation[EXPLANATIONS]; /* all that fit, in the order of the patterns */
     int explanations;
-    char pattern[REPORT_WORD]; /* the mistake that explains all errors; "unknown" */
-    uint64_t form;             /* of the reason */
-    char reason[REPORT_TEXT];  /* also of INCONCLUSIVE; "": unknown */
+    Pattern pattern;          /* the mistake that explains all errors */
+    uint64_t form;            /* of the reason */
+    char reason[REPORT_TEXT]; /* also of INCONCLUSIVE; "": unknown */
 } InputReport;
 
 typedef struct CaseReport {
@@ -92,8 +104,6 @@ typedef struct CaseReport {
     bool judged;    /* all gradients have a verdict */
     int properties; /* checked so far; broken[k] says how property k is broken, "": it holds */
     char broken[PROPERTIES][REPORT_TEXT];
-    char property[REPORT_WORD];  /* the first broken one; "": none */
-    char diagnosis[REPORT_WORD]; /* of FAIL: the pattern or property that tells most; "unknown" */
     char trouble
         [REPORT_FULL]; /* how the property is broken, or the case as a whole failed; may have several lines */
     long outputs;      /* elements of the output */
@@ -117,6 +127,12 @@ typedef struct CaseReport {
 } CaseReport;
 
 /* ---- Words of reports ---- */
+
+/* The first broken property; PROPERTIES: none. */
+Property report_broken(const CaseReport *r);
+
+/* Sets the pattern and reason of a wrong gradient to those of an explanation; NULL: to none. */
+void report_explain_by(InputReport *r, const Explanation *x);
 
 /* "PASS", "INCONCLUSIVE" or "FAIL". */
 const char *gradcheck_verdict_text(Verdict v);

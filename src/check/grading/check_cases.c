@@ -80,7 +80,6 @@ static void not_checked(CaseReport *r, const CheckItem *item, const ChildEnd *en
              stage ? stage : "");
     utf8_make_printable(r->trouble, "");
     if (item->index < 0) REPORT_SET(r->trouble, item->trouble);
-    if (!outside) REPORT_SET(r->diagnosis, "not checked");
 }
 
 /* ---- In the process that judges an item ---- */
@@ -133,7 +132,7 @@ static void lost_reference(void *context, const ChildEnd *end, const CheckRun *r
     CaseReport r;
     (void)run;
     not_checked(&r, j->item, end, j->limits, "in the reference");
-    r.verdict = INCONCLUSIVE, r.diagnosis[0] = 0;
+    r.verdict = INCONCLUSIVE;
     child_send(&r, sizeof r);
     child_finish();
 }
@@ -153,7 +152,7 @@ static void lost_program(void *context, const ChildEnd *end, const CheckRun *run
         r.judged = true;
         gradcheck_conclude(&r);
     } else if (end->fate == CHILD_TIMED_OUT && !endless) {
-        r.verdict = INCONCLUSIVE, r.diagnosis[0] = 0;
+        r.verdict = INCONCLUSIVE;
         snprintf(r.trouble, sizeof r.trouble,
                  "its time limit of %g s ran out after %ld runs: --time-limit %.0f may be enough, or smaller "
                  "inputs",
@@ -271,7 +270,7 @@ void plan_unjudged(const CheckPlan *p, const char *why, CaseReport *report) {
 static bool is_wanted(const CheckItem *item, const CaseReport *r) {
     bool found = r->verdict == PASS;
     for (int i = 0; i < r->inputs; i++) found |= r->in[i].wrong > 0;
-    return !item->added || (found && strcmp(r->property, "read-only") != 0);
+    return !item->added || (found && report_broken(r) != PROPERTY_READ_ONLY);
 }
 
 static void take_report(void *context, long i, const ChildEnd *end) {

@@ -1,6 +1,6 @@
 #include "check/grading/functions.h"
 #include "base/utf8.h"
-#include "check/gradcheck/case_tape.h"
+#include "check/gradcheck/tape_runner.h"
 #include "check/protocol.h"
 #include "check/sandbox.h"
 #include "formats/json.h"
@@ -165,16 +165,16 @@ bool functions_hello(Child *c, CheckPlan *p, const char *name, ChildEnd *end, Er
 
 /* The arguments of a case that is the operation alone, on its inputs in their order, as members of JSON. NULL: it is not. */
 static const char *arguments_of(CheckPlan *p, const Op *op, const CheckCase *c) {
-    CaseTape t = case_tape_new(op->name, c);
+    TapeRunner t = tape_runner_new(op->name, c);
     Arena arena = {0};
     CheckPoint point;
     char *text = NULL;
     size_t size;
     int next = 0;
     point_draw(&point, &arena, op->name, c, p->seed, POINT_DRAWN, 0);
-    case_tape_lay_out(&t, &point);
-    case_tape_ready(&t, &point, 0);
-    case_tape_record(&t, &point, &(JobWays){0});
+    tape_runner_lay_out(&t, &point);
+    tape_runner_ready(&t, &point, 0);
+    tape_runner_record(&t, &point, &(JobWays){0});
     const Node *n = t.tape->last;
     bool alone = n && !n->previous && n->op == op;
     for (int k = 0; alone && k < n->inputs; k++)
@@ -187,7 +187,7 @@ static const char *arguments_of(CheckPlan *p, const Op *op, const CheckCase *c) 
     }
     const char *found = text ? kept(p, text) : NULL;
     free(text);
-    case_tape_free(&t);
+    tape_runner_free(&t);
     arena_free(&arena);
     return found;
 }

@@ -44,7 +44,7 @@ static void json_gradient(FILE *out, const InputReport *in) {
         json_number(out, "kink_below", in->kink_below);
         json_number(out, "kink_above", in->kink_above);
     }
-    if (in->pattern[0]) json_text(out, "pattern", in->pattern);
+    if (in->pattern) json_text(out, "pattern", report_pattern[in->pattern]);
     if (in->reason[0]) json_text(out, "reason", in->reason);
     fprintf(out, "}\n");
 }
@@ -56,7 +56,7 @@ void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r) {
     }
     if (r->inputs && !r->trouble[0]) return;
     json_case(out, file, r, NULL, r->verdict);
-    if (r->property[0]) json_text(out, "property", r->property);
+    if (report_broken(r) < PROPERTIES) json_text(out, "property", report_property[report_broken(r)].name);
     if (r->trouble[0]) json_text(out, "reason", r->trouble);
     fprintf(out, "}\n");
 }

@@ -1,5 +1,4 @@
 #include "base/arena.h"
-#include "check/gradcheck/check_properties.h"
 #include "check/grading/gradcheck_show.h"
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +134,7 @@ static double right_part(const Parts *all, const CaseReport *r) {
 static int properties_of(const CaseReport *r) {
     int count = 0;
     for (int k = PROPERTY_FORWARD + 1; k < PROPERTIES; k++)
-        count += check_property_counts((Property)k, r->functions);
+        count += !r->functions || report_property[k].of_functions;
     return count;
 }
 
@@ -143,8 +142,8 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
     enum { SHOWN = 3 };
     Part *p = add(all, r, 0, PASS);
     int failing = 0;
-    snprintf(p->name, sizeof p->name, "property %s", check_property_name(which));
-    fprintf(all->text, "%s\n", check_property_meaning(which));
+    snprintf(p->name, sizeof p->name, "property %s", report_property[which].name);
+    fprintf(all->text, "%s\n", report_property[which].meaning);
     for (; count; count--, r++) {
         if (!r->planned) continue;
         double points = r->points / shares(r) / properties_of(r), right = right_part(all, r);
@@ -176,7 +175,7 @@ Part *grade_parts(const CaseReport *r, long count, long *parts) {
         all.unearned = is_unproved(r + first, end - first);
         for (long i = first; i < end; i++) add_case(&all, &r[i]);
         for (int k = PROPERTY_FORWARD + 1; planned && k < PROPERTIES; k++)
-            if (check_property_counts((Property)k, r[first].functions))
+            if (!r[first].functions || report_property[k].of_functions)
                 add_property(&all, r + first, end - first, (Property)k);
     }
     *parts = all.count;

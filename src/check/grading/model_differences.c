@@ -112,7 +112,7 @@ static void to_gradient(InputReport *r, uint64_t seed) {
     r->step *= (double)probe.unit;
     r->output = 0;
     r->map[0] = r->full[0] = 0;
-    if (r->verdict == FAIL) r->pattern[0] = r->reason[0] = 0;
+    if (r->verdict == FAIL) r->pattern = PATTERN_NONE, r->reason[0] = 0;
 }
 
 void model_differences(ModelPass *p, int i, const double *dw, long samples, uint64_t seed, const char *model,

@@ -1,4 +1,4 @@
-#include "check/gradcheck/diagnosis.h"
+#include "check/gradcheck/counterexample.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static long size_of(const Gradients *g) {
     return size;
 }
 
-bool smallest_case_write(const Gradients *g, int k, const char *how, InputReport *report) {
+bool counterexample_write(const Gradients *g, int k, const char *how, InputReport *report) {
     const CheckPoint *p = g->run->point;
     const Entries *e = &g->element[k];
     char *text = NULL;
@@ -105,7 +105,7 @@ bool smallest_case_write(const Gradients *g, int k, const char *how, InputReport
 
 /* ---- Smaller cases ---- */
 
-bool smallest_case_resize(const CheckCase *c, int step, CheckCase *to, char how[REPORT_WORD]) {
+bool counterexample_shrink(const CheckCase *c, int step, CheckCase *to, char how[REPORT_WORD]) {
     long from = 1 + (SMALLER_CASES + 1 - step) / 2, size = step % 2 ? 2 : 1;
     bool any = false;
     *to = *c;

@@ -1,4 +1,4 @@
-#include "check/gradcheck/case_tape.h"
+#include "check/gradcheck/tape_runner.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 enum { GUARD = 16 }; /* reals on either side of a block */
 static const real GRAD_GUARD = 12345;
 
-CaseTape case_tape_new(const char *op, const CheckCase *c) {
-    return (CaseTape){.op = op, .c = c, .tape = tape_new()};
+TapeRunner tape_runner_new(const char *op, const CheckCase *c) {
+    return (TapeRunner){.op = op, .c = c, .tape = tape_new()};
 }
 
-void case_tape_free(CaseTape *t) {
+void tape_runner_free(TapeRunner *t) {
     tape_free(t->tape);
     arena_free(&t->arena);
 }
@@ -28,13 +28,13 @@ static real *element_of(const Tensor *x, long i) {
     return x->data + at;
 }
 
-real *case_tape_element(CaseTape *t, const CheckPoint *p, int input, long element) {
+real *tape_runner_element(TapeRunner *t, const CheckPoint *p, int input, long element) {
     int same = p->in[input].same_as;
     return element_of(&t->in[0][same < 0 ? input : same].tensor, element);
 }
 
 /* Gives the input memory in its layout, and puts its values there. */
-static void lay_out(CaseTape *t, CaseInput *in, const PointInput *p) {
+static void lay_out(TapeRunner *t, CaseInput *in, const PointInput *p) {
     Shape s = p->shape, stored = s;
     Tensor *x = &in->tensor;
     in->block_count = p->stored;
@@ -64,7 +64,7 @@ static void lay_out(CaseTape *t, CaseInput *in, const PointInput *p) {
     for (long i = 0; i < p->count + 2 * GUARD; i++) in->grad_block[i] = GRAD_GUARD;
 }
 
-static void lay_out_all(CaseTape *t, const CheckPoint *p, int which) {
+static void lay_out_all(TapeRunner *t, const CheckPoint *p, int which) {
     for (int i = 0; i < p->inputs; i++) {
         int same = p->in[i].same_as;
         t->x[which][i] = &t->in[which][same < 0 ? i : same].tensor;
@@ -72,13 +72,13 @@ static void lay_out_all(CaseTape *t, const CheckPoint *p, int which) {
     }
 }
 
-void case_tape_lay_out(CaseTape *t, const CheckPoint *p) {
+void tape_runner_lay_out(TapeRunner *t, const CheckPoint *p) {
     arena_reset(&t->arena);
     lay_out_all(t, p, 0);
 }
 
 /* Resets the tensors to their state before any tape used them. */
-static void ready(CaseTape *t, const CheckPoint *p, int which, real fill) {
+static void ready(TapeRunner *t, const CheckPoint *p, int which, real fill) {
     for (int i = 0; i < p->inputs; i++) {
         CaseInput *in = &t->in[which][i];
         if (p->in[i].same_as >= 0) continue;
@@ -90,7 +90,7 @@ static void ready(CaseTape *t, const CheckPoint *p, int which, real fill) {
     }
 }
 
-void case_tape_ready(CaseTape *t, const CheckPoint *p, real fill) {
+void tape_runner_ready(TapeRunner *t, const CheckPoint *p, real fill) {
     ready(t, p, 0, fill);
 }
 
@@ -109,21 +109,21 @@ static void relay_backward(Node *n) {
 static const Op relay = {"relay", relay_forward, relay_backward};
 
 /* Records one relay for each tensor; a tensor passed twice has one. */
-static void relay_inputs(CaseTape *t, const CheckPoint *p, Tensor **x) {
+static void relay_inputs(TapeRunner *t, const CheckPoint *p, Tensor **x) {
     for (int i = 0; i < p->inputs; i++) {
         int same = p->in[i].same_as;
         x[i] = same >= 0 ? x[same] : tape_record(tape_node(t->tape, &relay, x[i]->shape, INPUTS(x[i])));
     }
 }
 
-static void begin(CaseTape *t, const JobWays *ways) {
+static void begin(TapeRunner *t, const JobWays *ways) {
     tape_reset(t->tape);
     t->tape->training = false; /* a case that wants dropout says so */
     t->tape->guard = ways->guard, t->tape->keep = ways->keep;
     t->tape->nodes = ways->first;
 }
 
-static Tensor *record(CaseTape *t, const CheckPoint *p, int which, bool relayed) {
+static Tensor *record(TapeRunner *t, const CheckPoint *p, int which, bool relayed) {
     Tensor *x[CHECK_INPUTS] = {0};
     memcpy(x, t->x[which], sizeof x);
     if (relayed) relay_inputs(t, p, x);
@@ -140,7 +140,7 @@ static Tensor *record(CaseTape *t, const CheckPoint *p, int which, bool relayed)
     return y;
 }
 
-Tensor *case_tape_record(CaseTape *t, const CheckPoint *p, const JobWays *ways) {
+Tensor *tape_runner_record(TapeRunner *t, const CheckPoint *p, const JobWays *ways) {
     begin(t, ways);
     return record(t, p, 0, ways->relayed);
 }
@@ -178,7 +178,7 @@ static bool beside_output_is_untouched(const Tensor *y) {
 }
 
 /* Names what `who` has changed of a job's memory, unless something is named. Gradients themselves may change. */
-static void name_damage(const CaseTape *t, const CheckPoint *p, const char *who, Result *r) {
+static void name_damage(const TapeRunner *t, const CheckPoint *p, const char *who, Result *r) {
     for (int i = 0; i < p->inputs && !r->damage[0]; i++) {
         const CaseInput *in = &t->in[0][i];
         if (p->in[i].same_as >= 0) continue;
@@ -197,7 +197,7 @@ static void name_damage(const CaseTape *t, const CheckPoint *p, const char *who,
 /* ---- Runs ---- */
 
 /* Gives the elements that a run changes their values. */
-static void change(CaseTape *t, const Job *j, long run, int which) {
+static void change(TapeRunner *t, const Job *j, long run, int which) {
     for (long i = j->start[run]; i < j->start[run + 1]; i++) {
         const JobChange *c = &j->change[i];
         *element_of(&t->in[which][c->input].tensor, c->element) = (real)c->value;
@@ -205,7 +205,7 @@ static void change(CaseTape *t, const Job *j, long run, int which) {
 }
 
 /* Puts the point's values back where a run has changed them. */
-static void restore(CaseTape *t, const Job *j, long run) {
+static void restore(TapeRunner *t, const Job *j, long run) {
     for (long i = j->start[run]; i < j->start[run + 1]; i++) {
         const JobChange *c = &j->change[i];
         *element_of(&t->in[0][c->input].tensor, c->element) = j->point->in[c->input].value[c->element];
@@ -217,7 +217,7 @@ static int which_of(const Job *j, long run) {
     return j->ways.together && run == 1;
 }
 
-static void forward(CaseTape *t, const Job *j, long run) {
+static void forward(TapeRunner *t, const Job *j, long run) {
     int which = which_of(j, run);
     if (!which) begin(t, &j->ways);
     if (j->start) change(t, j, run, which);
@@ -225,9 +225,9 @@ static void forward(CaseTape *t, const Job *j, long run) {
     record(t, j->point, which, j->ways.relayed);
 }
 
-void case_tape_forward(CaseTape *t, const Job *j, Result *r) {
+void tape_runner_forward(TapeRunner *t, const Job *j, Result *r) {
     long outputs = 0;
-    case_tape_lay_out(t, j->point);
+    tape_runner_lay_out(t, j->point);
     if (j->ways.together) lay_out_all(t, j->point, 1);
     r->damage[0] = 0;
     for (long run = 0; run < j->runs; run++) {
@@ -250,7 +250,7 @@ void case_tape_forward(CaseTape *t, const Job *j, Result *r) {
     if (j->ways.watch) name_damage(t, j->point, "forward", r);
 }
 
-void case_tape_back_from(CaseTape *t, Tensor *y, const real *dy) {
+void tape_runner_back_from(TapeRunner *t, Tensor *y, const real *dy) {
     if (y->maker) {
         tape_backward_from(t->tape, y, dy);
         return;
@@ -261,7 +261,7 @@ void case_tape_back_from(CaseTape *t, Tensor *y, const real *dy) {
 }
 
 /* Names a change of the output, or of the upstream gradient. */
-static void watch_output(const CaseTape *t, const real *dy, Result *r) {
+static void watch_output(const TapeRunner *t, const real *dy, Result *r) {
     const Tensor *y = t->y[0];
     size_t count = (size_t)shape_count(y->shape);
     real *after = malloc((count + 1) * sizeof *after);
@@ -274,7 +274,7 @@ static void watch_output(const CaseTape *t, const real *dy, Result *r) {
     free(after);
 }
 
-static void take_gradients(const CaseTape *t, const CheckPoint *p, int which, real *grad) {
+static void take_gradients(const TapeRunner *t, const CheckPoint *p, int which, real *grad) {
     for (int i = 0; i < p->inputs; i++) {
         if (!point_has_gradient(p, i)) continue;
         memcpy(grad, t->in[which][i].tensor.grad, (size_t)p->in[i].count * sizeof *grad);
@@ -282,7 +282,7 @@ static void take_gradients(const CaseTape *t, const CheckPoint *p, int which, re
     }
 }
 
-void case_tape_backward(CaseTape *t, const Job *j, bool again, Result *r, real *grad) {
+void tape_runner_backward(TapeRunner *t, const Job *j, bool again, Result *r, real *grad) {
     const CheckPoint *p = j->point;
     long outputs = shape_count(r->shape), gradients = point_gradients_before(p, p->inputs);
     bool recorded = j->runs == 1 || j->ways.together;
@@ -291,7 +291,7 @@ void case_tape_backward(CaseTape *t, const Job *j, bool again, Result *r, real *
         int which = which_of(j, run);
         if (!recorded) forward(t, j, run);
         if (again) ready(t, p, which, j->ways.fill);
-        case_tape_back_from(t, t->y[which], j->dy + run * outputs);
+        tape_runner_back_from(t, t->y[which], j->dy + run * outputs);
         if (j->ways.watch) {
             name_damage(t, p, "backward", r);
             watch_output(t, j->dy, r);
@@ -301,11 +301,11 @@ void case_tape_backward(CaseTape *t, const Job *j, bool again, Result *r, real *
     }
 }
 
-void case_tape_run(void *where, CheckRun *run, const Job *j, Result *r) {
+void tape_runner_do(void *where, CheckRun *run, const Job *j, Result *r) {
     (void)run;
-    case_tape_forward(where, j, r);
+    tape_runner_forward(where, j, r);
     long gradients = j->runs * point_gradients_before(j->point, j->point->inputs);
     if (j->dy) result_for_gradients(r, job_backwards(j), gradients);
     for (int time = 0; time < job_backwards(j); time++)
-        case_tape_backward(where, j, time > 0, r, r->grad + time * gradients);
+        tape_runner_backward(where, j, time > 0, r, r->grad + time * gradients);
 }
