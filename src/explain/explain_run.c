@@ -1,6 +1,5 @@
 #include "explain/explain.h"
 #include "explain/walk.h"
-#include "run/attention_look.h"
 #include "run/run_page.h"
 #include "tasks/task.h"
 #include <stdlib.h>
@@ -12,13 +11,33 @@ enum { MOST_WEIGHTS = 1000000 /* on a page, each at most 22 bytes */, TITLE = 12
 typedef struct Looked {
     WalkThrough walk;
     int32_t *wanted; /* the right answer to the source; NULL: unknown */
-    PageExample example;
-    uint8_t *weights[PAGE_GROUPS];
+    Frames frames;   /* one */
 } Looked;
+
+/* Makes the frame of the text, whose step is unknown: its attention, and the answer, if it has one. */
+static bool make_frame(Looked *l, const ModelConfig *c, Error *e) {
+    const WalkText *source = &l->walk.source, *target = &l->walk.target; /* begin and the answer */
+    Frames *f = &l->frames;
+    long width = source->count > target->count ? source->count : target->count;
+    if (!frames_new(f, c, width, width, e)) return false;
+    frames_set(f, LIST_SOURCE, source->id, source->count);
+    frames_set(f, LIST_TARGET, target->id, target->count);
+    if (source->count) frames_set(f, LIST_GIVEN, source->id, source->count);
+    if (l->wanted) frames_set(f, LIST_WANTED, l->wanted, source->count);
+    double weights = frames_example_weights(f, 0);
+    if (weights > MOST_WEIGHTS)
+        return error_set(e, STATUS_BAD_DATA, "--text: found %.0f weights over all heads, need at most %d",
+                         weights, MOST_WEIGHTS);
+    if (!frames_reserve(f, 1, e)) return false;
+    frames_begin(f, -1);
+    if (source->count) frames_set(f, frames_answer(0, 0), target->id + 1, target->count - 1);
+    frames_take(f, 0, &l->walk.trace, f->weight);
+    return true;
+}
 
 static bool look(Looked *l, const RunOptions *o, Error *e) {
     WalkThrough *w = &l->walk;
-    WalkText *source = &w->source, *target = &w->target;
+    WalkText *source = &w->source;
     if (!walk_read(w, &(WalkOptions){.text = o->text, .model = o->run}, e)) return false;
     const ModelConfig *c = &w->run.model->config;
     int layers = c->encoder_layers > c->decoder_layers ? c->encoder_layers : c->decoder_layers;
@@ -29,15 +48,7 @@ static bool look(Looked *l, const RunOptions *o, Error *e) {
         l->wanted = arena_alloc(&w->arena, (size_t)source->count * sizeof *l->wanted);
         task->answer(source->id, source->count, l->wanted);
     }
-    attention_example(&l->example, c, source->id, source->count, target->id, target->count);
-    long count = page_weights(&l->example);
-    if (count > MOST_WEIGHTS)
-        return error_set(e, STATUS_BAD_DATA, "--text: found %ld weights over all heads, need at most %d",
-                         count, MOST_WEIGHTS);
-    for (int g = 0; g < l->example.groups; g++)
-        l->weights[g] = arena_alloc(&w->arena, (size_t)page_group_size(&l->example.group[g]));
-    attention_take(&l->example, &w->trace, l->weights);
-    return true;
+    return make_frame(l, c, e);
 }
 
 /* ---- As a page ---- */
@@ -45,28 +56,14 @@ static bool look(Looked *l, const RunOptions *o, Error *e) {
 /* Writes the page of the run with the text in place of the frames of its training. A model without frames has only the
  * notes of its own file. */
 static bool write_page(const Looked *l, const RunOptions *o, Error *e) {
-    enum { STEP = -1 }; /* unknown */
     char path[PATH_ROOM];
     Safetensors run = {0};
-    Frames *f = calloc(1, sizeof *f);
-    if (!f) return error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes for the page", sizeof *f);
-    const WalkText *source = &l->walk.source, *target = &l->walk.target; /* begin and the answer */
-    frames_add_example(f, 0, &l->example);
-    frames_add_weights(f, STEP, 0, &l->example, l->weights);
-    if (source->count) {
-        frames_add_sample(f, 0, &(PageSample){source->id, source->count, l->wanted, source->count});
-        frames_add_answer(f, STEP, 0, &(PageAnswer){target->count - 1, target->id + 1});
-    }
+    const Notes *own = &l->walk.run.notes;
     bool known = directory_file(path, o->run, "frames.safetensors", STATUS_NO_INPUT, &(Error){0}) &&
                  safetensors_read(&run, path, &(Error){0});
-    const Metadata *note = known ? run.metadata : l->walk.run.notes.entry;
-    for (int i = 0; i < (known ? run.metadata_count : l->walk.run.notes.count) && f->notes < FRAMES_NOTES;
-         i++)
-        if (strcmp(note[i].key, "crc32") != 0) frames_note(f, note[i].key, note[i].value);
-    Safetensors file = frames_as_file(f);
-    bool ok = page_of_frames(&file, o->run, o->html, e);
+    const Safetensors notes = {.path = o->run, .metadata = own->entry, .metadata_count = own->count};
+    bool ok = page_of_frames(known ? &run : &notes, &l->frames, o->run, o->html, e);
     safetensors_free(&run);
-    free(f);
     return ok;
 }
 
@@ -89,7 +86,9 @@ static bool show_map(const RunOptions *o, const Picture *p, const char *group, i
 static bool show_attention(const Looked *l, const RunOptions *o, const AttentionTrace *a, Error *e) {
     const WalkText *source = &l->walk.source, *target = &l->walk.target;
     bool cross = strstr(a->name, "multihead_attn"), encoder = !cross && source->count && a->name[0] == 'e';
-    const PageGroup *g = &l->example.group[!source->count || encoder ? 0 : 1 + cross];
+    Group group[GROUPS];
+    const Group *g = &group[!source->count || encoder ? 0 : 1 + cross];
+    frames_groups(&l->frames, 0, group);
     const Tensor *weights = a->steps[0].weights; /* [h, rows, columns] */
     long rows = weights->shape.size[1], columns = weights->shape.size[2];
     int layer = 1 + atoi(strstr(a->name, ".layers.") + strlen(".layers."));
@@ -114,6 +113,7 @@ bool explain_run(const RunOptions *o, Error *e) {
     if (ok && o->svg) ok = directory_make(o->svg, e);
     for (const AttentionTrace *a = l.walk.trace.first; ok && (o->svg || !o->html) && a; a = a->next)
         ok = show_attention(&l, o, a, e);
+    frames_free(&l.frames);
     walk_close(&l.walk);
     return ok;
 }

@@ -1,243 +1,215 @@
 #include "run/frames.h"
 #include "base/directory.h"
-#include "run/attention_look.h"
-#include <stdarg.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps in names have as many digits, so that names are in their order. */
-#define STEP "%010ld"
+enum { ENCODER_LAYERS, DECODER_LAYERS, HEADS, LONGEST }; /* of Frames.model */
 
-/* ---- Writing ---- */
+/* ---- Lists of tokens ---- */
 
-__attribute__((format(printf, 5, 6))) static void add(Frames *f, Dtype d, Shape shape, const void *bytes,
-                                                      const char *name, ...) {
-    va_list arguments;
-    if (f->tensors == FRAMES_TENSORS) error_bug("frames: more than %d tensors", FRAMES_TENSORS);
-    va_start(arguments, name);
-    vsnprintf(f->name[f->tensors], FRAMES_NAME, name, arguments);
-    va_end(arguments);
-    f->tensor[f->tensors] = array_over(f->name[f->tensors], d, shape, bytes);
-    f->tensors++;
+bool frames_new(Frames *f, const ModelConfig *c, long longest, long width, Error *e) {
+    *f =
+        (Frames){.model = {c->encoder_layers, c->decoder_layers, c->heads, (int32_t)longest}, .width = width};
+    f->tokens = malloc((size_t)(LISTS * width) * sizeof *f->tokens);
+    f->probability = calloc((size_t)(BEAMS * width), sizeof *f->probability);
+    if (!f->tokens || !f->probability)
+        return error_set(e, STATUS_NO_MEMORY, "memory: lists of %ld tokens for the page", width);
+    for (long i = 0; i < LISTS * width; i++) f->tokens[i] = -1;
+    return true;
 }
 
-void frames_add_example(Frames *f, int i, const PageExample *x) {
-    if (x->n) add(f, DTYPE_I32, SHAPE(x->n), x->source, "example.%d.source", i);
-    add(f, DTYPE_I32, SHAPE(x->whole), x->target, "example.%d.target", i);
+void frames_free(Frames *f) {
+    free(f->tokens), free(f->probability), free(f->weight);
+    *f = (Frames){0};
 }
 
-void frames_add_weights(Frames *f, long step, int i, const PageExample *x,
-                        uint8_t *const weights[PAGE_GROUPS]) {
-    for (int g = 0; g < x->groups; g++) {
-        const PageGroup *group = &x->group[g];
-        add(f, DTYPE_U8, SHAPE(group->layers, group->heads, group->rows, group->columns), weights[g],
-            "frame." STEP ".example.%d.%s", step, i, group->file_name);
-    }
+void frames_set(Frames *f, int list, const int32_t *id, long count) {
+    int32_t *at = f->tokens + list * f->width;
+    if (count > f->width) error_bug("frames_set: %ld tokens, want at most %ld", count, f->width);
+    for (long i = 0; i < f->width; i++) at[i] = i < count ? id[i] : -1;
 }
 
-void frames_add_sample(Frames *f, int i, const PageSample *s) {
-    add(f, DTYPE_I32, SHAPE(s->given_count), s->given, "sample.%d.given", i);
-    if (s->wanted) add(f, DTYPE_I32, SHAPE(s->wanted_count), s->wanted, "sample.%d.wanted", i);
+List frames_list(const Frames *f, int list) {
+    List l = {f->tokens + list * f->width, 0};
+    while (l.count < f->width && l.id[l.count] >= 0) l.count++;
+    return l;
 }
 
-void frames_add_answer(Frames *f, long step, int i, const PageAnswer *a) {
-    add(f, DTYPE_I32, SHAPE(a->count), a->tokens, "frame." STEP ".answer.%d", step, i);
-}
-
-void frames_add_beams(Frames *f, const PageSample *searched, const PageBeam *beams, int count) {
-    if (count) add(f, DTYPE_I32, SHAPE(searched->given_count), searched->given, "searched.given");
-    for (int i = 0; i < count; i++) {
-        add(f, DTYPE_I32, SHAPE(beams[i].answer.count), beams[i].answer.tokens, "beam.%d.tokens", i);
-        add(f, DTYPE_F64, SHAPE(beams[i].answer.count), beams[i].probability, "beam.%d.probability", i);
-    }
-}
-
-void frames_note(Frames *f, const char *key, const char *value) {
-    if (f->notes == FRAMES_NOTES) error_bug("frames: more than %d notes", FRAMES_NOTES);
-    f->note[f->notes++] = (Metadata){key, value};
-}
-
-/* The step that the name of a tensor begins with. False: it has none. */
-static bool step_of(const Array *a, long *step) {
-    int end = 0;
-    return sscanf(a->name, "frame.%ld.%n", step, &end) == 1 && end > 0;
-}
-
-/* The steps of a file's frames below `end`, ascending: at most `room`, the last of them. */
-static int steps_of(const Safetensors *s, long end, long *steps, int room) {
+int frames_lists(const Frames *f, int first, int most) {
     int count = 0;
-    for (int i = 0; i < s->tensors; i++) {
-        long step;
-        if (!step_of(&s->tensor[i], &step) || step >= end || (count && step == steps[count - 1])) continue;
-        if (count == room) memmove(steps, steps + 1, (size_t)--count * sizeof *steps);
-        steps[count++] = step;
+    while (count < most && f->tokens[(first + count) * f->width] >= 0) count++;
+    return count;
+}
+
+/* ---- Frames ---- */
+
+static double all_weights(const Frames *f) {
+    double weights = 0;
+    for (int i = frames_lists(f, LIST_TARGET, EXAMPLES); i-- > 0;) weights += frames_example_weights(f, i);
+    return weights;
+}
+
+bool frames_reserve(Frames *f, int most, Error *e) {
+    f->most = most, f->weights = (long)all_weights(f);
+    f->weight = malloc((size_t)(most * f->weights) + 1);
+    return f->weight || error_set(e, STATUS_NO_MEMORY, "memory: %ld weights for the page", most * f->weights);
+}
+
+static void move_frames(Frames *f, int to, int from) {
+    int n = f->count - from;
+    memmove(f->step + to, f->step + from, (size_t)n * sizeof *f->step);
+    memmove(f->tokens + frames_answer(to, 0) * f->width, f->tokens + frames_answer(from, 0) * f->width,
+            (size_t)(n * SAMPLES * f->width) * sizeof *f->tokens);
+    memmove(f->weight + to * f->weights, f->weight + from * f->weights, (size_t)(n * f->weights));
+    f->count += to - from;
+}
+
+int frames_begin(Frames *f, long step) {
+    while (f->count && f->step[f->count - 1] >= step) f->count--;
+    int drop = f->count > 2 ? 1 : f->count - 1;
+    for (int i = 1; i + 1 < f->count; i++)
+        if (f->step[i + 1] - f->step[i - 1] < f->step[drop + 1] - f->step[drop - 1]) drop = i;
+    if (f->count == f->most) move_frames(f, drop, drop + 1);
+    f->step[f->count] = (int32_t)step;
+    return f->count++;
+}
+
+/* ---- Attention ---- */
+
+/* The kinds of attention of a model with a source, and then that of one without. */
+static const struct Kind {
+    const char *name, *file_name, *pattern;
+    bool in_decoder, from_source, to_source, causal;
+} kinds[] = {
+    {"Encoder self-attention", "encoder", "encoder.layers.%d.self_attn", .from_source = true,
+     .to_source = true},
+    {"Decoder self-attention", "decoder", "decoder.layers.%d.self_attn", .in_decoder = true, .causal = true},
+    {"Cross-attention", "cross", "decoder.layers.%d.multihead_attn", .in_decoder = true, .to_source = true},
+    {"Causal self-attention", "text", "encoder.layers.%d.self_attn", .causal = true},
+};
+
+int frames_groups(const Frames *f, int example, Group group[GROUPS]) {
+    bool text = f->model[DECODER_LAYERS] == 0;
+    int count = text ? 1 : GROUPS;
+    List source = frames_list(f, LIST_SOURCE + example), target = frames_list(f, LIST_TARGET + example);
+    if (text && target.count > f->model[LONGEST]) target.count = f->model[LONGEST];
+    for (int g = 0; g < count; g++) {
+        const struct Kind *kind = &kinds[text ? GROUPS : g];
+        group[g] = (Group){.name = kind->name,
+                           .file_name = kind->file_name,
+                           .pattern = kind->pattern,
+                           .layers = f->model[kind->in_decoder ? DECODER_LAYERS : ENCODER_LAYERS],
+                           .heads = f->model[HEADS],
+                           .rows = kind->from_source ? source : target,
+                           .columns = kind->to_source ? source : target,
+                           .causal = kind->causal};
     }
     return count;
 }
 
-void frames_add_earlier(Frames *f, const Safetensors *other, long step, int most) {
-    long steps[PAGE_FRAMES + 1];
-    int count = steps_of(other, step, steps, PAGE_FRAMES);
-    for (; count > most; count--) { /* drop the one whose neighbours are the nearest */
-        int drop = count > 2 ? 1 : count - 1;
-        for (int i = 1; i + 1 < count; i++)
-            if (steps[i + 1] - steps[i - 1] < steps[drop + 1] - steps[drop - 1]) drop = i;
-        memmove(steps + drop, steps + drop + 1, (size_t)(count - drop - 1) * sizeof *steps);
-    }
-    for (int i = 0; i < other->tensors; i++) {
-        long of;
-        bool kept = false;
-        for (int k = 0; k < count && step_of(&other->tensor[i], &of); k++) kept |= of == steps[k];
-        if (!kept || f->tensors == FRAMES_TENSORS) continue;
-        f->tensor[f->tensors++] = other->tensor[i];
-    }
+long frames_row_weights(const Group *g, long row) {
+    return g->causal ? row + 1 : g->columns.count;
 }
 
-bool frames_write(const Frames *f, const char *directory, Error *e) {
+double frames_example_weights(const Frames *f, int example) {
+    Group group[GROUPS];
+    double sum = 0;
+    for (int g = frames_groups(f, example, group); g-- > 0;) {
+        double rows = (double)group[g].rows.count, columns = (double)group[g].columns.count;
+        sum += (double)group[g].layers * group[g].heads * rows * (group[g].causal ? (rows + 1) / 2 : columns);
+    }
+    return sum;
+}
+
+Tensor *frames_logits(Tape *t, Model *m, List source, List target, Trace *trace, Error *e) {
+    Tokens from = {0}, to = {0};
+    Tensor *logits = NULL;
+    if (tokens_new(&to, 1, target.count, e) && tokens_new(&from, 1, source.count, e)) {
+        Forward f = {t, m, &from, &to, .trace = trace};
+        tokens_fill(&to, 1, target.count, target.id, m->config.pad_id);
+        tokens_fill(&from, 1, source.count, source.id, m->config.pad_id);
+        t->training = false;
+        logits = nn_logits(&f, nn_hidden(&f));
+        if (tape_failed(t, e)) logits = NULL;
+    }
+    tokens_free(&from), tokens_free(&to);
+    return logits;
+}
+
+uint8_t *frames_take(const Frames *f, int example, const Trace *trace, uint8_t *weight) {
+    Group group[GROUPS];
+    int groups = frames_groups(f, example, group);
+    for (const Group *g = group; g < group + groups; g++)
+        for (int layer = 0; layer < g->layers; layer++) {
+            char name[PARAMETER_NAME];
+            snprintf(name, sizeof name, g->pattern, layer);
+            const real *w = nn_trace_find(trace, name)->steps[0].weights->data; /* [heads, rows, columns] */
+            for (long row = 0; row < g->heads * g->rows.count; row++, w += g->columns.count)
+                for (long i = 0; i < frames_row_weights(g, row % g->rows.count); i++)
+                    *weight++ = (uint8_t)lround(100 * (double)w[i]);
+        }
+    return weight;
+}
+
+/* ---- The file ---- */
+
+bool frames_write(const Frames *f, const Metadata *note, int notes, const char *directory, Error *e) {
     char path[PATH_ROOM];
+    const Array arrays[] = {
+        array_over("model", DTYPE_I32, SHAPE(4), f->model),
+        array_over("steps", DTYPE_I32, SHAPE(f->count), f->step),
+        array_over("tokens", DTYPE_I32, SHAPE(frames_answer(f->count, 0), f->width), f->tokens),
+        array_over("weights", DTYPE_U8, SHAPE(f->count, f->weights), f->weight),
+        array_over("probability", DTYPE_F64, SHAPE(BEAMS, f->width), f->probability)};
     return directory_file(path, directory, "frames.safetensors", STATUS_CANNOT_CREATE, e) &&
-           safetensors_write(path, f->note, f->notes, f->tensor, f->tensors, e);
+           safetensors_write(path, note, notes, arrays, sizeof arrays / sizeof *arrays, e);
 }
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(((const Array *)a)->name, ((const Array *)b)->name);
-}
-
-static int by_key(const void *a, const void *b) {
-    return strcmp(((const Metadata *)a)->key, ((const Metadata *)b)->key);
-}
-
-Safetensors frames_as_file(Frames *f) {
-    qsort(f->tensor, (size_t)f->tensors, sizeof *f->tensor, by_name);
-    qsort(f->note, (size_t)f->notes, sizeof *f->note, by_key);
-    return (Safetensors){"frames", f->tensor, f->tensors, f->note, f->notes};
-}
-
-/* ---- Reading ---- */
-
-/* What is being read, and into what. */
-typedef struct Reader {
-    FramesPage *f;
-    const Safetensors *file;
-    long tokens;
-    Error *e;
-    bool ok;
-} Reader;
-
-__attribute__((format(printf, 2, 3))) static const Array *find(const Reader *r, const char *name, ...) {
-    char text[FRAMES_NAME];
-    va_list arguments;
-    va_start(arguments, name);
-    vsnprintf(text, sizeof text, name, arguments);
-    va_end(arguments);
-    return safetensors_find(r->file, text);
-}
-
-/* The ids of a tensor, and their number; NULL for none. */
-static const int32_t *ids_of(Reader *r, const Array *a, long *count) {
-    int32_t *ids = r->f->ids + r->f->id_count;
-    *count = 0;
-    if (!a || !r->ok) return NULL;
-    if (!(a->dtype == DTYPE_I32 && array_expect_shape(a, SHAPE(a->count), r->e) &&
-          array_to_int32(a, ids, r->e))) {
-        if (a->dtype != DTYPE_I32)
-            error_set(r->e, STATUS_BAD_DATA, "%s: found %s, need I32", ARRAY_PLACE(a), dtype_name(a->dtype));
-        r->ok = false;
+/* The array of this name and type. */
+static const Array *need(const Safetensors *file, const char *name, Dtype d, int rank, Error *e) {
+    const Array *a = safetensors_need(file, name, e);
+    if (a && (a->dtype != d || a->rank != rank)) {
+        error_set(e, STATUS_BAD_DATA, "%s: found %s of rank %d, need %s of rank %d", ARRAY_PLACE(a),
+                  dtype_name(a->dtype), a->rank, dtype_name(d), rank);
         return NULL;
     }
-    for (long i = 0; i < a->count && r->ok; i++)
-        if (ids[i] < 0 || ids[i] >= r->tokens)
-            r->ok = error_set(r->e, STATUS_BAD_DATA, "%s: found the id %ld, need one below %ld",
-                              ARRAY_PLACE(a), (long)ids[i], r->tokens);
-    r->f->id_count += a->count;
-    *count = a->count;
-    return ids;
+    return a;
 }
 
-/* The weights of a group, whose layers and heads the first frame tells. */
-static const uint8_t *weights_of(Reader *r, PageGroup *g, long step, int example) {
-    const Array *a = find(r, "frame." STEP ".example.%d.%s", step, example, g->file_name);
-    bool first = g->layers == 0;
-    if (!r->ok) return NULL;
-    if (!a || a->dtype != DTYPE_U8 || a->rank != 4 || a->size[0] > 1000 || a->size[1] > 1 << 20) {
-        r->ok = error_set(r->e, STATUS_BAD_DATA,
-                          "%s: frame." STEP ".example.%d.%s: found none, need U8 of rank 4", r->file->path,
-                          step, example, g->file_name);
-        return NULL;
-    }
-    if (first) g->layers = (int)a->size[0], g->heads = (int)a->size[1];
-    r->ok = array_expect_shape(a, SHAPE(g->layers, g->heads, g->rows, g->columns), r->e);
-    return a->bytes;
+static bool in_range(const Array *a, const int32_t *value, long least, long most, Error *e) {
+    for (long i = 0; i < a->count; i++)
+        if (value[i] < least || value[i] > most)
+            return error_set(e, STATUS_BAD_DATA, "%s: found %ld, need one from %ld to %ld", ARRAY_PLACE(a),
+                             (long)value[i], least, most);
+    return true;
 }
 
-/* The first m tokens of a language model's target are shown: as many as its weights have rows. */
-static bool read_example(Reader *r, int i, long step) {
-    PageExample *x = &r->f->example[i];
-    *x = (PageExample){0};
-    x->source = ids_of(r, find(r, "example.%d.source", i), &x->n);
-    x->target = ids_of(r, find(r, "example.%d.target", i), &x->whole);
-    const Array *shown = find(r, "frame." STEP ".example.%d.text", step, i);
-    x->m = shown && shown->rank == 4 && shown->size[2] < x->whole ? shown->size[2] : x->whole;
-    attention_groups(x);
-    return r->ok && x->target;
-}
-
-static void read_frame(Reader *r, PageFrame *frame, long step, const Page *p) {
-    long count;
-    frame->step = step;
-    for (int i = 0; i < p->example_count; i++)
-        for (int g = 0; g < r->f->example[i].groups; g++)
-            frame->weights[i][g] = weights_of(r, &r->f->example[i].group[g], step, i);
-    for (int i = 0; i < p->sample_count; i++) {
-        const int32_t *ids = ids_of(r, find(r, "frame." STEP ".answer.%d", step, i), &count);
-        frame->answer[i] = (PageAnswer){count, ids};
-    }
-}
-
-static void read_samples(Reader *r, Page *p) {
-    for (PageSample *s = r->f->sample; p->sample_count < PAGE_SAMPLES; s++, p->sample_count++) {
-        const Array *given = find(r, "sample.%d.given", p->sample_count);
-        if (!given) break;
-        s->given = ids_of(r, given, &s->given_count);
-        s->wanted = ids_of(r, find(r, "sample.%d.wanted", p->sample_count), &s->wanted_count);
-    }
-}
-
-static void read_beams(Reader *r, Page *p) {
-    p->searched.given = ids_of(r, find(r, "searched.given"), &p->searched.given_count);
-    for (PageBeam *b = r->f->beam; r->ok && p->beam_count < PAGE_BEAMS; b++, p->beam_count++) {
-        const Array *tokens = find(r, "beam.%d.tokens", p->beam_count),
-                    *probability = find(r, "beam.%d.probability", p->beam_count);
-        if (!tokens || !probability) break;
-        b->answer.tokens = ids_of(r, tokens, &b->answer.count);
-        b->probability = r->f->probability + r->f->probability_count;
-        r->ok = r->ok && array_expect_shape(probability, SHAPE(b->answer.count), r->e);
-        if (r->ok) array_to_double(probability, r->f->probability + r->f->probability_count);
-        r->f->probability_count += b->answer.count;
-    }
-}
-
-bool frames_page(FramesPage *f, const Safetensors *file, long tokens, Page *p, Error *e) {
-    long steps[PAGE_FRAMES], numbers = 1;
-    Reader r = {f, file, tokens, e, true};
-    for (int i = 0; i < file->tensors; i++)
-        if (file->tensor[i].dtype != DTYPE_U8) numbers += file->tensor[i].count;
-    *f = (FramesPage){.ids = malloc((size_t)numbers * sizeof *f->ids),
-                      .probability = malloc((size_t)numbers * sizeof *f->probability)};
-    if (!f->ids || !f->probability)
-        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld tokens", file->path, numbers);
-    p->frame_count = steps_of(file, LONG_MAX, steps, PAGE_FRAMES);
-    long last = p->frame_count ? steps[p->frame_count - 1] : 0;
-    while (p->frame_count && p->example_count < PAGE_EXAMPLES && read_example(&r, p->example_count, last))
-        p->example_count++;
-    read_samples(&r, p);
-    for (int i = 0; i < p->frame_count; i++) read_frame(&r, &f->frame[i], steps[i], p);
-    read_beams(&r, p);
-    p->examples = f->example, p->frames = f->frame, p->samples = f->sample, p->beams = f->beam;
-    return r.ok;
-}
-
-void frames_page_free(FramesPage *f) {
-    free(f->ids), free(f->probability);
-    *f = (FramesPage){0};
+bool frames_read(Frames *f, const Safetensors *file, long tokens, Error *e) {
+    *f = (Frames){0};
+    const Array *model = need(file, "model", DTYPE_I32, 1, e), *steps = need(file, "steps", DTYPE_I32, 1, e),
+                *lists = need(file, "tokens", DTYPE_I32, 2, e),
+                *weights = need(file, "weights", DTYPE_U8, 2, e),
+                *probability = need(file, "probability", DTYPE_F64, 2, e);
+    if (!model || !steps || !lists || !weights || !probability || !array_expect_shape(model, SHAPE(4), e))
+        return false;
+    long width = lists->size[1], frames = steps->count;
+    if (frames > FRAMES || width == 0)
+        return error_set(e, STATUS_BAD_DATA, "%s: found %ld frames of lists of %ld tokens, need at most %d",
+                         file->path, frames, width, FRAMES);
+    if (!array_expect_shape(lists, SHAPE(frames_answer((int)frames, 0), width), e) ||
+        !array_expect_shape(probability, SHAPE(BEAMS, width), e) ||
+        !frames_new(f, &(ModelConfig){0}, 0, width, e) || !array_to_int32(model, f->model, e) ||
+        !array_to_int32(steps, f->step, e) || !array_to_int32(lists, f->tokens, e) ||
+        !in_range(model, f->model, 0, 1 << 20, e) || !in_range(lists, f->tokens, -1, tokens - 1, e))
+        return false;
+    double need_weights = all_weights(f);
+    if (weights->size[0] != frames || (double)weights->size[1] != need_weights)
+        return error_set(e, STATUS_BAD_DATA, "%s: found shape [%ld,%ld], need [%ld,%.0f]",
+                         ARRAY_PLACE(weights), weights->size[0], weights->size[1], frames, need_weights);
+    if (!frames_reserve(f, (int)frames, e)) return false;
+    array_to_double(probability, f->probability);
+    memcpy(f->weight, weights->bytes, (size_t)weights->count);
+    f->count = (int)frames;
+    return true;
 }

@@ -1,21 +1,21 @@
-/* RUN/frames.safetensors: what the page of a run shows beside its figures.
+/* RUN/frames.safetensors: what the page of a run shows beside its figures: some held-out rows, and at some steps the answers
+ * to them and the attention on them.
  *
- *     example.I.source, example.I.target          I32 [n], [m]   a sequence; a language model has no source
- *     sample.I.given, sample.I.wanted             I32            what the model gets; the right answer, if there is one
- *     frame.STEP.example.I.GROUP                  U8 [layers, heads, rows, columns]   attention at a step, in percent
- *     frame.STEP.answer.I                         I32            the answer to sample I
- *     searched.given, beam.J.tokens               I32            a sample, and its answers by beam search
- *     beam.J.probability                          F64            of each token after those before it
+ *     model        I32 [4]           layers of the encoder and of the decoder, heads, and most tokens of a text on a map
+ *     steps        I32 [F]           of the frames, ascending
+ *     tokens       I32 [L, width]    lists of tokens, numbered as below, filled up with -1; answers of F frames
+ *     weights      U8 [F, W]         attention in percent: the maps of all examples, groups, layers and heads, row by
+ *                                    row; a causal map has of its row i the columns 0 … i
+ *     probability  F64 [3, width]    of each token of a beam after those before it
  *
- * GROUP is encoder, decoder or cross, of a language model text. Its metadata are below. */
+ * The metadata are its notes: the keys below, `task`, `vocabulary`, `begin_id` and `end_id` as in a model's file, and an option
+ * of the run as `recipe.NAME`. */
 #ifndef RUN_FRAMES_H
 #define RUN_FRAMES_H
 
 #include "formats/safetensors.h"
-#include "run/page.h"
+#include "nn/nn.h"
 
-/* The metadata: `task`, `vocabulary`, `begin_id` and `end_id` as in a model's file, an option of the run
- * as `recipe.NAME`, and: */
 #define NOTE_COMMAND    "command"    /* that repeats the run */
 #define NOTE_STEPS      "steps"      /* of the whole run */
 #define NOTE_CHARACTERS "characters" /* per held-out token; 0: not a text, or some are [UNK] */
@@ -27,54 +27,80 @@
 #define NOTE_SHARES     "shares." /* and a module's name: how often each of its parts was used, in percent */
 #define NOTE_RECIPE     "recipe."
 
+enum { FRAMES = 24, EXAMPLES = 3, SAMPLES = 6, BEAMS = 3, GROUPS = 3 }; /* at most */
+
+/* The numbers of the lists of tokens. Lists that are not there are empty. */
 enum {
-    FRAMES_TENSORS = PAGE_FRAMES * (PAGE_EXAMPLES * PAGE_GROUPS + PAGE_SAMPLES) + 2 * PAGE_EXAMPLES +
-                     2 * PAGE_SAMPLES + 2 * PAGE_BEAMS + 1,
-    FRAMES_NOTES = 128,
-    FRAMES_NAME = 48
+    LIST_SOURCE, /* of each example, which is an attention to show: the source, if there is one, */
+    LIST_TARGET = LIST_SOURCE + EXAMPLES,  /* and the decoder's input */
+    LIST_GIVEN = LIST_TARGET + EXAMPLES,   /* of each sample: what the model gets, */
+    LIST_WANTED = LIST_GIVEN + SAMPLES,    /* and the right answer, if there is one */
+    LIST_SEARCHED = LIST_WANTED + SAMPLES, /* what a beam search got, */
+    LIST_BEAM,                             /* and found, best first, with the end tokens */
+    LIST_ANSWER = LIST_BEAM + BEAMS,       /* of each frame: the answers to all samples */
+    LISTS = LIST_ANSWER + FRAMES * SAMPLES
 };
 
-/* The content of such a file, over the caller's memory. Initially {0}. */
+typedef struct List {
+    const int32_t *id;
+    long count;
+} List;
+
 typedef struct Frames {
-    Array tensor[FRAMES_TENSORS];
-    char name[FRAMES_TENSORS][FRAMES_NAME];
-    int tensors;
-    Metadata note[FRAMES_NOTES];
-    int notes;
+    int32_t model[4], step[FRAMES]; /* step below 0: unknown */
+    int count, most;                /* frames; at most so many */
+    long width, weights;            /* of a list; of a frame */
+    int32_t *tokens;                /* [LISTS, width] */
+    double *probability;            /* [BEAMS, width] */
+    uint8_t *weight;                /* [most, weights]; NULL before frames_reserve */
 } Frames;
 
-/* Adds the parts of a page. */
-void frames_add_example(Frames *f, int i, const PageExample *x);
-void frames_add_weights(Frames *f, long step, int i, const PageExample *x,
-                        uint8_t *const weights[PAGE_GROUPS]);
-void frames_add_sample(Frames *f, int i, const PageSample *s);
-void frames_add_answer(Frames *f, long step, int i, const PageAnswer *a);
-void frames_add_beams(Frames *f, const PageSample *searched, const PageBeam *beams, int count);
-void frames_note(Frames *f, const char *key, const char *value);
+/* Frames of a model without lists. STATUS_NO_MEMORY. To be freed, also after failure, with frames_free. */
+bool frames_new(Frames *f, const ModelConfig *c, long longest, long width, Error *e);
+void frames_free(Frames *f);
 
-/* Adds the frames of another file before `step`: at most `most`, which lie evenly over the steps, with the first and the
- * last of them. */
-void frames_add_earlier(Frames *f, const Safetensors *other, long step, int most);
+/* Allocates the weights of `most` frames, once all examples have their lists. STATUS_NO_MEMORY. */
+bool frames_reserve(Frames *f, int most, Error *e);
+
+/* Sets a list; the tokens are at most width. The lists from `first` on that are not empty, at most `most`. */
+void frames_set(Frames *f, int list, const int32_t *id, long count);
+List frames_list(const Frames *f, int list);
+int frames_lists(const Frames *f, int first, int most);
+
+/* The answer to a sample in a frame. */
+static inline int frames_answer(int frame, int sample) {
+    return LIST_ANSWER + frame * SAMPLES + sample;
+}
+
+/* Begins the frame of a step and returns its number. Drops those from this step on and, if there are `most` others, the one
+ * whose neighbours are the nearest. */
+int frames_begin(Frames *f, long step);
+
+/* Attention of one kind, of every layer and head, between the same tokens. */
+typedef struct Group {
+    const char *name, *file_name; /* "Decoder self-attention"; in file names, "decoder" */
+    const char *pattern;          /* of a layer's name in a weight file */
+    int layers, heads;
+    List rows, columns; /* queries and keys */
+    bool causal;        /* row i has weights up to column i only */
+} Group;
+
+/* The groups of an example, whose number is returned; weights of a row of a group, and of the whole example. */
+int frames_groups(const Frames *f, int example, Group group[GROUPS]);
+long frames_row_weights(const Group *g, long row);
+double frames_example_weights(const Frames *f, int example);
+
+/* Runs the model on a source, which a language model does not have, and a target: [tokens of the target, vocab_size]. The
+ * caller resets the tape. NULL: the error. */
+Tensor *frames_logits(Tape *t, Model *m, List source, List target, Trace *trace, Error *e);
+
+/* Writes the weights of a forward pass over an example. Returns the place after them. */
+uint8_t *frames_take(const Frames *f, int example, const Trace *trace, uint8_t *weight);
 
 /* Writes DIRECTORY/frames.safetensors. It fails as safetensors_write does. */
-bool frames_write(const Frames *f, const char *directory, Error *e);
+bool frames_write(const Frames *f, const Metadata *note, int notes, const char *directory, Error *e);
 
-/* The content as a file that was read, sorted; valid as long as f. */
-Safetensors frames_as_file(Frames *f);
-
-/* A page's part of it, which frames_page makes. It is valid as long as the file. Freed with frames_page_free. */
-typedef struct FramesPage {
-    PageExample example[PAGE_EXAMPLES];
-    PageFrame frame[PAGE_FRAMES];
-    PageSample sample[PAGE_SAMPLES];
-    PageBeam beam[PAGE_BEAMS];
-    int32_t *ids;        /* of all tensors */
-    double *probability; /* of all beams */
-    long id_count, probability_count;
-} FramesPage;
-
-/* Sets examples, frames, samples and beams of p. All ids are below `tokens`. STATUS_BAD_DATA, STATUS_NO_MEMORY. */
-bool frames_page(FramesPage *f, const Safetensors *file, long tokens, Page *p, Error *e);
-void frames_page_free(FramesPage *f);
+/* Reads a file's frames; all ids are below `tokens`. STATUS_BAD_DATA, STATUS_NO_MEMORY. To be freed, also after failure. */
+bool frames_read(Frames *f, const Safetensors *file, long tokens, Error *e);
 
 #endif

@@ -1,6 +1,6 @@
-#include "run/page_tokens.h"
+/* The texts of tokens on a page. */
 #include "base/utf8.h"
-#include "pictures/label.h"
+#include "run/run_page.h"
 #include <string.h>
 
 enum { PIECE_TOKENS = 8, PIECE = 4096 /* bytes of a piece, with an escape for each of its own */ };
@@ -17,21 +17,21 @@ static int lacking(const char *text, int lacks) {
     return lacks;
 }
 
-long page_piece(const char *const *token, const int32_t *ids, long count) {
+long page_piece(const char *const *token, List ids) {
     long n = 1;
-    int lacks = lacking(token[ids[0]], 0);
-    while (n < count && n < PIECE_TOKENS && lacks && (token[ids[n]][0] & 0xC0) == 0x80)
-        lacks = lacking(token[ids[n++]], lacks);
+    int lacks = lacking(token[*ids.id], 0);
+    while (n < ids.count && n < PIECE_TOKENS && lacks && (*token[ids.id[n]] & 0xC0) == 0x80)
+        lacks = lacking(token[ids.id[n++]], lacks);
     return n;
 }
 
-/* The text of n tokens as UTF-8, with \xNN for bytes that are no characters. */
-static const char *piece_text(const char *const *token, const int32_t *ids, long n, char out[PIECE]) {
+/* The text of tokens as UTF-8, with \xNN for bytes that are no characters. */
+static const char *piece_text(const char *const *token, List ids, char out[PIECE]) {
     char bytes[PIECE / 4], *end = out;
     size_t length = 0;
     int size;
-    for (long i = 0; i < n; i++)
-        length += (size_t)snprintf(bytes + length, sizeof bytes - length, "%s", token[ids[i]]);
+    for (long i = 0; i < ids.count; i++)
+        length += (size_t)snprintf(bytes + length, sizeof bytes - length, "%s", token[ids.id[i]]);
     for (size_t at = 0; at < length; at += (size_t)(size ? size : 1)) {
         size = utf8_decode(bytes + at, length - at, &(uint32_t){0});
         end +=
@@ -51,26 +51,27 @@ static void text_markup(const char *text, FILE *out) {
     }
 }
 
-void page_text(const char *const *token, const int32_t *ids, long count, FILE *out) {
+void page_text(const char *const *token, List ids, FILE *out) {
     char text[PIECE];
-    for (long n; count > 0; ids += n, count -= n) {
-        n = page_piece(token, ids, count);
-        text_markup(piece_text(token, ids, n, text), out);
+    for (long n; ids.count > 0; ids = list_from(ids, n)) {
+        n = page_piece(token, ids);
+        text_markup(piece_text(token, (List){ids.id, n}, text), out);
     }
 }
 
-void page_line(const char *const *token, const int32_t *ids, long count, FILE *out) {
+void page_line(const char *const *token, List ids, FILE *out) {
     char text[PIECE];
-    for (long n; count > 0; ids += n, count -= n) {
-        n = page_piece(token, ids, count);
-        for (char *at = (char *)piece_text(token, ids, n, text); (at = strpbrk(at, "\n\t"));) *at = ' ';
+    for (long n; ids.count > 0; ids = list_from(ids, n)) {
+        n = page_piece(token, ids);
+        piece_text(token, (List){ids.id, n}, text);
+        for (char *at = text; (at = strpbrk(at, "\n\t"));) *at = ' ';
         markup_text(out, text);
     }
 }
 
-int page_label(const char *const *token, const int32_t *ids, long n, int most, FILE *out) {
+int page_label(const char *const *token, List ids, int most, FILE *out) {
     char text[PIECE];
-    Label l = label_of(piece_text(token, ids, n, text), most, true);
+    Label l = label_of(piece_text(token, ids, text), most, true);
     if (out) label_markup(out, &l);
     return l.columns;
 }

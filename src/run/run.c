@@ -111,8 +111,7 @@ static bool record(Run *r, Error *e) {
     metrics_write(&r->metrics_file, m);
     if (r->config->json) progress_clear(&r->bar), metrics_json(m);
     return run_keeps_folder(r, e) &&
-           (r->replaces ||
-            run_frames_look(&r->frames, s->step, clock_seconds() - r->start, r->warning, last, e));
+           (r->replaces || watch_report(&r->watch, clock_seconds() - r->start, r->warning, last, e));
 }
 
 static void show_evaluation(Run *r, const Evaluation *v) {
@@ -150,7 +149,7 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
 /* ---- The end ---- */
 
 static void show_yardsticks(const Run *r) {
-    const Yardsticks *y = &r->frames.yardsticks;
+    const Yardsticks *y = &r->watch.yardsticks;
     const Task *task = r->trainer->task;
     if (task->entropy > 0) fprintf(stderr, "lowest possible loss: %.4f nats a token\n", task->entropy);
     fputs("to compare: ", stderr);
@@ -307,13 +306,13 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
     interrupt_heed();
     if (!directory_make(config->run, e) || !(r->place = file_create(path, e)) || !run_may_take(r, past, e))
         return false;
-    if (!run_frames_open(&r->frames, config, t, e) || !open_tables(r, past, e)) return false;
-    if (!past && !r->replaces && run_path_of(r, "frames.safetensors", path, e)) unlink(path);
+    if (!watch_open(&r->watch, config, t, e) || !open_tables(r, past, e)) return false;
     const Parameters *p = &t->model->parameters;
     if (!run_can_open_files(r, e) || !file_reserve(r->place, (size_t)p->elements * sizeof(real), e))
         return false;
     if (!config->quiet) fputs(t->task->remark, stderr);
-    if (!config->quiet && *r->frames.loss) fprintf(stderr, "%s\n", r->frames.loss);
+    char remark[LOSS_REMARK];
+    if (!config->quiet && *watch_loss_remark(remark, config)) fprintf(stderr, "%s\n", remark);
     r->metrics = (Metrics){.task = t->task->name,
                            .params = p->elements,
                            .characters = t->task->characters,
@@ -332,7 +331,7 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
 
 bool run_close(Run *r, Error *e) {
     file_abandon(r->place);
-    run_frames_close(&r->frames);
+    watch_close(&r->watch);
     free(r->word);
     bool ok = !r->metrics_file.out || csv_close(&r->metrics_file, e);
     return (!r->steps_file.out || csv_close(&r->steps_file, e)) && ok;

@@ -14,8 +14,8 @@
 #include "run/metrics.h"
 #include "run/pace.h"
 #include "run/progress.h"
-#include "run/run_frames.h"
 #include "run/samples.h"
+#include "run/watch.h"
 #include "training/checkpoint.h"
 
 typedef struct Run {
@@ -25,7 +25,7 @@ typedef struct Run {
     Tally tally;     /* of the answers at the end */
     CsvFile metrics_file, steps_file;
     StepSums sums;
-    RunFrames frames;
+    Watch watch;
     Progress bar;
     Report report;
     char loss[64], val_loss[160], warning[256];

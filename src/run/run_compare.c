@@ -1,7 +1,7 @@
 #include "run/run_compare.h"
 #include "pictures/label.h"
-#include "run/frames.h"
-#include "run/run_curves.h"
+#include "run/page.h"
+#include "run/run_page.h"
 #include "training/train_config.h"
 #include <math.h>
 #include <stdlib.h>
@@ -99,8 +99,20 @@ static Picture chart(const char *title, const char *unit, const Series *s, int c
                      .chart = {.x_name = "step", .y_name = unit, .series = s, .count = count}};
 }
 
-static bool write_comparison(Comparison *c, const char *path, Error *e) {
+static void table(const Comparison *c, FILE *out) {
+    fputs("<section>\n<h2>Results, and options that differ</h2>\n<div class=\"table\">\n<table>\n<tr>", out);
+    for (int k = 0; k <= c->count; k++) page_element("<th scope=\"col\">", c->head[k], "", out);
+    for (int i = 0; i < c->rows; i++) {
+        page_element("\n<tr><th scope=\"row\">", c->cell[i][0], "", out);
+        for (int k = 1; k <= c->count; k++) page_element("<td>", c->cell[i][k], "", out);
+    }
+    fputs("\n</table>\n</div>\n</section>\n", out);
+}
+
+static void write_comparison(const void *comparison, FILE *out) {
+    const Comparison *c = comparison;
     Series held_out[TRAIN_COMPARED], training[TRAIN_COMPARED];
+    const char *unit = "nats per token";
     int texts = 0;
     for (int i = 0; i < c->count; i++) {
         const RunTables *t = &c->run[i].tables;
@@ -110,24 +122,13 @@ static bool write_comparison(Comparison *c, const char *path, Error *e) {
                                csv_column(&t->steps, "loss")};
         texts += t->characters > 0;
     }
-    const char *unit = texts == c->count ? "nats per character"
-                       : texts           ? "nats per character or token"
-                                         : "nats per token";
-    Picture curves[] = {chart("Held-out loss", unit, held_out, c->count),
-                        chart("Training loss", unit, training, c->count)};
-    make_table(c);
-    PageTable table = {"Results, and options that differ",
-                       c->head,
-                       &c->cell[0][0],
-                       c->rows,
-                       c->count + 1,
-                       TRAIN_COMPARED + 1};
-    return page_write(&(Page){.title = "Runs compared",
-                              .status = "Each evaluation judges the same held-out rows of its run.",
-                              .curves = curves,
-                              .curve_count = 2,
-                              .table = &table},
-                      path, e);
+    if (texts) unit = texts == c->count ? "nats per character" : "nats per character or token";
+    const Picture curves[] = {chart("Held-out loss", unit, held_out, c->count),
+                              chart("Training loss", unit, training, c->count)};
+    page_begin("Runs compared", "Each evaluation judges the same held-out rows of its run.", out);
+    page_curves(curves, 2, NULL, out);
+    table(c, out);
+    page_end(out);
 }
 
 bool run_compare(char *const *run, int count, const char *directory, Error *e) {
@@ -136,10 +137,10 @@ bool run_compare(char *const *run, int count, const char *directory, Error *e) {
     if (!c) return error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes for the page", sizeof *c);
     bool ok = true;
     for (; ok && c->count < count; c->count++) ok = read_run(&c->run[c->count], run[c->count], e);
-    if (ok) name_runs(c, run);
+    if (ok) name_runs(c, run), make_table(c);
     ok = ok && directory_make(directory, e) &&
          directory_file(path, directory, "compare.html", STATUS_CANNOT_CREATE, e) &&
-         write_comparison(c, path, e);
+         picture_file(path, write_comparison, c, e);
     for (int i = 0; i < c->count; i++) {
         run_tables_free(&c->run[i].tables);
         safetensors_free(&c->run[i].notes);

@@ -1,7 +1,6 @@
 #include "run/score_show.h"
 #include "base/file.h"
-#include "pictures/label.h"
-#include "pictures/terminal.h"
+#include "run/page.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@ typedef struct ScoreShow {
     double nats, line_nats, line_characters;
 } ScoreShow;
 
-static const double darkest = 8; /* nats of the darkest shade */
+static const double darkest = 8; /* nats of the darkest shade, which the page states */
 
 /* Writes the characters as they are shown: a line feed as an arrow. Returns whether there is one. */
 static bool show_characters(const char *text, char *out) {
@@ -81,27 +80,6 @@ static void take_pair(void *show, const Pair *p, const char *answer, bool exact)
     putc('\n', s->text);
 }
 
-static void begin_page(const ScoreShow *s, const char *title) {
-    fputs(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta "
-        "http-equiv=\"Content-Security-Policy\" "
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<style>:root { color-scheme: light dark; }\nbody { font-family: system-ui, sans-serif; max-width: "
-        "60rem; }\n"
-        "pre { white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.6; }\nsmall { opacity: .7; }\n"
-        "span { background: rgb(214 64 64 / var(--loss)); }</style>\n<title>",
-        s->page);
-    markup_text(s->page, title);
-    fputs("</title>\n<h1>", s->page);
-    markup_text(s->page, title);
-    fprintf(s->page,
-            "</h1>\n<p>The darker a token, the higher its loss: white is 0, the darkest %g nats or more. "
-            "Behind each line "
-            "stands its loss in nats a character.</p>\n<pre>",
-            darkest);
-}
-
 /* Scores all files as one. */
 static bool score_all(Tape *t, const SavedRun *r, const ScoreOptions *o, char *const *more, int files,
                       FILE *page, Error *e) {
@@ -109,7 +87,13 @@ static bool score_all(Tape *t, const SavedRun *r, const ScoreOptions *o, char *c
     ScoreShow s = {r->tokenizer, o->show ? stdout : NULL, page};
     ScoreListener listener = {take_token, take_pair, &s}, *l = o->show || page ? &listener : NULL;
     s.colour = o->show && terminal_of(stdout).colour;
-    if (page) begin_page(&s, o->file);
+    if (page) {
+        page_begin(o->file,
+                   "The darker a token, the higher its loss: white is 0, the darkest 8 nats or more. Behind "
+                   "each line stands its loss in nats a character.",
+                   page);
+        fputs("<pre class=\"score\">", page);
+    }
     bool ok = score_file(t, r, o->file, l, &all, e), text = r->begin_id == NO_PAD;
     end_line(&s);
     for (int i = 0; ok && i < files; i++, end_line(&s)) ok = score_file(t, r, more[i], l, &all, e);
@@ -118,7 +102,8 @@ static bool score_all(Tape *t, const SavedRun *r, const ScoreOptions *o, char *c
     if (!page) return true;
     fputs("</pre>\n<p>", page);
     score_print(&all, text, page);
-    fputs("</p>\n</html>\n", page);
+    fputs("</p>\n", page);
+    page_end(page);
     return true;
 }
 

@@ -1,11 +1,15 @@
+/* The rows, and the frames made of them. */
 #include "run/watch.h"
+#include "base/directory.h"
 #include "decoding/beam.h"
-#include "run/attention_look.h"
+#include "kernels/arrays.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
+    WIDTH = WATCHED_ANSWER + 1,
+    TEXTS = 2,            /* rows of a text */
     LONGEST = 32,         /* tokens on an axis */
     SHORTEST = 8,         /* reduced to this for models with many heads */
     ALL_WEIGHTS = 300000, /* of all kept steps: the page has up to four bytes for each */
@@ -15,123 +19,167 @@ enum {
 
 /* ---- Rows ---- */
 
-static void copy_row(WatchedRow *row, BatchRow from) {
-    row->n = from.S;
-    row->m = from.T < WATCHED_TOKENS ? from.T : WATCHED_TOKENS;
-    memcpy(row->source, from.source, (size_t)row->n * sizeof *row->source);
-    memcpy(row->target_in, from.target_in, (size_t)row->m * sizeof *row->source);
-    memcpy(row->target_out, from.target_out, (size_t)row->m * sizeof *row->source);
-}
-
-/* A text may be cut; a source may not. */
-static void choose_rows(Watch *w, const Trainer *t) {
-    long count = task_held_out_batch(t->task, 0, t->micro_batch, t->batch);
-    for (long r = 0; r < count; r++) {
+/* Makes samples of the first rows that are short enough. A text may be cut; a source may not. The last sample of a text is
+ * its continuation. */
+static void choose_samples(Watch *w) {
+    const Trainer *t = w->trainer;
+    long rows = task_held_out_batch(t->task, 0, t->micro_batch, t->batch);
+    int samples = 0;
+    for (long r = 0; r < rows; r++) {
         BatchRow row = batch_row(t->batch, r);
-        if (w->rows == (row.S ? WATCHED_ROWS : 2)) return;
+        long m = row.T < WATCHED_TOKENS ? row.T : WATCHED_TOKENS;
+        if (samples == (row.S ? SAMPLES - 1 : TEXTS)) break;
         if (row.S && (row.S > WATCHED_TOKENS || row.T > WATCHED_TOKENS)) continue;
-        copy_row(&w->row[w->rows++], row);
+        frames_set(&w->frames, LIST_GIVEN + samples, row.S ? row.source : row.target_in, row.S ? row.S : 1);
+        frames_set(&w->frames, LIST_WANTED + samples, row.target_out, row.S ? m - 1 : m);
+        samples++;
+        if (row.S || samples < TEXTS) continue;
+        frames_set(&w->frames, LIST_GIVEN + samples, row.target_in, m < PROMPT ? m : PROMPT);
     }
 }
 
-/* Makes examples of the rows with at most `longest` tokens, as many as fit a page. Returns the number of
- * their weights. */
-static long make_examples(Watch *w, const ModelConfig *c, long longest) {
-    long sum = 0;
-    w->examples = 0;
-    for (int i = 0; i < w->rows && w->examples < PAGE_EXAMPLES; i++) {
-        const WatchedRow *row = &w->row[i];
-        long m = row->n || row->m < longest ? row->m : longest;
-        PageExample *x = &w->example[w->examples];
-        if (row->n > longest || m > longest) continue;
-        attention_example(x, c, row->source, row->n, row->target_in, m);
-        x->whole = row->m;
-        if (sum + page_weights(x) > WATCHED_WEIGHTS) break;
-        sum += page_weights(x);
-        w->examples++;
+/* The decoder's input for a sample. Returns its tokens. */
+static long input_of(const Watch *w, int sample, int32_t out[WIDTH]) {
+    const Task *task = w->trainer->task;
+    List given = frames_list(&w->frames, LIST_GIVEN + sample),
+         wanted = frames_list(&w->frames, LIST_WANTED + sample);
+    bool text = task->max_S == 0;
+    long n = text ? wanted.count - 1 : wanted.count;
+    *out = text ? *given.id : task->begin_id;
+    memcpy(out + 1, wanted.id, (size_t)n * sizeof *out);
+    return n + 1;
+}
+
+/* Makes examples of the samples with at most `longest` tokens, as many as fit a page. Returns the number of their
+ * weights. */
+static double make_examples(Watch *w, long longest) {
+    Frames *f = &w->frames;
+    double sum = 0;
+    int examples = 0;
+    for (int i = 0; i < 2 * EXAMPLES; i++) frames_set(f, LIST_SOURCE + i, NULL, 0);
+    for (int i = 0; i < frames_lists(f, LIST_WANTED, SAMPLES) && examples < EXAMPLES; i++) {
+        int32_t target[WIDTH];
+        long m = input_of(w, i, target);
+        List source = frames_list(f, LIST_GIVEN + i);
+        bool text = w->trainer->task->max_S == 0;
+        if (!text && (source.count > longest || m > longest)) continue;
+        frames_set(f, LIST_SOURCE + examples, source.id, text ? 0 : source.count);
+        frames_set(f, LIST_TARGET + examples, target, m);
+        double weights = frames_example_weights(f, examples);
+        if (sum + weights > WATCHED_WEIGHTS) {
+            frames_set(f, LIST_SOURCE + examples, NULL, 0), frames_set(f, LIST_TARGET + examples, NULL, 0);
+            break;
+        }
+        sum += weights, examples++;
     }
     return sum;
 }
 
-static void choose_examples(Watch *w, const ModelConfig *c) {
-    long longest = LONGEST, weights;
-    while ((weights = make_examples(w, c, longest)) == 0 && longest > SHORTEST) longest = longest * 3 / 4;
-    long most = weights ? ALL_WEIGHTS / weights : PAGE_FRAMES;
-    w->most = most < PAGE_FRAMES ? (int)most : PAGE_FRAMES;
-}
-
-static void choose_samples(Watch *w) {
-    for (int i = 0; i < w->rows; i++) {
-        const WatchedRow *row = &w->row[i];
-        bool text = row->n == 0;
-        w->sample[w->samples++] = (PageSample){.given = text ? row->target_in : row->source,
-                                               .given_count = text ? 1 : row->n,
-                                               .wanted = row->target_out,
-                                               .wanted_count = text ? row->m : row->m - 1};
-        if (text && i == w->rows - 1)
-            w->sample[w->samples++] =
-                (PageSample){.given = row->target_in, .given_count = row->m < PROMPT ? row->m : PROMPT};
-    }
-}
-
-/* Gives each group its place in one block. */
-static bool take_memory(Watch *w, Error *e) {
-    long bytes = 1;
-    for (int i = 0; i < w->examples; i++)
-        for (int g = 0; g < w->example[i].groups; g++) bytes += page_group_size(&w->example[i].group[g]);
-    uint8_t *place = malloc((size_t)bytes);
-    w->weights[0][0] = place;
-    for (int i = 0; place && i < w->examples; i++)
-        for (int g = 0; g < w->example[i].groups; g++) {
-            w->weights[i][g] = place;
-            place += page_group_size(&w->example[i].group[g]);
+/* Takes the frames up to this step, if they are of the same rows. */
+static void take_earlier(Watch *w) {
+    char path[PATH_ROOM];
+    Frames old = {0}, *f = &w->frames;
+    Safetensors file = {0};
+    bool ok = directory_file(path, w->config->run, "frames.safetensors", STATUS_NO_INPUT, &(Error){0}) &&
+              safetensors_read(&file, path, &(Error){0}) &&
+              frames_read(&old, &file, w->trainer->task->vocab_size, &(Error){0}) && old.width == f->width &&
+              old.weights == f->weights &&
+              memcmp(old.tokens, f->tokens, (size_t)(LIST_SEARCHED * f->width) * sizeof *f->tokens) == 0;
+    for (int i = 0; ok && i < old.count && old.step[i] <= w->trainer->state.step; i++) {
+        int frame = frames_begin(f, old.step[i]);
+        memcpy(f->weight + frame * f->weights, old.weight + i * f->weights, (size_t)f->weights);
+        for (int s = 0; s < SAMPLES; s++) {
+            List answer = frames_list(&old, frames_answer(i, s));
+            frames_set(f, frames_answer(frame, s), answer.id, answer.count);
         }
-    return place || error_set(e, STATUS_NO_MEMORY, "memory: %ld bytes of weights for the page", bytes);
+    }
+    frames_free(&old);
+    safetensors_free(&file);
 }
 
-bool watch_open(Watch *w, Trainer *t, Error *e) {
-    choose_rows(w, t);
-    choose_examples(w, &t->model->config);
+bool watch_open(Watch *w, const TrainConfig *r, Trainer *t, Error *e) {
+    const ModelConfig *c = &t->model->config;
+    *w = (Watch){.config = r, .trainer = t};
+    if (!frames_new(&w->frames, c, LONGEST, WIDTH, e) || !task_yardsticks(t->task, &w->yardsticks, e))
+        return false;
     choose_samples(w);
-    return take_memory(w, e);
+    long longest = LONGEST;
+    double weights;
+    while ((weights = make_examples(w, longest)) == 0 && longest > SHORTEST) longest = longest * 3 / 4;
+    if (!frames_reserve(&w->frames, weights * FRAMES > ALL_WEIGHTS ? (int)(ALL_WEIGHTS / weights) : FRAMES,
+                        e))
+        return false;
+    if (r->resume) take_earlier(w);
+    return true;
 }
 
 void watch_close(Watch *w) {
-    free(w->weights[0][0]);
+    frames_free(&w->frames);
     *w = (Watch){0};
 }
 
 /* ---- Attention and answers ---- */
 
 /* An answer may be a little longer than the right one. */
-static long most_tokens(const PageSample *s) {
-    return s->wanted_count + WATCHED_ANSWER - WATCHED_TOKENS;
+static long most_tokens(List wanted) {
+    return wanted.count + WATCHED_ANSWER - WATCHED_TOKENS;
 }
 
-/* An answer to a source; next-token predictions of a text; or generated text. */
-static bool answer(Watch *w, int i, Trainer *t, Error *e) {
-    const PageSample *s = &w->sample[i];
+/* The likeliest token after each token of a text. */
+static bool predict(Watch *w, int sample, int32_t *out, long *count, Error *e) {
+    Trainer *t = w->trainer;
+    int32_t input[WIDTH];
+    long V = t->model->config.vocab_size;
+    *count = input_of(w, sample, input);
+    const Tensor *logits = frames_logits(t->tape, t->model, (List){0}, (List){input, *count}, NULL, e);
+    for (long i = 0; logits && i < *count; i++) out[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
+    tape_reset(t->tape);
+    return logits;
+}
+
+/* Continues a text. */
+static bool generate(const Trainer *t, List given, int32_t *out, long *count, Error *e) {
+    int32_t ids[PROMPT + CONTINUED];
+    Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = t->task->tokenizer};
+    memcpy(ids, given.id, (size_t)given.count * sizeof *ids);
+    *count = CONTINUED;
+    bool ok = decode_continue(t->tape, t->model, &sampler, ids, given.count, CONTINUED, NULL, NULL, e);
+    if (ok) memcpy(out, ids + given.count, CONTINUED * sizeof *ids);
+    return ok;
+}
+
+static bool answer(Watch *w, int frame, int sample, Error *e) {
+    Trainer *t = w->trainer;
     const Task *task = t->task;
-    PageAnswer *a = &w->answer[i];
-    int32_t *tokens = w->tokens[i];
-    a->tokens = tokens;
+    List given = frames_list(&w->frames, LIST_GIVEN + sample),
+         wanted = frames_list(&w->frames, LIST_WANTED + sample);
+    int32_t ids[WIDTH];
+    long count = 0;
+    bool ok;
     if (task->max_S)
-        return decode_answers(t->tape, t->model, &(Sampler){.tokenizer = task->tokenizer}, 1,
-                              (long[]){0, s->given_count}, s->given, task->begin_id, task->end_id,
-                              most_tokens(s), tokens, &a->count, e);
-    if (!s->wanted) {
-        int32_t ids[PROMPT + CONTINUED];
-        Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
-        memcpy(ids, s->given, (size_t)s->given_count * sizeof *ids);
-        a->count = CONTINUED;
-        bool ok = decode_continue(t->tape, t->model, &sampler, ids, s->given_count, a->count, NULL, NULL, e);
-        if (ok) memcpy(tokens, ids + s->given_count, (size_t)a->count * sizeof *ids);
-        return ok;
+        ok = decode_answers(t->tape, t->model, &(Sampler){.tokenizer = task->tokenizer}, 1,
+                            (long[]){0, given.count}, given.id, task->begin_id, task->end_id,
+                            most_tokens(wanted), ids, &count, e);
+    else if (wanted.count)
+        ok = predict(w, sample, ids, &count, e);
+    else
+        ok = generate(t, given, ids, &count, e);
+    if (ok) frames_set(&w->frames, frames_answer(frame, sample), ids, count);
+    return ok;
+}
+
+/* Adds the counts of a module to those of the other examples. */
+static void add_counts(Watch *w, const TraceCounts *c) {
+    int i = 0;
+    while (i < w->counted && strcmp(w->counts[i].name, c->name) != 0) i++;
+    if (i == WATCHED_COUNTS || c->n > WATCHED_PARTS) return;
+    WatchedCounts *sum = &w->counts[i];
+    if (i == w->counted) {
+        *sum = (WatchedCounts){.n = c->n};
+        snprintf(sum->name, sizeof sum->name, "%s", c->name);
+        w->counted++;
     }
-    PageExample x;
-    a->count = s->wanted_count;
-    attention_example(&x, &t->model->config, NULL, 0, w->row[i].target_in, a->count);
-    return attention_likeliest(&x, t->tape, t->model, tokens, e);
+    for (int k = 0; k < c->n; k++) sum->count[k] += c->count[k];
 }
 
 /* ---- Beam search ---- */
@@ -141,14 +189,11 @@ static NextTokens next_of(const Task *t) {
 }
 
 /* Computes the probabilities of the n tokens of an answer in one pass over all, as in training. */
-static bool judge(const PageSample *s, const int32_t *ids, long n, Trainer *t, double *probability,
-                  Error *e) {
-    PageExample x;
+static bool judge(Trainer *t, List given, const int32_t *ids, long n, double *probability, Error *e) {
     NextTokens next = next_of(t->task);
-    int32_t target[WATCHED_ANSWER + 1] = {t->task->begin_id};
+    int32_t target[WIDTH] = {t->task->begin_id};
     memcpy(target + 1, ids, (size_t)(n - 1) * sizeof *target);
-    attention_example(&x, &t->model->config, s->given, s->given_count, target, n);
-    const Tensor *logits = attention_logits(&x, t->tape, t->model, NULL, e);
+    const Tensor *logits = frames_logits(t->tape, t->model, given, (List){target, n}, NULL, e);
     for (long i = 0, V = t->model->config.vocab_size; logits && i < n; i++) {
         real *row = logits->data + i * V;
         next_tokens_hide(&next, ids, i, V, row);
@@ -160,89 +205,65 @@ static bool judge(const PageSample *s, const int32_t *ids, long n, Trainer *t, d
     return logits;
 }
 
-static bool is_right(const PageSample *s, const PageAnswer *a) {
-    return a->count == s->wanted_count &&
-           memcmp(a->tokens, s->wanted, (size_t)a->count * sizeof *a->tokens) == 0;
+/* The first sample that a frame answers wrongly; otherwise the first. */
+static int first_wrong(const Frames *f, int frame) {
+    for (int i = 0; i < frames_lists(f, LIST_GIVEN, SAMPLES); i++) {
+        List wanted = frames_list(f, LIST_WANTED + i), answer = frames_list(f, frames_answer(frame, i));
+        if (answer.count != wanted.count ||
+            memcmp(answer.id, wanted.id, (size_t)wanted.count * sizeof *wanted.id) != 0)
+            return i;
+    }
+    return 0;
 }
 
-static bool search(Watch *w, Trainer *t, Error *e) {
+static bool search(Watch *w, int frame, Error *e) {
+    Trainer *t = w->trainer;
     const Task *task = t->task;
-    Hypothesis best[PAGE_BEAMS];
+    Frames *f = &w->frames;
+    Hypothesis best[BEAMS];
     Decoder d;
     long found = 0;
-    int i = 0;
-    if (!task->max_S || w->samples == 0) return true;
-    while (i < w->samples && is_right(&w->sample[i], &w->answer[i])) i++;
-    const PageSample *s = w->searched = &w->sample[i < w->samples ? i : 0];
-    Given given = {&task->begin_id, 1, 1, (long[]){0, s->given_count}, s->given, .next = next_of(task)};
-    BeamOptions o = {.length_penalty = 0.6, .n_best = PAGE_BEAMS};
-    bool ok = decoder_open(&d, t->tape, t->model, PAGE_BEAMS, &given, most_tokens(s), e) &&
+    int sample = first_wrong(f, frame);
+    List given = frames_list(f, LIST_GIVEN + sample), wanted = frames_list(f, LIST_WANTED + sample);
+    if (!task->max_S || given.count == 0) return true;
+    frames_set(f, LIST_SEARCHED, given.id, given.count);
+    Given all = {&task->begin_id, 1, 1, (long[]){0, given.count}, given.id, .next = next_of(task)};
+    BeamOptions o = {.length_penalty = 0.6, .n_best = BEAMS};
+    bool ok = decoder_open(&d, t->tape, t->model, BEAMS, &all, most_tokens(wanted), e) &&
               beam_search(&d, &o, best, &found, e);
+    long room = d.room;
     decoder_close(&d);
-    for (w->beams = 0; w->beams < found; w->beams++) {
-        const Hypothesis *h = &best[w->beams];
-        int32_t *ids = memcpy(w->beam_ids[w->beams], h->ids, (size_t)h->n * sizeof *ids);
-        long n = h->n + (h->n + 1 < d.room); /* with the end, unless the answer was cut off */
-        ids[h->n] = task->end_id;
-        w->beam[w->beams] = (PageBeam){{n, ids}, w->probability[w->beams]};
-        ok = ok && judge(s, ids, n, t, w->probability[w->beams], e);
-        free(h->ids);
+    for (int i = 0; i < BEAMS; i++) frames_set(f, LIST_BEAM + i, NULL, 0);
+    for (int i = 0; i < found; i++) {
+        int32_t ids[WIDTH];
+        long n = best[i].n;
+        memcpy(ids, best[i].ids, (size_t)n * sizeof *ids);
+        if (n + 1 < room) ids[n++] = task->end_id; /* it was not cut off */
+        frames_set(f, LIST_BEAM + i, ids, n);
+        ok = ok && judge(t, given, ids, n, f->probability + i * f->width, e);
+        free(best[i].ids);
     }
     return ok;
 }
 
-/* Adds the counts of a module to those of the other examples. */
-static void add_counts(Watch *w, const TraceCounts *c) {
-    int i = 0;
-    while (i < w->counted && strcmp(w->counts[i].name + strlen(NOTE_SHARES), c->name) != 0) i++;
-    if (i == WATCHED_COUNTS || c->n > WATCHED_PARTS) return;
-    WatchedCounts *sum = &w->counts[i];
-    if (i == w->counted) {
-        *sum = (WatchedCounts){.n = c->n};
-        snprintf(sum->name, sizeof sum->name, NOTE_SHARES "%s", c->name);
-        w->counted++;
-    }
-    for (int k = 0; k < c->n; k++) sum->count[k] += c->count[k];
-}
-
-/* "27 24 26 23 %" */
-static void write_shares(WatchedCounts *c) {
-    size_t at = 0;
-    long total = 0;
-    for (int k = 0; k < c->n; k++) total += c->count[k];
-    for (int k = 0; k < c->n && at < sizeof c->shares; k++)
-        at += (size_t)snprintf(c->shares + at, sizeof c->shares - at, "%.0f ",
-                               100 * (double)c->count[k] / (double)(total ? total : 1));
-    if (at + 1 < sizeof c->shares) strcpy(c->shares + at, "%");
-}
-
-static bool look(Watch *w, int i, Trainer *t, Error *e) {
-    Trace trace = {0};
-    bool ok = attention_logits(&w->example[i], t->tape, t->model, &trace, e);
-    if (ok) attention_take(&w->example[i], &trace, w->weights[i]);
-    for (const TraceCounts *c = trace.counts; ok && c; c = c->next) add_counts(w, c);
-    tape_reset(t->tape);
-    return ok;
-}
-
-bool watch_look(Watch *w, Trainer *t, Error *e) {
+bool watch_look(Watch *w, Error *e) {
+    Trainer *t = w->trainer;
+    Frames *f = &w->frames;
+    int frame = frames_begin(f, t->state.step);
+    uint8_t *weight = f->weight + frame * f->weights;
     bool ok = true;
     w->counted = 0;
-    for (int i = 0; ok && i < w->examples; i++) ok = look(w, i, t, e);
-    for (int i = 0; i < w->counted; i++) write_shares(&w->counts[i]);
-    for (int i = 0; ok && i < w->samples; i++) ok = answer(w, i, t, e);
-    return ok && search(w, t, e);
-}
-
-void watch_add(const Watch *w, long step, Frames *f) {
-    for (int i = 0; i < w->examples; i++) {
-        frames_add_example(f, i, &w->example[i]);
-        frames_add_weights(f, step, i, &w->example[i], w->weights[i]);
+    for (int i = 0; ok && i < frames_lists(f, LIST_TARGET, EXAMPLES); i++) {
+        Trace trace = {0};
+        Group group[GROUPS];
+        frames_groups(f, i, group);
+        List source = frames_list(f, LIST_SOURCE + i), target = {0};
+        target = source.count ? frames_list(f, LIST_TARGET + i) : group->rows;
+        ok = frames_logits(t->tape, t->model, source, target, &trace, e);
+        if (ok) weight = frames_take(f, i, &trace, weight);
+        for (const TraceCounts *c = trace.counts; ok && c; c = c->next) add_counts(w, c);
+        tape_reset(t->tape);
     }
-    for (int i = 0; i < w->samples; i++) {
-        frames_add_sample(f, i, &w->sample[i]);
-        frames_add_answer(f, step, i, &w->answer[i]);
-    }
-    if (w->beams) frames_add_beams(f, w->searched, w->beam, w->beams);
-    for (int i = w->counted - 1; i >= 0; i--) frames_note(f, w->counts[i].name, w->counts[i].shares);
+    for (int i = 0; ok && i < frames_lists(f, LIST_GIVEN, SAMPLES); i++) ok = answer(w, frame, i, e);
+    return ok && search(w, frame, e);
 }

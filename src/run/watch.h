@@ -1,63 +1,58 @@
-/* A few held-out rows whose attention and answers a run keeps at some evaluations. */
+/* What a run looks at: a few held-out rows, whose attention and answers it keeps at some evaluations, in
+ * RUN/frames.safetensors and RUN/report.html. */
 #ifndef RUN_WATCH_H
 #define RUN_WATCH_H
 
 #include "run/frames.h"
-#include "training/trainer.h"
+#include "tasks/yardsticks.h"
+#include "training/train_config.h"
 
 enum {
-    WATCHED_ROWS = PAGE_SAMPLES - 1,
     WATCHED_TOKENS = 64, /* of a row */
-    WATCHED_ANSWER = 68, /* tokens that are kept of an answer */
+    WATCHED_ANSWER = 68, /* tokens of an answer */
     /* The sum over all examples at one step: the page draws and prints each weight. */
     WATCHED_WEIGHTS = 40000,
     WATCHED_COUNTS = 12, /* modules whose counts are shown */
     WATCHED_PARTS = 64,
-    WATCHED_SHARES = 256,
 };
 
-typedef struct WatchedRow {
-    int32_t source[WATCHED_TOKENS], target_in[WATCHED_TOKENS], target_out[WATCHED_TOKENS];
-    long n, m; /* tokens of source and of target */
-} WatchedRow;
-
-/* How often each part of a module was used, over all examples: NOTE_SHARES and the module's name. */
+/* How often each part of a module was used, over all examples. */
 typedef struct WatchedCounts {
-    char name[PARAMETER_NAME + 16], shares[WATCHED_SHARES];
+    char name[PARAMETER_NAME];
     long count[WATCHED_PARTS];
     int n;
 } WatchedCounts;
 
 typedef struct Watch {
-    WatchedRow row[WATCHED_ROWS];
-    PageExample example[PAGE_EXAMPLES]; /* the first rows that are short enough */
-    PageSample sample[PAGE_SAMPLES];    /* of all rows, and a generated text for a language model */
-    int rows, examples, samples;
-    int most; /* frames that fit a page */
-
-    /* The newest look. */
-    uint8_t *weights[PAGE_EXAMPLES][PAGE_GROUPS]; /* in one block */
-    WatchedCounts counts[WATCHED_COUNTS];
+    const TrainConfig *config;
+    Trainer *trainer;
+    Frames frames;
+    WatchedCounts counts[WATCHED_COUNTS]; /* of the newest look */
     int counted;
-    PageAnswer answer[PAGE_SAMPLES];
-    int32_t tokens[PAGE_SAMPLES][WATCHED_ANSWER];
-
-    /* Of a model that answers: the first sample whose newest answer is wrong, else the first, and its best answers. */
-    const PageSample *searched;
-    PageBeam beam[PAGE_BEAMS];
-    int beams;
-    int32_t beam_ids[PAGE_BEAMS][WATCHED_ANSWER + 1];
-    double probability[PAGE_BEAMS][WATCHED_ANSWER + 1];
+    Yardsticks yardsticks;
+    double spent; /* seconds that looks took */
 } Watch;
 
-/* Chooses the rows that are short enough; *w is {0} before. */
-bool watch_open(Watch *w, Trainer *t, Error *e);
+/* Chooses the rows of a run whose trainer has been started, and takes the frames up to this step of a run to resume. The
+ * arguments must outlive the watch, which is closed, also after failure, with watch_close. STATUS_NO_MEMORY. */
+bool watch_open(Watch *w, const TrainConfig *r, Trainer *t, Error *e);
 void watch_close(Watch *w);
 
-/* Computes attention and answers of all rows. */
-bool watch_look(Watch *w, Trainer *t, Error *e);
+/* Computes attention and answers as a new frame. */
+bool watch_look(Watch *w, Error *e);
 
-/* Adds rows and the newest look to f, which points into w. */
-void watch_add(const Watch *w, long step, Frames *f);
+/* Looks, and writes both files; `remark` is for the page's top, and the run began `seconds` ago. Does nothing if that has
+ * taken much of the time so far, unless this is the last look. Does not change the training. STATUS_CANNOT_CREATE, STATUS_IO,
+ * STATUS_NO_MEMORY. */
+bool watch_report(Watch *w, double seconds, const char *remark, bool last, Error *e);
+
+/* "The training loss is with dropout 0.1, the held-out loss without."; "" if both are the same function. Returns out. */
+enum { LOSS_REMARK = 128 };
+const char *watch_loss_remark(char out[LOSS_REMARK], const TrainConfig *r);
+
+/* "text: 1,115,216 characters, 5,965 different; bpe 4096 (1.42 characters a token); 0.9 passes; dropout 0"; "" for a task that
+ * has no text. Returns out. */
+enum { TEXT_LINE = 200 };
+const char *run_text_line(char out[TEXT_LINE], const Task *task, const TrainConfig *r);
 
 #endif

@@ -1,15 +1,20 @@
 /* Attention maps: each row is a distribution, and a model that reverses attends to the mirrored position. */
 #include "explain/lesson.h"
-#include "run/attention_look.h"
+#include "run/frames.h"
 #include "test.h"
 
-/* The weights of a forward pass over x, in percent. */
-static bool look(const PageExample *x, Tape *t, Model *m, uint8_t *const weights[PAGE_GROUPS], Error *e) {
+/* Frames of one example, with the weights of the model. To be freed with frames_free. */
+static Frames look(List source, List target, Tape *t, Model *m) {
+    Frames f;
+    Error e = {0};
     Trace trace = {0};
-    bool ok = attention_logits(x, t, m, &trace, e);
-    if (ok) attention_take(x, &trace, weights);
+    CHECK(frames_new(&f, &m->config, target.count, 16, &e), "%s", e.text);
+    frames_set(&f, LIST_SOURCE, source.id, source.count);
+    frames_set(&f, LIST_TARGET, target.id, target.count);
+    CHECK(frames_reserve(&f, 1, &e) && frames_logits(t, m, source, target, &trace, &e), "%s", e.text);
+    CHECK(frames_take(&f, 0, &trace, f.weight) == f.weight + f.weights, "%ld weights", f.weights);
     tape_reset(t);
-    return ok;
+    return f;
 }
 
 /* To reverse n tokens, target position i must attend to source position n-1-i. */
@@ -26,17 +31,15 @@ TEST(a_model_that_reverses_looks_at_the_mirrored_position, 240) {
     for (long r = 0; b && r < b->rows; r++) {
         BatchRow row = batch_row(b, r);
         long n = row.S;
-        PageExample x;
-        uint8_t weights[PAGE_GROUPS][10000];
-        attention_example(&x, &l.model->config, row.source, n, row.target_in, row.T);
-        CHECK(look(&x, l.trainer.tape, l.model, (uint8_t *[]){weights[0], weights[1], weights[2]}, &e), "%s",
-              e.text);
-        const PageGroup *cross = &x.group[2];
-        int maps = cross->layers * cross->heads;
+        Frames f = look((List){row.source, n}, (List){row.target_in, row.T}, l.trainer.tape, l.model);
+        Group group[GROUPS];
+        frames_groups(&f, 0, group);
+        int maps = group[2].layers * group[2].heads;
+        const uint8_t *cross = f.weight + f.weights - maps * row.T * n; /* the last group */
         for (long i = 0; i < n; i++, all++) {
             bool found = false;
             for (int map = 0; map < maps; map++) {
-                const uint8_t *weight = weights[2] + (map * cross->rows + i) * n;
+                const uint8_t *weight = cross + (map * row.T + i) * n;
                 long best = 0;
                 for (long j = 1; j < n; j++)
                     if (weight[j] > weight[best]) best = j;
@@ -44,6 +47,7 @@ TEST(a_model_that_reverses_looks_at_the_mirrored_position, 240) {
             }
             right += found;
         }
+        frames_free(&f);
     }
     printf("  reverse: at %ld of %ld target positions (%.1f %%) a head attends most to the mirrored source\n",
            right, all, 100. * (double)right / (double)all);
@@ -53,35 +57,27 @@ TEST(a_model_that_reverses_looks_at_the_mirrored_position, 240) {
 }
 
 /* Rounded to whole percents, a row's weights sum to 1 up to half a unit each. */
-static void check_rows(const PageExample *x, uint8_t *const weights[PAGE_GROUPS]) {
-    for (int g = 0; g < x->groups; g++)
-        for (int map = 0; map < x->group[g].layers * x->group[g].heads; map++)
-            for (long i = 0; i < x->group[g].rows; i++) {
-                long n = page_row_weights(&x->group[g], i), sum = 0, columns = x->group[g].columns;
-                for (long j = 0; j < n; j++) sum += weights[g][(map * x->group[g].rows + i) * columns + j];
-                CHECK(labs(sum - 100) <= (n + 1) / 2, "group %d, map %d, row %ld sums to %ld", g, map, i,
-                      sum);
-            }
-}
-
 TEST(every_row_of_a_map_is_a_distribution) {
-    int32_t source[] = {3, 1, 4, 1, 5}, target[] = {0, 2, 6, 5, 3, 5, 1}, likeliest[7];
+    static const int32_t source[] = {3, 1, 4, 1, 5}, target[] = {0, 2, 6, 5, 3, 5, 1};
     ModelConfig configs[] = {config_seq2seq(9, 16, NO_PAD), config_language_model(9, 16)};
     Error e = {0};
     Tape *t = tape_new();
     for (int i = 0; i < 2; i++) {
         bool lm = config_is_lm(&configs[i]);
         Model *m = model_new(&configs[i], false, 1, &e);
-        PageExample x;
-        attention_example(&x, &configs[i], lm ? NULL : source, lm ? 0 : 5, target, 7);
-        CHECK(x.groups == (lm ? 1 : 3));
-        CHECK(page_weights(&x) == (lm ? 4 * 4 * 28 : 2 * 4 * (25 + 28 + 35)), "%ld weights",
-              page_weights(&x));
-        uint8_t *weights[PAGE_GROUPS] = {0};
-        for (int g = 0; g < x.groups; g++) weights[g] = calloc((size_t)page_group_size(&x.group[g]), 1);
-        CHECK(look(&x, t, m, weights, &e) && attention_likeliest(&x, t, m, likeliest, &e), "%s", e.text);
-        check_rows(&x, weights);
-        for (int g = 0; g < x.groups; g++) free(weights[g]);
+        Frames f = look((List){source, lm ? 0 : 5}, (List){target, 7}, t, m);
+        Group group[GROUPS];
+        int groups = frames_groups(&f, 0, group);
+        const uint8_t *weight = f.weight;
+        CHECK(groups == (lm ? 1 : 3));
+        CHECK(f.weights == (lm ? 4 * 4 * 28 : 2 * 4 * (25 + 28 + 35)), "%ld weights", f.weights);
+        for (int g = 0; g < groups; g++)
+            for (long row = 0; row < group[g].layers * group[g].heads * group[g].rows.count; row++) {
+                long n = frames_row_weights(&group[g], row % group[g].rows.count), sum = 0;
+                for (long j = 0; j < n; j++) sum += *weight++;
+                CHECK(labs(sum - 100) <= (n + 1) / 2, "group %d, row %ld sums to %ld", g, row, sum);
+            }
+        frames_free(&f);
         model_free(m);
     }
     tape_free(t);

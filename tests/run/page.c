@@ -1,7 +1,6 @@
 /* The page of a run as a file: it is complete and small, and escapes texts. */
 #include "folder.h"
 #include "page_helpers.h"
-#include "run/run_curves.h"
 #include "run/shell.h"
 #include "test.h"
 
@@ -24,7 +23,7 @@ TEST(texts_stay_texts) {
           count_of(text, "<script"), count_of(text, "</script"));
     CHECK(!strstr(text, "<img") && !strstr(text, "<b>") && !strstr(text, "onerror=\""), "markup of a text");
     CHECK(count_of(text, "&#60;/script&#62;") > 10, "the text is not there");
-    free(text);
+    free(text), frames_free(&s.frames);
 }
 
 TEST(a_page_loads_nothing) {
@@ -35,79 +34,78 @@ TEST(a_page_loads_nothing) {
               !strstr(text, "url(") && !strstr(text, "@import"),
           "something that is loaded");
     CHECK(strstr(text, "default-src 'none'"), "the browser is not told to load nothing");
-    free(text);
+    free(text), frames_free(&s.frames);
 }
 
 TEST(every_head_every_picture_with_words_wrong_tokens_marked) {
     SamplePage s;
     sample_page(&s, HARMLESS);
     char *text = written(&s.page);
-    int maps = 0;
-    for (int i = 0; i < s.page.example_count; i++)
-        for (int g = 0; g < s.page.examples[i].groups; g++)
-            maps += s.page.examples[i].group[g].layers * s.page.examples[i].group[g].heads;
-    CHECK(count_of(text, "<figure class=\"head\"") == maps, "%d heads, need %d",
-          count_of(text, "<figure class=\"head\""), maps);
-    CHECK(count_of(text, "<caption>") == maps && count_of(text, "<desc>") == s.page.curve_count, "texts");
-    CHECK(count_of(text, "<td style=--w:1>1.0") == 2 * 2 * 6 * SAMPLE_TOKENS, "%d large weights, need %d",
-          count_of(text, "<td style=--w:1>1.0"), 2 * 2 * 6 * SAMPLE_TOKENS);
-    CHECK(strstr(text, "<caption>Encoder, layer 2, head 1</caption>") && strstr(text, "./train copy"),
+    CHECK(count_of(text, "<figure class=\"head\"") == SAMPLE_MAPS, "%d heads, need %d",
+          count_of(text, "<figure class=\"head\""), SAMPLE_MAPS);
+    CHECK(count_of(text, "<caption>") == SAMPLE_MAPS && count_of(text, "<desc>") == 1, "texts");
+    CHECK(count_of(text, "<td style=--w:1>1.0") == SAMPLE_MAPS * SAMPLE_TOKENS, "%d large weights, need %d",
+          count_of(text, "<td style=--w:1>1.0"), SAMPLE_MAPS * SAMPLE_TOKENS);
+    CHECK(strstr(text, "<caption>Encoder self-attention, layer 2, head 1</caption>") &&
+              strstr(text, "./train copy"),
           "something is missing");
     CHECK(count_of(text, "<mark>") == 3, "%d wrong tokens are marked, need 3", count_of(text, "<mark>"));
-    free(text);
+    free(text), frames_free(&s.frames);
 }
 
 /* A page of one frame has no slider and no script. */
 TEST(one_step_needs_no_script) {
     SamplePage s;
     sample_page(&s, HARMLESS);
-    s.page.frame_count = 1;
+    s.frames.count = 1;
     char *text = written(&s.page);
     CHECK(strstr(text, "<th scope=\"row\">step 100<td>"), "no answer");
     CHECK(!strstr(text, "<script") && !strstr(text, "type=\"range\""), "a slider of one step");
     CHECK(strstr(text, "class=\"head\""), "no maps");
     free(text);
-    s.frame[0].step = -1;
+    *s.frames.step = -1;
     text = written(&s.page);
     CHECK(strstr(text, "<th scope=\"row\">answer<td>"), "no answer of an unknown step");
-    free(text);
+    free(text), frames_free(&s.frames);
 }
 
-/* An empty page is valid and has no headings. */
+/* A page of nothing is valid, and has no heading but that of the options. */
 TEST(an_empty_page) {
-    char *text = written(&(Page){.title = "Nothing", .status = "yet"});
-    CHECK(count_of(text, "<h2>") == 0, "%s", text);
+    Frames none;
+    Error e = {0};
+    CHECK(frames_new(&none, &(ModelConfig){0}, 1, 1, &e), "%s", e.text);
+    Page empty = {"run", &(Safetensors){0}, &(RunTables){.characters = 0}, &none, NULL};
+    char *text = written(&empty);
+    CHECK(count_of(text, "<h2>") == 1, "%s", text);
     CHECK(!strstr(text, "<script") && !strstr(text, "<svg") && !strstr(text, "<pre>") &&
               strstr(text, "</html>\n"),
           "%s", text);
     free(text);
-    Error e = {0};
-    CHECK(!page_write(&(Page){.title = "Nothing", .status = "yet"}, in_folder("none/report.html"), &e) &&
-              e.status == STATUS_CANNOT_CREATE,
-          "%s", e.text);
+    CHECK(!page_write(&empty, in_folder("none/report.html"), &e) && e.status == STATUS_CANNOT_CREATE, "%s",
+          e.text);
+    frames_free(&none);
 }
 
 /* A page with the most weights that watch.c allows, all random. */
 TEST(the_largest_page_is_below_2_MB) {
-    enum { SIDE = 28, HEADS = 8, LAYERS = 6, FRAMES = 7, WEIGHTS = LAYERS * HEADS * SIDE * SIDE };
-    static uint8_t weights[FRAMES][WEIGHTS];
-    static int32_t ids[SIDE];
-    static PageFrame frames[FRAMES];
+    enum { SIDE = 28, MOST = 7 };
+    static const int32_t ids[SIDE];
     SamplePage s;
+    Error e = {0};
     sample_page(&s, HARMLESS);
-    PageExample x = {.target = ids, .m = SIDE, .whole = SIDE, .groups = 1};
-    x.group[0] = (PageGroup){"Encoder", "encoder", LAYERS, HEADS, SIDE, SIDE, ids, ids, false};
+    Frames largest, *f = &largest;
+    CHECK(frames_new(f, &(ModelConfig){.encoder_layers = 6, .heads = 14}, SIDE, SIDE, &e));
+    frames_set(f, LIST_TARGET, ids, SIDE);
+    CHECK(frames_reserve(f, MOST, &e) && f->weights > 34000, "%ld weights, %s", f->weights, e.text);
     uint32_t random = 1;
-    for (int f = 0; f < FRAMES; f++) {
-        for (int i = 0; i < WEIGHTS; i++)
-            weights[f][i] = (uint8_t)(((random = random * 1664525 + 1013904223) >> 8) % 101);
-        frames[f] = (PageFrame){.step = f, .weights = {{weights[f]}}, .answer = {s.frame[0].answer[0]}};
-    }
-    s.page.examples = &x, s.page.example_count = 1;
-    s.page.frames = frames, s.page.frame_count = FRAMES;
+    for (int k = 0; k < MOST; k++) frames_begin(f, k);
+    for (long i = 0; i < MOST * f->weights; i++)
+        f->weight[i] = (uint8_t)(((random = random * 1664525 + 1013904223) >> 8) % 101);
+    s.page.frames = f;
     char *text = written(&s.page);
-    CHECK(strlen(text) < 2 << 20 && strlen(text) > (size_t)2 * FRAMES * WEIGHTS, "%zu bytes", strlen(text));
-    free(text);
+    CHECK(strlen(text) < 2 << 20 && strlen(text) > (size_t)(2 * MOST * f->weights), "%zu bytes",
+          strlen(text));
+    free(text), frames_free(&s.frames), frames_free(f);
 }
 
 /* Every row of the tables is a point. Losses are shown per character. The evaluation of all held-out rows is a series of its
@@ -148,31 +146,30 @@ TEST(charts_of_tables) {
 
 /* ---- Texts of tokens ---- */
 
-/* The page of one map of these tokens, of which the last is generated. */
-static char *page_of_tokens(const char *const *token, long count) {
-    static uint8_t weights[64];
-    static int32_t ids[] = {0, 1, 2, 3, 4, 5, 6, 7};
-    PageExample x = {.target = ids, .m = count - 1, .whole = count, .groups = 1};
-    x.group[0] = (PageGroup){"Encoder", "encoder", 1, 1, count - 1, count - 1, ids, ids, false};
-    PageFrame frame = {.step = 1, .weights = {{weights}}, .answer = {{count, ids}}};
-    PageSample sample = {.given = ids, .given_count = count};
-    return written(&(Page){.title = "t",
-                           .status = "s",
-                           .token = token,
-                           .text = true,
-                           .examples = &x,
-                           .example_count = 1,
-                           .frames = &frame,
-                           .frame_count = 1,
-                           .samples = &sample,
-                           .sample_count = 1});
+/* A page of one frame without tables, from which the caller writes. */
+static char *page_of_lists(Frames *f, const char *const *token) {
+    Error e = {0};
+    CHECK(frames_reserve(f, 1, &e), "%s", e.text);
+    memset(f->weight, 0, (size_t)f->weights);
+    frames_begin(f, 1);
+    frames_set(f, frames_answer(0, 0), f->tokens + LIST_SEARCHED * f->width,
+               frames_list(f, LIST_SEARCHED).count);
+    char *text = written(&(Page){"run", &(Safetensors){0}, &(RunTables){.characters = 0}, f, token});
+    frames_free(f);
+    return text;
 }
 
 /* Bytes of neighbouring tokens are joined before they are shown; a character that several rows or columns share is one
  * label over them. Bytes that are no character stay escaped, a control character is U+FFFD. */
 TEST(a_character_of_several_tokens) {
     static const char *const token[] = {"a\xE6", "\xB1", "\x89", "\xE5\xAD\x97", "\xE6", "b", "\x1B", "\x80"};
-    char *text = page_of_tokens(token, 8);
+    static const int32_t ids[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    Frames f;
+    Error e = {0};
+    CHECK(frames_new(&f, &(ModelConfig){.encoder_layers = 1, .heads = 1}, 7, 8, &e), "%s", e.text);
+    frames_set(&f, LIST_TARGET, ids, 8), frames_set(&f, LIST_GIVEN, ids, 8),
+        frames_set(&f, LIST_SEARCHED, ids, 8);
+    char *text = page_of_lists(&f, token);
     CHECK(strstr(text, "<th scope=\"row\">step 1<td>a汉字\\xE6b\uFFFD\\x80\n"), "%s",
           strstr(text, "step 1<td>"));
     CHECK(strstr(text, "<tr><th><th colspan=3><span>a汉</span><th><span>字</span><th><span>\\xE6</span>"),
@@ -187,16 +184,13 @@ TEST(a_character_of_several_tokens) {
 /* A wrong piece is marked whole. */
 TEST(a_wrong_character_of_several_tokens) {
     static const char *const token[] = {"\xE6", "\xB1", "\x89", "\xE5\xAD\x97", "\x97"};
-    int32_t wanted[] = {0, 1, 2, 3}, answered[] = {0, 1, 4, 3};
-    PageSample sample = {wanted, 4, wanted, 4};
-    PageFrame frame = {.step = 1, .answer = {{4, answered}}};
-    char *text = written(&(Page){.title = "t",
-                                 .status = "s",
-                                 .token = token,
-                                 .frames = &frame,
-                                 .frame_count = 1,
-                                 .samples = &sample,
-                                 .sample_count = 1});
+    static const int32_t wanted[] = {0, 1, 2, 3}, answered[] = {0, 1, 4, 3};
+    Frames f;
+    Error e = {0};
+    CHECK(frames_new(&f, &(ModelConfig){0}, 4, 4, &e), "%s", e.text);
+    frames_set(&f, LIST_GIVEN, wanted, 4), frames_set(&f, LIST_WANTED, wanted, 4);
+    frames_set(&f, LIST_SEARCHED, answered, 4);
+    char *text = page_of_lists(&f, token);
     CHECK(strstr(text, "<td><mark>\xE6\xB1\x97</mark>字 <span class=\"faint\">1 wrong</span>"), "%s",
           strstr(text, "step 1<td>"));
     free(text);

@@ -17,7 +17,7 @@ static const char reader[] =
     "(c.style.getPropertyValue('--w') || 0)).join(' ');\n"
     "say(root.scrollWidth <= root.clientWidth, 'wider than the window: ' + root.scrollWidth);\n"
     "say(!one('#controls').hidden, 'no controls');\n"
-    "say(heads.length === 12, heads.length + ' heads are shown');\n"
+    "say(heads.length === 18, heads.length + ' heads are shown');\n"
     "say(row() === '.000 .000 1.01 .000 .000', 'the last step: ' + row());\n"
     "slider.value = 0; slider.dispatchEvent(new Event('input'));\n"
     "say(one('#said').textContent === 'step 100', 'the slider says ' + one('#said').textContent);\n"
@@ -54,7 +54,7 @@ static const char reader[] =
     "for (const rule of document.styleSheets[0].cssRules)\n" /* as on paper */
     "  if (rule.media && rule.media.mediaText === 'print') rule.media.mediaText = 'all';\n"
     "const shown = x => getComputedStyle(x).display !== 'none';\n"
-    "say(all('.example').every(shown) && all('.head').length === 24, 'an example is not printed');\n"
+    "say(all('.example').every(shown) && all('.head').length === 36, 'an example is not printed');\n"
     "say(!all('.controls, .screen').some(shown), 'what only a screen can do is printed');\n"
     "say(root.scrollWidth <= root.clientWidth, 'printed wider than the paper: ' + root.scrollWidth);\n"
     "for (const svg of all('.curves svg, .head table'))\n"
@@ -78,7 +78,7 @@ static void write_files(const char *const *token, int width) {
     file_write(f, text, (size_t)(end - text));
     file_print(f, "%s%s", reader, end);
     CHECK(file_commit(f, &e), "%s", e.text);
-    free(text);
+    free(text), frames_free(&s.frames);
     f = file_create(in_folder("frame.html"), &e);
     file_print(
         f,

@@ -3,79 +3,73 @@
 #define TESTS_PAGE_HELPERS_H
 
 #include "base/file.h"
-#include "run/page.h"
+#include "run/run_page.h"
+#include "test.h"
 #include <string.h>
 
 static const char *const HARMLESS[] = {"a", "b", "花", " ", "\n"};
 static const char *const HOSTILE[] = {"</script><img onerror=alert(1)>", "<b>", "\"'&", "-->", "]]>"};
 
-enum { SAMPLE_TOKENS = 5, SAMPLE_FRAMES = 3, SAMPLE_EXAMPLES = 2 };
+enum {
+    SAMPLE_TOKENS = 5,
+    SAMPLE_FRAMES = 3,
+    SAMPLE_EXAMPLES = 2,
+    SAMPLE_MAPS = SAMPLE_EXAMPLES * GROUPS * 2 * 3
+};
 
 typedef struct SamplePage {
     Page page;
-    PageExample example[SAMPLE_EXAMPLES];
-    PageFrame frame[SAMPLE_FRAMES];
-    uint8_t room[SAMPLE_FRAMES][SAMPLE_EXAMPLES][2][1000];
-    PageSample sample;
-    PageBeam beam[2];
-    Picture curve;
-    PageFact fact;
-    Series series;
+    Frames frames;
+    RunTables tables;
+    Safetensors notes;
+    Metadata note[4];
+    double step[SAMPLE_FRAMES], loss[SAMPLE_FRAMES];
 } SamplePage;
 
-static int32_t sample_ids[] = {0, 1, 2, 3, 4}, sample_wrong[] = {0, 2, 2};
-static const double sample_y[] = {3, 2, 1}, sample_probability[SAMPLE_TOKENS] = {0.5, 0.25, 1, 1, 1};
-
-/* Makes a page of 2 examples with 2 layers of 3 heads, once causal, at 3 steps. In frame f every row gives all its weight
- * to column f, or in a causal group to the last one it has if that comes before. */
-static inline void sample_page(SamplePage *s, const char *const *token) {
-    memset(s, 0, sizeof *s);
-    for (int i = 0; i < SAMPLE_EXAMPLES; i++) {
-        PageExample *x = &s->example[i];
-        *x = (PageExample){.target = sample_ids, .m = SAMPLE_TOKENS, .whole = SAMPLE_TOKENS, .groups = 2};
-        x->group[0] = (PageGroup){"Encoder",     "encoder",  2,          3,    SAMPLE_TOKENS,
-                                  SAMPLE_TOKENS, sample_ids, sample_ids, false};
-        x->group[1] = (PageGroup){"Decoder",     "decoder",  2,          3,   SAMPLE_TOKENS,
-                                  SAMPLE_TOKENS, sample_ids, sample_ids, true};
-        for (int f = 0; f < SAMPLE_FRAMES; f++)
-            for (int g = 0; g < 2; g++) {
-                uint8_t *w = s->room[f][i][g];
-                s->frame[f].weights[i][g] = w;
-                for (int map = 0; map < 6; map++)
-                    for (long r = 0; r < SAMPLE_TOKENS; r++, w += SAMPLE_TOKENS) {
-                        long n = page_row_weights(&x->group[g], r);
-                        w[f < n ? f : n - 1] = 100;
-                    }
+static inline void sample_weights(Frames *f, int frame) {
+    Group group[GROUPS];
+    uint8_t *weight = f->weight + frame * f->weights;
+    for (int i = 0; i < frames_lists(f, LIST_TARGET, EXAMPLES); i++)
+        for (int g = 0, groups = frames_groups(f, i, group); g < groups; g++)
+            for (long row = 0; row < 6 * group[g].rows.count; row++) {
+                long n = frames_row_weights(&group[g], row % group[g].rows.count);
+                memset(weight, 0, (size_t)n);
+                weight[frame < n ? frame : n - 1] = 100;
+                weight += n;
             }
+}
+
+/* Makes a page of 2 examples of a model with 2 + 2 layers of 3 heads at 3 steps. In frame f every row gives all its weight to
+ * column f, or in a causal group to the last one it has if that comes before. To be freed with frames_free. */
+static inline void sample_page(SamplePage *s, const char *const *token) {
+    static const int32_t ids[] = {0, 1, 2, 3, 4}, wrong[] = {0, 2, 2};
+    static const double probability[] = {0.5, 0.25, 1, 1, 1};
+    Error e = {0};
+    Frames *f = &s->frames;
+    memset(s, 0, sizeof *s);
+    CHECK(frames_new(f, &(ModelConfig){.encoder_layers = 2, .decoder_layers = 2, .heads = 3}, SAMPLE_TOKENS,
+                     SAMPLE_TOKENS, &e));
+    for (int i = 0; i < 2 * EXAMPLES; i++)
+        if (i % EXAMPLES < SAMPLE_EXAMPLES) frames_set(f, LIST_SOURCE + i, ids, SAMPLE_TOKENS);
+    frames_set(f, LIST_GIVEN, ids, SAMPLE_TOKENS), frames_set(f, LIST_WANTED, ids, SAMPLE_TOKENS);
+    frames_set(f, LIST_SEARCHED, ids, SAMPLE_TOKENS);
+    frames_set(f, LIST_BEAM, wrong, 3), frames_set(f, LIST_BEAM + 1, ids, SAMPLE_TOKENS);
+    for (int i = 0; i < 2; i++) memcpy(f->probability + i * f->width, probability, sizeof probability);
+    CHECK(frames_reserve(f, SAMPLE_FRAMES, &e), "%s", e.text);
+    for (int k = 0; k < SAMPLE_FRAMES; k++) {
+        frames_begin(f, 100 * (k + 1));
+        frames_set(f, frames_answer(k, 0), k ? ids : wrong, k ? SAMPLE_TOKENS : 3);
+        sample_weights(f, k);
+        s->step[k] = k, s->loss[k] = 3 - k;
     }
-    for (int f = 0; f < SAMPLE_FRAMES; f++) {
-        s->frame[f].step = 100 * (f + 1);
-        s->frame[f].answer[0] = f ? (PageAnswer){SAMPLE_TOKENS, sample_ids} : (PageAnswer){3, sample_wrong};
-    }
-    s->sample = (PageSample){sample_ids, SAMPLE_TOKENS, sample_ids, SAMPLE_TOKENS};
-    for (int i = 0; i < 2; i++) s->beam[i] = (PageBeam){s->frame[i].answer[0], sample_probability};
-    s->series = (Series){token[0], 3, NULL, sample_y, false};
-    s->curve = (Picture){PICTURE_CHART, token[1], token[0], .chart = {.series = &s->series, .count = 1}};
-    s->fact = (PageFact){"text", token[0]};
-    s->page = (Page){.title = token[0],
-                     .status = token[1],
-                     .figures = &s->fact,
-                     .curves = &s->curve,
-                     .token = token,
-                     .examples = s->example,
-                     .frames = s->frame,
-                     .samples = &s->sample,
-                     .searched = s->sample,
-                     .beams = s->beam,
-                     .beam_count = 2,
-                     .options = &s->fact,
-                     .command = "./train copy",
-                     .figure_count = 1,
-                     .curve_count = 1,
-                     .example_count = SAMPLE_EXAMPLES,
-                     .frame_count = SAMPLE_FRAMES,
-                     .sample_count = 1,
-                     .option_count = 1};
+    s->note[0] = (Metadata){NOTE_COMMAND, "./train copy"};
+    s->note[1] = (Metadata){NOTE_RECIPE "text", token[0]};
+    s->note[2] = (Metadata){"task", token[0]};
+    s->note[3] = (Metadata){NOTE_TEXT, token[1]};
+    s->notes = (Safetensors){.path = "notes", .metadata = s->note, .metadata_count = 4};
+    s->tables.metrics =
+        (Csv){.rows = SAMPLE_FRAMES, .columns = 2, .name = {"step", "val_loss"}, .value = s->step};
+    s->page = (Page){"run", &s->notes, &s->tables, f, token};
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include "child.h"
 #include "decoding/beam.h"
 #include "run/progress.h"
+#include "run/run_page.h"
 #include "training/train_config.h"
 #include <poll.h>
 
@@ -25,7 +26,7 @@ static void open_watch(Watched *w, char **arguments, int count) {
     w->trainer = train_config_trainer(&w->config, w->task);
     ModelConfig c = train_config_model(&w->config, w->task);
     w->trainer.model = model_new(&c, true, 1, &e);
-    CHECK(trainer_start(&w->trainer, &e) && watch_open(&w->watch, &w->trainer, &e), "%s", e.text);
+    CHECK(trainer_start(&w->trainer, &e) && watch_open(&w->watch, &w->config, &w->trainer, &e), "%s", e.text);
 }
 
 #define OPEN(w, ...) open_watch(w, (char *[]){__VA_ARGS__}, sizeof((char *[]){__VA_ARGS__}) / sizeof(char *))
@@ -38,80 +39,89 @@ static void close_watch(Watched *w) {
     train_config_free(&w->config);
 }
 
-/* However often a run is looked at, a file keeps at most so many frames: the first, the newest, and others that lie evenly
- * between them. Frames after a step from which the run is made again go. */
+/* However often a run is looked at, at most so many frames stay: the first, the newest, and others that lie evenly between
+ * them. Frames from a step on from which the run is made again go. */
 TEST(long_runs_are_thinned_out) {
     enum { MOST = 6, LOOKS = 60 };
     Watched w;
     Error e = {0};
     OPEN(&w, "train", "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "8", "--symbols",
-         "5", "--max-length", "3", "--held-out", "9");
-    CHECK(watch_look(&w.watch, &w.trainer, &e), "%s", e.text);
+         "5", "--max-length", "3", "--held-out", "9", "--run", ".");
+    Frames *f = &w.watch.frames, file;
+    Safetensors read = {0};
+    f->most = MOST;
     for (long look = 1; look <= LOOKS; look++) {
-        Safetensors file = {0};
-        static Frames f;
-        FramesPage parts;
-        Page p = {0};
-        long step = look < LOOKS ? 10 * look : 305;
-        f = (Frames){0};
-        watch_add(&w.watch, step, &f);
-        if (look > 1 && safetensors_read(&file, "frames.safetensors", &e))
-            frames_add_earlier(&f, &file, step, MOST - 1);
-        CHECK(frames_write(&f, ".", &e), "%s", e.text);
-        safetensors_free(&file);
-        CHECK(safetensors_read(&file, "frames.safetensors", &e) &&
-                  frames_page(&parts, &file, w.task->vocab_size, &p, &e),
-              "%s", e.text);
-        CHECK(look == LOOKS || p.frame_count == (look < MOST ? look : MOST), "look %ld: %d frames", look,
-              p.frame_count);
-        CHECK(p.frames[0].step == 10 && p.frames[p.frame_count - 1].step == step && p.sample_count == 5,
+        long step = w.trainer.state.step = look < LOOKS ? 10 * look : 305;
+        CHECK(watch_look(&w.watch, &e), "%s", e.text);
+        CHECK(look == LOOKS || f->count == (look < MOST ? look : MOST), "look %ld: %d frames", look,
+              f->count);
+        CHECK(f->step[0] == 10 && f->step[f->count - 1] == step && frames_lists(f, LIST_GIVEN, SAMPLES) == 5,
               "look %ld", look);
-        for (int i = 1; i < p.frame_count && look < LOOKS; i++)
-            CHECK(p.frames[i].step > p.frames[i - 1].step &&
-                      p.frames[i].step - p.frames[i - 1].step <= 10 + 3 * step / MOST,
-                  "look %ld: step %ld after %ld", look, p.frames[i].step, p.frames[i - 1].step);
-        frames_page_free(&parts);
-        safetensors_free(&file);
+        for (int i = 1; i < f->count && look < LOOKS; i++)
+            CHECK(f->step[i] > f->step[i - 1] && f->step[i] - f->step[i - 1] <= 10 + 3 * step / MOST,
+                  "look %ld: step %d after %d", look, f->step[i], f->step[i - 1]);
     }
+    /* The file has them all. */
+    CHECK(frames_write(f, NULL, 0, ".", &e) && safetensors_read(&read, "frames.safetensors", &e) &&
+              frames_read(&file, &read, w.task->vocab_size, &e),
+          "%s", e.text);
+    CHECK(file.count == f->count && !memcmp(file.step, f->step, (size_t)f->count * sizeof *f->step) &&
+          !memcmp(file.weight, f->weight, (size_t)(f->count * f->weights)) &&
+          !memcmp(file.tokens, f->tokens,
+                  (size_t)(frames_answer(f->count, 0) * f->width) * sizeof *f->tokens) &&
+          !memcmp(file.probability, f->probability, (size_t)(BEAMS * f->width) * sizeof(double)));
+    frames_free(&file);
+    safetensors_free(&read);
     close_watch(&w);
 }
 
 /* A file of frames that is not what it should be is refused in one line. */
 TEST(damaged_frames) {
-    static const int32_t ids[] = {0, 1, 9, -1};
-    static const uint8_t weights[4] = {0};
-    static const real number[] = {1};
+    enum { ROWS = LIST_ANSWER + SAMPLES };
+    static const int32_t model[] = {1, 0, 2, 8}, far[] = {1, 0, 2 << 20, 8}, step[] = {1};
+    static const uint8_t weights[6] = {0};
+    static const double probability[2 * BEAMS] = {0};
+    static int32_t tokens[2 * ROWS], outside[2 * ROWS];
+    for (int i = 0; i < 2 * ROWS; i++) tokens[i] = outside[i] = i / 2 == LIST_TARGET ? i % 2 : -1;
+    outside[0] = 4;
+    const Array whole[] = {array_over("model", DTYPE_I32, SHAPE(4), model),
+                           array_over("steps", DTYPE_I32, SHAPE(1), step),
+                           array_over("tokens", DTYPE_I32, SHAPE(ROWS, 2), tokens),
+                           array_over("weights", DTYPE_U8, SHAPE(1, 6), weights),
+                           array_over("probability", DTYPE_F64, SHAPE(BEAMS, 2), probability)};
     const struct {
-        Array array[3];
+        int place;
+        Array array;
         const char *said;
     } cases[] = {
-        {{array_over("sample.0.given", DTYPE_I32, SHAPE(3), ids)}, "found the id 9, need one below 4"},
-        {{array_over("sample.0.given", DTYPE_I32, SHAPE(1), ids + 3)}, "found the id -1"},
-        {{array_over("sample.0.given", DTYPE_REAL, SHAPE(1), number)}, "sample.0.given: found F"},
-        {{array_over("sample.0.given", DTYPE_I32, SHAPE(1, 2), ids)}, "sample.0.given: found"},
-        {{array_over("example.0.target", DTYPE_I32, SHAPE(2), ids),
-          array_over("frame.1.answer.0", DTYPE_I32, SHAPE(2), ids)},
-         "frame.0000000001.example.0.text: found none"},
-        {{array_over("example.0.target", DTYPE_I32, SHAPE(2), ids),
-          array_over("frame.0000000001.example.0.text", DTYPE_U8, SHAPE(1, 1, 4, 1), weights)},
-         "found shape [1,1,4,1], need [1,1,2,2]"},
-        {{array_over("searched.given", DTYPE_I32, SHAPE(1), ids),
-          array_over("beam.0.tokens", DTYPE_I32, SHAPE(2), ids),
-          array_over("beam.0.probability", DTYPE_REAL, SHAPE(1), number)},
-         "beam.0.probability: found"},
+        {0, whole[0], NULL},
+        {0, array_over("other", DTYPE_I32, SHAPE(4), model), "found no tensor \"model\""},
+        {0, array_over("model", DTYPE_I32, SHAPE(3), model), "model: found shape [3], need [4]"},
+        {0, array_over("model", DTYPE_I32, SHAPE(4), far),
+         "model: found 2097152, need one from 0 to 1048576"},
+        {1, array_over("steps", DTYPE_F32, SHAPE(1), step), "steps: found F32 of rank 1, need I32 of rank 1"},
+        {1, array_over("steps", DTYPE_I32, SHAPE(25), tokens), "found 25 frames of lists of 2 tokens"},
+        {2, array_over("tokens", DTYPE_I32, SHAPE(ROWS - 1, 2), tokens), "tokens: found shape ["},
+        {2, array_over("tokens", DTYPE_I32, SHAPE(ROWS, 2), outside),
+         "tokens: found 4, need one from -1 to 3"},
+        {3, array_over("weights", DTYPE_U8, SHAPE(1, 5), weights), "weights: found shape [1,5], need [1,6]"},
+        {4, array_over("probability", DTYPE_F64, SHAPE(BEAMS, 1), probability),
+         "probability: found shape [3,1]"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Frames f = {0};
-        FramesPage parts;
-        Page p = {0};
+        Array array[5];
+        Safetensors file = {0};
+        Frames f;
         Error e = {0};
-        while (f.tensors < 3 && cases[i].array[f.tensors].name) f.tensors++;
-        memcpy(f.tensor, cases[i].array, sizeof cases[i].array);
-        Safetensors file = frames_as_file(&f);
-        CHECK(!frames_page(&parts, &file, 4, &p, &e) && e.status == STATUS_BAD_DATA &&
-                  strstr(e.text, cases[i].said),
+        memcpy(array, whole, sizeof array);
+        array[cases[i].place] = cases[i].array;
+        CHECK(safetensors_write("frames", NULL, 0, array, 5, &e) && safetensors_read(&file, "frames", &e),
+              "%s", e.text);
+        bool ok = frames_read(&f, &file, 4, &e);
+        CHECK(cases[i].said ? !ok && e.status == STATUS_BAD_DATA && strstr(e.text, cases[i].said) : ok,
               "case %zu: %s", i, e.text);
-        frames_page_free(&parts);
+        frames_free(&f);
+        safetensors_free(&file);
     }
 }
 
@@ -125,63 +135,66 @@ TEST(beams_are_a_tree) {
          "--symbols", "4", "--max-length", "5", "--held-out", "9");
     for (int step = 0; step < STEPS; step++)
         CHECK(trainer_step(&w.trainer, &(StepResult){0}, &e), "%s", e.text);
-    CHECK(watch_look(&w.watch, &w.trainer, &e), "%s", e.text);
-    static Frames f;
-    FramesPage parts;
-    const char *token[7] = {"1", "2", "3", "4", "begin", "end", "pad"};
-    Page p = {.title = "t", .status = "s", .token = token};
-    watch_add(&w.watch, STEPS, &f);
-    Safetensors file = frames_as_file(&f);
-    CHECK(frames_page(&parts, &file, w.task->vocab_size, &p, &e), "%s", e.text);
-    int first = 0;
-    for (const PageAnswer *a = p.frames->answer; first + 1 < p.sample_count; first++, a++)
-        if (a->count != p.samples[first].wanted_count ||
-            memcmp(a->tokens, p.samples[first].wanted, (size_t)a->count * sizeof *a->tokens) != 0)
+    CHECK(watch_look(&w.watch, &e), "%s", e.text);
+    const Frames *f = &w.watch.frames;
+    List wanted, given = frames_list(f, LIST_SEARCHED);
+    int first = 0, samples = frames_lists(f, LIST_GIVEN, SAMPLES);
+    for (; first + 1 < samples; first++) {
+        List answer = frames_list(f, frames_answer(0, first));
+        wanted = frames_list(f, LIST_WANTED + first);
+        if (answer.count != wanted.count ||
+            memcmp(answer.id, wanted.id, (size_t)answer.count * sizeof *answer.id) != 0)
             break;
-    CHECK(p.searched.given_count == p.samples[first].given_count &&
-              !memcmp(p.searched.given, p.samples[first].given,
-                      (size_t)p.searched.given_count * sizeof(int32_t)) &&
-              p.beam_count == 3,
-          "%d answers", p.beam_count);
+    }
+    List source = frames_list(f, LIST_GIVEN + first);
+    wanted = frames_list(f, LIST_WANTED + first);
+    CHECK(given.count == source.count &&
+              !memcmp(given.id, source.id, (size_t)given.count * sizeof *given.id) &&
+              frames_lists(f, LIST_BEAM, BEAMS) == 3,
+          "%d answers", frames_lists(f, LIST_BEAM, BEAMS));
 
     Hypothesis best[3];
     Decoder d;
     long found, beginnings = 0;
     const Task *task = w.task;
-    Given given = {&task->begin_id,
+    Given again = {&task->begin_id,
                    1,
                    1,
-                   (long[]){0, p.searched.given_count},
-                   p.searched.given,
+                   (long[]){0, given.count},
+                   given.id,
                    .next = {task->tokenizer, task->begin_id, task->end_id, task->pad_id}};
     BeamOptions o = {.length_penalty = 0.6, .n_best = 3};
-    CHECK(
-        decoder_open(&d, w.trainer.tape, w.trainer.model, 3, &given, p.samples[first].wanted_count + 4, &e) &&
-            beam_search(&d, &o, best, &found, &e) && found == 3,
-        "%s", e.text);
+    CHECK(decoder_open(&d, w.trainer.tape, w.trainer.model, 3, &again, wanted.count + 4, &e) &&
+              beam_search(&d, &o, best, &found, &e) && found == 3,
+          "%s", e.text);
     for (int i = 0; i < 3; i++) {
-        const PageBeam *b = &p.beams[i];
+        List beam = frames_list(f, LIST_BEAM + i);
         double log_p = 0;
-        for (long k = 0; k < b->answer.count; k++) log_p += log(b->probability[k]);
-        CHECK_NEAR(log_p / pow((5 + (double)b->answer.count) / 6, 0.6), best[i].score, 1e-4);
-        CHECK(memcmp(b->answer.tokens, best[i].ids, (size_t)best[i].n * sizeof *best->ids) == 0, "answer %d",
-              i);
-        for (long k = 0; k < b->answer.count; k++, beginnings++)
-            for (int other = 0; other < i; other++)
-                if (p.beams[other].answer.count > k && memcmp(p.beams[other].answer.tokens, b->answer.tokens,
-                                                              (size_t)(k + 1) * sizeof(int32_t)) == 0) {
-                    beginnings--;
-                    break;
-                }
+        for (long k = 0; k < beam.count; k++) log_p += log(f->probability[i * f->width + k]);
+        CHECK_NEAR(log_p / pow((5 + (double)beam.count) / 6, 0.6), best[i].score, 1e-4);
+        CHECK(memcmp(beam.id, best[i].ids, (size_t)best[i].n * sizeof *best->ids) == 0, "answer %d", i);
+        for (long k = 0; k < beam.count; k++) {
+            bool again_there = false;
+            for (int other = 0; other < i; other++) {
+                List before = frames_list(f, LIST_BEAM + other);
+                again_there |=
+                    before.count > k && !memcmp(before.id, beam.id, (size_t)(k + 1) * sizeof *beam.id);
+            }
+            beginnings += !again_there;
+        }
         free(best[i].ids);
     }
     decoder_close(&d);
-    CHECK(page_write(&p, "page.html", &e), "%s", e.text);
+    static const char *const token[7] = {"1", "2", "3", "4", "begin", "end", "pad"};
+    CHECK(page_write(&(Page){"run", &(Safetensors){0}, &(RunTables){.characters = 0}, f, token}, "page.html",
+                     &e),
+          "%s", e.text);
     size_t size;
     char *text = read_bytes("page.html", &size), *list = strstr(text, "class=\"beams\""),
          *end = strstr(list, "</div>");
     *end = 0;
-    CHECK(count_of(list, "<li") == beginnings && count_of(list, "class=\"best\"") == p.beams->answer.count,
+    CHECK(count_of(list, "<li") == beginnings &&
+              count_of(list, "class=\"best\"") == frames_list(f, LIST_BEAM).count,
           "%d items, %ld beginnings", count_of(list, "<li"), beginnings);
     free(text);
     close_watch(&w);
@@ -202,20 +215,17 @@ TEST(rows_that_have_room) {
         Watched w;
         OPEN(&w, "train", "copy", "--d-model", "8", "--d-ff", "8", "--batch", "16", "--max-length",
              (char *)cases[i].length, "--layers", (char *)cases[i].layers, "--heads", (char *)cases[i].heads);
-        long weights = 0;
-        CHECK((w.watch.rows > 0) == cases[i].rows && (w.watch.examples > 0) == cases[i].examples,
-              "case %zu: %d rows, %d examples", i, w.watch.rows, w.watch.examples);
-        for (int r = 0; r < w.watch.rows; r++)
-            CHECK(w.watch.row[r].n > 0 && w.watch.row[r].n <= WATCHED_TOKENS &&
-                      w.watch.row[r].m <= WATCHED_TOKENS,
-                  "%ld, %ld", w.watch.row[r].n, w.watch.row[r].m);
-        for (int k = 0; k < w.watch.examples; k++) {
-            weights += page_weights(&w.watch.example[k]);
-            for (int g = 0; g < w.watch.example[k].groups; g++)
-                CHECK(w.watch.example[k].group[g].rows <= 32 && w.watch.example[k].group[g].columns <= 32);
+        const Frames *f = &w.watch.frames;
+        int rows = frames_lists(f, LIST_GIVEN, SAMPLES), examples = frames_lists(f, LIST_TARGET, EXAMPLES);
+        CHECK((rows > 0) == cases[i].rows && (examples > 0) == cases[i].examples,
+              "case %zu: %d rows, %d examples", i, rows, examples);
+        for (int k = 0; k < examples; k++) {
+            Group group[GROUPS];
+            for (int g = frames_groups(f, k, group); g-- > 0;)
+                CHECK(group[g].rows.count <= 32 && group[g].columns.count <= 32);
         }
-        CHECK(weights <= 40000 && w.watch.most >= 1 && w.watch.most <= PAGE_FRAMES, "%ld weights, %d frames",
-              weights, w.watch.most);
+        CHECK(f->weights <= 40000 && f->most >= 1 && f->most <= FRAMES, "%ld weights, %d frames", f->weights,
+              f->most);
         close_watch(&w);
     }
 }
