@@ -79,8 +79,9 @@ typedef struct TaskKind {
 } TaskKind;
 extern const TaskKind task_kinds[];
 
-TaskOpen task_sequence_open, task_add_open, task_dates_open, task_pairs_open, task_text_open,
-    task_grammar_open;
+#define TASK(name, summary, open, answer, text) TaskOpen open;
+#include "tasks/tasks.def"
+#undef TASK
 
 /* The kind of this name, or NULL. */
 const TaskKind *task_kind(const char *name);

@@ -6,14 +6,8 @@
 #include <string.h>
 
 const TaskKind task_kinds[] = {
-    {"copy", "copies a sequence", task_sequence_open, task_copy_answer},
-    {"reverse", "reverses a sequence", task_sequence_open, task_reverse_answer},
-    {"sort", "sorts the symbols of a sequence", task_sequence_open, task_sort_answer},
-    {"add", "adds two numbers, units first", task_add_open},
-    {"dates", "writes a date as 2021-03-03", task_dates_open},
-    {"pairs", "learns pairs from a file", task_pairs_open},
-    {"lm", "predicts the next token of a text", task_text_open, .text = true},
-    {"grammar", "predicts the next word of a grammar", task_grammar_open, .text = true},
+#define TASK(name, ...) {#name, __VA_ARGS__},
+#include "tasks/tasks.def"
     {NULL},
 };
 
