@@ -87,7 +87,7 @@ TEST(files_are_found) {
     Error e = {0};
     CHECK(mkdir("empty", 0777) == 0 && directory_files("empty", c_files, &names, &left, &e) &&
           names.count == 0);
-    directory_files_free(&names);
+    directory_files_free(&names), directory_files_free(&left);
     CHECK(directory_make("all/sub/deep", &e) && directory_make("all/.git", &e), "%s", e.text);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[64];
@@ -100,17 +100,17 @@ TEST(files_are_found) {
           e.text);
     for (int i = 0; i < FOUND && i < names.count; i++)
         CHECK(!strcmp(names.name[i], found[i]), "%s", names.name[i]);
-    directory_files_free(&names);
+    directory_files_free(&names), directory_files_free(&left);
     CHECK(!directory_files("none", c_files, &names, &left, &e) && e.status == STATUS_NO_INPUT &&
               !strcmp(e.text, "none/: No such file or directory"),
           "%s", e.text);
-    directory_files_free(&names);
+    directory_files_free(&names), directory_files_free(&left);
     e = (Error){0};
     make_long_name();
     CHECK(!directory_files(long_name, c_files, &names, &left, &e) && e.status == STATUS_NO_INPUT &&
               strstr(e.text, "File name too long"),
           "%s", e.text);
-    directory_files_free(&names);
+    directory_files_free(&names), directory_files_free(&left);
 }
 
 /* Deeper than a path can say: refused, and not passed over. */
@@ -127,7 +127,7 @@ TEST(a_directory_too_deep_is_reported) {
     CHECK(!directory_files("top", c_files, &names, &left, &e) && e.status == STATUS_NO_INPUT &&
               strstr(e.text, "File name too long"),
           "%s", e.text);
-    directory_files_free(&names);
+    directory_files_free(&names), directory_files_free(&left);
 }
 
 TEST(endings) {

