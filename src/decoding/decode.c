@@ -170,7 +170,7 @@ bool decoder_run(Decoder *d, const Sampler *s, bool (*chosen)(void *context, lon
 bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long *start, const int32_t *source,
                     int32_t begin_id, int32_t end_id, long most, int32_t *out, long *length, Error *e) {
     Decoder d;
-    Given given = {&begin_id, 1,      count,
+    Given given = {&begin_id, 1,      start ? count : 0,
                    start,     source, .next = {s->tokenizer, begin_id, end_id, m->config.pad_id}};
     bool ok = decoder_open(&d, t, m, count, &given, most, e) && decoder_run(&d, s, NULL, NULL, e);
     for (long i = 0; ok && i < count; i++) {

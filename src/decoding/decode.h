@@ -41,7 +41,7 @@ long decode_choose(const Sampler *s, const Scores *c, uint64_t sequence, double 
 /* ---- Answers and texts ---- */
 
 /* Sequence to sequence: answers `count` sources, which stand one after another: source i is source[start[i]]
- * … source[start[i + 1] - 1]. Row i of out, [count, most], gets the tokens before end_id, and length[i] their
+ * … source[start[i + 1] - 1]. A language model of lines writes `count` lines; start is NULL. Row i of out, [count, most], gets the tokens before end_id, and length[i] their
  * number. An answer that does not end is cut off at `most` tokens. Source i draws as sequence i. */
 bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long *start, const int32_t *source,
                     int32_t begin_id, int32_t end_id, long most, int32_t *out, long *length, Error *e);

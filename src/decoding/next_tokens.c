@@ -1,11 +1,20 @@
 #include "decoding/next_tokens.h"
+#include "nn/config.h"
 #include <math.h>
+
+static bool ends_line(const Tokenizer *k, int32_t id) {
+    uint32_t i = k->start[id];
+    while (i < k->start[id + 1] && k->text[i] != '\n' && k->text[i] != '\r') i++;
+    return i < k->start[id + 1];
+}
 
 /* `state`: of UTF-8, after the text. */
 static bool may_follow(const NextTokens *t, int state, int32_t id) {
     if (id == t->end_id) return state == 0;
     if (id == t->begin_id || id == t->pad_id) return false;
-    return !t->tokenizer || tokenizer_may_follow(t->tokenizer, state, id);
+    if (!t->tokenizer) return true;
+    return tokenizer_may_follow(t->tokenizer, state, id) &&
+           (t->end_id == NO_PAD || !ends_line(t->tokenizer, id));
 }
 
 void next_tokens_hide(const NextTokens *t, const int32_t *ids, long n, long count, real *scores) {

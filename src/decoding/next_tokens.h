@@ -1,6 +1,7 @@
 /* Which tokens may come next. A model gives every token of its vocabulary a score, also those that are no text: begin,
  * padding, and [UNK]. Label smoothing even teaches that each of them is possible. Decoding never chooses one,
- * nor one whose bytes cannot continue the UTF-8 of the text, nor an end inside a character. */
+ * nor one whose bytes cannot continue the UTF-8 of the text, nor an end inside a character. A text that has an end is one
+ * line: no other token of it ends a line. */
 #ifndef DECODING_NEXT_TOKENS_H
 #define DECODING_NEXT_TOKENS_H
 

@@ -16,14 +16,22 @@ static bool read_number(const char *text, int *id) {
     return option_read(&o, text, "", STATUS_BAD_DATA, &(Error){0});
 }
 
-/* Reads an id from the notes. It follows the ids of the characters and is not padding. */
+/* Reads an id from the notes. It follows the ids of the characters, or is one of a language model; it is not padding. */
 static bool read_id(const SavedRun *r, const char *key, int *id, Error *e) {
     const char *text = model_notes_find(&r->notes, key);
     const ModelConfig *c = &r->model->config;
-    if (text && read_number(text, id) && *id >= r->tokenizer->size && *id < c->vocab_size && *id != c->pad_id)
-        return true;
+    long first = config_is_lm(c) ? 0 : r->tokenizer->size;
+    if (text && read_number(text, id) && *id >= first && *id < c->vocab_size && *id != c->pad_id) return true;
     return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a token in [%ld,%d), not padding",
-                     r->path, key, text ? ESCAPED(text) : "none", r->tokenizer->size, c->vocab_size);
+                     r->path, key, text ? ESCAPED(text) : "none", first, c->vocab_size);
+}
+
+/* A line begins and ends with the same token, an answer with two. */
+static bool read_ends(SavedRun *r, bool lm, Error *e) {
+    if (!read_id(r, "begin_id", &r->begin_id, e) || !read_id(r, "end_id", &r->end_id, e)) return false;
+    return (r->begin_id == r->end_id) == lm ||
+           error_set(e, STATUS_BAD_DATA, "%s: metadata: end_id: found %d, need %s begin_id", r->path,
+                     r->end_id, lm ? "the" : "another than");
 }
 
 /* Whether the name is that of a model's file, whatever it is called. */
@@ -61,10 +69,9 @@ bool saved_run_open(SavedRun *r, const char *name, bool damaged, Error *e) {
     if (lm && opening && read_number(opening, &r->opening_id) && r->opening_id >= c->vocab_size)
         return error_set(e, STATUS_BAD_DATA, "%s: metadata: opening_id: found %d, need a token below %d",
                          r->path, r->opening_id, c->vocab_size);
-    return lm || (read_id(r, "begin_id", &r->begin_id, e) && read_id(r, "end_id", &r->end_id, e) &&
-                  (r->begin_id != r->end_id ||
-                   error_set(e, STATUS_BAD_DATA, "%s: metadata: end_id: found %d, need another than begin_id",
-                             r->path, r->end_id)));
+    const char *lines = model_notes_find(&r->notes, "lines");
+    if (lm && lines && *lines) r->lines = lines;
+    return (lm && !r->lines) || read_ends(r, lm, e);
 }
 
 bool saved_run_average(SavedRun *r, long count, Error *e) {

@@ -11,9 +11,10 @@ typedef struct SavedRun {
     Model *model;
     Notes notes;
     Tokenizer *tokenizer;
-    int begin_id, end_id; /* seq2seq; NO_PAD: none */
+    int begin_id, end_id; /* seq2seq, lines; NO_PAD: none */
     int opening_id;       /* lm: Task.opening_id; NO_PAD: unknown */
     bool unix_newlines;   /* of the text that it learned */
+    const char *lines;    /* lm: Task.lines; NULL: the examples are no lines */
 } SavedRun;
 
 /* Opens a run's model.safetensors, or another model's file in its directory; `damaged` ignores its checksum. Owned by the

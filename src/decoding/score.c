@@ -1,7 +1,5 @@
 #include "decoding/score.h"
-#include "base/file.h"
 #include "decoding/decode.h"
-#include "text/corpus.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,43 +31,86 @@ static bool add_rows(Tape *t, Model *m, const int32_t *source, long S, long rows
     return ok;
 }
 
-static bool score_text(Tape *t, Model *m, const int32_t *ids, long n, const ScoreListener *l, double *nats,
-                       Error *e) {
-    enum { WINDOWS = 16 };
-    long context = m->config.max_length, most = context < 256 ? WINDOWS : 1; /* windows of a pass */
-    bool ok = true;
-    if (l) l->token(l->context, ids[0], NAN);
-    for (long at = 0; ok && at < n - 1;) {
-        long start[WINDOWS + 1] = {at}, rows = 0;
-        for (; rows < most && at < n - 1; start[++rows] = at)
-            at = at + context < n - 1 ? at + context : n - 1;
-        ok = add_rows(t, m, NULL, 0, rows, start, ids, ids + 1, l, nats, e);
+/* A text as rows, one after another: row i has ids start[i] … start[i + 1] - 1 of inputs and of targets. */
+typedef struct Rows {
+    int32_t *ids, *in, *out; /* ids: their memory */
+    long *start, rows;
+    double characters;
+} Rows;
+
+static bool rows_new(Rows *w, size_t rows, size_t tokens, Error *e) {
+    *w = (Rows){.ids = calloc(2 * tokens + 1, sizeof *w->ids), .start = calloc(rows + 1, sizeof *w->start)};
+    return (w->ids && w->start) || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", tokens);
+}
+
+/* Windows side by side, as a validation. */
+static bool read_windows(Rows *w, const SavedRun *r, const Passage *p, Error *e) {
+    long n, context = r->model->config.max_length;
+    if (!rows_new(w, p->length, p->length, e) ||
+        !tokenizer_encode(r->tokenizer, p->where, p->text, p->length, w->ids, &n, e))
+        return false;
+    if (n < 2)
+        return error_set(e, STATUS_BAD_DATA, "%s: found %ld token%s, need at least 2", p->where, n,
+                         PLURAL(n));
+    w->in = w->ids, w->out = w->ids + 1;
+    w->characters = (double)(utf8_count(p->text, p->length) - tokenizer_characters(r->tokenizer, w->ids[0]));
+    for (long at = 0; at < n - 1; w->start[++w->rows] = at) at = at + context < n - 1 ? at + context : n - 1;
+    return true;
+}
+
+/* Lines as training has them: without empty ones, and cut at the context. */
+static bool read_lines(Rows *w, const SavedRun *r, const Passage *p, Error *e) {
+    long lines, n, at = 0, most = r->model->config.max_length, cut = 0;
+    char where[ERROR_TEXT];
+    Passage *line = texts_lines(p, 1, &lines, e);
+    bool ok = line && rows_new(w, (size_t)lines, p->length + 2, e);
+    w->in = w->ids, w->out = w->ids + (ok ? p->length + 2 : 0);
+    for (long i = 0; ok && i < lines; i++) {
+        const Passage *text = &line[i];
+        if (text->length == 0) continue;
+        snprintf(where, sizeof where, "%.200s: line %ld", p->where, i + 1);
+        ok = tokenizer_encode(r->tokenizer, where, text->text, text->length, w->out + at, &n, e);
+        if (!ok) break;
+        w->out[at + n++] = r->end_id;
+        w->characters += (double)utf8_count(text->text, text->length) + 1;
+        cut += n > most;
+        for (; n > most; n--) w->characters -= (double)tokenizer_characters(r->tokenizer, w->out[at + n - 1]);
+        for (long k = 0; k < n; k++) w->in[at + k] = k ? w->out[at + k - 1] : r->begin_id;
+        w->start[++w->rows] = at += n;
     }
+    free(line);
+    if (cut)
+        fprintf(stderr, "%s: cut %ld line%s of more than %ld tokens\n", p->where, cut, PLURAL(cut), most);
+    return ok && (w->rows || error_set(e, STATUS_BAD_DATA, "%s: found no line, need one", p->where));
+}
+
+static bool score_rows(Tape *t, const SavedRun *r, const Rows *w, const ScoreListener *l, Score *out,
+                       Error *e) {
+    enum { ROWS = 16 };
+    long most = r->model->config.max_length < 256 ? ROWS : 1; /* rows of a pass */
+    bool ok = true;
+    if (l && !r->lines) l->token(l->context, w->in[0], NAN);
+    for (long i = 0; ok && i < w->rows; i += most)
+        ok = add_rows(t, r->model, NULL, 0, w->rows - i < most ? w->rows - i : most, w->start + i, w->in,
+                      w->out, l, &out->nats, e);
+    long tokens = w->start[w->rows];
+    out->tokens += tokens, out->characters += w->characters;
+    if (r->lines) out->lines += w->rows;
+    for (long i = 0; i < tokens; i++) out->known += (double)tokenizer_characters(r->tokenizer, w->out[i]);
     return ok;
 }
 
 /* Reads the text as the run did: without a byte-order mark, and with its line ends. */
-static bool score_whole(Tape *t, const SavedRun *r, const char *path, const ScoreListener *l, Score *out,
-                        Error *e) {
-    char *data;
-    size_t size;
-    long n;
-    if (!file_read(path, 0, &data, &size, e)) return false;
-    size_t mark = utf8_mark(data, size);
-    char *text = data + mark;
-    if (mark) fprintf(stderr, "%s: skipped a byte-order mark\n", ESCAPED(path));
-    size = r->unix_newlines ? corpus_unix_newlines(text, size - mark) : size - mark;
-    int32_t *ids = calloc(size + 1, sizeof *ids);
-    bool ok = (ids || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", size)) &&
-              tokenizer_encode(r->tokenizer, path, text, size, ids, &n, e) &&
-              (n > 1 ||
-               error_set(e, STATUS_BAD_DATA, "%s: found %ld token%s, need at least 2", path, n, PLURAL(n))) &&
-              score_text(t, r->model, ids, n, l, &out->nats, e);
-    if (ok)
-        out->tokens += n - 1,
-            out->characters += (double)(utf8_count(text, size) - tokenizer_characters(r->tokenizer, ids[0]));
-    for (long i = 1; ok && i < n; i++) out->known += (double)tokenizer_characters(r->tokenizer, ids[i]);
-    free(ids), free(data);
+static bool score_text(Tape *t, const SavedRun *r, const char *path, const ScoreListener *l, Score *out,
+                       Error *e) {
+    Texts texts;
+    Rows rows = {0};
+    bool ok = texts_open(&texts, path, r->unix_newlines, e) &&
+              (r->lines ? read_lines : read_windows)(&rows, r, texts.text, e) &&
+              score_rows(t, r, &rows, l, out, e);
+    if (texts.byte_order_mark) fprintf(stderr, "%s: skipped a byte-order mark\n", ESCAPED(path));
+    texts_close(&texts);
+    free(rows.ids), free(rows.start);
     return ok;
 }
 
@@ -139,7 +180,7 @@ static bool score_pairs(Tape *t, const SavedRun *r, const char *path, const Scor
 }
 
 bool score_file(Tape *t, const SavedRun *r, const char *path, const ScoreListener *l, Score *out, Error *e) {
-    return (config_is_lm(&r->model->config) ? score_whole : score_pairs)(t, r, path, l, out, e) &&
+    return (config_is_lm(&r->model->config) ? score_text : score_pairs)(t, r, path, l, out, e) &&
            (isfinite(out->nats) ||
             error_set(e, STATUS_BAD_DATA, "the model: found a loss of %g, need a finite number", out->nats));
 }
@@ -154,6 +195,7 @@ void score_print(const Score *s, bool text, FILE *out) {
                 exp(s->nats / (double)s->tokens));
     fprintf(out, "%.0f character%s, %ld token%s", s->characters, PLURAL(s->characters), s->tokens,
             PLURAL(s->tokens));
+    if (s->lines) fprintf(out, ", %ld line%s", s->lines, PLURAL(s->lines));
     if (!text)
         fprintf(out, ", %ld pair%s, %.2f %% answered exactly", s->pairs, PLURAL(s->pairs),
                 100 * (double)s->exact / (double)s->pairs);

@@ -128,9 +128,9 @@ static bool check_options(const Options *o, Error *e) {
 typedef struct Run {
     SavedRun saved;
     Tape *tape;
-    bool lm;
+    bool lm, text; /* a language model; whose texts have no end */
     bool talks;    /* at a terminal, with a language model: a line continues what was said before … */
-    int32_t *said; /* … [said_count] */
+    int32_t *said; /* … [said_count]; a line is begun by its token alone */
     long said_count;
     /* Set for each prompt: */
     Decoder decoder;
@@ -152,13 +152,19 @@ static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
         fprintf(stderr, "generate: %s: the run in %s\n", ESCAPED(name), ESCAPED(r->saved.directory));
     if (s.average && !saved_run_average(&r->saved, s.average, e)) return false;
     r->tape = tape_new();
-    r->lm = config_is_lm(&r->saved.model->config);
-    if (!r->lm && s.sampler.slide)
-        return error_set(e, STATUS_USAGE, "--slide: found a model of answers, need one of texts");
+    r->lm = config_is_lm(&r->saved.model->config), r->text = r->lm && !r->saved.lines;
+    if (!r->text && s.sampler.slide)
+        return error_set(e, STATUS_USAGE, "--slide: found a model of %s, need one of texts",
+                         r->lm ? "lines" : "answers");
     s.sampler.seed = seed;
+    if (r->saved.lines) {
+        r->said = malloc(sizeof *r->said);
+        if (!r->said) return error_set(e, STATUS_NO_MEMORY, "memory: a token");
+        *r->said = r->saved.begin_id, r->said_count = 1;
+    }
     bool texts = r->lm && !s.beam && !s.show;
     if (!s.has_temperature && !s.greedy && (texts || drawing_option())) s.sampler.temperature = 0.8;
-    if (!s.length) s.length = !r->lm ? r->saved.model->config.max_length : s.show ? 1 : 400;
+    if (!s.length) s.length = !r->text ? r->saved.model->config.max_length : s.show ? 1 : 400;
     if (!r->saved.notes.checksum)
         fprintf(stderr, "generate: %s: %s\n", r->saved.path,
                 s.no_checksum ? "checksum ignored" : "found no checksum: written by another program");
@@ -186,10 +192,18 @@ static bool write_text(const Run *r, const int32_t *ids, long n, FILE *out) {
 
 /* Writes one of several texts, and its score where --n-best asks for it. */
 static void write_one(const Run *r, long i, double score, const int32_t *ids, long n) {
-    if (r->lm && i > 0) puts("---");
-    if (s.n_best) printf(r->lm ? "%.4f\n" : "%.4f\t", score);
+    if (r->text && i > 0) puts("---");
+    if (s.n_best) printf(r->text ? "%.4f\n" : "%.4f\t", score);
     write_text(r, ids, n, stdout);
     putchar('\n');
+}
+
+/* The text that is printed, *bytes and a NUL, to be freed; NULL: no memory. */
+static char *text_of(const Run *r, const int32_t *ids, long n, size_t *bytes) {
+    char *text = NULL;
+    FILE *out = open_memstream(&text, bytes);
+    if (out) write_text(r, ids, n, out), fclose(out);
+    return text;
 }
 
 /* Prints the likeliest next tokens with bars, and which is chosen. */
@@ -228,6 +242,37 @@ static bool hear(void *run, long i, int32_t id) {
     return stdout_flush() && on;
 }
 
+/* Counts the drawn lines that are not in the texts of the training. */
+static bool find_new_lines(const Run *r, const Texts *texts, long *new_lines, Error *e) {
+    const Decoder *d = &r->decoder;
+    Dictionary known = {0};
+    long lines;
+    Passage *line = texts_lines(texts->text, texts->count, &lines, e);
+    bool ok = line;
+    for (long i = 0; ok && i < lines; i++) ok = dictionary_add(&known, line[i].text, line[i].length, e) >= 0;
+    for (long i = 0; ok && i < s.count; i++) {
+        size_t bytes = 0;
+        char *text = text_of(r, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted, &bytes);
+        ok = text || error_set(e, STATUS_NO_MEMORY, "memory: a line");
+        *new_lines += ok && dictionary_find(&known, text, bytes) < 0;
+        free(text);
+    }
+    dictionary_free(&known);
+    free(line);
+    return ok;
+}
+
+static void say_new_lines(const Run *r) {
+    Texts texts;
+    Error e = {0};
+    long new_lines = 0;
+    if (texts_open(&texts, r->saved.lines, true, &e) && find_new_lines(r, &texts, &new_lines, &e))
+        fprintf(stderr, "%ld of %ld lines are not in %s\n", new_lines, s.count, r->saved.lines);
+    else
+        fprintf(stderr, "new lines are not counted: %s\n", e.text);
+    texts_close(&texts);
+}
+
 static bool sample(Run *r, Error *e) {
     Decoder *d = &r->decoder;
     r->stream = calloc((size_t)s.count, sizeof *r->stream);
@@ -240,6 +285,7 @@ static bool sample(Run *r, Error *e) {
     }
     for (long i = 0; ok && s.count > 1 && i < s.count; i++)
         write_one(r, i, 0, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted);
+    if (ok && s.count > 1 && r->saved.lines) say_new_lines(r);
     free(r->stream);
     if (ok && r->talks) {
         free(r->said);
@@ -253,19 +299,11 @@ static bool has_stop(void *run, const int32_t *ids, long n) {
     return write_text(run, ids, n, NULL);
 }
 
-/* The text that is printed, to be freed; NULL: no memory. */
-static char *text_of(const Run *r, const int32_t *ids, long n) {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (out) write_text(r, ids, n, out), fclose(out);
-    return text;
-}
-
 /* Different tokens may write the same text. */
 static bool same_text(void *run, const int32_t *a, long a_tokens, const int32_t *b, long b_tokens) {
-    char *one = text_of(run, a, a_tokens), *other = text_of(run, b, b_tokens);
-    bool same = one && other && strcmp(one, other) == 0;
+    size_t one_bytes, other_bytes;
+    char *one = text_of(run, a, a_tokens, &one_bytes), *other = text_of(run, b, b_tokens, &other_bytes);
+    bool same = one && other && one_bytes == other_bytes && memcmp(one, other, one_bytes) == 0;
     free(one), free(other);
     return same;
 }
@@ -292,8 +330,10 @@ static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
     given.next = saved_run_next(&r->saved);
     r->echo = ids + n - echoed, r->echoed = r->lm ? echoed : 0;
     r->prompted = given.prompt_tokens, r->begun = false;
+    long most = r->saved.model->config.max_length + 1 - r->prompted; /* of an answer and of a line */
+    if (r->text || most > s.length) most = s.length;
     bool ok =
-        decoder_open(&r->decoder, r->tape, r->saved.model, s.beam ? s.beam : s.count, &given, s.length, e) &&
+        decoder_open(&r->decoder, r->tape, r->saved.model, s.beam ? s.beam : s.count, &given, most, e) &&
         (s.beam ? search : sample)(r, e);
     decoder_close(&r->decoder);
     return ok;
@@ -301,7 +341,7 @@ static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
 
 /* ---- Prompts ---- */
 
-/* Without a text a language model begins as a line of its training text begins. */
+/* Without a prompt a language model begins as a line of its training text begins. */
 static bool respond(Run *r, const char *text, size_t bytes, const char *where, Error *e) {
     const Tokenizer *k = r->saved.tokenizer;
     long said = r->said_count, n = 0;
@@ -312,11 +352,14 @@ static bool respond(Run *r, const char *text, size_t bytes, const char *where, E
     int32_t *ids = calloc((size_t)said + 1 + bytes, sizeof *ids);
     bool ok = ids || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", bytes);
     if (ok && said) memcpy(ids, r->said, (size_t)said * sizeof *ids);
-    if (ok && said && bytes && tokenizer_encode(k, where, "\n", 1, ids + said, &n, &(Error){0})) said++;
+    if (ok && said && bytes && r->text && tokenizer_encode(k, where, "\n", 1, ids + said, &n, &(Error){0}))
+        said++;
+    if (ok && r->saved.lines && memchr(text, '\n', bytes))
+        ok = error_set(e, STATUS_BAD_DATA, "%s: found the end of a line, need the beginning of one", where);
     ok = ok && tokenizer_encode(k, where, text, bytes, ids + said, &n, e);
-    int most = r->saved.model->config.max_length;
-    if (ok && !r->lm && n > most)
-        ok = error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %d", where, n, most);
+    long most = r->saved.model->config.max_length;
+    if (ok && !r->text && said + n > most)
+        ok = error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %ld", where, n, most - said);
     ok = ok && reply(r, ids, said + n, n, e);
     free(ids);
     return ok;
@@ -339,7 +382,7 @@ static bool respond_to_each(Run *r, Prompts *p, Error *e) {
 /* A language model writes a text of its own first at a terminal, and where there is no prompt. */
 static bool respond_to_all(Run *r, Prompts *p, Error *e) {
     bool opens = r->saved.opening_id != NO_PAD && !s.input;
-    r->talks = p->typed && r->lm && !s.show && !s.beam && s.count == 1;
+    r->talks = p->typed && r->text && !s.show && !s.beam && s.count == 1;
     if (p->typed && opens && (r->talks || s.count > 1) && !respond(r, "", 0, p->name, e)) return false;
     if (p->typed && opens && s.count > 1) return true;
     if (p->typed)

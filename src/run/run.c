@@ -173,6 +173,7 @@ static bool show_result(Run *r, const Evaluation *v, Error *e) {
                 t->task->held_out);
     if (!lm && !samples_lengths(t, &r->config->data, &r->tally, e)) return false;
     if (r->config->samples == 0) return true;
+    if (t->task->lines) return samples_lines(t, r->config->samples, e);
     return lm ? samples_text(t, e) : samples_answers(t, r->config->samples, true, &ignored, NULL, e);
 }
 

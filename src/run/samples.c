@@ -116,6 +116,26 @@ static void end_sentence(char *text) {
     text[end] = 0;
 }
 
+bool samples_lines(Trainer *t, long lines, Error *e) {
+    const Task *task = t->task;
+    Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
+    int32_t *ids = calloc((size_t)task->max_T, sizeof *ids);
+    char *text = malloc(TOKEN_BYTES * (size_t)task->max_T + 1);
+    bool ok = (ids && text) || error_set(e, STATUS_NO_MEMORY, "memory: a line of %ld tokens", task->max_T);
+    if (ok) fputs("samples at temperature 0.8:\n", stderr);
+    for (; ok && lines > 0; lines--, sampler.seed++) {
+        long length;
+        ok = decode_answers(t->tape, t->model, &sampler, 1, NULL, NULL, task->begin_id, task->end_id,
+                            task->max_T, ids, &length, e);
+        if (!ok) break;
+        tokenizer_decode(task->tokenizer, ids, length, text);
+        utf8_print(stderr, text, strlen(text));
+        fputs("\n", stderr);
+    }
+    free(ids), free(text);
+    return ok;
+}
+
 bool samples_text(Trainer *t, Error *e) {
     enum { PROMPT = 1, CHARACTERS = 400, MOST = SAMPLE_TOKENS };
     const Task *task = t->task;

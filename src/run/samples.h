@@ -22,6 +22,9 @@ bool samples_lengths(Trainer *t, const TaskOptions *o, const Tally *tally, Error
 /* Tokens of the text that samples_text writes at most. */
 enum { SAMPLE_TOKENS = 300 };
 
+/* Prints lines that a language model of lines writes. */
+bool samples_lines(Trainer *t, long lines, Error *e);
+
 /* Prints a text that a language model writes, about 400 characters, to the end of a sentence. */
 bool samples_text(Trainer *t, Error *e);
 

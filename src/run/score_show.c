@@ -94,7 +94,7 @@ static bool score_all(Tape *t, const SavedRun *r, const ScoreOptions *o, char *c
                    page);
         fputs("<pre class=\"score\">", page);
     }
-    bool ok = score_file(t, r, o->file, l, &all, e), text = r->begin_id == NO_PAD;
+    bool ok = score_file(t, r, o->file, l, &all, e), text = config_is_lm(&r->model->config);
     end_line(&s);
     for (int i = 0; ok && i < files; i++, end_line(&s)) ok = score_file(t, r, more[i], l, &all, e);
     if (!ok) return false;

@@ -23,6 +23,7 @@ enum {
  * its continuation. */
 static void choose_samples(Watch *w) {
     const Trainer *t = w->trainer;
+    long prompt = t->task->lines ? 1 : PROMPT;
     long rows = task_held_out_batch(t->task, 0, t->micro_batch, t->batch);
     int samples = 0;
     for (long r = 0; r < rows; r++) {
@@ -34,7 +35,7 @@ static void choose_samples(Watch *w) {
         frames_set(&w->frames, LIST_WANTED + samples, row.target_out, row.S ? m - 1 : m);
         samples++;
         if (row.S || samples < TEXTS) continue;
-        frames_set(&w->frames, LIST_GIVEN + samples, row.target_in, m < PROMPT ? m : PROMPT);
+        frames_set(&w->frames, LIST_GIVEN + samples, row.target_in, m < prompt ? m : prompt);
     }
 }
 
@@ -137,10 +138,14 @@ static bool predict(Watch *w, int sample, int32_t *out, long *count, Error *e) {
     return logits;
 }
 
-/* Continues a text. */
+/* Continues a text, or writes a line. */
 static bool generate(const Trainer *t, List given, int32_t *out, long *count, Error *e) {
     int32_t ids[PROMPT + CONTINUED];
-    Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = t->task->tokenizer};
+    const Task *task = t->task;
+    Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
+    if (task->lines)
+        return decode_answers(t->tape, t->model, &sampler, 1, NULL, NULL, task->begin_id, task->end_id,
+                              CONTINUED, out, count, e);
     memcpy(ids, given.id, (size_t)given.count * sizeof *ids);
     *count = CONTINUED;
     bool ok = decode_continue(t->tape, t->model, &sampler, ids, given.count, CONTINUED, NULL, NULL, e);

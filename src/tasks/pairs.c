@@ -1,6 +1,5 @@
 #include "tasks/pairs.h"
 #include "base/crc32.h"
-#include "base/file.h"
 #include "base/random.h"
 #include "text/encoding.h"
 #include <stdio.h>
@@ -9,8 +8,9 @@
 
 typedef struct PairsTask {
     Task task;
-    PairFile file; /* the held-out pairs first */
-    long training; /* training pairs are the last */
+    PairFile file;
+    Side *side;    /* [file.count] the pairs in an order that has those held out first */
+    long training; /* … and these last */
     int32_t *ids;
     uint64_t key;
 } PairsTask;
@@ -22,60 +22,65 @@ static bool bad_line(const char *path, long line, const char *found, Error *e) {
                      line, found);
 }
 
-/* One line, without its end, becomes a pair. */
-static bool read_line(PairFile *f, const char *path, long line, char *text, size_t length, Error *e) {
-    const char *tab = memchr(text, '\t', length), *end = text + length;
+static bool read_line(PairFile *f, const Passage *text, long line, Error *e) {
+    const char *at = text->text, *end = at + text->length, *tab = memchr(at, '\t', text->length);
+    const char *path = text->where;
     if (!tab) return bad_line(path, line, "no tab", e);
     if (memchr(tab + 1, '\t', (size_t)(end - tab) - 1)) return bad_line(path, line, "a second tab", e);
-    if (tab == text) return bad_line(path, line, "no source", e);
+    if (tab == at) return bad_line(path, line, "no source", e);
     if (tab + 1 == end) return bad_line(path, line, "no target", e);
     f->pair[f->count++] = (Pair){.line = line,
-                                 .source = {path, text, (size_t)(tab - text)},
+                                 .source = {path, at, (size_t)(tab - at)},
                                  .target = {path, tab + 1, (size_t)(end - tab) - 1}};
     return true;
 }
 
-bool pairs_read(PairFile *f, const char *path, bool any_bytes, char remark[REMARK], Error *e) {
-    size_t size, lines = 1;
-    if (!file_read(path, INT32_MAX, &f->data, &size, e) || !(any_bytes || text_check(path, f->data, size, e)))
-        return false;
-    f->checksum = crc32_update(0, f->data, size);
-    size_t mark = utf8_mark(f->data, size);
-    if (mark) task_remark(remark, "%s: skipped a byte-order mark", path);
-    for (size_t i = 0; i < size; i++) lines += f->data[i] == '\n' || f->data[i] == '\r';
-    f->pair = malloc(lines * sizeof *f->pair);
-    if (!f->pair) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu pairs", path, lines);
+static bool is_blank(const Passage *line) {
+    size_t n = 0;
+    while (n < line->length && (line->text[n] == ' ' || line->text[n] == '\t')) n++;
+    return n == line->length;
+}
+
+static bool read_lines(PairFile *f, const Passage *line, long lines, char remark[REMARK], Error *e) {
     char blank[100] = "";
-    long line = 1, blanks = 0;
-    for (char *at = f->data + mark, *end = f->data + size; at < end; line++) {
-        size_t length = 0, used = strlen(blank);
-        while (at + length < end && at[length] != '\n' && at[length] != '\r') length++;
-        char *stop = at + length;
-        stop += stop + 1 < end && stop[0] == '\r' && stop[1] == '\n'; /* CR LF is one end */
-        bool is_blank = strspn(at, " \t") >= length;
-        if (is_blank && ++blanks <= 5) snprintf(blank + used, sizeof blank - used, ", %ld", line);
-        if (is_blank && blanks == 6) snprintf(blank + used, sizeof blank - used, ", …");
-        if (!is_blank && !read_line(f, path, line, at, length, e)) return false;
-        at = stop + 1;
+    long blanks = 0;
+    for (long i = 0; i < lines; i++) {
+        size_t used = strlen(blank);
+        if (!is_blank(&line[i])) {
+            if (!read_line(f, &line[i], i + 1, e)) return false;
+            continue;
+        }
+        blanks++;
+        if (blanks <= 5) snprintf(blank + used, sizeof blank - used, ", %ld", i + 1);
+        if (blanks == 6) snprintf(blank + used, sizeof blank - used, ", …");
     }
     if (blanks)
-        task_remark(remark, "%s: %ld blank line%s skipped: %s", path, blanks, blanks == 1 ? " is" : "s are",
-                    blank + 2);
+        task_remark(remark, "%s: %ld blank line%s skipped: %s", line->where, blanks,
+                    blanks == 1 ? " is" : "s are", blank + 2);
     return true;
 }
 
+bool pairs_read(PairFile *f, const char *path, bool any_bytes, char remark[REMARK], Error *e) {
+    long lines;
+    if (!texts_open(&f->texts, path, true, e)) return false;
+    const Passage *text = f->texts.text;
+    if (!any_bytes && !text_check(path, text->text, text->length, e)) return false;
+    if (f->texts.byte_order_mark) task_remark(remark, "%s: skipped a byte-order mark", path);
+    Passage *line = texts_lines(text, 1, &lines, e);
+    if (!line) return false;
+    f->pair = malloc((size_t)(lines + 1) * sizeof *f->pair);
+    bool ok = (f->pair || error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld pairs", path, lines)) &&
+              read_lines(f, line, lines, remark, e);
+    free(line);
+    return ok;
+}
+
 void pairs_free(PairFile *f) {
-    free(f->data), free(f->pair);
+    texts_close(&f->texts);
+    free(f->pair);
 }
 
 /* ---- Sides ---- */
-
-/* Held-out sources first; pairs of one source in the file's order. */
-static int by_position(const void *a, const void *b) {
-    const Pair *x = a, *y = b;
-    if (x->position != y->position) return x->position < y->position ? -1 : 1;
-    return (x->line > y->line) - (x->line < y->line);
-}
 
 /* A number of the source, the same for sources that differ only in blanks at the ends. */
 static uint64_t number_of(const Passage *source) {
@@ -85,23 +90,15 @@ static uint64_t number_of(const Passage *source) {
     return dictionary_hash(text, (size_t)(end - text));
 }
 
-/* Equal positions are one source. */
 static bool choose_sides(PairsTask *t, const TaskOptions *o, Error *e) {
-    uint64_t key = random_key(o->seed, STREAM_SPLIT);
-    Pair *pair = t->file.pair;
-    long count = t->file.count, sources = 0, i = 0;
-    for (long k = 0; k < count; k++) pair[k].position = random_key(key, number_of(&pair[k].source));
-    qsort(pair, (size_t)count, sizeof *pair, by_position);
-    for (long k = 0; k < count; k++) sources += k == 0 || pair[k].position != pair[k - 1].position;
-    long held_out = (long)((double)sources * o->validation);
-    if (o->validation > 0 && held_out < 1) held_out = 1;
-    if (sources <= held_out)
-        return error_set(e, STATUS_BAD_DATA, "%s: found %ld different source%s, need at least %ld", o->pairs,
-                         sources, PLURAL(sources), held_out + 1);
-    for (long left = held_out; left > 0; left -= pair[i].position != pair[i - 1].position) i++;
-    t->training = count - i;
+    long count = t->file.count, held_out;
+    Side *side = t->side = malloc((size_t)(count + 1) * sizeof *side);
+    if (!side) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld pairs", o->pairs, count);
+    for (long k = 0; k < count; k++) side[k] = (Side){number_of(&t->file.pair[k].source), k};
+    if (!sides_choose(side, count, o->seed, o->validation, o->pairs, "source", &held_out, e)) return false;
+    t->training = count - held_out;
     t->task.nothing_held_out = held_out == 0;
-    t->task.held_out = held_out ? i : count; /* without a tail all pairs are judged */
+    t->task.held_out = held_out ? held_out : count; /* without a tail all pairs are judged */
     return true;
 }
 
@@ -110,10 +107,13 @@ static bool choose_sides(PairsTask *t, const TaskOptions *o, Error *e) {
 static bool learn_tokens(PairsTask *t, const TaskOptions *o, Error *e) {
     const TokenizerKind *kind = o->tokenizer;
     long count = tokenizer_takes_all(kind, o->vocab_size) ? t->file.count : t->training;
-    const Pair *pair = t->file.pair + t->file.count - count;
+    const Side *side = t->side + t->file.count - count;
     Passage *passage = malloc(2 * (size_t)count * sizeof *passage);
     if (!passage) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld pairs", o->pairs, count);
-    for (long i = 0; i < count; i++) passage[2 * i] = pair[i].source, passage[2 * i + 1] = pair[i].target;
+    for (long i = 0; i < count; i++) {
+        const Pair *p = &t->file.pair[side[i].item];
+        passage[2 * i] = p->source, passage[2 * i + 1] = p->target;
+    }
     t->task.tokenizer = o->vocabulary ? tokenizer_parse("vocabulary", o->vocabulary, e)
                                       : tokenizer_learn(kind, o->vocab_size, passage, 2 * count, e);
     free(passage);
@@ -150,7 +150,9 @@ static bool encode_pairs(PairsTask *t, Error *e) {
 
 /* ---- The task ---- */
 
-static void add_row(const PairsTask *t, const Pair *p, Batch *b) {
+/* Row i in that order. */
+static void add_row(const PairsTask *t, long i, Batch *b) {
+    const Pair *p = &t->file.pair[t->side[i].item];
     BatchRow row = batch_add(b, p->S, p->T + 1);
     memcpy(row.source, t->ids + p->at, (size_t)p->S * sizeof *row.source);
     batch_teach(row, t->task.begin_id, t->ids + p->at + p->S, t->task.end_id);
@@ -159,17 +161,16 @@ static void add_row(const PairsTask *t, const Pair *p, Batch *b) {
 static void add_training_row(const Task *task, uint64_t step, long row, Batch *b) {
     const PairsTask *t = (const PairsTask *)task;
     long back = random_below(random_key(t->key, step), (uint64_t)row, t->training);
-    add_row(t, &t->file.pair[t->file.count - 1 - back], b);
+    add_row(t, t->file.count - 1 - back, b);
 }
 
 static void add_held_out_row(const Task *task, long row, Batch *b) {
-    const PairsTask *t = (const PairsTask *)task;
-    add_row(t, &t->file.pair[row], b);
+    add_row((const PairsTask *)task, row, b);
 }
 
 static void free_pairs(Task *task) {
     PairsTask *t = (PairsTask *)task;
-    pairs_free(&t->file), free(t->ids);
+    pairs_free(&t->file), free(t->side), free(t->ids);
 }
 
 bool task_pairs_open(Task **out, const TaskKind *kind, const TaskOptions *o, Error *e) {
@@ -181,7 +182,7 @@ bool task_pairs_open(Task **out, const TaskKind *kind, const TaskOptions *o, Err
     if (!pairs_read(&t->file, o->pairs, o->tokenizer->any_bytes, t->task.remark, e) ||
         !choose_sides(t, o, e) || !learn_tokens(t, o, e) || !encode_pairs(t, e))
         return false;
-    t->task.checksum = t->file.checksum;
+    t->task.checksum = crc32_update(0, t->file.texts.text->text, t->file.texts.text->length);
     task_number_tokens(&t->task);
     return true;
 }

@@ -9,21 +9,19 @@
 #define TASKS_PAIRS_H
 
 #include "tasks/task.h"
+#include "text/lines.h"
 
 typedef struct Pair {
     Passage source, target;
-    long line; /* its number in the file, from 1 */
-    /* Set by the task: */
-    uint64_t position; /* of its source in the order of hashes */
-    long at, S, T;     /* its tokens: ids[at] …, source and then target */
+    long line;     /* its number in the file, from 1 */
+    long at, S, T; /* set by the task: its tokens: ids[at] …, source and then target */
 } Pair;
 
 /* The pairs of a file, in its order. */
 typedef struct PairFile {
-    char *data;
+    Texts texts;
     Pair *pair; /* [count] */
     long count;
-    uint32_t checksum;
 } PairFile;
 
 /* Reads a file; remarks on blank lines and a byte-order mark. STATUS_BAD_DATA names the file and the line, or the byte that

@@ -32,6 +32,7 @@ typedef struct TaskOptions {
     void (*progress)(size_t bytes); /* lm: CorpusOptions.progress; or NULL */
     long context;                   /* tokens of a window */
     int unix_newlines;              /* 1: make CR LF and CR LF */
+    bool lines;                     /* lm: each line is an example */
     double validation; /* share held out, of a text its end, [0,1); 0: train and evaluate on all of it */
 } TaskOptions;
 
@@ -44,20 +45,22 @@ TaskOptions task_defaults(void);
 typedef struct Task Task;
 struct Task {
     const char *name;
-    Tokenizer *tokenizer;             /* the data tokens: ids 0 … tokenizer->size - 1 */
-    long vocab_size;                  /* data tokens and the three below, if any */
-    int32_t begin_id, end_id, pad_id; /* above the data tokens, or NO_TOKEN */
-    int32_t opening_id;               /* lm: a text that has no prompt begins after this token */
-    long max_S, max_T;                /* maximum source (language model: 0) and target tokens of a row */
-    long held_out;                    /* number of held-out rows */
-    bool nothing_held_out;            /* these are then the training data */
-    double characters;                /* per token of the held-out text; 0: not a text, or some are [UNK] */
-    double unknown;                   /* share of its characters that [UNK] stands for */
-    double entropy;                   /* of the distribution of rows, in nats per token; 0: unknown */
-    double held_out_entropy;          /* the same of the held-out rows: the loss of a perfect model */
-    bool unix_newlines;               /* lm: of the text, as its options have it */
-    uint32_t checksum;                /* of the data; 0 if they follow from the options */
-    char remark[REMARK];              /* lines about the data, for the user */
+    Tokenizer *tokenizer; /* the data tokens: ids 0 … tokenizer->size - 1 */
+    long vocab_size;      /* data tokens and the three below, if any */
+    int32_t begin_id, end_id,
+        pad_id;              /* above the data tokens, or NO_TOKEN; lines: the token "\n" begins and ends */
+    int32_t opening_id;      /* lm: a text that has no prompt begins after this token */
+    long max_S, max_T;       /* maximum source (language model: 0) and target tokens of a row */
+    long held_out;           /* number of held-out rows */
+    bool nothing_held_out;   /* these are then the training data */
+    double characters;       /* per token of the held-out text; 0: not a text, or some are [UNK] */
+    double unknown;          /* share of its characters that [UNK] stands for */
+    double entropy;          /* of the distribution of rows, in nats per token; 0: unknown */
+    double held_out_entropy; /* the same of the held-out rows: the loss of a perfect model */
+    bool unix_newlines;      /* lm: its line ends are LF */
+    const char *lines;       /* lm: paths of the text whose lines are examples; NULL: they are not */
+    uint32_t checksum;       /* of the data; 0 if they follow from the options */
+    char remark[REMARK];     /* lines about the data, for the user */
 
     /* Methods: append training row `row` of a step, or held-out row `row`, to a batch; free what the task owns besides
      * its tokenizer, NULL: nothing. */

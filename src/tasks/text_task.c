@@ -2,7 +2,9 @@
  * source, special tokens or padding.
  *
  * Training windows are drawn at random from the training part. Held-out windows are adjacent: `context` input tokens
- * each and the token after them. A rest shorter than a window is not evaluated. */
+ * each and the token after them. A rest shorter than a window is not evaluated.
+ *
+ * With lines a row is a line: the token "\n" begins and ends it. A line that is longer than the context is cut. */
 #include "base/random.h"
 #include "tasks/task.h"
 #include "text/corpus.h"
@@ -16,21 +18,41 @@ typedef struct TextTask {
 } TextTask;
 
 /* The window of context + 1 tokens from `first` on. */
-static void add_row(Batch *b, const Corpus *c, long first) {
+static void add_window(Batch *b, const Corpus *c, long first) {
     BatchRow row = batch_add(b, 0, c->context);
     for (long i = 0; i < c->context; i++)
         row.target_in[i] = c->ids[first + i], row.target_out[i] = c->ids[first + i + 1];
 }
 
+static void add_line(Batch *b, const Corpus *c, long line) {
+    long first = c->line[line], tokens = c->line[line + 1] - first;
+    BatchRow row = batch_add(b, 0, tokens < c->context ? tokens : c->context);
+    for (long i = 0; i < row.T; i++) {
+        row.target_in[i] = i ? c->ids[first + i - 1] : c->line_end;
+        row.target_out[i] = c->ids[first + i];
+    }
+}
+
 static void add_training_row(const Task *task, uint64_t step, long row, Batch *b) {
     const TextTask *t = (const TextTask *)task;
     const Corpus *c = t->corpus;
-    add_row(b, c, random_below(random_key(t->key, step), (uint64_t)row, c->training - c->context));
+    long places = c->line ? c->training_lines : c->training - c->context;
+    long place = random_below(random_key(t->key, step), (uint64_t)row, places);
+    (c->line ? add_line : add_window)(b, c, place);
 }
 
 static void add_held_out_row(const Task *task, long row, Batch *b) {
     const Corpus *c = ((const TextTask *)task)->corpus;
-    add_row(b, c, c->validation + row * c->context);
+    if (c->line)
+        add_line(b, c, c->validation ? c->training_lines + row : row);
+    else
+        add_window(b, c, c->validation + row * c->context);
+}
+
+/* … of windows, or lines. */
+static long held_out_rows(const Corpus *c) {
+    if (!c->line) return (c->count - c->validation - 1) / c->context;
+    return c->validation ? c->lines - c->training_lines : c->lines;
 }
 
 /* The corpus owns the tokenizer. */
@@ -45,6 +67,7 @@ const Corpus *task_text_corpus(const Task *task) {
 
 /* The token after which most lines begin; in a text of one line, its first token. */
 static int32_t opening_of(const Corpus *c) {
+    if (c->line) return c->line_end;
     const Tokenizer *k = c->tokenizer;
     int32_t best = c->ids[0];
     long *count = calloc((size_t)k->size, sizeof *count), most = 0;
@@ -60,12 +83,18 @@ static int32_t opening_of(const Corpus *c) {
 /* Reports invisible characters, and the options that a short text changes. */
 static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
     bool all = c->without_tail || (c->validation == 0 && c->count < 2000);
-    if (c->context < o->context || all)
+    if (c->empty_lines)
+        task_remark(out, "%s: left out %ld empty line%s", o->text, c->empty_lines, PLURAL(c->empty_lines));
+    if (c->long_lines)
+        task_remark(out,
+                    "%s: cut %ld line%s of more than %ld tokens, the end counted; --context N takes more",
+                    o->text, c->long_lines, PLURAL(c->long_lines), c->context);
+    if (!c->line && (c->context < o->context || all))
         task_remark(out, "%s: a %s: context %ld%s; a longer text teaches more", o->text,
                     o->validation > 0.5 ? "long --tail" : "short text", c->context,
                     all ? ", nothing held out" : "");
     if (c->byte_order_mark) task_remark(out, "%s: skipped a byte-order mark", o->text);
-    if (c->carriage_returns)
+    if (c->carriage_returns && !c->line)
         task_remark(
             out, "%s: kept %ld carriage return%s as characters; --newline unix makes each end of a line LF",
             o->text, c->carriage_returns, PLURAL(c->carriage_returns));
@@ -81,6 +110,8 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
                              .context = o->context,
                              .validation = o->validation,
                              .unix_newlines = o->unix_newlines,
+                             .lines = o->lines,
+                             .seed = o->seed,
                              .progress = o->progress};
     const Corpus *c = t->corpus = corpus_load(o->text, &options, e);
     if (!c && e->status == STATUS_NO_INPUT && !strcmp(o->text, task_defaults().text)) {
@@ -91,12 +122,13 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
     Task *task = &t->task;
     t->key = random_key(o->seed, STREAM_WINDOWS);
     task->tokenizer = c->tokenizer, task->vocab_size = c->tokenizer->size;
-    task->max_T = c->context, task->held_out = (c->count - c->validation - 1) / c->context;
+    task->max_T = c->context, task->held_out = held_out_rows(c);
+    if (c->line) task->begin_id = task->end_id = c->line_end, task->lines = o->text;
     task->characters = c->unknown ? 0 : (double)c->characters / (double)(c->count - c->validation);
     task->unknown = (double)c->unknown / (double)c->characters;
     task->nothing_held_out = c->validation == 0;
     task->checksum = c->checksum;
-    task->unix_newlines = o->unix_newlines;
+    task->unix_newlines = o->unix_newlines || o->lines;
     task->opening_id = opening_of(c);
     task->add_training_row = add_training_row, task->add_held_out_row = add_held_out_row;
     task->free = free_corpus;

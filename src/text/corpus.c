@@ -1,8 +1,9 @@
 #include "text/corpus.h"
 #include "base/crc32.h"
-#include "base/file.h"
 #include "text/encoding.h"
+#include "text/lines.h"
 #include "text/tokenizer_fit.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,22 +16,77 @@ static size_t prefix(const char *text, size_t length, size_t characters) {
     return at;
 }
 
-/* Encodes the training parts, and then the tails after them. */
-static bool encode(Corpus *c, const Passage *p, const Passage *training, long passages,
-                   const CorpusOptions *o, size_t bytes, Error *e) {
-    size_t done = 0;
+/* What is encoded: the texts, or lines and their ends in turn, so that an end is a token of its own. An empty line has
+ * none. */
+typedef struct Parts {
+    const Passage *text; /* [texts] */
+    long texts;
+    Passage *all, *training; /* [count] and, of each, what is not held out */
+    long count;
+} Parts;
+
+static bool make_parts(Corpus *c, Parts *p, bool lines, Error *e) {
+    long n = p->texts;
+    Passage *line = lines ? texts_lines(p->text, p->texts, &n, e) : NULL;
+    if (lines && !line) return false;
+    p->count = lines ? 2 * n : n;
+    p->all = malloc((size_t)(2 * p->count + 1) * sizeof *p->all), p->training = p->all + p->count;
+    bool ok = p->all || error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld passages", p->text->where, n);
+    for (long i = 0; ok && i < n && !lines; i++) p->all[i] = p->text[i];
+    for (long i = 0; ok && i < n && lines; i++) {
+        p->all[2 * i] = line[i];
+        p->all[2 * i + 1] = (Passage){line[i].where, "\n", line[i].length > 0};
+        c->empty_lines += line[i].length == 0;
+    }
+    free(line);
+    return ok;
+}
+
+/* Of each text the end is held out, or whole lines are. */
+static bool hold_out(const Parts *p, const CorpusOptions *o, double share, Error *e) {
+    memcpy(p->training, p->all, (size_t)p->count * sizeof *p->all);
+    for (long i = 0; !o->lines && i < p->count; i++) {
+        const Passage *text = &p->all[i];
+        double characters = (double)utf8_count(text->text, text->length);
+        p->training[i].length = prefix(text->text, text->length, (size_t)(characters * (1 - share)));
+    }
+    if (!o->lines) return true;
+    long lines = 0, held_out;
+    Side *side = malloc((size_t)(p->count + 1) * sizeof *side);
+    bool ok = side || error_set(e, STATUS_NO_MEMORY, "%s: no memory for its lines", p->text->where);
+    for (long i = 0; ok && i < p->count; i += 2)
+        if (p->all[i].length) side[lines++] = (Side){dictionary_hash(p->all[i].text, p->all[i].length), i};
+    ok = ok && sides_choose(side, lines, o->seed, share, p->text->where, "line", &held_out, e);
+    for (long i = 0; ok && i < held_out; i++)
+        p->training[side[i].item].length = p->training[side[i].item + 1].length = 0;
+    free(side);
+    return ok;
+}
+
+/* Encodes the training parts, and then what is held out. An error names the line. */
+static bool encode(Corpus *c, const Parts *p, const CorpusOptions *o, Error *e) {
+    size_t done = 0, bytes = 0;
+    long line = 0;
+    for (long i = 0; i < p->count; i++) bytes += p->all[i].length;
     int32_t *chunk = malloc((CHUNK + TOKEN_BYTES) * sizeof *chunk);
     c->ids = malloc((bytes + 1) * sizeof *c->ids);
-    bool ok =
-        (chunk && c->ids) || error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu tokens", p->where, bytes);
-    for (long k = 0; ok && k < 2 * passages; k++) {
-        const Passage *from = k < passages ? &training[k] : &p[k - passages];
-        size_t at = k < passages ? 0 : training[k - passages].length;
-        if (k == passages) c->training = c->count;
-        for (size_t before = at; ok && at < from->length; before = at) {
+    bool ok = (chunk && c->ids) ||
+              error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu tokens", p->text->where, bytes);
+    for (long k = 0; ok && k < 2 * p->count; k++) {
+        long i = k % p->count;
+        char where[ERROR_TEXT];
+        Passage from = k < p->count ? p->training[i] : p->all[i];
+        size_t at = k < p->count ? 0 : p->training[i].length;
+        if (k == p->count) c->training = c->count;
+        line = i > 0 && from.where == p->all[i - 1].where ? line + 1 - i % 2 : 1;
+        if (o->lines) {
+            snprintf(where, sizeof where, "%.200s: line %ld", from.where, line);
+            from.where = where;
+        }
+        for (size_t before = at; ok && at < from.length; before = at) {
             long count = 0;
-            ok = tokenizer_encode_part(c->tokenizer, from, &at, CHUNK, chunk, &count, e);
-            for (long i = 0; ok && i < count; i++) c->ids[c->count++] = (uint16_t)chunk[i];
+            ok = tokenizer_encode_part(c->tokenizer, &from, &at, CHUNK, chunk, &count, e);
+            for (long n = 0; ok && n < count; n++) c->ids[c->count++] = (uint16_t)chunk[n];
             done += at - before;
             if (o->progress) o->progress(done);
         }
@@ -41,30 +97,50 @@ static bool encode(Corpus *c, const Passage *p, const Passage *training, long pa
     return ok;
 }
 
-/* Learns the tokenizer, and encodes all passages with this part of each held out. */
-static bool split(Corpus *c, const Passage *p, long passages, const CorpusOptions *o, double held_out,
-                  Passage *part, Error *e) {
-    size_t bytes = 0;
+/* Finds where lines begin among the ids. */
+static bool find_lines(Corpus *c, const CorpusOptions *o, Error *e) {
+    const char *where = "the end of a line";
+    long n, longest = 0;
+    if (!tokenizer_encode(c->tokenizer, where, "\n", 1, &c->line_end, &n, e)) return false;
+    if (c->line_end < c->tokenizer->unknown)
+        return error_set(e, STATUS_BAD_DATA, "%s: found [UNK], need a token in the vocabulary", where);
+    c->line = malloc((size_t)(c->count + 1) * sizeof *c->line);
+    if (!c->line) return error_set(e, STATUS_NO_MEMORY, "memory: the lines of %ld tokens", c->count);
+    for (long i = c->line[0] = 0; i < c->count; i++) {
+        if (c->ids[i] != c->line_end) continue;
+        c->line[++c->lines] = i + 1;
+        c->training_lines += i < c->training;
+        long tokens = i + 1 - c->line[c->lines - 1];
+        c->long_lines += tokens > o->context;
+        if (tokens > longest) longest = tokens;
+    }
+    /* A run that begins from another keeps its positions. */
+    c->context = longest < o->context && !o->vocabulary ? longest : o->context;
+    return true;
+}
+
+/* Learns the tokenizer, and encodes all with this share held out. The kind of tokenizer is chosen by whole texts: lines are
+ * too short to measure merges on. */
+static bool split(Corpus *c, const Parts *p, const CorpusOptions *o, double share, Error *e) {
     const TokenizerKind *kind = o->tokenizer;
     long size = o->vocab_size;
-    for (long i = c->characters = 0; i < passages; i++) {
-        size_t characters = utf8_count(p[i].text, p[i].length);
-        size_t training = (size_t)((double)characters * (1 - held_out));
-        part[i] = (Passage){p[i].where, p[i].text, prefix(p[i].text, p[i].length, training)};
-        bytes += p[i].length, c->characters += (long)(held_out > 0 ? characters - training : characters);
-    }
-    for (long i = 0; i < passages && !(kind && kind->any_bytes); i++)
-        if (!text_check(p[i].where, p[i].text, p[i].length, e)) return false;
+    if (!hold_out(p, o, share, e)) return false;
+    for (long i = c->characters = 0; i < p->count; i++)
+        c->characters += (long)(utf8_count(p->all[i].text, p->all[i].length) -
+                                (share > 0 ? utf8_count(p->training[i].text, p->training[i].length) : 0));
+    for (long i = 0; i < p->texts && !(kind && kind->any_bytes); i++)
+        if (!text_check(p->text[i].where, p->text[i].text, p->text[i].length, e)) return false;
+    const Passage *read = o->lines ? p->text : p->training;
     if (!o->vocabulary && (!kind || (kind == &tokenizer_bpe && !size)) &&
-        !tokenizer_fit(part, passages, o->tokens, &kind, &size, e))
+        !tokenizer_fit(read, p->texts, o->tokens, &kind, &size, e))
         return false;
     c->vocab_size = size;
-    c->tokenizer = o->vocabulary
-                       ? tokenizer_parse("vocabulary", o->vocabulary, e)
-                       : tokenizer_learn(kind, size, tokenizer_takes_all(kind, size) ? p : part, passages, e);
-    if (!c->tokenizer || !encode(c, p, part, passages, o, bytes, e)) return false;
-    c->validation = held_out > 0 ? c->training : 0;
-    return true;
+    const Passage *learned = o->vocabulary || tokenizer_takes_all(kind, size) ? p->all : p->training;
+    c->tokenizer = o->vocabulary ? tokenizer_parse("vocabulary", o->vocabulary, e)
+                                 : tokenizer_learn(kind, size, learned, p->count, e);
+    if (!c->tokenizer || !encode(c, p, o, e)) return false;
+    c->validation = share > 0 ? c->training : 0;
+    return !o->lines || find_lines(c, o, e);
 }
 
 /* Tokens of the shorter part. */
@@ -74,23 +150,22 @@ static long shorter(const Corpus *c) {
 }
 
 /* A text that is too short for context and tail has a shorter context, or no tail. */
-static bool split_to_fit(Corpus *c, const Passage *p, long passages, const CorpusOptions *o, Error *e) {
+static bool split_to_fit(Corpus *c, const Parts *p, const CorpusOptions *o, Error *e) {
     enum { SHORTEST = 8 };
-    Passage *part = malloc((size_t)passages * sizeof *part);
-    bool ok = (part || error_set(e, STATUS_NO_MEMORY, "%s: no memory for a corpus", p->where)) &&
-              split(c, p, passages, o, o->validation, part, e);
     c->context = o->context;
-    if (ok && o->validation > 0 && shorter(c) <= SHORTEST && shorter(c) <= o->context) {
+    if (!split(c, p, o, o->validation, e)) return false;
+    if (o->lines) return true;
+    if (o->validation > 0 && shorter(c) <= SHORTEST && shorter(c) <= o->context) {
         tokenizer_free(c->tokenizer), free(c->ids);
         c->tokenizer = NULL, c->ids = NULL, c->count = 0;
-        c->without_tail = ok = split(c, p, passages, o, 0, part, e);
+        if (!split(c, p, o, 0, e)) return false;
+        c->without_tail = true;
     }
-    free(part);
-    if (ok && shorter(c) < 2)
-        return error_set(e, STATUS_BAD_DATA, "%s: found %ld token%s, need at least 2", p->where, c->count,
-                         PLURAL(c->count));
-    if (ok && c->context >= shorter(c)) c->context = shorter(c) - 1;
-    return ok;
+    if (shorter(c) < 2)
+        return error_set(e, STATUS_BAD_DATA, "%s: found %ld token%s, need at least 2", p->text->where,
+                         c->count, PLURAL(c->count));
+    if (c->context >= shorter(c)) c->context = shorter(c) - 1;
+    return true;
 }
 
 /* Counts all characters, and those that are different; a byte that is not UTF-8 is one. */
@@ -112,7 +187,9 @@ static bool count_characters(Corpus *c, const Passage *p, long passages, Error *
 
 Corpus *corpus_make(const Passage *passage, long passages, const CorpusOptions *o, Error *e) {
     Corpus *c = calloc(1, sizeof *c);
-    bool ok = c ? split_to_fit(c, passage, passages, o, e) && count_characters(c, passage, passages, e)
+    Parts parts = {.text = passage, .texts = passages};
+    bool ok = c ? make_parts(c, &parts, o->lines, e) && split_to_fit(c, &parts, o, e) &&
+                      count_characters(c, parts.all, parts.count, e)
                 : error_set(e, STATUS_NO_MEMORY, "%s: no memory for a corpus", passage->where);
     for (long i = 0; ok && i < passages; i++) {
         const Passage *p = &passage[i];
@@ -124,55 +201,24 @@ Corpus *corpus_make(const Passage *passage, long passages, const CorpusOptions *
         for (long i = c->validation; i < c->count; i++)
             c->unknown -= (long)tokenizer_characters(c->tokenizer, c->ids[i]);
     }
+    free(parts.all);
     if (ok) return c;
     corpus_free(c);
     return NULL;
 }
 
-size_t corpus_unix_newlines(char *text, size_t length) {
-    size_t left = 0;
-    for (size_t i = 0; i < length; i++)
-        if (text[i] != '\r')
-            text[left++] = text[i];
-        else if (i + 1 == length || text[i + 1] != '\n')
-            text[left++] = '\n';
-    return left;
-}
-
-static bool load(const char *path, const CorpusOptions *o, FileMap *m, Passage *p, bool *mark, Error *e) {
-    if (!file_map(path, m, e)) return false;
-    size_t skip = utf8_mark(m->data, m->size);
-    *p = (Passage){path, m->data ? m->data + skip : "", m->size - skip};
-    if (o->unix_newlines && m->data) p->length = corpus_unix_newlines(m->data + skip, p->length);
-    *mark |= skip > 0;
-    return true;
-}
-
 Corpus *corpus_load(const char *paths, const CorpusOptions *o, Error *e) {
-    long files = 1, n = 0;
-    for (const char *at = paths; *at; at++) files += *at == '\n';
-    char *path = strdup(paths);
-    FileMap *map = calloc((size_t)files, sizeof *map);
-    Passage *passage = calloc((size_t)files, sizeof *passage);
-    Corpus *c = NULL;
-    bool mark = false,
-         ok = (path && map && passage) || error_set(e, STATUS_NO_MEMORY, "memory: the list of texts");
-    for (char *at = path; ok && n < files; n++) {
-        char *end = strchr(at, '\n');
-        if (end) *end = 0;
-        ok = load(at, o, &map[n], &passage[n], &mark, e);
-        if (end) at = end + 1;
-    }
-    if (ok) c = corpus_make(passage, files, o, e);
-    if (c) c->byte_order_mark = mark;
-    for (long i = 0; map && i < files; i++) file_unmap(&map[i]);
-    free(path), free(map), free(passage);
+    Texts t;
+    bool ok = texts_open(&t, paths, o->unix_newlines || o->lines, e);
+    Corpus *c = ok ? corpus_make(t.text, t.count, o, e) : NULL;
+    if (c) c->byte_order_mark = t.byte_order_mark;
+    texts_close(&t);
     return c;
 }
 
 void corpus_free(Corpus *c) {
     if (!c) return;
     tokenizer_free(c->tokenizer);
-    free(c->ids);
+    free(c->ids), free(c->line);
     free(c);
 }

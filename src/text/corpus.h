@@ -4,7 +4,10 @@
  * tokenizer holds out the same text. In bytes that are not UTF-8, which byte alone takes, each byte except 0x80 to 0xBF counts as a character.
  * The tokenizer learns from the training parts. Only char without a vocabulary size learns from the tails too.
  *
- * If a text is too short, the context is shorter; if it would be below 8 tokens, nothing is held out. */
+ * If a text is too short, the context is shorter; if it would be below 8 tokens, nothing is held out.
+ *
+ * Or a corpus has lines: each, with its end, "\n", is an example. Empty lines are left out. All of a share of the different
+ * lines are held out. LF, CR LF and CR end a line. The ids hold the lines to train on and then those that are held out. */
 #ifndef TEXT_CORPUS_H
 #define TEXT_CORPUS_H
 
@@ -20,6 +23,8 @@ typedef struct CorpusOptions {
     long context;                   /* maximum tokens of a window, 1 … MAX_CONTEXT */
     double validation; /* share of each text that is held out, [0, 1); 0: train and evaluate on all of it */
     int unix_newlines; /* 1: each CR LF and each CR alone is LF */
+    bool lines;        /* each line is an example */
+    uint64_t seed;     /* decides which lines are held out */
     void (*progress)(
         size_t bytes); /* if set, called during encoding with the number of bytes encoded so far */
 } CorpusOptions;
@@ -40,6 +45,13 @@ typedef struct Corpus {
     bool byte_order_mark;  /* a text began with a byte-order mark, which is skipped */
     bool without_tail;     /* too short to hold out a tail */
     long carriage_returns; /* in the texts */
+
+    /* Of lines: */
+    int32_t line_end; /* the token */
+    long *line; /* [lines + 1] line i is ids line[i] … line[i + 1] - 1, its end the last; NULL: no lines */
+    long lines, training_lines; /* … the first of them */
+    long empty_lines,
+        long_lines; /* left out; with more tokens than the options' context, without which it is the longest's */
 } Corpus;
 
 /* Reads the texts at `paths`, a path on each line. Skips leading byte-order marks. The caller frees the corpus. NULL: an
@@ -49,9 +61,6 @@ Corpus *corpus_load(const char *paths, const CorpusOptions *o, Error *e);
 
 /* As corpus_load, from memory. */
 Corpus *corpus_make(const Passage *passage, long passages, const CorpusOptions *o, Error *e);
-
-/* Makes each CR LF and each CR alone an LF; returns the new length. */
-size_t corpus_unix_newlines(char *text, size_t length);
 
 void corpus_free(Corpus *c);
 

@@ -10,7 +10,7 @@ enum {
     MOMENTS = 2,
     NAME = PARAMETER_NAME + 8,
     NUMBER = 32,
-    MODEL_NOTES = 6,
+    MODEL_NOTES = 7,
     MOST_NOTES = TRAIN_SETTINGS + 20,
 };
 static const char *const moment_prefix[MOMENTS] = {"moment1.", "moment2."};
@@ -73,10 +73,13 @@ static bool write_model(const Trainer *t, File *f, const Metadata *more, int cou
     int arrays = 0;
     char begin[NUMBER], end[NUMBER], opening[NUMBER], *vocabulary = tokenizer_string(t->task->tokenizer, e);
     if (!vocabulary) return false;
-    Metadata note[MOST_NOTES] = {
-        {"task", t->task->name}, {"vocabulary", vocabulary},
-        {"begin_id", begin},     {"end_id", end},
-        {"opening_id", opening}, {"newline", t->task->unix_newlines ? "unix" : "keep"}};
+    Metadata note[MOST_NOTES] = {{"task", t->task->name},
+                                 {"vocabulary", vocabulary},
+                                 {"begin_id", begin},
+                                 {"end_id", end},
+                                 {"opening_id", opening},
+                                 {"newline", t->task->unix_newlines ? "unix" : "keep"},
+                                 {"lines", t->task->lines ? t->task->lines : ""}};
     snprintf(begin, sizeof begin, "%ld", (long)t->task->begin_id);
     snprintf(end, sizeof end, "%ld", (long)t->task->end_id);
     snprintf(opening, sizeof opening, "%ld", (long)t->task->opening_id);

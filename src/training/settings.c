@@ -25,9 +25,10 @@ static bool is_task(const TrainConfig *r, const char *name) {
     }                                                                                                        \
     static const Condition name = {name##_holds, decides, need};
 
-CONDITION(text, "task", "lm", train_config_is_lm(r))
+CONDITION(text, "task", "lm", is_task(r, "lm"))
+CONDITION(windows, "lines", "one of the two", !r->data.lines)
 CONDITION(pairs, "task", "pairs", is_task(r, "pairs"))
-CONDITION(data, "task", "lm or pairs", train_config_is_lm(r) || is_task(r, "pairs"))
+CONDITION(data, "task", "lm or pairs", is_task(r, "lm") || is_task(r, "pairs"))
 CONDITION(drawn, "task", "a task that draws its data", !data_holds(r))
 CONDITION(symbols, "task", "copy, reverse or sort", task_kind(r->task) && task_kind(r->task)->answer)
 CONDITION(numbers, "task", "add", is_task(r, "add"))
@@ -56,8 +57,10 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
      .kinds = all_tokenizers, .none = "fit", .computed = "char; lm fit: char or bpe, by the text"},
     {"vocab-size", "N", "[0,65536]", "lm, pairs: tokens at most; 0: all char, 1024 bpe, 8192 word",
      AT(INTEGER, data.vocab_size), ONLY(vocabulary), .computed = "0; lm with bpe 512 to 8192 by the text"},
+    {"lines", .help = "lm: each line is an example, with a beginning and an end", AT(FLAG, data.lines),
+     ONLY(text)},
     {"newline", NULL, "keep|unix", "lm: keep line ends, or turn each CR LF into LF",
-     AT(CHOICE, data.unix_newlines), ONLY(text)},
+     AT(CHOICE, data.unix_newlines), ONLY(windows)},
     {"context", "N", "[1,1048576]", "lm: tokens in the model's window", AT(INTEGER, data.context),
      ONLY(text)},
     {"tail", "P", "[0,1)", "lm, pairs: share held out, of a text its end; 0: train and evaluate on all",

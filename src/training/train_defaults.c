@@ -82,7 +82,9 @@ void train_config_fit_text(TrainConfig *r) {
 }
 
 double train_config_passes(const TrainConfig *r, const Task *task) {
-    return r->data.tokens / (double)task_text_corpus(task)->training;
+    const Corpus *c = task_text_corpus(task);
+    double rows = r->data.tokens / (double)r->data.context;
+    return c->line ? rows / (double)c->training_lines : rows * (double)r->data.context / (double)c->training;
 }
 
 void train_config_fit_task(TrainConfig *r, const Task *task) {

@@ -96,6 +96,74 @@ TEST(files_are_operands) {
           "%s", err);
 }
 
+/* Lines that are learned by heart come again, each with its end, from their first characters and without; a resumed run and
+ * one that begins from another go on with lines. */
+TEST(lines_are_learned_by_heart) {
+    static const char list[] = "ก๊าซ ธรรมชาติ\r\nЁлка\r\n\r\nnaïve x\r\n東京タワー😀";
+    static const char *const line[] = {"ก๊าซ ธรรมชาติ", "Ёлка", "naïve x", "東京タワー😀"};
+    static const char *const first[] = {"ก", "Ё", "na", "東"};
+    write_text("list", list);
+#define BY_HEART(tokenizer, run)                                                                             \
+    "lm", "list", "--lines", "--tokenizer", tokenizer, "--lr", "0.01", "--d-model", "32", "--heads", "2",    \
+        "--layers", "1", "--schedule", "constant", "--quiet", "--force", "--run", run
+    for (int i = 0; i < 4; i++) {
+        CHECK(TRAIN(BY_HEART(tokenizers[i], "run"), "--steps", "200") == 0, "%s", err);
+        CHECK(GENERATE("run", "--count", "20", "--temperature", "0.3") == 0 &&
+                  !strcmp(err, "0 of 20 lines are not in list\n") && lines_of(out) == 20,
+              "%s: %s%s", tokenizers[i], out, err);
+        for (const char *at = out; *at; at = next_line(at)) {
+            bool found = false;
+            for (int k = 0; k < 4; k++) {
+                size_t n = strlen(line[k]);
+                found |= !strncmp(at, line[k], n) && at[n] == '\n';
+            }
+            CHECK(found, "%s: %s", tokenizers[i], at);
+        }
+        for (int k = 0; k < 4 && i < 3; k++) { /* these are no words */
+            CHECK(GENERATE("run", "--greedy", "--prompt", first[k]) == 0, "%s", err);
+            CHECK(!strncmp(out, line[k], strlen(line[k])) && !strcmp(out + strlen(line[k]), "\n"), "%s: %s",
+                  tokenizers[i], out);
+        }
+        CHECK(GENERATE("run", "--score", "list") == 0 && strstr(out, ", 4 lines\n"), "%s%s", out, err);
+        CHECK(GENERATE("run", "--prompt", "a\nb") == 65 &&
+                  strstr(err, "--prompt: found the end of a line, need the beginning of one\n"),
+              "%s", err);
+    }
+    CHECK(TRAIN(BY_HEART("char", "part"), "--steps", "100") == 0, "%s", err);
+    CHECK(TRAIN("--resume", "part", "--steps", "200", "--quiet") == 0, "%s", err);
+    CHECK(TRAIN(BY_HEART("char", "whole"), "--steps", "200") == 0, "%s", err);
+    CHECK(same_files("part/model.safetensors", "whole/model.safetensors"));
+    CHECK(TRAIN("lm", "list", "--lines", "--from", "whole", "--steps", "1", "--quiet", "--run", "from") == 0,
+          "%s", err);
+    CHECK(GENERATE("from", "--greedy") == 0 && lines_of(out) == 1, "%s%s", out, err);
+    CHECK(TRAIN("lm", "list", "--lines", "--newline", "unix") == 2 &&
+              strstr(err, "--newline: found --lines, need one of the two\n"),
+          "%s", err);
+    unlink("list");
+    CHECK(GENERATE("from", "--count", "2") == 0 && lines_of(out) == 2 &&
+              !strcmp(err, "new lines are not counted: list: No such file or directory\n"),
+          "%s", err);
+}
+
+/* The lines that are said to be new are those that are not in the file, counted one by one. */
+TEST(new_lines_are_counted) {
+    char list[200], want[100];
+    for (int i = 0; i < 26; i++) sprintf(list + 4 * i, "%c%c\n\n", 'a' + i, 'a' + i * 7 % 26);
+    write_text("list", list);
+    CHECK(TRAIN("lm", "list", "--lines", "--tokenizer", "byte", "--lr", "0.01", "--steps", "60", SMALL) == 0,
+          "%s", err);
+    CHECK(GENERATE("run", "--count", "200", "--temperature", "1") == 0 && lines_of(out) == 200, "%s", err);
+    int unknown = 0;
+    for (const char *at = out, *next; *at; at = next) {
+        next = next_line(at);
+        char whole[20];
+        snprintf(whole, sizeof whole, "\n%.*s", (int)(next - at), at);
+        unknown += !strstr(list, whole) && strncmp(list, at, (size_t)(next - at)) != 0;
+    }
+    snprintf(want, sizeof want, "%d of 200 lines are not in list\n", unknown);
+    CHECK(!strcmp(err, want) && unknown > 10 && unknown < 190, "%s, want %s", err, want);
+}
+
 TEST(pairs_of_ones_own) {
     FILE *f = fopen("pairs", "w");
     for (char c = 'a'; f && c <= 'z'; c++) fprintf(f, "%c%c\t%c\n", c, c, c);

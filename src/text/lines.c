@@ -1,0 +1,94 @@
+#include "text/lines.h"
+#include "base/random.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Files ---- */
+
+/* Makes each CR LF and each CR alone an LF; returns the new length. */
+static size_t make_unix(char *text, size_t length) {
+    size_t left = 0;
+    for (size_t i = 0; i < length; i++)
+        if (text[i] != '\r')
+            text[left++] = text[i];
+        else if (i + 1 == length || text[i + 1] != '\n')
+            text[left++] = '\n';
+    return left;
+}
+
+static bool read_file(Texts *t, const char *path, bool unix_newlines, Error *e) {
+    FileMap *m = &t->map[t->count];
+    if (!file_map(path, m, e)) return false;
+    size_t mark = utf8_mark(m->data, m->size), length = m->size - mark;
+    char *text = m->data ? m->data + mark : NULL;
+    if (text && unix_newlines) length = make_unix(text, length);
+    t->text[t->count++] = (Passage){path, text ? text : "", length};
+    t->byte_order_mark |= mark > 0;
+    return true;
+}
+
+bool texts_open(Texts *t, const char *paths, bool unix_newlines, Error *e) {
+    size_t files = 1;
+    for (const char *at = paths; *at; at++) files += *at == '\n';
+    *t = (Texts){
+        .paths = strdup(paths), .map = calloc(files, sizeof *t->map), .text = calloc(files, sizeof *t->text)};
+    bool ok = (t->paths && t->map && t->text) || error_set(e, STATUS_NO_MEMORY, "memory: the list of texts");
+    for (char *at = t->paths, *end; ok && at; at = end) {
+        end = strchr(at, '\n');
+        if (end) *end++ = 0;
+        ok = read_file(t, at, unix_newlines, e);
+    }
+    return ok;
+}
+
+void texts_close(Texts *t) {
+    for (long i = 0; i < t->count; i++) file_unmap(&t->map[i]);
+    free(t->paths), free(t->map), free(t->text);
+    *t = (Texts){0};
+}
+
+/* ---- Lines ---- */
+
+Passage *texts_lines(const Passage *text, long texts, long *lines, Error *e) {
+    size_t most = 1;
+    for (long i = 0; i < texts; i++) {
+        most++;
+        for (size_t k = 0; k < text[i].length; k++) most += text[i].text[k] == '\n';
+    }
+    Passage *line = malloc(most * sizeof *line);
+    *lines = 0;
+    if (!line) error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu lines", text->where, most);
+    for (long i = 0; line && i < texts; i++)
+        for (const char *at = text[i].text, *end = at + text[i].length; at < end;) {
+            const char *stop = memchr(at, '\n', (size_t)(end - at));
+            if (!stop) stop = end;
+            line[(*lines)++] = (Passage){text[i].where, at, (size_t)(stop - at)};
+            at = stop + 1;
+        }
+    return line;
+}
+
+/* ---- Sides ---- */
+
+static int by_place(const void *a, const void *b) {
+    const Side *x = a, *y = b;
+    if (x->place != y->place) return x->place < y->place ? -1 : 1;
+    return (x->item > y->item) - (x->item < y->item);
+}
+
+bool sides_choose(Side *side, long count, uint64_t seed, double share, const char *where, const char *what,
+                  long *held_out, Error *e) {
+    uint64_t key = random_key(seed, STREAM_SPLIT);
+    long different = 0, wanted, i = 0;
+    for (long k = 0; k < count; k++) side[k].place = random_key(key, side[k].place);
+    qsort(side, (size_t)count, sizeof *side, by_place);
+    for (long k = 0; k < count; k++) different += k == 0 || side[k].place != side[k - 1].place;
+    wanted = (long)((double)different * share);
+    if (share > 0 && wanted < 1) wanted = 1;
+    if (different <= wanted)
+        return error_set(e, STATUS_BAD_DATA, "%s: found %ld different %s%s, need at least %ld", where,
+                         different, what, PLURAL(different), wanted + 1);
+    for (long left = wanted; left > 0; left -= side[i].place != side[i - 1].place) i++;
+    *held_out = i;
+    return true;
+}

@@ -1,0 +1,38 @@
+/* Texts as files hold them: their lines, and which lines are held out. */
+#ifndef TEXT_LINES_H
+#define TEXT_LINES_H
+
+#include "base/file.h"
+#include "text/tokenizer.h"
+
+/* Text files in memory, without the byte-order marks that they begin with. */
+typedef struct Texts {
+    Passage *text; /* [count] */
+    long count;
+    bool byte_order_mark; /* a file began with one */
+    char *paths;
+    FileMap *map; /* [count] */
+} Texts;
+
+/* Reads the files at `paths`, a path on each line; unix_newlines: makes each CR LF and each CR alone an LF. To be closed,
+ * also after failure: an error of file_map, STATUS_NO_MEMORY. */
+bool texts_open(Texts *t, const char *paths, bool unix_newlines, Error *e);
+void texts_close(Texts *t);
+
+/* The lines of texts whose line ends are LF, each without it, in their order; the caller frees them. NULL:
+ * STATUS_NO_MEMORY. */
+Passage *texts_lines(const Passage *text, long texts, long *lines, Error *e);
+
+/* An item and its place in an order that depends on a seed: equal items have one place. */
+typedef struct Side {
+    uint64_t place;
+    long item;
+} Side;
+
+/* Sorts items by a hash of the seed and of a number, which `place` is before, and which equal items share. *held_out of
+ * them, the first, are to be held out: all items of a share of the different numbers, of one at least if the share is not
+ * 0. STATUS_BAD_DATA: no other is left; `where` and `what` name the items. */
+bool sides_choose(Side *side, long count, uint64_t seed, double share, const char *where, const char *what,
+                  long *held_out, Error *e);
+
+#endif
