@@ -43,12 +43,20 @@ loss() {
         sed -n 's/.*"final": true.*"val_nats_per_char": \([0-9.]*\).*/\1/p; s/.*"val_nats_per_char": \([0-9.]*\).*"final": true.*/\1/p'
 }
 
+# beside TOKENS OPTIONS: the loss with these tokens, which is that of the choice if they were chosen.
+beside() {
+    case $tokens in
+    "$1 "*) echo "$chosen" ;;
+    *) shift && loss "$@" ;;
+    esac
+}
+
 printf '%-8s %8s %8s %8s %8s %8s  %s\n' text chosen char 512 2048 8192 tokens
 for text in ${*:-kjv english russian german chinese tang song headers dna motifs names}; do
     make_text "$text" >text
     [ -s text ] || continue
     chosen=$(loss) tokens=$(sed -n 's/^text: .*different; \([^;]*\);.*/\1/p' said)
-    printf '%-8s %8s %8s' "$text" "$chosen" "$(loss --tokenizer char)"
-    for size in 512 2048 8192; do printf ' %8s' "$(loss --tokenizer bpe --vocab-size $size)"; done
+    printf '%-8s %8s %8s' "$text" "$chosen" "$(beside char --tokenizer char)"
+    for size in 512 2048 8192; do printf ' %8s' "$(beside "bpe $size" --tokenizer bpe --vocab-size $size)"; done
     printf '  %s\n' "$tokens"
 done

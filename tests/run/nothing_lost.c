@@ -219,7 +219,7 @@ TEST(asked_twice_at_once) {
  * keeps the weights. */
 TEST(a_moved_folder) {
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--checkpoint-every", "100"));
-    CHECK(appears("run/metrics.csv") && rename("run", "moved") == 0);
+    CHECK(appears("run/metrics.csv") && appears("run/steps.csv") && rename("run", "moved") == 0);
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
     char *before = strdup(list_folder("run"));
     sleep_ms(50);
