@@ -119,6 +119,7 @@ static bool configure(TrainConfig *config, Checkpoint *past, int argc, char **ar
 
 /* Opens the task and trains on it; `began`: when the time of --minutes began. */
 static bool run_once(TrainConfig *config, double began, Checkpoint *past, Metrics *figures, Error *e) {
+    if (config->minutes > 0) config->data.tokens = pace_tokens(config);
     Task *task = task_open(config->task, &config->data, e);
     if (task) train_config_fit_task(config, task);
     bool ok = task && run_task(task, config, began, past, figures, e);

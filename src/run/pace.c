@@ -1,11 +1,36 @@
 #include "run/pace.h"
 #include "base/clock.h"
 #include "decoding/decode.h"
+#include "kernels/gemm.h"
 #include "run/samples.h"
 #include <math.h>
 #include <stdlib.h>
 
 enum { LEAST_STEPS = 10, MOST_STEPS = 1000000000 };
+
+double pace_tokens(const TrainConfig *c) {
+    const double SECONDS = 0.03,
+                 SHARE = 0.4; /* of a step's time, in products; the rest of it is other work */
+    long rows = c->batch * c->data.context, d = c->model.d_model;
+    double layers = (double)(c->model.encoder_layers + c->model.decoder_layers), start = 0, now, products = 0;
+    real *a = calloc((size_t)(rows * 5 * d + 4 * d * d), sizeof *a);
+    if (!a) return 0;
+    Gemm g = {
+        GEMM_NN, .m = rows, .n = 4 * d, .k = d, .a = a, .b = a + rows * d, .c = a + rows * d + 4 * d * d};
+    g.lda = d, g.ldb = g.ldc = 4 * d;
+    do {
+        gemm(&g);
+        now = clock_seconds();
+        if (start > 0)
+            products++;
+        else
+            start = now; /* pages were new */
+    } while (now < start + SECONDS);
+    free(a);
+    /* Forward, and twice as much backward; a layer's matrices have 12 d² weights, three times those of the product. */
+    double a_second = products * (double)rows / (now - start) / (9 * layers);
+    return SHARE * a_second * 60 * c->minutes;
+}
 
 /* Seconds of the samples at the end: some answers, or some tokens of a text, stand for all. */
 static bool measure_samples(const Trainer *t, double *seconds, Error *e) {

@@ -3,6 +3,7 @@
 #ifndef RUN_PACE_H
 #define RUN_PACE_H
 
+#include "training/train_config.h"
 #include "training/trainer.h"
 
 typedef struct Pace {
@@ -14,6 +15,10 @@ typedef struct Pace {
     long made;            /* steps since pace_start */
     bool fixed;           /* the number of steps stays */
 } Pace;
+
+/* About the tokens that a language model of this configuration reads in --minutes, by the speed of its matrix products: what
+ * the choice of its tokens needs, which comes before anything can be trained. 0: no memory. */
+double pace_tokens(const TrainConfig *c);
 
 /* Measures a trainer that is started, with steps of learning rate 0, for `seconds` and at least 3 of them; they leave the
  * trainer as it was, but forget moments. Then evaluations and what follows the last step. STATUS_NO_MEMORY. */

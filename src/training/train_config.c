@@ -168,8 +168,6 @@ static bool check_effect(const TrainConfig *r, const Setting *s, Error *e) {
                      flag ? "" : " ", flag ? "" : option_text(&o, text), c.need);
 }
 
-enum { USUAL_RATE = 30000 }; /* tokens a second of the default model on two cores */
-
 void train_config_set_steps(TrainConfig *r, long steps) {
     bool linear = r->schedule.kind->decays;
     long warmup = linear ? steps / 20 : steps / 5, most = r->preset == PRESET_GPT ? 100 : 200;
@@ -178,7 +176,6 @@ void train_config_set_steps(TrainConfig *r, long steps) {
     if (!train_config_is_set(r, &r->schedule.warmup)) r->schedule.warmup = warmup;
     if (!train_config_is_set(r, &r->eval_every)) r->eval_every = steps >= 10 ? steps / 10 : 1;
     r->data.tokens = (double)steps * (double)(r->batch * r->accumulate * r->data.context);
-    if (r->minutes > 0) r->data.tokens = USUAL_RATE * 60 * r->minutes; /* the steps are not known yet */
 }
 
 static void fill_in(TrainConfig *r) {
