@@ -253,7 +253,7 @@ TEST(a_child_is_talked_to) {
 }
 
 /* A child that has no reason to sleep has a third of the time. */
-TEST(sleeping_is_no_way_to_gain_time, 60) {
+TEST(sleeping_is_no_way_to_gain_time) {
     ChildLimits limits = {.seconds = 1, .awake = true};
     Child *c = child_start(0, &limits, sleeps, NULL);
     ChildEnd end = {0};

@@ -44,7 +44,7 @@ static bool is_near(double a, double b) {
 /* ---- A file to start from ---- */
 
 /* An operation without marks is no exercise. */
-TEST(every_template_compiles, 170) {
+TEST(every_template_compiles) {
     int exercises = 0;
     for (int i = 0; i < ops_count; i++) {
         const char *op = ops_all[i].op->name;
@@ -65,7 +65,7 @@ TEST(every_template_compiles, 170) {
 
 /* Files solved as in the project pass, whatever their arguments, also where the project's cases call other
  * operations. */
-TEST(a_solution_is_like_the_operation, 60) {
+TEST(a_solution_is_like_the_operation) {
     static const char *const solved[] = {"softmax", "dropout", "masked_fill", "contiguous"};
     enum { SOLVED = sizeof solved / sizeof *solved };
     char *source[SOLVED], path[PATH_MAX + 64];

@@ -226,7 +226,7 @@ static bool says_little(const char *said) {
     return among("unknown|any layout|inside a graph|passed twice|linear", said);
 }
 
-TEST(students_are_judged_rightly, 600) {
+TEST(students_are_judged_rightly) {
     if (sizeof(real) < sizeof(double)) return; /* proofs are for double */
     char path[TEMPORARY_PATH];
     Error e = {0};

@@ -18,7 +18,7 @@ static Frames look(List source, List target, Tape *t, Model *m) {
 }
 
 /* To reverse n tokens, target position i must attend to source position n-1-i. */
-TEST(a_model_that_reverses_looks_at_the_mirrored_position, 240) {
+TEST(a_model_that_reverses_looks_at_the_mirrored_position) {
     enum { SYMBOLS = 12, LONGEST = 10, STEPS = 500, ROWS = 100 };
     Lesson l;
     Error e = {0};

@@ -87,7 +87,7 @@ static void run_case(GemmLayout layout, long m, long n, long k, long gap, long b
     free_case(&t);
 }
 
-TEST(every_small_size, 120) {
+TEST(every_small_size) {
     for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++)
         for (long m = 0; m <= 40; m++)
             for (long n = 0; n <= 40; n++) {
@@ -98,7 +98,7 @@ TEST(every_small_size, 120) {
 }
 
 /* Sizes around the edges of tiles, panels, steps and blocks. */
-TEST(sizes_around_every_edge, 120) {
+TEST(sizes_around_every_edge) {
     static const long sizes[][3] = {{13, 31, 511},   {14, 32, 512}, {15, 33, 513},   {29, 65, 1025},
                                     {1, 300, 70},    {300, 1, 70},  {97, 129, 1},    {200, 520, 600},
                                     {260, 40, 1030}, {5, 700, 513}, {193, 700, 400}, {400, 257, 1024},

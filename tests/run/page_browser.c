@@ -111,25 +111,25 @@ static void browse(const char *const *token, int width, bool dark, const char *w
     CHECK(found, "the page said nothing");
 }
 
-TEST(a_page_at_a_desk, 110) {
+TEST(a_page_at_a_desk) {
     browse(HARMLESS, 1280, false, "seen 1280 light: well");
 }
 
-TEST(a_page_on_a_phone, 110) {
+TEST(a_page_on_a_phone) {
     browse(HARMLESS, 390, false, "seen 390 light: well");
 }
 
-TEST(a_page_in_the_dark, 110) {
+TEST(a_page_in_the_dark) {
     browse(HARMLESS, 1280, true, "seen 1280 dark: well");
 }
 
 /* No text is run as a script. */
-TEST(a_page_of_hostile_texts, 110) {
+TEST(a_page_of_hostile_texts) {
     browse(HOSTILE, 390, false, "seen 390 light: well");
 }
 
 /* A text without a blank, and labels that are turned. */
-TEST(a_page_of_long_words, 110) {
+TEST(a_page_of_long_words) {
     static const char gene[] = "ACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCA";
     static const char *const token[] = {gene, "花草木", gene, gene, "\xE8\x8A"};
     browse(token, 390, false, "seen 390 light: well");

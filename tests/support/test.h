@@ -42,7 +42,6 @@ enum { PATIENCE = 1 };
 typedef struct Test {
     const char *name;
     void (*run)(void);
-    int seconds; /* time limit, without a sanitizer; 0: 60 */
 } Test;
 
 /* The tests of this program in the order of their definitions. */
@@ -54,12 +53,11 @@ static inline void test_add(Test test) {
     test_list[test_count++] = test;
 }
 
-/* TEST(name) { ... } or TEST(name, seconds) { ... }: defines a test and adds it to the list. */
-#define TEST(...) TEST_WITH(__VA_ARGS__, 0, )
-#define TEST_WITH(test, limit, ...)                                                                          \
+/* TEST(name) { ... } defines a test and adds it to the list. */
+#define TEST(test)                                                                                           \
     static void test(void);                                                                                  \
     __attribute__((constructor)) static void list_##test(void) {                                             \
-        test_add((Test){#test, test, limit});                                                                \
+        test_add((Test){#test, test});                                                                       \
     }                                                                                                        \
     static void test(void)
 
@@ -104,7 +102,7 @@ static inline int test_main(int argc, char **argv) {
         fflush(stdout);
         pid_t child = fork();
         if (child == 0) {
-            alarm((unsigned)((test->seconds ? test->seconds : 60) * PATIENCE));
+            alarm(900 * PATIENCE);
             if (test_begin) test_begin();
             test->run();
             exit(test_failures ? 1 : 0);
