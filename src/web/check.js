@@ -120,5 +120,5 @@
     part.verdict.textContent = t('verdict_' + (harmless ? 'harmless' : r.verdict));
     part.verdict.className = 'verdict ' + (r.verdict === 'FAIL' ? 'wrong' : 'right');
     part.report.textContent = r.report;
-  });
+  }, 'check');
 })();

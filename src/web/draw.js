@@ -13,48 +13,66 @@ function make(tag, properties = {}, ...children) {
   return x;
 }
 
+// Sets a text, attributes, where they differ: equal ones would cost a layout, too.
+function write(x, text) { if (x.textContent !== text) x.textContent = text; }
+function attributes(x, values) {
+  for (const [name, value] of Object.entries(values)) if (x.getAttribute(name) !== String(value)) x.setAttribute(name, value);
+}
+
 function button(text, act, more = {}) {
   const b = make('button', {type: 'button', ...more}, text);
   b.addEventListener('click', act);
   return b;
 }
 
-// The colours of the style sheet, read anew when the scheme changes.
+// The colours of the style sheet, read anew when the scheme changes; shade and minus as three numbers.
 let palette = null;
 function colours() {
   if (!palette) {
-    const style = getComputedStyle(document.documentElement);
+    const style = getComputedStyle(document.documentElement), value = name => style.getPropertyValue('--' + name).trim();
     palette = {};
-    for (const name of ['ink', 'paper', 'faint', 'line', 'panel', 'shade', 'accent', 'minus', 'wrong'])
-      palette[name] = style.getPropertyValue('--' + name).trim();
+    for (const name of ['ink', 'faint', 'line', 'panel', 'accent', 'wrong']) palette[name] = value(name);
+    for (const name of ['shade', 'minus']) palette[name] = value(name).split(' ').map(Number);
   }
   return palette;
 }
 
-// Painters run in turn, one a frame, so that no frame takes long; with reduced motion one each half second.
+// The sections in sight.
+const inSight = new Set(), watch = new IntersectionObserver(entries => {
+  for (const e of entries) e.isIntersecting ? inSight.add(e.target.id) : inSight.delete(e.target.id);
+  if (entries.some(e => e.isIntersecting)) renew(), schedule();
+});
+
+// Painters run in turn, one a frame, so that no frame takes long; with reduced motion one each half second. During
+// training, one of a section waits until that is in sight.
 const painters = new Map(), calm = matchMedia('(prefers-reduced-motion: reduce)');
 let painting = false;
 function paint(name) {
   painters.get(name).due = true;
-  if (painting) return;
+  schedule();
+}
+const ready = () => [...painters].filter(([, p]) => p.due && (!p.section || !running || inSight.has(p.section)));
+function schedule() {
+  if (painting || !ready().length) return;
   painting = true;
-  const frame = () => requestAnimationFrame(paintAll);
+  const frame = () => requestAnimationFrame(() => {
+    painting = false;
+    draw(ready().slice(0, 1));
+    schedule();
+  });
   calm.matches ? setTimeout(frame, 500) : frame();
 }
-function paintAll(all) {
-  painting = false;
-  const due = [...painters].filter(([, p]) => p.due), turn = all === true ? due : due.slice(0, 1);
+function draw(turn) {
   for (const [name, p] of turn) p.due = false, painters.delete(name), painters.set(name, p), p.draw();
-  if (due.length > turn.length) paint(due[1][0]);
 }
-function painter(name, draw) { painters.set(name, {draw, due: false}); }
+function painter(name, draw, section) { painters.set(name, {draw, section, due: false}); }
 function repaint() { palette = null; painters.forEach((p, name) => paint(name)); }
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
 new ResizeObserver(repaint).observe(document.body);
 function paper(printing) {
   document.documentElement.classList.toggle('printing', printing);
   repaint();
-  paintAll(true);
+  draw([...painters]);
 }
 addEventListener('beforeprint', () => paper(true));
 addEventListener('afterprint', () => paper(false));
@@ -128,7 +146,29 @@ function drawChart(canvas, lines, top, percent, goal, least) {
   }
 }
 
-// A heat map of m: {rows, columns, values}. Above zero blue, below zero ochre, -infinity crossed out.
+// An image of m: {rows, columns, values}, a pixel for each element: above zero blue, below zero ochre, as opaque as its share
+// of `top`. Where a row is given, the others are faint. The next call overwrites it.
+const scratch = make('canvas');
+function imageOf({rows, columns, values}, top, row) {
+  if (scratch.width !== columns || scratch.height !== rows) scratch.width = columns, scratch.height = rows;
+  const c = scratch.getContext('2d'), image = c.createImageData(columns, rows), {shade, minus} = colours();
+  for (let i = 0; i < values.length; i++) {
+    const v = values[i], share = Number.isFinite(v) && top ? Math.min(1, Math.abs(v) / top) : 0;
+    image.data.set(v < 0 ? minus : shade, 4 * i);
+    image.data[4 * i + 3] = 255 * share * (row === undefined || row === Math.floor(i / columns) ? 1 : .25);
+  }
+  c.putImageData(image, 0, 0);
+  return scratch;
+}
+// Fills a canvas with it. Its size stays: another would cost a layout.
+function drawSmall(canvas, m, top, row) {
+  const c = canvas.getContext('2d'), {width, height} = canvas;
+  c.imageSmoothingEnabled = false;
+  c.clearRect(0, 0, width, height);
+  c.drawImage(imageOf(m, top, row), 0, 0, width, height);
+}
+
+// A heat map with labels and marks. -infinity is crossed out.
 // o: {cell, high, top, labels: {rows, columns}, mark: {row, column, cell: [i, j]}, numbers, wrong: Set of flat indices}
 function drawHeat(canvas, m, o) {
   const p = colours(), high = o.high || o.cell, {rows, columns} = o.labels || {};
@@ -140,34 +180,29 @@ function drawHeat(canvas, m, o) {
   const c = clear(canvas, w, h);
   let top = o.top || 0;
   if (!top) for (const v of m.values) if (Number.isFinite(v)) top = Math.max(top, Math.abs(v));
-  c.textBaseline = 'middle';
-  const font = Math.min(13, o.cell / 3.2);
-  for (let i = 0; i < m.rows; i++)
-    for (let j = 0; j < m.columns; j++) {
-      const v = m.values[i * m.columns + j], x = canvas.left + j * o.cell, y = canvas.top + i * high;
-      c.fillStyle = p.panel, c.fillRect(x, y, o.cell, high);
-      if (Number.isFinite(v)) {
-        c.fillStyle = `rgb(${v < 0 ? p.minus : p.shade} / ${top ? Math.min(1, Math.abs(v) / top) : 0})`;
-        c.fillRect(x, y, o.cell, high);
-      } else {
-        c.strokeStyle = p.faint, c.lineWidth = 1;
-        c.beginPath(), c.moveTo(x + 2, y + high - 2), c.lineTo(x + o.cell - 2, y + 2), c.stroke();
-      }
-      c.strokeStyle = p.line, c.lineWidth = 1;
-      if (o.cell >= 12) c.strokeRect(x + .5, y + .5, o.cell - 1, high - 1);
-      if (o.numbers) {
-        c.font = font + 'px ui-monospace, monospace', c.textAlign = 'center', c.fillStyle = p.ink;
-        c.fillText(o.numbers(v), x + o.cell / 2, y + high / 2);
-      }
-      if (o.wrong && o.wrong.has(i * m.columns + j))
-        c.strokeStyle = p.wrong, c.lineWidth = 3, c.strokeRect(x + 2, y + 2, o.cell - 4, high - 4);
-    }
+  c.fillStyle = p.panel, c.fillRect(canvas.left, canvas.top, w - canvas.left, h - canvas.top);
+  c.imageSmoothingEnabled = false;
+  c.drawImage(imageOf(m, top), canvas.left, canvas.top, w - canvas.left, h - canvas.top);
+  c.textBaseline = 'middle', c.textAlign = 'center';
+  c.font = Math.min(13, o.cell / 3.2) + 'px ui-monospace, monospace';
+  const cells = f => m.values.forEach((v, i) => {
+    f(canvas.left + i % m.columns * o.cell, canvas.top + Math.floor(i / m.columns) * high, v, i);
+  });
+  const stroke = (colour, width, path) => {
+    c.strokeStyle = colour, c.lineWidth = width, c.beginPath();
+    cells(path);
+    c.stroke();
+  };
+  stroke(p.faint, 1, (x, y, v) => { if (!Number.isFinite(v)) c.moveTo(x + 2, y + high - 2), c.lineTo(x + o.cell - 2, y + 2); });
+  if (o.cell >= 12) stroke(p.line, 1, (x, y) => c.rect(x + .5, y + .5, o.cell - 1, high - 1));
+  if (o.wrong) stroke(p.wrong, 3, (x, y, v, i) => { if (o.wrong.has(i)) c.rect(x + 2, y + 2, o.cell - 4, high - 4); });
+  c.fillStyle = p.ink;
+  if (o.numbers) cells((x, y, v) => c.fillText(o.numbers(v), x + o.cell / 2, y + high / 2));
   c.font = '14px ui-monospace, monospace', c.fillStyle = p.faint;
-  c.textAlign = 'right';
-  if (rows) rows.forEach((r, i) => c.fillText(short(r), canvas.left - 5, canvas.top + (i + .5) * high));
-  c.textAlign = 'center';
   const above = (t, j) => c.fillText(short(t, o.cell / 9), canvas.left + (j + .5) * o.cell, canvas.top / 2);
   if (columns && o.cell >= 9) columns.forEach(above);
+  c.textAlign = 'right';
+  if (rows) rows.forEach((r, i) => c.fillText(short(r), canvas.left - 5, canvas.top + (i + .5) * high));
   const mark = o.mark || {};
   c.strokeStyle = p.accent, c.lineWidth = 2;
   if (mark.row >= 0) c.strokeRect(canvas.left + 1, canvas.top + mark.row * high, w - canvas.left - 2, high);

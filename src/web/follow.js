@@ -194,7 +194,7 @@
     }
     box.lastChild.set(...cell);
     $('cell-says').replaceChildren(make('span', {className: 'how'}, said.text));
-  });
+  }, 'follow');
 
   // ---- Backward ----
 

@@ -188,6 +188,7 @@ function clearCurves() {
   state = {step: 0, loss: null, exact: null, speed: 0}, answers = [];
   $('done').textContent = '';
 }
+clearCurves();
 
 const start = latest(async () => {
   let text = choice.task === 'lm' ? own.value : undefined;
@@ -311,13 +312,14 @@ $('reset').addEventListener('click', () => { running = false; start(); });
 
 // ---- The reader's sequence ----
 
+let said = null; // beside the field: {fault}, or the worker's answer
 // The typed text; null, with a message beside the field, if the model cannot read it.
 function typed() {
   const text = $('input').value, most = mostTyped(), known = new Set(model.tokens);
   const odd = ofCharacters() ? [...text.slice(0, 500)].find(c => !known.has(c)) : undefined;
   const fault = !text ? t('empty') : odd !== undefined ? t('odd', odd)
     : [...text].length > most ? t('long', most) : '';
-  if (fault) $('answer').replaceChildren(make('span', {className: 'wrong'}, fault));
+  if (fault) said = {fault}, paint('answer');
   return fault ? null : text;
 }
 // False for byte pairs, whose tokens can spell any text.
@@ -331,7 +333,8 @@ const answer = latest(async () => {
   if (mine !== model || text !== $('input').value) return;
   const sum = model.task === 'add' && text.match(/^(\d+)\+(\d+)$/);
   if (sum) r.wanted = [...String(+sum[1] + +sum[2])].reverse().join('');
-  $('answer').replaceChildren('→ ', ...marked(r, true));
+  said = r;
+  paint('answer');
   const last = answers[0];
   if (last && last.text === text && last.r.answer === r.answer) last.to = state.step;
   else answers.unshift({from: state.step, to: state.step, text, r});
@@ -361,45 +364,51 @@ $('ask').addEventListener('submit', e => { e.preventDefault(); answered(); });
 
 // ---- Showing ----
 
-const seen = new Set();
-const watch = new IntersectionObserver(entries => entries.forEach(e => {
-  e.isIntersecting ? seen.add(e.target.id) : seen.delete(e.target.id);
-  if (e.isIntersecting) renew();
-}));
 document.querySelectorAll('main > section').forEach(s => watch.observe(s));
 // During training only visible parts are renewed.
-function renew() { for (const v of viewers) if (model && (!running || seen.has(v.section))) v.renew(); }
+function renew() { for (const v of viewers) if (model && (!running || inSight.has(v.section))) v.renew(); }
 function shape() { for (const v of viewers) if (v.shape) v.shape(); }
 
-function show() { paint('state'); paint('about'); paint('loss'); paint('exact'); paint('answers'); }
+function show() { for (const name of ['state', 'about', 'speed', 'command', 'loss', 'exact', 'answers']) paint(name); }
 painter('state', () => {
-  $('run').textContent = t(running ? 'pause' : state && state.step ? 'go_on' : 'start');
+  write($('run'), t(running ? 'pause' : state && state.step ? 'go_on' : 'start'));
   $('run').disabled = $('reset').disabled = !model && running;
   $('step').disabled = !model || !model.steps;
   $('save').disabled = !model;
-  $('pace-says').textContent = pace() < Infinity ? t('pace_says', pace().toFixed(pace() < 10 ? 1 : 0)) : t('pace_all');
+  write($('pace-says'), pace() < Infinity ? t('pace_says', pace().toFixed(pace() < 10 ? 1 : 0)) : t('pace_all'));
   $('pace').setAttribute('aria-valuetext', $('pace-says').textContent);
   for (const id of ['answer', 'line-says']) $(id).ariaLive = running ? 'off' : 'polite';
-  if (!model) return;
-  const s = state, part = (key, value) => make('span', {}, t(key) + ' ', make('b', {}, value));
-  $('state').replaceChildren(
-    part('step', number(s.step)), part('loss', s.loss === null ? '–' : s.loss.toFixed(3)),
-    part(model.lm ? 'accuracy' : 'exact', s.exact === null ? '–' : percent(s.exact)));
+  const {step, loss, exact} = state, figures = [['step', number(step)], ['loss', loss === null ? '–' : loss.toFixed(3)],
+    [model && model.lm ? 'accuracy' : 'exact', exact === null ? '–' : percent(exact)]];
+  figures.forEach(([key, value], i) => {
+    const {firstChild: name, lastChild: b} = $('state').children[i];
+    write(name, t(key)), write(b, value);
+  });
+});
+painter('answer', () => {
+  if (!said) return;
+  const fault = said.fault && make('span', {className: 'wrong'}, said.fault);
+  $('answer').replaceChildren(...fault ? [fault] : ['→ ', ...marked(said, true)]);
 });
 painter('about', () => {
   if (!model) return;
   const alphabet = model.tokens.filter(x => [...x].length === 1).join(''), rule = 'rule_' + model.task;
-  $('rule').textContent = TEXTS[rule] ? t(rule, mostTyped(), alphabet) : t('rule', mostTyped(), alphabet);
-  const speed = state.speed ? ' · ' + t('speed', number(state.speed)) : '';
-  $('model-says').textContent = t('size', number(model.parameters)) + speed;
+  write($('rule'), t(TEXTS[rule] ? rule : 'rule', mostTyped(), alphabet));
   const hint = choice.mask === 'off' ? 'hint_mask' : model.lm ? '' : 'hint_' + choice.positions;
-  $('hint').textContent = TEXTS[hint] && model.steps ? t(hint) : '';
+  write($('hint'), TEXTS[hint] && model.steps ? t(hint) : '');
+});
+painter('speed', () => {
+  const speed = state.speed ? ' · ' + t('speed', number(state.speed)) : '';
+  if (model) write($('model-says'), t('size', number(model.parameters)) + speed);
+}, 'train');
+painter('command', () => {
+  if (!model) return;
   const o = model.steps ? options() : {};
   const words = [`./train ${o.task}`, ...Object.entries(o).slice(1).map(([k, v]) => `--${k} ${v}`),
                  ...(model.lm ? ['--text FILE'] : []), '--run runs/mine'];
   $('command').replaceChildren(...words.flatMap(w => [make('span', {}, w), ' ']));
   $('command-part').hidden = !model.steps || model.steady === false || choice.mask === 'off' || choice.positions === 'none';
-});
+}, 'take');
 const percent = x => (x === 1 ? 100 : Math.floor(x * 1000) / 10) + ' %';
 
 painter('loss', () => {
@@ -409,25 +418,25 @@ painter('loss', () => {
   drawChart($('loss'), [training, unseen], round(guess * 1.05), false, guess, model.steps);
   const label = t('loss_label', number(state.step), figure(state.loss || guess, 3), figure(guess, 3));
   $('loss').setAttribute('aria-label', label);
-});
+}, 'look');
 painter('exact', () => {
   if (!model) return;
   const curve = {curve: exactCurve, colour: 'accent', width: 2, dots: true};
   drawChart($('exact'), [curve], 1, true, .99, model.steps);
-  $('exact-caption').textContent = t(model.lm ? 'accuracy_caption' : 'exact_caption');
+  write($('exact-caption'), t(model.lm ? 'accuracy_caption' : 'exact_caption'));
   $('exact').setAttribute('aria-label', t('exact_label', percent(state.exact || 0), number(state.step)));
-});
+}, 'look');
 painter('answers', () => {
   if (!model) return;
-  const cell = (...parts) => make('td', {}, ...parts);
-  const row = (when, text, r) =>
-    make('tr', {}, make('th', {scope: 'row'}, when), cell(text.replace(/\n/g, '⏎')), cell(...marked(r)));
-  const steps = h => number(h.from) + (h.from === h.to ? '' : ' – ' + number(h.to));
-  $('answers').tBodies[0].replaceChildren(...answers.map(h => row(t('at_step', steps(h)), h.text, h.r)));
-});
+  for (const h of answers) {
+    h.row ??= make('tr', {}, make('th', {scope: 'row'}), make('td', {}, h.text.replace(/\n/g, '⏎')), make('td', {}, ...marked(h.r)));
+    write(h.row.firstChild, t('at_step', number(h.from) + (h.from === h.to ? '' : ' – ' + number(h.to))));
+  }
+  const body = $('answers').tBodies[0], rows = answers.map(h => h.row);
+  if (body.firstChild !== rows[0]) body.replaceChildren(...rows);
+}, 'train');
 
 addEventListener('load', () => {
-  clearCurves();
   buildSettings();
   translators.push(nameSettings, show, () => { $('intro').textContent = t(calm.matches ? 'intro_calm' : 'intro'); });
   $('input').value = EXAMPLES.copy;
