@@ -101,7 +101,7 @@ static bool run_task(const Task *task, TrainConfig *config, double began, Checkp
             run_finish(&run, train(&t, &run, &pace, config, e), e);
             *figures = run.metrics;
         }
-        run_close(&run, e);
+        run_close(&run);
     }
     trainer_stop(&t);
     model_free(t.model);

@@ -45,43 +45,14 @@ static const char *next_line(const char *line) {
 
 /* ---- Writing ---- */
 
-static bool cannot_open(const CsvFile *f, Error *e) {
-    return error_set(e, errno == ENOMEM ? STATUS_NO_MEMORY : STATUS_CANNOT_CREATE, "%s: %s", f->path,
-                     strerror(errno));
-}
-
-/* Keeps and reports the first failure. */
-static void failed(CsvFile *f, const char *why) {
-    if (f->error.status != STATUS_DONE) return;
-    error_set(&f->error, STATUS_IO, "%s", why);
-    fprintf(stderr, "%s\n", why);
-}
-
-static void failed_here(CsvFile *f) {
-    Error e = {0};
-    cannot_open(f, &e);
-    failed(f, e.text);
-}
-
-void csv_flush(CsvFile *f) {
-    if (fflush(f->out) != 0) failed_here(f);
-}
-
-bool csv_open(CsvFile *f, const char *directory, const char *name, const char *head, bool replace, Error *e) {
+bool csv_open(CsvFile *f, const char *directory, const char *name, const char *head, Error *e) {
     *f = (CsvFile){0};
     if (!directory_file(f->path, directory, name, STATUS_CANNOT_CREATE, e) ||
         !file_may_be_written(f->path, e))
         return false;
-    if (replace && !(f->place = file_create(f->path, e))) return false;
-    f->out = replace ? open_memstream(&f->rows, &f->size) : fopen(f->path, "w+e");
-    if (!f->out) {
-        cannot_open(f, e);
-        file_abandon(f->place);
-        f->place = NULL;
-        return false;
-    }
+    f->out = open_memstream(&f->text, &f->size);
+    if (!f->out) return error_set(e, STATUS_NO_MEMORY, "%s: no memory", f->path);
     fputs(head, f->out);
-    csv_flush(f);
     return true;
 }
 
@@ -110,7 +81,8 @@ static bool keep_aside(const CsvFile *f, long line, Error *e) {
     int i = 1;
     do snprintf(aside, sizeof aside, "%s.damaged-%d", f->path, i);
     while (access(aside, F_OK) == 0 && i++ < 1000);
-    if (rename(f->path, aside) != 0) return cannot_open(f, e);
+    if (rename(f->path, aside) != 0)
+        return error_set(e, STATUS_CANNOT_CREATE, "%s: %s", aside, strerror(errno));
     fprintf(stderr, "%s: line %ld is damaged or missing; the file is kept as %s\n", f->path, line, aside);
     return true;
 }
@@ -119,7 +91,7 @@ bool csv_resume(CsvFile *f, const char *directory, const char *name, const char 
                 Error *e) {
     char *text;
     size_t size;
-    if (!csv_open(f, directory, name, head, true, e)) return false;
+    if (!csv_open(f, directory, name, head, e)) return false;
     if (access(f->path, F_OK) != 0 && errno == ENOENT) return true;
     if (!file_read(f->path, 0, &text, &size, e)) return false;
     long damaged = size ? copy_rows(text, head, last, needed, f->out) : 0;
@@ -127,54 +99,17 @@ bool csv_resume(CsvFile *f, const char *directory, const char *name, const char 
     return !damaged || keep_aside(f, damaged, e);
 }
 
-void csv_place(CsvFile *f) {
-    if (!f->place) return;
-    Error e = {0};
-    csv_flush(f);
-    file_write(f->place, f->rows, f->size);
-    bool placed = file_commit(f->place, &e);
-    f->place = NULL;
-    if (!placed) failed(f, e.text);
-    FILE *out = fopen(f->path, placed ? "a+e" : "w+e");
-    if (!out) {
-        failed_here(f);
-        return;
-    }
-    if (!placed) fwrite(f->rows, 1, f->size, out), fflush(out);
-    fclose(f->out);
-    free(f->rows);
-    f->out = out, f->rows = NULL;
+bool csv_save(CsvFile *f, Error *e) {
+    if (fflush(f->out) != 0) return error_set(e, STATUS_NO_MEMORY, "%s: no memory", f->path);
+    File *file = file_create(f->path, e);
+    if (file) file_write(file, f->text, f->size);
+    return file && file_commit(file, e);
 }
 
-void csv_restore(CsvFile *f) {
-    char block[4096];
-    if (f->place) {
-        file_abandon(f->place);
-        Error e = {0};
-        f->place = file_create(f->path, &e);
-        if (!f->place) failed(f, e.text);
-        return;
-    }
-    if (access(f->path, F_OK) == 0) return;
-    FILE *again = fopen(f->path, "w+e");
-    if (!again) {
-        if (errno != ENOENT) failed_here(f);
-        return;
-    }
-    fflush(f->out);
-    rewind(f->out);
-    for (size_t n; (n = fread(block, 1, sizeof block, f->out));) fwrite(block, 1, n, again);
-    if (fflush(again) != 0) failed_here(f);
-    fclose(f->out);
-    f->out = again;
-}
-
-bool csv_close(CsvFile *f, Error *e) {
-    if (fclose(f->out) != 0 && f->error.status == STATUS_DONE)
-        error_set(&f->error, STATUS_IO, "%s: %s", f->path, strerror(errno));
-    free(f->rows);
-    file_abandon(f->place);
-    return f->error.status == STATUS_DONE || error_set(e, f->error.status, "%s", f->error.text);
+void csv_close(CsvFile *f) {
+    if (f->out) fclose(f->out);
+    free(f->text);
+    *f = (CsvFile){0};
 }
 
 /* ---- Reading ---- */

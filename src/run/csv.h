@@ -1,4 +1,5 @@
-/* A table that grows on disk: a head line with the columns' names, then rows of numbers, each after a step. */
+/* Tables of a run: a head line with the columns' names, then rows of numbers, each after a step. A table grows in memory, and
+ * its file is written whole. */
 #ifndef RUN_CSV_H
 #define RUN_CSV_H
 
@@ -10,34 +11,24 @@
 enum { CSV_COLUMNS = 32 }; /* at most */
 
 typedef struct CsvFile {
-    FILE *out;
-    Error error; /* the first failed write */
     char path[PATH_ROOM];
-    File *place; /* of a file that replaces another: rows stay in memory until csv_place; else NULL */
-    char *rows;
-    size_t size;
+    FILE *out; /* a row is printed to it */
+    char *text;
+    size_t size; /* of the text, after csv_save */
 } CsvFile;
 
-/* Creates DIRECTORY/NAME with its head line; with `replace`, the old file stays until csv_place.
- * STATUS_CANNOT_CREATE, STATUS_NO_MEMORY. */
-bool csv_open(CsvFile *f, const char *directory, const char *name, const char *head, bool replace, Error *e);
+/* Begins DIRECTORY/NAME, whose head line ends in a line feed. An old file stays until csv_save. STATUS_CANNOT_CREATE,
+ * STATUS_NO_MEMORY. To be closed with csv_close, also after failure. */
+bool csv_open(CsvFile *f, const char *directory, const char *name, const char *head, Error *e);
 
 /* The same with the rows of the old file up to the step `last`. If the old file lacks a row up to the step `needed`, or has
  * a damaged one, it is renamed, and stderr says so. */
 bool csv_resume(CsvFile *f, const char *directory, const char *name, const char *head, long last, long needed,
                 Error *e);
 
-/* Puts the file in the old one's place. Reports a failure on stderr. */
-void csv_place(CsvFile *f);
-
-/* Writes the file again if it was deleted but its directory exists. */
-void csv_restore(CsvFile *f);
-
-/* Flushes what was written to f->out. Reports the first failure on stderr. */
-void csv_flush(CsvFile *f);
-
-/* STATUS_IO if a row could not be written. Rows not yet in place are lost. */
-bool csv_close(CsvFile *f, Error *e);
+/* Replaces the file by the table. It fails as file_create and file_commit do. */
+bool csv_save(CsvFile *f, Error *e);
+void csv_close(CsvFile *f);
 
 /* ---- Reading ---- */
 

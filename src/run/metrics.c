@@ -42,7 +42,8 @@ static void measured(const Metrics *m, double loss, double accuracy, Column out[
 }
 
 static void write_field(CsvFile *f, double value) {
-    isnan(value) ? fputc(',', f->out) : fprintf(f->out, ",%.6f", value);
+    fputc(',', f->out);
+    if (!isnan(value)) fprintf(f->out, "%.6f", value);
 }
 
 void metrics_write(CsvFile *f, const Metrics *m) {
@@ -54,7 +55,6 @@ void metrics_write(CsvFile *f, const Metrics *m) {
     write_field(f, m->final_accuracy);
     write_field(f, m->characters > 0 ? m->final_loss / m->characters : NAN);
     fputc('\n', f->out);
-    csv_flush(f);
 }
 
 void metrics_json(const Metrics *m) {
@@ -93,45 +93,36 @@ void metrics_step(StepSums *s, CsvFile *f, long step, const StepResult *r, doubl
     double n = (double)s->steps;
     fprintf(f->out, "%ld,%.6g,%.6g,%.6g,%.6g\n", step, s->loss / n, r->learning_rate, s->grad_norm / n,
             s->tokens / s->seconds);
-    csv_flush(f);
     *s = (StepSums){0};
 }
 
 /* ---- Several runs ---- */
 
-static void show_mean(const char *name, double (*of)(const Metrics *m), const Metrics *m, long count,
-                      const char *unit) {
+/* Prints mean and standard deviation of the values. */
+static void show_mean(const char *name, const double *value, long count, const char *unit) {
     double mean = 0, squares = 0;
-    for (long i = 0; i < count; i++) mean += of(&m[i]) / (double)count;
-    for (long i = 0; i < count; i++) squares += (of(&m[i]) - mean) * (of(&m[i]) - mean);
+    for (long i = 0; i < count; i++) mean += value[i] / (double)count;
+    for (long i = 0; i < count; i++) squares += (value[i] - mean) * (value[i] - mean);
     fprintf(stderr, "%s %.4f ± %.4f%s", name, mean, count > 1 ? sqrt(squares / (double)(count - 1)) : 0,
             unit);
 }
 
-static double nats_of(const Metrics *m) {
-    return m->final_loss / (m->characters > 0 ? m->characters : 1);
-}
-
-static double bits_of(const Metrics *m) {
-    return nats_of(m) / log(2);
-}
-
-static double perplexity_of(const Metrics *m) {
-    return exp(m->final_loss);
-}
-
-static double exact_of(const Metrics *m) {
-    return 100 * m->val_exact;
-}
-
 void metrics_show_spread(const Metrics *m, long count) {
-    if (count == 0) return;
+    double nats[METRICS_SPREAD], bits[METRICS_SPREAD], perplexity[METRICS_SPREAD], exact[METRICS_SPREAD];
     bool text = m->characters > 0;
+    if (count == 0) return;
+    for (long i = 0; i < count; i++) {
+        nats[i] = m[i].final_loss / (text ? m[i].characters : 1);
+        bits[i] = nats[i] / log(2);
+        perplexity[i] = exp(m[i].final_loss);
+        exact[i] = 100 * m[i].val_exact;
+    }
     fprintf(stderr, "%ld seed%s: ", count, PLURAL(count));
-    show_mean("loss", nats_of, m, count, text ? " nats/char" : " nats/token");
-    if (text)
-        show_mean(",", bits_of, m, count, " bits/char"),
-            show_mean(", perplexity", perplexity_of, m, count, " a token");
-    if (!isnan(m->val_exact)) show_mean(", exact", exact_of, m, count, " %");
+    show_mean("loss", nats, count, text ? " nats/char" : " nats/token");
+    if (text) {
+        show_mean(",", bits, count, " bits/char");
+        show_mean(", perplexity", perplexity, count, " a token");
+    }
+    if (!isnan(m->val_exact)) show_mean(", exact", exact, count, " %");
     fputs("\n", stderr);
 }

@@ -24,7 +24,7 @@ typedef struct Metrics {
 
 extern const char metrics_head[], steps_head[]; /* of metrics.csv and steps.csv */
 
-/* Adds a row and flushes it. */
+/* Adds a row. */
 void metrics_write(CsvFile *f, const Metrics *m);
 
 /* Prints the row as a line of JSON on stdout, and flushes it. The val_… of the last row are those of all held-out rows. */
@@ -40,7 +40,8 @@ typedef struct StepSums {
 /* Adds a step that took so long, and writes a row where one is due. */
 void metrics_step(StepSums *s, CsvFile *f, long step, const StepResult *r, double seconds);
 
-/* Prints mean and standard deviation of the final rows of several runs on stderr. */
+/* Prints mean and standard deviation of the final rows of several runs, at most METRICS_SPREAD, on stderr. */
+enum { METRICS_SPREAD = 1000 };
 void metrics_show_spread(const Metrics *m, long count);
 
 /* "1.4760 nats/char, 2.1294 bits/char, perplexity 28.20 a token"; "0.1050 nats/token" if not of a text; "0.1050 nats/token,

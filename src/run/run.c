@@ -99,19 +99,22 @@ static void warn_of_overfitting(Run *r, const Evaluation *v) {
     if (!r->config->quiet) fprintf(stderr, "%s\n", r->warning);
 }
 
-/* Writes a row of metrics, and the page. The run's files are in place once one of it is saved. */
+/* Writes a row of metrics, and the page. The run's files are in place once one of it is saved. A table that cannot be written
+ * on the way may be later. */
 static bool record(Run *r, Error *e) {
     const TrainState *s = &r->trainer->state;
     Metrics *m = &r->metrics;
+    Error unsaved = {0};
     bool last = !isnan(m->final_loss);
     m->step = s->step, m->tokens = s->tokens;
     m->train_loss = train_loss(s), m->val_loss = r->last.loss, m->val_accuracy = r->last.accuracy;
     m->seconds = r->before + clock_seconds() - r->start;
-    if (!r->replaces) csv_place(&r->metrics_file), csv_place(&r->steps_file);
     metrics_write(&r->metrics_file, m);
     if (r->config->json) progress_clear(&r->bar), metrics_json(m);
-    return run_keeps_folder(r, e) &&
-           (r->replaces || watch_report(&r->watch, clock_seconds() - r->start, r->warning, last, e));
+    if (!run_keeps_folder(r, e)) return false;
+    if (r->replaces) return true;
+    if (!run_save_tables(r, last ? e : &unsaved) && !last) say_unsaved(r, "metrics", &unsaved);
+    return watch_report(&r->watch, clock_seconds() - r->start, r->warning, last, e);
 }
 
 static void show_evaluation(Run *r, const Evaluation *v) {
@@ -267,8 +270,9 @@ static void remark_on_resume(const Run *r, const Checkpoint *past) {
 static bool open_tables(Run *r, const Checkpoint *past, Error *e) {
     const char *folder = r->config->run;
     if (!past)
-        return csv_open(&r->metrics_file, folder, "metrics.csv", metrics_head, r->replaces, e) &&
-               csv_open(&r->steps_file, folder, "steps.csv", steps_head, r->replaces, e);
+        return csv_open(&r->metrics_file, folder, "metrics.csv", metrics_head, e) &&
+               csv_open(&r->steps_file, folder, "steps.csv", steps_head, e) &&
+               (r->replaces || run_save_tables(r, e));
     const TrainState *s = &past->state;
     long last = s->step == r->config->planned_steps ? s->step : s->evaluated > 0 ? s->evaluated : -1;
     return csv_resume(&r->metrics_file, folder, "metrics.csv", metrics_head, last, s->evaluated, e) &&
@@ -307,10 +311,10 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
     interrupt_heed();
     if (!directory_make(config->run, e) || !(r->place = file_create(path, e)) || !run_may_take(r, past, e))
         return false;
-    if (!watch_open(&r->watch, config, t, e) || !open_tables(r, past, e)) return false;
-    const Parameters *p = &t->model->parameters;
-    if (!run_can_open_files(r, e) || !file_reserve(r->place, (size_t)p->elements * sizeof(real), e))
+    if (!run_can_open_files(r, e) || !watch_open(&r->watch, config, t, e) || !open_tables(r, past, e))
         return false;
+    const Parameters *p = &t->model->parameters;
+    if (!file_reserve(r->place, (size_t)p->elements * sizeof(real), e)) return false;
     if (!config->quiet) fputs(t->task->remark, stderr);
     char remark[LOSS_REMARK];
     if (!config->quiet && *watch_loss_remark(remark, config)) fprintf(stderr, "%s\n", remark);
@@ -330,10 +334,9 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
     return true;
 }
 
-bool run_close(Run *r, Error *e) {
+void run_close(Run *r) {
     file_abandon(r->place);
     watch_close(&r->watch);
+    csv_close(&r->metrics_file), csv_close(&r->steps_file);
     free(r->word);
-    bool ok = !r->metrics_file.out || csv_close(&r->metrics_file, e);
-    return (!r->steps_file.out || csv_close(&r->steps_file, e)) && ok;
 }

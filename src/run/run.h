@@ -51,7 +51,7 @@ typedef struct Run {
  * the trainer has restored, unless it is NULL; if that is finished, changes nothing and sets `finished`. From here on a signal ends the training (base/interrupt.h).
  * STATUS_CANNOT_CREATE, STATUS_IO. To be closed with run_close, also after failure. */
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e);
-bool run_close(Run *r, Error *e);
+void run_close(Run *r);
 
 /* Before each step: saves a checkpoint if one is due. False: a signal has arrived. */
 bool run_goes_on(Run *r);
@@ -87,6 +87,9 @@ bool run_can_open_files(const Run *r, Error *e);
 bool run_save_as(Run *r, const char *name, Error *e);
 bool run_save_checkpoint(Run *r, Error *e);
 bool run_save(Run *r, bool trained, Error *e);
+
+/* Writes metrics.csv and steps.csv. */
+bool run_save_tables(Run *r, Error *e);
 
 /* Evaluations whose losses differ by less, in nats per token, are equal but for noise. */
 #define RUN_CLEARLY_WORSE 0.02

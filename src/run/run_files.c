@@ -46,18 +46,22 @@ bool run_can_open_files(const Run *r, Error *e) {
     return ok;
 }
 
+bool run_save_tables(Run *r, Error *e) {
+    return run_keeps_folder(r, e) && csv_save(&r->metrics_file, e) && csv_save(&r->steps_file, e);
+}
+
 /* Removes the files of the run that this one replaces, after the first new file is written; only the model
  * stays until there is a new one. */
-static bool replace_old(Run *r, const char *written) {
+static void replace_old(Run *r, const char *written) {
     static const char *const names[] = {"best.safetensors", "checkpoint.safetensors", "frames.safetensors"};
     char path[PATH_ROOM];
-    for (int i = 0; i < 3 && r->replaces; i++)
+    if (!r->replaces) return;
+    for (int i = 0; i < 3; i++)
         if (strcmp(names[i], written) != 0 && run_path_of(r, names[i], path, &(Error){0})) unlink(path);
-    for (long i = 1; r->replaces && directory_newest(r->config->run, "step-", i, path);)
+    for (long i = 1; directory_newest(r->config->run, "step-", i, path);)
         if (strcmp(strrchr(path, '/') + 1, written) == 0 || unlink(path) != 0) i++;
     r->replaces = false;
-    csv_place(&r->metrics_file), csv_place(&r->steps_file);
-    return true;
+    run_save_tables(r, &(Error){0}); /* record reports a failure */
 }
 
 /* Writes the model into an open file, and renames that to its final name. */
@@ -71,7 +75,9 @@ static bool save_model(Run *r, File *file, Error *e) {
 bool run_save_as(Run *r, const char *name, Error *e) {
     char path[PATH_ROOM];
     File *file = run_path_of(r, name, path, e) ? file_create(path, e) : NULL;
-    return file && save_model(r, file, e) && replace_old(r, name);
+    if (!file || !save_model(r, file, e)) return false;
+    replace_old(r, name);
+    return true;
 }
 
 /* --keep-checkpoints: saves the weights of this step and removes the oldest. */
@@ -89,19 +95,22 @@ bool run_save_checkpoint(Run *r, Error *e) {
     char path[PATH_ROOM];
     r->saved = clock_seconds(), r->saved_step = r->trainer->state.step;
     bool weights = keep_weights(r, e);
-    return run_path_of(r, "checkpoint.safetensors", path, e) && trainer_check(r->trainer, e) &&
-           checkpoint_save(path, r->config, r->trainer, e) && replace_old(r, "checkpoint.safetensors") &&
-           (r->kept = true) && weights;
+    if (!run_path_of(r, "checkpoint.safetensors", path, e) || !trainer_check(r->trainer, e) ||
+        !checkpoint_save(path, r->config, r->trainer, e))
+        return false;
+    r->kept = true;
+    replace_old(r, "checkpoint.safetensors");
+    run_save_tables(r, &(Error){0}); /* its steps; record reports a failure */
+    return weights;
 }
 
-/* Makes a deleted directory again, with its figures. */
+/* Makes a deleted directory again. */
 static bool restore_folder(Run *r, Error *e) {
     char path[PATH_ROOM];
     if (access(r->config->run, F_OK) == 0) return true;
     file_abandon(r->place);
     r->place = NULL;
     if (!directory_make(r->config->run, e) || !run_path_of(r, "model.safetensors", path, e)) return false;
-    csv_restore(&r->metrics_file), csv_restore(&r->steps_file);
     return (r->place = file_create(path, e));
 }
 
