@@ -1,5 +1,6 @@
 #include "decoding/score.h"
 #include "decoding/decode.h"
+#include "text/encoding.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +106,9 @@ static bool score_text(Tape *t, const SavedRun *r, const char *path, const Score
                        Error *e) {
     Texts texts;
     Rows rows = {0};
+    bool any_bytes = r->tokenizer->kind->any_bytes;
     bool ok = texts_open(&texts, path, r->unix_newlines, e) &&
+              (any_bytes || text_check(path, texts.text->text, texts.text->length, e)) &&
               (r->lines ? read_lines : read_windows)(&rows, r, texts.text, e) &&
               score_rows(t, r, &rows, l, out, e);
     if (texts.byte_order_mark) fprintf(stderr, "%s: skipped a byte-order mark\n", ESCAPED(path));

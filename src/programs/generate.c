@@ -351,6 +351,7 @@ static bool respond(Run *r, const char *text, size_t bytes, const char *where, E
         return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
     int32_t *ids = calloc((size_t)said + 1 + bytes, sizeof *ids);
     bool ok = ids || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", bytes);
+    ok = ok && (!k->utf8 || utf8_check(where, text, bytes, e));
     if (ok && said) memcpy(ids, r->said, (size_t)said * sizeof *ids);
     if (ok && said && bytes && r->text && tokenizer_encode(k, where, "\n", 1, ids + said, &n, &(Error){0}))
         said++;

@@ -1,4 +1,5 @@
 #include "run/run_compare.h"
+#include "base/runs.h"
 #include "pictures/label.h"
 #include "run/page.h"
 #include "run/run_page.h"
@@ -25,9 +26,10 @@ typedef struct Comparison {
 
 /* ---- Reading ---- */
 
-static bool read_run(Compared *r, const char *directory, Error *e) {
-    char path[PATH_ROOM];
-    return directory_file(path, directory, "frames.safetensors", STATUS_NO_INPUT, e) &&
+static bool read_run(Compared *r, const char *name, Error *e) {
+    char path[PATH_ROOM], directory[PATH_ROOM];
+    return runs_find(directory, name, "frames.safetensors", e) &&
+           directory_file(path, directory, "frames.safetensors", STATUS_NO_INPUT, e) &&
            safetensors_read(&r->notes, path, e) && run_tables_read(&r->tables, directory, &r->notes, e);
 }
 

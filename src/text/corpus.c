@@ -114,8 +114,7 @@ static bool find_lines(Corpus *c, const CorpusOptions *o, Error *e) {
         c->long_lines += tokens > o->context;
         if (tokens > longest) longest = tokens;
     }
-    /* A run that begins from another keeps its positions. */
-    c->context = longest < o->context && !o->vocabulary ? longest : o->context;
+    c->context = longest < o->context ? longest : o->context;
     return true;
 }
 
@@ -124,12 +123,12 @@ static bool find_lines(Corpus *c, const CorpusOptions *o, Error *e) {
 static bool split(Corpus *c, const Parts *p, const CorpusOptions *o, double share, Error *e) {
     const TokenizerKind *kind = o->tokenizer;
     long size = o->vocab_size;
+    for (long i = 0; i < p->texts && !(kind && kind->any_bytes); i++)
+        if (!text_check(p->text[i].where, p->text[i].text, p->text[i].length, e)) return false;
     if (!hold_out(p, o, share, e)) return false;
     for (long i = c->characters = 0; i < p->count; i++)
         c->characters += (long)(utf8_count(p->all[i].text, p->all[i].length) -
                                 (share > 0 ? utf8_count(p->training[i].text, p->training[i].length) : 0));
-    for (long i = 0; i < p->texts && !(kind && kind->any_bytes); i++)
-        if (!text_check(p->text[i].where, p->text[i].text, p->text[i].length, e)) return false;
     const Passage *read = o->lines ? p->text : p->training;
     if (!o->vocabulary && (!kind || (kind == &tokenizer_bpe && !size)) &&
         !tokenizer_fit(read, p->texts, o->tokens, &kind, &size, e))

@@ -37,7 +37,7 @@ static const char *task_of_file(const char *path) {
 bool train_config_operands(TrainConfig *r, char *const *operand, int count, Error *e) {
     char all_tasks[TASKS_TEXT], train[PROGRAM_COMMAND];
     if (count == 0) return true;
-    bool is_file = !task_kind(operand[0]) && access(operand[0], F_OK) == 0;
+    bool is_file = !task_kind(operand[0]) && (access(operand[0], F_OK) == 0 || strpbrk(operand[0], "./"));
     if (is_file && runs_find((char[PATH_ROOM]){0}, operand[0], CHECKPOINT_FILE, &(Error){0}))
         return error_set(e, STATUS_USAGE,
                          "%s: found a run, need a task or a text; %s --resume %s continues it",

@@ -373,6 +373,7 @@ ModelConfig train_config_model(const TrainConfig *r, const Task *task) {
     ModelConfig c = r->model;
     c.vocab_size = (int)task->vocab_size, c.pad_id = task->pad_id;
     c.max_length = (int)(task->max_T > task->max_S ? task->max_T : task->max_S);
+    if (task->lines) c.max_length = (int)r->data.context; /* other lines may be longer */
     return c;
 }
 

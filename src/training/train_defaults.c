@@ -73,6 +73,8 @@ enum { TINY_TEXT = 2000, SMALL_TEXT = 250000 };
 void train_config_fit_text(TrainConfig *r) {
     if (strcmp(r->task, "lm") != 0) return;
     bool modern = r->preset == PRESET_MODERN;
+    if (r->data.lines && !train_config_is_set(r, &r->batch))
+        r->batch = 64; /* most lines are far shorter than the context */
     if (modern && !train_config_is_set(r, &r->data.tokenizer)) r->data.tokenizer = NULL;
     if (bytes_of(r->data.text) < TINY_TEXT && !train_config_is_set(r, &r->data.validation))
         r->data.validation = 0;

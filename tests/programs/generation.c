@@ -342,6 +342,14 @@ TEST(scores_read_a_text_as_training_does) {
     CHECK(GENERATE("few", "--score", "rare") == 0 &&
               strstr(out, " nats/token, not comparable: 57.1 % of the characters are [UNK]; 7 c"),
           "%s", out);
+    train_text("bpe");
+    write_text("wide", "the \xFF\xFE cat");
+    CHECK(GENERATE("run", "--score", "wide") == 65 &&
+              strstr(err, "wide: byte 4: found 0xFF, need UTF-8 text"),
+          "%s%s", out, err);
+    CHECK(GENERATE("run", "--input", "wide") == 65 &&
+              !strcmp(err, "generate: wide: line 1: byte 4: found 0xFF, need UTF-8\n"),
+          "%s%s", out, err);
 }
 
 /* The losses of a line's tokens add up to the line's, and those of all lines to the text's. The page has the same tokens

@@ -90,6 +90,7 @@ TEST(files_are_operands) {
     CHECK(TRAIN("runs/other") == 2 &&
               strstr(err, "found a run, need a task or a text; ./train --resume runs/other continues it"),
           "%s", err);
+    CHECK(TRAIN("b.txt") == 66 && !strcmp(err, "train: b.txt: No such file or directory\n"), "%s", err);
     CHECK(TRAIN("--resume", "other", "--steps", "2", "--lr", "0.001", "--quiet") == 0, "%s", err);
     CHECK(TRAIN("--resume", "another") == 66 &&
               strstr(err, "another: found no run, need one: runs/one, runs/other\n"),

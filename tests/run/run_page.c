@@ -185,13 +185,14 @@ TEST(runs_compared) {
     CHECK(text && count_of(text, "<svg") == 2 &&
           count_of(text, "\n<tr><th scope=\"row\">held-out loss<td>") == 1);
     free(text);
+    CHECK(TRAIN("--compare", "a", "runs/<b>/report.html", "--run", "names") == 0, "%s", err);
     static const struct {
         const char *argument[4];
         int status;
         const char *said;
     } cases[] = {
         {{"runs/a"}, 2, "train: --compare: found 1 operand, need the directories of 2 to 8 runs\n"},
-        {{"runs/a", "none"}, 66, "train: none/frames.safetensors: No such file or directory\n"},
+        {{"runs/a", "none"}, 66, "train: none: found no run, need one: runs/<b>, runs/a\n"},
         {{"runs/a", "runs/a", "--steps", "3"}, 2, "train: --steps: found --compare, need one of the two\n"},
     };
     for (int i = 0; i < 3; i++) {

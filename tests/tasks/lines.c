@@ -115,6 +115,7 @@ TEST(lines_that_cannot_be_read) {
         {"\n\n\r\n", "found 0 different lines, need at least 1", 0, 0},
         {"ab\nab\n", "found 1 different line, need at least 2", 0.1, 0},
         {"ab\n\xFFx\n", "byte 3: found 0xFF, need UTF-8 text", 0, 0},
+        {"a\xFF\na\xFF\n", "byte 1: found 0xFF, need UTF-8 text", 0.1, 0},
         {"abc\nabd\nabe\n\n", "the end of a line: found [UNK], need a token in the vocabulary", 0, 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
