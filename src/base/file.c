@@ -16,11 +16,10 @@
 
 /* The kind of a file that is not regular, for messages. */
 static const char *kind_of_file(mode_t mode) {
-    return S_ISDIR(mode)    ? "a directory"
-           : S_ISLNK(mode)  ? "a link to nothing"
-           : S_ISFIFO(mode) ? "a FIFO"
-           : S_ISSOCK(mode) ? "a socket"
-                            : "a device";
+    if (S_ISDIR(mode)) return "a directory";
+    if (S_ISLNK(mode)) return "a link to nothing";
+    if (S_ISFIFO(mode)) return "a FIFO";
+    return S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
 static bool is_regular(const struct stat *st, const char *path, Status status, Error *e) {
@@ -47,7 +46,10 @@ int file_open(const char *path, uintmax_t *bytes, Error *e) {
     int fd;
     do fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO must not block */
     while (fd < 0 && errno == EINTR);
-    if (fd < 0) return error_set(e, STATUS_NO_INPUT, "%s: %s", path, strerror(errno)) ? 0 : -1;
+    if (fd < 0) {
+        error_set(e, STATUS_NO_INPUT, "%s: %s", path, strerror(errno));
+        return -1;
+    }
     bool ok = fstat(fd, &st) == 0 || error_set(e, STATUS_IO, "%s: %s", path, strerror(errno));
     if (ok && is_regular(&st, path, STATUS_NO_INPUT, e)) {
         *bytes = (uintmax_t)st.st_size;

@@ -63,13 +63,13 @@ static void print_option(const Option *o, const char *fallback) {
     /* A choice without an argument name shows its words. */
     bool is_choice = o->choice || o->kind || o->truth, shows_words = is_choice && !o->argument;
     char values[ALLOWED_TEXT], label[ALLOWED_TEXT + 40], about[1024];
-    const char *range = option_allowed(o, values), *argument = shows_words   ? range
-                                                               : o->argument ? o->argument
-                                                                             : "";
-    if (shows_words) range = "";
+    const char *range = option_allowed(o, values), *argument = o->argument ? o->argument : "";
+    if (shows_words) argument = range, range = "";
     int width = snprintf(label, sizeof label, "  --%s%s%s", o->name, *argument ? " " : "", argument);
-    const char *name_range = !*range ? "" : is_choice ? "one of " : "in ";
-    const char *name_default = !*fallback ? "" : *range ? "; default " : "default ";
+    const char *name_range = is_choice ? "one of " : "in ",
+               *name_default = *range ? "; default " : "default ";
+    if (!*range) name_range = "";
+    if (!*fallback) name_default = "";
     bool any = *range || *fallback;
     snprintf(about, sizeof about, "%s%s%s%s%s%s%s", o->help, any ? " (" : "", name_range, range, name_default,
              fallback, any ? ")" : "");

@@ -205,7 +205,8 @@ static void run_job(long chunks, void (*body)(void *context, long chunk), void *
 }
 
 void pool_set_threads(int threads) {
-    threads = threads < 1 ? 1 : threads > MAX_THREADS ? MAX_THREADS : threads;
+    if (threads < 1) threads = 1;
+    if (threads > MAX_THREADS) threads = MAX_THREADS;
     pthread_mutex_lock(&pool.caller);
     if (threads != pool.threads) stop_workers();
     pool.threads = threads;

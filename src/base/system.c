@@ -2,11 +2,11 @@
 #undef _XOPEN_SOURCE
 #define _GNU_SOURCE 1
 #include "base/system.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <math.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +16,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-/* Features of systems beyond POSIX. -DLEAST_SYSTEM builds the fallbacks alone, which
- * tests/machines/machines.sh runs. */
-#if defined __linux__ && !defined LEAST_SYSTEM
-#include <sched.h>
-#define HAS_FALLOCATE 1
-#endif
 
 /* The limit in a file: "LIMIT", or "TIME PERIOD"; INFINITY if there is none, as in "max". */
 static double limit_in(const char *path) {
@@ -51,23 +44,15 @@ double system_group_limit(const char *name, const char *groups, const char *root
 }
 
 int system_processors(void) {
-    double found = 1;
-#ifdef _SC_NPROCESSORS_ONLN
-    found = fmax(found, (double)sysconf(_SC_NPROCESSORS_ONLN));
-#endif
-#ifdef CPU_COUNT
     cpu_set_t set;
+    double found = fmax(1, (double)sysconf(_SC_NPROCESSORS_ONLN));
     if (sched_getaffinity(0, sizeof set, &set) == 0) found = CPU_COUNT(&set);
-#endif
     return (int)fmin(found, ceil(system_group_limit("cpu.max", "/proc/self/cgroup", "/sys/fs/cgroup")));
 }
 
 double system_memory(void) {
-#ifdef _SC_PHYS_PAGES
     double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (bytes > 0) return bytes;
-#endif
-    return (double)INFINITY;
+    return bytes > 0 ? bytes : (double)INFINITY;
 }
 
 size_t system_resident(void) {
@@ -88,30 +73,16 @@ size_t system_peak(void) {
 void *system_pages(size_t bytes) {
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
     if (pages == MAP_FAILED) return NULL;
-#if defined MADV_HUGEPAGE && !defined LEAST_SYSTEM
     madvise(pages, bytes, MADV_HUGEPAGE); /* for speed alone */
-#endif
     return pages;
 }
 
 bool system_lock(int fd) {
-#if defined LOCK_EX && !defined LEAST_SYSTEM
     return flock(fd, LOCK_EX | LOCK_NB) == 0;
-#else
-    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(fd, F_SETLK, &all) == 0) return true;
-    if (errno == EACCES || errno == EAGAIN) errno = EWOULDBLOCK;
-    return false;
-#endif
 }
 
 int system_reserve(int fd, off_t size) {
-#ifdef HAS_FALLOCATE
     return posix_fallocate(fd, 0, size);
-#else
-    (void)fd, (void)size;
-    return ENOTSUP;
-#endif
 }
 
 int system_columns(int fd) {

@@ -1,4 +1,4 @@
-/* Features that differ between systems, with a fallback for each. All other files use only POSIX.1-2017, which
+/* Features of Linux. All other files use only POSIX.1-2017, which
  * tests/programs/installed.sh checks by the symbols of the library; except check/check_system.c and
  * check/sandbox.c, for students' code. */
 #ifndef BASE_SYSTEM_H

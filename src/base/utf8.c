@@ -9,7 +9,7 @@ int utf8_decode(const char *text, size_t length, uint32_t *character) {
     static const uint32_t least[UTF8_MAX] = {0, 0x80, 0x800, 0x10000};
     const unsigned char *s = (const unsigned char *)text;
     if (length == 0) return 0;
-    int follow = s[0] < 0x80 ? 0 : s[0] < 0xE0 ? 1 : s[0] < 0xF0 ? 2 : 3;
+    int follow = (s[0] >= 0xC0) + (s[0] >= 0xE0) + (s[0] >= 0xF0);
     if ((s[0] >= 0x80 && s[0] < 0xC0) || s[0] > 0xF4 || (size_t)follow >= length) return 0;
     uint32_t c = follow ? s[0] & (0x3Fu >> follow) : s[0];
     for (int i = 1; i <= follow; i++) {
@@ -28,7 +28,7 @@ int utf8_encode(uint32_t c, char out[UTF8_MAX]) {
     }
     if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
         error_bug("utf8_encode: U+%04X is no character", (unsigned)c);
-    int follow = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    int follow = 1 + (c >= 0x800) + (c >= 0x10000);
     for (int i = follow; i > 0; i--, c >>= 6) out[i] = (char)(0x80 | (c & 0x3F));
     out[0] = (char)((0x780u >> follow & 0xFF) | c);
     return follow + 1;

@@ -84,11 +84,11 @@ bool json_end(Json *j) {
 static bool hexadecimal(Json *j, uint32_t *n) {
     *n = 0;
     for (int i = 0; i < 4; i++, j->at++) {
-        char c = j->at < j->length ? j->text[j->at] : 0;
-        char low = (char)(c | 0x20);
-        int digit = c >= '0' && c <= '9' ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-        if (digit < 0) return need(j, "a hexadecimal digit");
-        *n = *n << 4 | (uint32_t)digit;
+        static const char digits[] = "0123456789abcdefABCDEF";
+        const char *found = j->at < j->length ? memchr(digits, j->text[j->at], sizeof digits - 1) : NULL;
+        if (!found) return need(j, "a hexadecimal digit");
+        uint32_t digit = (uint32_t)(found - digits);
+        *n = *n << 4 | (digit < 16 ? digit : digit - 6);
     }
     return true;
 }

@@ -94,7 +94,9 @@ static bool read_tensor(Json *j, Array *a, const char *data, size_t size) {
             return json_fail(j, "found key \"%s\", need dtype, shape and data_offsets", ESCAPED(key.text));
         if (seen[i]) return json_fail(j, "found duplicate key \"%s\"", fields[i]);
         seen[i] = true;
-        if (!(i == 0 ? read_dtype(j, a) : i == 1 ? read_shape(j, a) : read_offsets(j, offset))) return false;
+        if (i == 0 && !read_dtype(j, a)) return false;
+        if (i == 1 && !read_shape(j, a)) return false;
+        if (i == 2 && !read_offsets(j, offset)) return false;
     }
     for (int i = 0; i < FIELDS; i++)
         if (!seen[i]) return json_fail(j, "found a tensor without %s", fields[i]);

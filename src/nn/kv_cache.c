@@ -129,8 +129,10 @@ void kv_cache_reorder(KvCache *c, const long *from) {
     memcpy(start, c->start, 3 * (size_t)n * sizeof *start); /* start, length and slot are neighbours */
     memset(taken, 0, (size_t)n * sizeof *taken);
     for (long i = 0; i < n; i++) {
-        c->slot[i] = from[i] >= 0 && !taken[from[i]] ? slot[from[i]] : -1;
-        if (c->slot[i] >= 0) taken[from[i]] = 1;
+        c->slot[i] = -1;
+        if (from[i] < 0 || taken[from[i]]) continue;
+        c->slot[i] = slot[from[i]];
+        taken[from[i]] = 1;
     }
     for (long i = 0; i < n; i++) {
         long old = from[i] < 0 ? i : from[i];

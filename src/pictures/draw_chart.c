@@ -4,30 +4,6 @@
 
 enum { HEIGHT = 15, WIDEST = 240, TICKS = 6, TICK_TEXT = 16, Y_LABEL = 9 };
 
-const Colour colours[COLOURS] = {
-    {"#1f77d0", "none", 33, '*'},     {"#d55e00", "7 3", 208, '+'}, {"#008f68", "2 3", 36, 'o'},
-    {"#a65fd0", "9 3 2 3", 134, 'x'}, {"#a0722a", "4 2", 136, '#'}, {"#808080", "1 2", 244, '%'},
-    {"#c2185b", "6 2 1 2", 162, '@'}, {"#00838f", "1 4", 30, '&'},
-};
-
-double series_x(const Series *s, long i) {
-    return s->x ? s->x[i] : (double)i;
-}
-
-void chart_axes(const LineChart *c, Axis *x, Axis *y) {
-    double x_low = INFINITY, x_high = -INFINITY, y_low = INFINITY, y_high = -INFINITY;
-    for (long s = 0; s < c->count; s++) {
-        const Series *one = &c->series[s];
-        for (long i = 0; i < one->count; i++) {
-            axis_widen(&x_low, &x_high, series_x(one, i), c->log_x);
-            axis_widen(&y_low, &y_high, one->y[i], c->log_y);
-        }
-    }
-    if (c->y_low != c->y_high) y_low = c->y_low, y_high = c->y_high;
-    *x = axis_over(x_low, x_high, c->log_x);
-    *y = axis_over(y_low, y_high, c->log_y);
-}
-
 /* Marks: 0 for none, else 1 + the index of the series. */
 typedef struct Grid {
     int width;

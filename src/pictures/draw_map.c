@@ -10,28 +10,6 @@ static const char *const blocks[] = {" ", "░", "▒", "▓", "█"};
 static const int ramp[] = {16, 17,  18,  24,  30, 36,
                            72, 114, 156, 192, 229}; /* of 256 colours, ever brighter */
 
-Axis map_shades(const HeatMap *m) {
-    double low = m->low, high = m->high;
-    if (low == high) {
-        low = INFINITY, high = -INFINITY;
-        for (long i = 0; i < m->rows * m->columns; i++) axis_widen(&low, &high, (double)m->values[i], false);
-    }
-    return axis_over(low, high, false);
-}
-
-Label map_label(const char *const *labels, long at, int most, bool unicode) {
-    return labels ? label_of(labels[at], most, unicode) : label_number(at);
-}
-
-int map_widest(const char *const *labels, long count, int most, bool unicode) {
-    int widest = 1;
-    for (long i = 0; i < count; i++) {
-        int columns = map_label(labels, i, most, unicode).columns;
-        widest = columns > widest ? columns : widest;
-    }
-    return widest;
-}
-
 typedef struct Layout {
     int label, cell;                /* columns of a row label, and of a cell */
     bool upright;                   /* column labels run downwards */
@@ -45,7 +23,8 @@ static Layout lay_out(const HeatMap *m, const Terminal *t) {
     if (room < 1) room = 1;
     int label = map_widest(m->column_labels, m->columns, LABEL_MOST, t->unicode);
     l.upright = label + 1 > WIDEST_CELL || (label + 1) * m->columns > room;
-    l.cell = !l.upright ? (label + 1 > 2 ? label + 1 : 2) : 2 * m->columns <= room ? 2 : 1;
+    l.cell = l.upright && 2 * m->columns > room ? 1 : 2;
+    if (!l.upright && label + 1 > l.cell) l.cell = label + 1;
     l.group_columns = (m->columns + room - 1) / room;
     l.group_rows = (m->rows + MOST_ROWS - 1) / MOST_ROWS;
     return l;
@@ -64,15 +43,17 @@ static double mean(const HeatMap *m, const Layout *l, long row, long column) {
 /* One of `count` shades for a place between 0 and 1. */
 static int shade_of(double place, int count) {
     int shade = (int)(place * count);
-    return shade < 0 ? 0 : shade < count ? shade : count - 1;
+    if (shade < 0) return 0;
+    return shade < count ? shade : count - 1;
 }
 
 static void draw_cell(const Terminal *t, double place, int cell) {
     if (t->colour && !isnan(place))
         fprintf(t->out, "\033[48;5;%dm", ramp[shade_of(place, sizeof ramp / sizeof *ramp)]);
-    const char *inside = isnan(place) || t->colour ? " "
-                         : t->unicode              ? blocks[shade_of(place, sizeof blocks / sizeof *blocks)]
-                                                   : ascii[shade_of(place, sizeof ascii / sizeof *ascii)];
+    const char *inside = " ";
+    if (!isnan(place) && !t->colour)
+        inside = t->unicode ? blocks[shade_of(place, sizeof blocks / sizeof *blocks)]
+                            : ascii[shade_of(place, sizeof ascii / sizeof *ascii)];
     for (int i = 0; i < cell; i++) fputs(inside, t->out);
     if (t->colour && !isnan(place)) fputs("\033[0m", t->out);
 }

@@ -34,7 +34,9 @@ static bool shapeless(uint32_t c) {
 
 /* The character to show for c. */
 static uint32_t shown(uint32_t c, bool unicode) {
-    if (!unicode) return c == ' ' ? '_' : c == '\n' ? '/' : c > ' ' && c < 0x7F ? c : '?';
+    if (!unicode && c == ' ') return '_';
+    if (!unicode && c == '\n') return '/';
+    if (!unicode) return c > ' ' && c < 0x7F ? c : '?';
     if (c == ' ') return OPEN_BOX;
     if (c == '\n') return RETURN;
     if (c == '\t') return TAB;

@@ -3,19 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-void svg_text(FILE *out, double x, double y, const char *more, Label l) {
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, more);
-    label_markup(out, &l);
-    fputs("</text>\n", out);
-}
-
-void draw_line(const char *text, int indent, const Terminal *t) {
-    Label l = label_of(text, t->width > indent ? t->width - indent : 1, t->unicode);
-    fprintf(t->out, "%*s", indent, "");
-    label_write(t->out, &l);
-    fputc('\n', t->out);
-}
-
 void picture_draw(const Picture *p, const Terminal *t) {
     draw_line(p->title, 0, t);
     if (p->kind == PICTURE_MAP)

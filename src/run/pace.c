@@ -92,7 +92,7 @@ long pace_steps(const Pace *p, double now, long made, long eval_every) {
     else
         left -= EVALUATIONS * p->evaluation;
     double steps = (double)made + fmax(0, left / each);
-    return steps < LEAST_STEPS ? LEAST_STEPS : steps < MOST_STEPS ? (long)steps : MOST_STEPS;
+    return (long)fmax(LEAST_STEPS, fmin(steps, MOST_STEPS));
 }
 
 void pace_start(Pace *p, double now) {

@@ -12,7 +12,7 @@ static int lacking(const char *text, int lacks) {
         if (lacks && (c & 0xC0) == 0x80)
             lacks--;
         else
-            lacks = c >= 0xF0 ? 3 : c >= 0xE0 ? 2 : c >= 0xC0;
+            lacks = (c >= 0xC0) + (c >= 0xE0) + (c >= 0xF0);
     }
     return lacks;
 }

@@ -180,13 +180,6 @@ static bool show_result(Run *r, const Evaluation *v, Error *e) {
     return lm ? samples_text(t, e) : samples_answers(t, r->config->samples, true, &ignored, NULL, e);
 }
 
-bool run_judge(Run *r, Error *e) {
-    Trainer *t = r->trainer;
-    if (r->judged == t->state.step) return true;
-    r->judged = t->state.step;
-    return trainer_evaluate(t, trainer_evaluation_rows(t), &r->last, e);
-}
-
 static bool judge_last_step(Run *r, Error *e) {
     return trainer_check(r->trainer, e) && run_judge(r, e) && run_evaluated(r, &r->last, e);
 }
@@ -274,7 +267,8 @@ static bool open_tables(Run *r, const Checkpoint *past, Error *e) {
                csv_open(&r->steps_file, folder, "steps.csv", steps_head, e) &&
                (r->replaces || run_save_tables(r, e));
     const TrainState *s = &past->state;
-    long last = s->step == r->config->planned_steps ? s->step : s->evaluated > 0 ? s->evaluated : -1;
+    long last = s->evaluated > 0 ? s->evaluated : -1;
+    if (s->step == r->config->planned_steps) last = s->step;
     return csv_resume(&r->metrics_file, folder, "metrics.csv", metrics_head, last, s->evaluated, e) &&
            csv_resume(&r->steps_file, folder, "steps.csv", steps_head, s->step, 0, e);
 }

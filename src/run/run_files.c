@@ -114,6 +114,13 @@ static bool restore_folder(Run *r, Error *e) {
     return (r->place = file_create(path, e));
 }
 
+bool run_judge(Run *r, Error *e) {
+    Trainer *t = r->trainer;
+    if (r->judged == t->state.step) return true;
+    r->judged = t->state.step;
+    return trainer_evaluate(t, trainer_evaluation_rows(t), &r->last, e);
+}
+
 /* Replaces the last weights, which the checkpoint has, by the best where those are clearly better. */
 static bool take_best(Run *r, Error *e) {
     const TrainState *s = &r->trainer->state;

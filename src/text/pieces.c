@@ -4,6 +4,25 @@
 
 static const char unknown[] = "[UNK]";
 
+bool tokenizer_make_room(Tokenizer *k, long size, size_t bytes, const char *where, Error *e) {
+    k->size = size;
+    k->text = malloc(bytes + 1), k->start = calloc((size_t)size + 1, sizeof *k->start);
+    return (k->text && k->start) || error_set(e, STATUS_NO_MEMORY, "%s: no memory for a vocabulary", where);
+}
+
+bool tokenizer_bad_line(const char *where, long line, const char *need, Error *e) {
+    return error_set(e, STATUS_BAD_DATA, "%s: vocabulary: line %ld: found another, need %s", where, line,
+                     need);
+}
+
+long tokenizer_number(const char **at, char end) {
+    long n = 0, digits = 0;
+    while (digits < 6 && (*at)[digits] >= '0' && (*at)[digits] <= '9') n = 10 * n + ((*at)[digits++] - '0');
+    if (!digits || (*at)[digits] != end || (digits > 1 && **at == '0')) return -1;
+    *at += digits + 1;
+    return n;
+}
+
 bool pieces_count(const TokenizerKind *kind, const Passage *p, long passages, size_t most, Dictionary *found,
                   Error *e) {
     for (long i = 0; i < passages; i++)

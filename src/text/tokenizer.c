@@ -15,12 +15,6 @@ static bool no_memory(const char *where, Error *e) {
     return error_set(e, STATUS_NO_MEMORY, "%s: no memory for a vocabulary", where);
 }
 
-bool tokenizer_make_room(Tokenizer *k, long size, size_t bytes, const char *where, Error *e) {
-    k->size = size;
-    k->text = malloc(bytes + 1), k->start = calloc((size_t)size + 1, sizeof *k->start);
-    return (k->text && k->start) || no_memory(where, e);
-}
-
 /* An empty tokenizer of this kind. */
 static Tokenizer *make(const TokenizerKind *kind, const char *where, Error *e) {
     Tokenizer *k = calloc(1, sizeof *k);
@@ -102,19 +96,6 @@ Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e) {
         if (strncmp(string, first, (size_t)n) == 0) body += n, k->kind = (const TokenizerKind *)*kind;
     }
     return complete(k, k->kind->parse(k, where, body, body == string, e), where, e);
-}
-
-bool tokenizer_bad_line(const char *where, long line, const char *need, Error *e) {
-    return error_set(e, STATUS_BAD_DATA, "%s: vocabulary: line %ld: found another, need %s", where, line,
-                     need);
-}
-
-long tokenizer_number(const char **at, char end) {
-    long n = 0, digits = 0;
-    while (digits < 6 && (*at)[digits] >= '0' && (*at)[digits] <= '9') n = 10 * n + ((*at)[digits++] - '0');
-    if (!digits || (*at)[digits] != end || (digits > 1 && **at == '0')) return -1;
-    *at += digits + 1;
-    return n;
 }
 
 /* ---- Encoding and decoding ---- */

@@ -126,7 +126,7 @@ static inline bool tokenizer_may_follow(const Tokenizer *k, int state, int32_t i
 enum { TOKEN_LABEL = 4 * TOKEN_BYTES + 1 };
 const char *tokenizer_label(const Tokenizer *k, int32_t id, char out[TOKEN_LABEL]);
 
-/* ---- For the files of kinds ---- */
+/* ---- For the files of kinds, in pieces.c ---- */
 
 /* Room for the tokens of an empty tokenizer. STATUS_NO_MEMORY. */
 bool tokenizer_make_room(Tokenizer *k, long size, size_t bytes, const char *where, Error *e);

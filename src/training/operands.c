@@ -1,4 +1,4 @@
-/* What the operands of ./train and the name of a run to continue mean. */
+/* What the operands of ./train and the name of a run to continue mean, and the texts that they add to a configuration. */
 #include "base/program.h"
 #include "base/runs.h"
 #include "base/utf8.h"
@@ -13,6 +13,15 @@ const char *train_config_tasks(char out[TASKS_TEXT]) {
     for (const TaskKind *kind = task_kinds; kind->name && used < TASKS_TEXT; kind++)
         used += snprintf(out + used, (size_t)(TASKS_TEXT - used), "%s%s", used ? "|" : "", kind->name);
     return out;
+}
+
+char *train_config_keep(TrainConfig *r, char *text, Error *e) {
+    if (!text) error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
+    return text ? (r->text[r->texts++] = text) : NULL;
+}
+
+void train_config_free(TrainConfig *r) {
+    for (int i = 0; i < r->texts; i++) free(r->text[i]);
 }
 
 /* Joins paths to the list of texts, a path a line. */

@@ -89,7 +89,8 @@ static double grad_norm(const Parameters *p) {
 
 static void update_range(const Update *u, long begin, long end) {
     long border = u->p->decayed;
-    border = border < begin ? begin : border > end ? end : border;
+    if (border < begin) border = begin;
+    if (border > end) border = end;
     u->o->kind->update(u, begin, border, (real)u->o->weight_decay);
     u->o->kind->update(u, border, end, 0);
 }

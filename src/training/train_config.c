@@ -68,11 +68,6 @@ static bool config_line(TrainConfig *r, const char *where, char *line, Error *e)
                      ESCAPED(line), nearest ? "; the nearest is " : "", nearest ? nearest : "");
 }
 
-char *train_config_keep(TrainConfig *r, char *text, Error *e) {
-    if (!text) error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
-    return text ? (r->text[r->texts++] = text) : NULL;
-}
-
 static bool read_config(TrainConfig *r, Error *e) {
     enum { LONGEST = 1 << 20 };
     size_t size;
@@ -127,10 +122,6 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
     return (!r->config || read_config(r, e)) && (!r->resume || train_config_find(r, e));
 }
 
-void train_config_free(TrainConfig *r) {
-    for (int i = 0; i < r->texts; i++) free(r->text[i]);
-}
-
 /* ---- Validity ---- */
 
 /* The setting that has this kind. */
@@ -170,7 +161,7 @@ static bool check_effect(const TrainConfig *r, const Setting *s, Error *e) {
 
 void train_config_set_steps(TrainConfig *r, long steps) {
     bool linear = r->schedule.kind->decays;
-    long warmup = linear ? steps / 20 : steps / 5, most = r->preset == PRESET_GPT ? 100 : 200;
+    long warmup = steps / (linear ? 20 : 5), most = r->preset == PRESET_GPT ? 100 : 200;
     if (!linear && warmup > most) warmup = most;
     r->schedule.steps = steps;
     if (!train_config_is_set(r, &r->schedule.warmup)) r->schedule.warmup = warmup;
