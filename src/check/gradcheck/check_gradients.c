@@ -95,19 +95,15 @@ static void take_gradient(Gradients *g, int k, long q, const real *gradient) {
 /* Computes the analytic values: one backward for each cotangent. */
 static void run_backward_for_all(Gradients *g) {
     CheckRun *run = g->run;
-    CheckBatch b;
-    check_batch_open_backward(&b, run, g->arena, g->outputs, g->cotangents);
     run->first_dy = g->cotangent;
-    for (long q = 0, runs; q < g->cotangents; q += runs) {
-        runs = check_batch_backward(&b, g->cotangent + q * g->outputs, g->cotangents - q, 0);
-        for (int k = 0; k < run->point->inputs; k++) {
-            size_t bytes = (size_t)run->point->in[k].count * sizeof(real);
-            if (!g->element[k].entry) continue;
-            for (long i = 0; i < runs; i++) take_gradient(g, k, q + i, check_batch_gradient(&b, i, k));
-            if (q == 0)
-                run->first_grad[k] =
-                    memcpy(arena_alloc(g->arena, bytes), check_batch_gradient(&b, 0, k), bytes);
-        }
+    run->ways.fill = 0;
+    for (long q = 0; q < g->cotangents; q++) check_run_ask(run);
+    check_run_all(run, g->cotangent);
+    for (int k = 0; k < run->point->inputs; k++) {
+        size_t bytes = (size_t)run->point->in[k].count * sizeof(real);
+        if (!g->element[k].entry) continue;
+        for (long q = 0; q < g->cotangents; q++) take_gradient(g, k, q, check_run_gradient(run, q, k));
+        run->first_grad[k] = memcpy(arena_alloc(g->arena, bytes), check_run_gradient(run, 0, k), bytes);
     }
 }
 
@@ -239,14 +235,14 @@ static void report_ties(Gradients *g, CaseReport *report) {
 
 static void judge_elements(Gradients *g, int k, InputReport *r) {
     check_entries(g->differences, &g->element[k]);
-    if (g->doubted) check_smooth_excuse(g->differences, &g->element[k], g->least, g->arena);
+    if (g->doubted) check_smooth_excuse(g->differences, &g->element[k], g->least);
     report_elements(r, &g->run->point->in[k], &g->element[k]);
 }
 
 /* Judges again by the digits that forward has, if it has few: its steps look like kinks, and like slopes. */
 static void judge_by_digits(Gradients *g, int k, InputReport *r) {
     int digits;
-    const double *steps = check_steps(g->differences, k, g->outputs, &digits, g->arena);
+    const double *steps = check_steps(g->differences, k, &digits, g->arena);
     if (!steps) return;
     g->element[k].steps = g->along[k].steps = steps;
     judge_elements(g, k, r);

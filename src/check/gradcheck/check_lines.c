@@ -9,19 +9,17 @@ enum { STEPS = 20, STEPS_ON_ONE_SIDE = 29 };
  * line. */
 enum { ROOM = 1 << 16, MOST_LINES = 128 };
 
-/* Changes requested at once; more if a single run needs more. */
-enum { MOST_CHANGES = 1 << 14 };
-
 /* ---- Runs ---- */
 
-/* Requests a run with the line's coordinate at x. */
-static void ask_at(Lines *l, const Line *line, double x) {
+/* Asks for a run with the line's coordinate at x. */
+static long ask_at(Lines *l, const Line *line, double x) {
     const PointInput *in = &l->run->point->in[l->e->input];
     const real *direction = l->e->direction;
-    check_batch_ask(&l->batch, direction ? in->stored : 1);
-    if (!direction) check_batch_change(&l->batch, l->e->input, line->element, x);
+    long run = check_run_ask(l->run);
+    if (!direction) check_run_change(l->run, l->e->input, line->element, x);
     for (long i = 0; direction && i < in->stored; i++)
-        check_batch_change(&l->batch, l->e->input, i, (double)(in->value[i] + (real)x * direction[i]));
+        check_run_change(l->run, l->e->input, i, (double)(in->value[i] + (real)x * direction[i]));
+    return run;
 }
 
 /* Returns the end of the outputs with a nonzero weight in cotangent q; they begin at *first. */
@@ -108,22 +106,20 @@ static void add_differences(Lines *l, Line *line, const real *above, const real 
 }
 
 static void take_both_sides(Lines *l, Line *line, double up, double down) {
-    const CheckBatch *b = &l->batch;
-    line->crossed =
-        b->branches[line->run] != l->noise.branches || b->branches[line->run + 1] != l->noise.branches;
+    const uint64_t *branches = l->run->result.branches + line->run;
+    line->crossed = branches[0] != l->noise.branches || branches[1] != l->noise.branches;
     if (line->crossed)
         start_sweeps(l, line, CENTRAL);
     else
-        add_differences(l, line, check_batch_output(b, line->run), check_batch_output(b, line->run + 1),
+        add_differences(l, line, check_run_output(l->run, line->run), check_run_output(l->run, line->run + 1),
                         isfinite(line->at) ? up - down : 2 * line->step);
 }
 
 static void take_one_side(Lines *l, Line *line, double there) {
-    uint64_t branches = l->batch.branches[line->run];
+    uint64_t branches = l->run->result.branches[line->run];
     if (branches != line->before) start_sweeps(l, line, ONE_SIDED);
     line->before = branches;
-    add_differences(l, line, check_batch_output(&l->batch, line->run), l->noise.here,
-                    there - (double)line->at);
+    add_differences(l, line, check_run_output(l->run, line->run), l->noise.here, there - (double)line->at);
 }
 
 /* The coordinate one step away, rounded to real. */
@@ -141,16 +137,14 @@ void lines_sweep(Lines *l, double part, int side) {
         if (line->wanted) start_sweeps(l, line, order);
     }
     for (int i = 0; i < steps; i++) {
-        check_batch_begin(&l->batch);
         for (Line *line = l->line; line < l->line + l->count; line++) {
             line->under_way &= line->step > last_step(line) && (i == 0 || !all_settled(l, line));
             if (!line->under_way) continue;
-            line->run = l->batch.asked;
-            ask_at(l, line, at_step(line, side ? side : 1));
+            line->run = ask_at(l, line, at_step(line, side ? side : 1));
             if (!side) ask_at(l, line, at_step(line, -1));
         }
-        if (!l->batch.asked) return;
-        check_batch_run(&l->batch);
+        if (!l->run->asked) return;
+        check_run_all(l->run, NULL);
         for (Line *line = l->line; line < l->line + l->count; line++) {
             if (!line->under_way) continue;
             if (side)
@@ -166,7 +160,7 @@ void lines_sweep(Lines *l, double part, int side) {
 
 /* Whether the outputs are those at the point, up to rounding: w x / w may differ from x. */
 static bool all_as_here(const Lines *l, long run) {
-    const real *y = check_batch_output(&l->batch, run), *here = l->noise.here;
+    const real *y = check_run_output(l->run, run), *here = l->noise.here;
     for (long i = 0; i < l->e->outputs; i++)
         if (y[i] != here[i] && !(fabs((double)(y[i] - here[i])) <= l->noise.change[i])) return false;
     return true;
@@ -175,16 +169,14 @@ static bool all_as_here(const Lines *l, long run) {
 void lines_look_far(Lines *l) {
     for (Line *line = l->line; line < l->line + l->count; line++) line->constant = line->wanted;
     for (double far = 0.7; far < 1e6; far *= 16) {
-        check_batch_begin(&l->batch);
         for (Line *line = l->line; line < l->line + l->count; line++) {
             double size = fmax(fabs((double)line->at), 1);
             if (!line->constant) continue;
-            line->run = l->batch.asked;
-            ask_at(l, line, (double)line->at - far * size);
+            line->run = ask_at(l, line, (double)line->at - far * size);
             ask_at(l, line, (double)line->at + far * size);
         }
-        if (!l->batch.asked) return;
-        check_batch_run(&l->batch);
+        if (!l->run->asked) return;
+        check_run_all(l->run, NULL);
         for (Line *line = l->line; line < l->line + l->count; line++)
             if (line->constant) line->constant = all_as_here(l, line->run) && all_as_here(l, line->run + 1);
     }
@@ -207,10 +199,7 @@ void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena) {
         line->right = arena_alloc(arena, cotangents * sizeof *line->right);
         line->moves = e->steps ? arena_alloc(arena, outputs + 1) : NULL;
     }
-    long runs = 2 * l->room, most = run->point->in[e->input].stored;
-    long changes = runs * most < MOST_CHANGES ? runs * most : MOST_CHANGES;
-    check_batch_open(&l->batch, run, arena, e->outputs, runs, changes < most ? most : changes);
-    check_noise(&l->noise, run, e->input, e->outputs, arena);
+    check_noise(&l->noise, run, e->input, arena);
     for (long i = 0; i < e->outputs && e->steps; i++)
         l->noise.change[i] = fmax(l->noise.change[i], e->steps[i]);
     sum_up(l);

@@ -1,7 +1,7 @@
 /* The function along lines through a point. Each line moves one coordinate of an input. Differences of the
  * outputs at decreasing steps give one derivative for each cotangent (numeric_derivative.h).
  *
- * Lines are independent. The next runs of all lines go into one batch (check_batch.h). */
+ * Lines are independent. The next runs of all lines are done together. */
 #ifndef GRADCHECK_CHECK_LINES_H
 #define GRADCHECK_CHECK_LINES_H
 
@@ -27,7 +27,7 @@ typedef struct Line {
     double step; /* current step of the sweep */
     bool under_way;
     uint64_t before; /* branches taken at the last step on one side */
-    long run;        /* the line's first run in the batch */
+    long run;        /* the line's first run of those done together */
 } Line;
 
 typedef struct Lines {
@@ -39,7 +39,6 @@ typedef struct Lines {
     Line *line;
     long count, room; /* current lines */
 
-    CheckBatch batch;
     double *slope; /* of each output: its difference quotient on the current line */
 } Lines;
 

@@ -2,7 +2,7 @@
 #ifndef GRADCHECK_CHECK_NOISE_H
 #define GRADCHECK_CHECK_NOISE_H
 
-#include "check/gradcheck/check_batch.h"
+#include "check/gradcheck/check_run.h"
 
 /* How much rounding changes each output of a run. */
 typedef struct Noise {
@@ -17,11 +17,11 @@ typedef struct Noise {
  * are measured. input: the only one that is changed; -1: all. An output that does not move (the logarithm of
  * 1 + something small moves in steps of the 1's last digit) gets larger changes until it does: its first move
  * shows the size of its steps. */
-void check_noise(Noise *n, CheckRun *run, int input, long outputs, Arena *arena);
+void check_noise(Noise *n, CheckRun *run, int input, Arena *arena);
 
 /* Whether forward rounds to fewer digits than a real has, as where a number on the way is kept in float. It moves in steps
  * then: on both sides of a point by another amount, however small the move. Returns the largest step of each output at this
  * point and, in *digits, about how many digits the outputs have; NULL: they have all. */
-const double *check_steps(CheckRun *run, int input, long outputs, int *digits, Arena *arena);
+const double *check_steps(CheckRun *run, int input, int *digits, Arena *arena);
 
 #endif

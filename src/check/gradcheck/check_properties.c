@@ -1,6 +1,5 @@
 #include "check/gradcheck/check_properties.h"
 #include "base/random.h"
-#include "check/gradcheck/check_batch.h"
 #include "check/gradcheck/rounding.h"
 #include <math.h>
 #include <stdio.h>
@@ -25,30 +24,27 @@ typedef struct Properties {
     char *text;            /* how a property is broken, of REPORT_TEXT */
 } Properties;
 
-/* The gradients of the last job's backward number `at`, counting every run of each, beside the output y. */
-static Results results_of(Properties *p, long at, real *y) {
+/* Copies the output of a run of the last job, and its gradients of the last job's backward number `at`, counting every run
+ * of each. */
+static Results results_of(Properties *p, long run, long at) {
     const CheckPoint *point = p->run->point;
-    long gradients = point_gradients_before(point, point->inputs);
     Results r = {{0}};
-    real *grad = memcpy(arena_alloc(p->arena, (size_t)gradients * sizeof *grad),
-                        p->run->result.grad + at * gradients, (size_t)gradients * sizeof *grad);
-    for (int i = 0; i < point->inputs; i++)
-        if (point_has_gradient(point, i)) r.value[i] = grad + point_gradients_before(point, i);
-    r.value[CHECK_INPUTS] = y;
+    for (int i = 0; i <= CHECK_INPUTS; i++) {
+        bool output = i == CHECK_INPUTS;
+        if (!output && (i >= point->inputs || !point_has_gradient(point, i))) continue;
+        size_t bytes = (size_t)(output ? p->outputs : point->in[i].count) * sizeof(real);
+        const real *from = output ? check_run_output(p->run, run) : check_run_gradient(p->run, at, i);
+        r.value[i] = memcpy(arena_alloc(p->arena, bytes), from, bytes);
+    }
     return r;
 }
 
 /* Runs forward and backward, with all gradients `fill` before. */
 static Results run_at(Properties *p, const real *dy, real fill) {
-    const CheckPoint *point = p->run->point;
-    Results r = {0};
-    CheckBatch b;
-    check_batch_open_backward(&b, p->run, p->arena, p->outputs, 1);
-    check_batch_backward(&b, dy, 1, fill);
-    for (int i = 0; i < point->inputs; i++)
-        if (point_has_gradient(point, i)) r.value[i] = check_batch_gradient(&b, 0, i);
-    r.value[CHECK_INPUTS] = b.y;
-    return r;
+    p->run->ways.fill = fill;
+    check_run_ask(p->run);
+    check_run_all(p->run, dy);
+    return results_of(p, 0, 0);
 }
 
 /* The largest difference of two equal results, as a part of their size. */
@@ -161,10 +157,9 @@ static bool leaves_alone(Properties *p) {
 
 /* Runs backward twice on one recording: the first must not use up what forward saved. */
 static bool keeps_what_is_saved(Properties *p) {
-    real *y = p->want.value[CHECK_INPUTS];
     p->run->ways.fill = 0;
     check_run_job(p->run, (Job){.runs = 1, .dy = p->one, .backwards = 2});
-    return same(p, results_of(p, 1, y), results_of(p, 0, y), 0, p->nondeterminism,
+    return same(p, results_of(p, 0, 1), results_of(p, 0, 0), 0, p->nondeterminism,
                 "backward changed what forward saved");
 }
 
@@ -239,10 +234,11 @@ static bool sums_if_passed_twice(Properties *p) {
 }
 
 /* Asks for a run with every value of another point. */
-static void ask_at(CheckBatch *b, const CheckPoint *other) {
+static void ask_at(CheckRun *run, const CheckPoint *other) {
+    check_run_ask(run);
     for (int k = 0; k < other->inputs; k++)
         for (long i = 0; other->in[k].same_as < 0 && i < other->in[k].stored; i++)
-            check_batch_change(b, k, i, (double)other->in[k].value[i]);
+            check_run_change(run, k, i, (double)other->in[k].value[i]);
 }
 
 /* Records two nodes before either's backward: each must save its values in separate memory. */
@@ -250,25 +246,18 @@ static bool keeps_two_apart(Properties *p) {
     CheckRun *run = p->run;
     const CheckPoint *given = run->point, other = point_nearby(given, p->arena, (real)0.25, 5);
     real *dy = arena_alloc(p->arena, 2 * (size_t)p->outputs * sizeof *dy);
-    long changes = 0;
-    CheckBatch b;
     run->stage = "with two of it on one tape";
     run->point = &other, run->ways.first = p->nodes;
     Results other_alone = run_at(p, p->other, 0);
     run->point = given, run->ways.first = 0;
-    for (int k = 0; k < given->inputs; k++) changes += given->in[k].stored;
     memcpy(dy, p->one, (size_t)p->outputs * sizeof *dy);
     memcpy(dy + p->outputs, p->other, (size_t)p->outputs * sizeof *dy);
-    check_batch_open(&b, run, p->arena, p->outputs, 2, changes);
-    check_batch_ask(&b, 0);
-    check_batch_ask(&b, changes);
-    ask_at(&b, &other);
+    check_run_ask(run);
+    ask_at(run, &other);
     run->ways.together = true, run->ways.fill = 0;
-    check_run_job(run, (Job){.runs = 2, .change = b.change, .start = b.start, .dy = dy});
+    check_run_all(run, dy);
     run->ways.together = false;
-    check_run_has_outputs(run, p->outputs);
-    Results found = results_of(p, 0, p->want.value[CHECK_INPUTS]);
-    Results other_found = results_of(p, 1, other_alone.value[CHECK_INPUTS]);
+    Results found = results_of(p, 0, 0), other_found = results_of(p, 1, 1);
     return same(p, found, p->want, 0, rounded,
                 "with a second one on the tape, recorded before backward runs") &&
            same(p, other_found, other_alone, 0, rounded,

@@ -1,4 +1,12 @@
-/* Runs of a check case at a point, by a runner in this process or elsewhere (job.h); callers see no difference. */
+/* Runs of a check case at a point, by a runner in this process or elsewhere (job.h); callers see no difference. Many runs at
+ * points that differ from the run's in a few numbers, as differences need them, are asked for and done together:
+ *
+ *     above = check_run_ask(r), check_run_change(r, k, i, x + h);
+ *     below = check_run_ask(r), check_run_change(r, k, i, x - h);
+ *     check_run_all(r, NULL);
+ *     … check_run_output(r, above), check_run_output(r, below) …
+ *
+ * Results stay until the next job. */
 #ifndef GRADCHECK_CHECK_RUN_H
 #define GRADCHECK_CHECK_RUN_H
 
@@ -15,25 +23,40 @@ struct CheckRun {
     const char *stage; /* names the property under test if the run ends; NULL: the operation itself */
     bool explaining;   /* the verdict is known: a crash no longer changes it */
 
-    Result result;    /* of the last job */
+    Result result;    /* of all runs of the last job */
     Tensor *y;        /* the output of the last check_run_forward, which owns it */
+    long outputs;     /* its elements; another number at another point is a bug */
     long nodes;       /* on the tape, after the last job */
     long evaluations; /* of forward, in all */
     long planned;     /* the expected number */
+
+    long asked, asked_room; /* runs that check_run_all will do */
+    long *start;            /* the first change of each, and the end */
+    JobChange *change;
+    long changes, change_room;
+    Result part; /* of a job that is done in parts */
 
     /* The gradients of the very first backward, whose cotangent is first_dy: one array for each input with a gradient. */
     const real *first_dy, *first_grad[CHECK_INPUTS];
 };
 
-/* Does a job in the ways of the run; r->result has what came of it, until the next job. */
+/* Does a job in the ways of the run. */
 void check_run_job(CheckRun *r, Job job);
 
 /* Runs forward at the point. */
 Tensor *check_run_forward(CheckRun *r);
 void check_run_free(CheckRun *r);
 
-/* Ends with an error if the last job's output has another number of elements than expected. */
-void check_run_has_outputs(const CheckRun *r, long outputs);
+/* Asks for one more run, and returns its number; gives a number of its point another value. */
+long check_run_ask(CheckRun *r);
+void check_run_change(CheckRun *r, int input, long element, double value);
+
+/* Runs all that was asked for forward, and unless dy is NULL backward, each for its cotangent dy[run][outputs]. */
+void check_run_all(CheckRun *r, const real *dy);
+
+/* Results of a run: its output, and the gradient of an input that takes one. */
+const real *check_run_output(const CheckRun *r, long run);
+const real *check_run_gradient(const CheckRun *r, long run, int input);
 
 /* A random cotangent: signed, of sizes in [0.5, 1.5), so that no part of a gradient is hidden by a weight
  * near 0. */

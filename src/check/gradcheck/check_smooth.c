@@ -1,6 +1,5 @@
 #include "check/gradcheck/check_smooth.h"
 #include "base/random.h"
-#include "check/gradcheck/check_batch.h"
 #include <math.h>
 
 /* Number of points nearby, and their distance relative to a value or to 1. */
@@ -23,12 +22,9 @@ static double size_of(double x) {
 }
 
 /* Requests a run at a point nearby, with one element moved by `far` more. */
-static void ask_nearby(CheckBatch *b, int input, long moved, double far, int which) {
-    const CheckPoint *p = b->run->point;
-    long changes = 0;
-    for (int k = 0; k < p->inputs; k++)
-        if (point_has_gradient(p, k)) changes += p->in[k].stored;
-    check_batch_ask(b, changes);
+static void ask_nearby(CheckRun *run, int input, long moved, double far, int which) {
+    const CheckPoint *p = run->point;
+    check_run_ask(run);
     for (int k = 0; k < p->inputs; k++) {
         uint64_t key = random_key(random_key(0x5300, (uint64_t)(which / 2)), (uint64_t)k);
         for (long i = 0; point_has_gradient(p, k) && i < p->in[k].stored; i++) {
@@ -37,14 +33,14 @@ static void ask_nearby(CheckBatch *b, int input, long moved, double far, int whi
             bool up = (random_bits(key, 2 * (uint64_t)i + 1) ^ (uint64_t)which) &
                       1; /* the next on the other side */
             double by = distance * size_of(x) * (up ? part : -part);
-            check_batch_change(b, k, i, x + by + (k == input && i == moved ? far : 0));
+            check_run_change(run, k, i, x + by + (k == input && i == moved ? far : 0));
         }
     }
 }
 
 /* The sum of the outputs' differences, weighted by cotangent q. NaN if an output is no number. */
-static double slope_at(const CheckBatch *b, const Entries *e, long q, int which, double width) {
-    const real *above = check_batch_output(b, 2 * which), *below = check_batch_output(b, 2 * which + 1);
+static double slope_at(const CheckRun *run, const Entries *e, long q, int which, double width) {
+    const real *above = check_run_output(run, 2 * which), *below = check_run_output(run, 2 * which + 1);
     double slope = 0;
     for (long i = 0; i < e->outputs; i++)
         slope += (double)e->cotangent[q * e->outputs + i] * ((double)above[i] - (double)below[i]);
@@ -52,10 +48,10 @@ static double slope_at(const CheckBatch *b, const Entries *e, long q, int which,
 }
 
 /* Whether the slope of coordinate j is the same nearby, and an entry is off by more than the part `least`. */
-static bool is_wrong(CheckBatch *b, const Entries *e, long j, double least) {
+static bool is_wrong(CheckRun *run, const Entries *e, long j, double least) {
     const double part = 0.01; /* of the largest slope or error, up to which slopes are the same */
     long x = check_entries_element(e, j);
-    double far = step * size_of((double)b->run->point->in[e->input].value[x]), largest = 0;
+    double far = step * size_of((double)run->point->in[e->input].value[x]), largest = 0;
     bool wrong = false;
     for (long q = 0; q < e->cotangents; q++) {
         const Entry *entry = &e->entry[q * e->coordinates + j];
@@ -65,24 +61,19 @@ static bool is_wrong(CheckBatch *b, const Entries *e, long j, double least) {
         wrong |= entry->state == ENTRY_WRONG && isfinite(size) && !(off <= least * fmax(1, size));
     }
     if (!wrong) return false;
-    check_batch_begin(b);
     for (int which = 0; which < NEARBY; which++)
-        ask_nearby(b, e->input, x, far, which), ask_nearby(b, e->input, x, -far, which);
-    check_batch_run(b);
+        ask_nearby(run, e->input, x, far, which), ask_nearby(run, e->input, x, -far, which);
+    check_run_all(run, NULL);
     for (long q = 0; q < e->cotangents; q++)
         for (int which = 0; which < NEARBY; which++) {
-            double off = slope_at(b, e, q, which, 2 * far) - e->entry[q * e->coordinates + j].numeric;
+            double off = slope_at(run, e, q, which, 2 * far) - e->entry[q * e->coordinates + j].numeric;
             if (!(fabs(off) <= part * (largest > 0 ? largest : 1))) return false;
         }
     return true;
 }
 
-void check_smooth_excuse(CheckRun *differences, Entries *e, double least, Arena *arena) {
-    CheckBatch b;
-    long changes = 0;
-    for (int k = 0; k < differences->point->inputs; k++) changes += differences->point->in[k].count;
-    check_batch_open(&b, differences, arena, e->outputs, 2 * NEARBY, 2 * NEARBY * changes);
+void check_smooth_excuse(CheckRun *differences, Entries *e, double least) {
     for (long j = 0; j < e->coordinates; j++)
-        if (e->state[j] == ENTRY_WRONG && !is_wrong(&b, e, j, least))
+        if (e->state[j] == ENTRY_WRONG && !is_wrong(differences, e, j, least))
             e->state[j] = ENTRY_UNCLEAR, e->doubt[j] = DOUBT_KINK;
 }

@@ -13,6 +13,6 @@ bool check_smooth_outputs(const Tensor *y, Arena *arena);
 
 /* Excuses the wrong coordinates of an input (state and doubt: unclear, a kink) unless the slope is the same
  * nearby and an entry is off by more than the part `least` of its size, or of 1. */
-void check_smooth_excuse(CheckRun *differences, Entries *e, double least, Arena *arena);
+void check_smooth_excuse(CheckRun *differences, Entries *e, double least);
 
 #endif

@@ -1,5 +1,4 @@
 #include "check/gradcheck/check_ties.h"
-#include "check/gradcheck/check_batch.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -16,7 +15,6 @@ typedef struct Ties {
     Entries *all;
     Arena *arena;
     long outputs;
-    CheckBatch batch;
     real *here;
     int count; /* elements on a kink of some output */
     struct Element {
@@ -30,19 +28,19 @@ typedef struct Ties {
 /* Requests two runs, with these elements moved together up and down. */
 static void ask(Ties *t, const struct Element *const x[], int count) {
     for (int side = 1; side >= -1; side -= 2) {
-        check_batch_ask(&t->batch, count);
+        check_run_ask(t->run);
         for (int a = 0; a < count; a++) {
             const Entries *e = &t->all[x[a]->input];
             long at = check_entries_element(e, x[a]->coordinate);
             double value = (double)t->run->point->in[e->input].value[at];
-            check_batch_change(&t->batch, e->input, at, value + side * step);
+            check_run_change(t->run, e->input, at, value + side * step);
         }
     }
 }
 
 /* The one-sided differences from runs `run` and `run` + 1. */
 static void slopes(const Ties *t, long run, double *up, double *down) {
-    const real *above = check_batch_output(&t->batch, run), *below = check_batch_output(&t->batch, run + 1);
+    const real *above = check_run_output(t->run, run), *below = check_run_output(t->run, run + 1);
     for (long i = 0; i < t->outputs; i++) {
         up[i] = ((double)above[i] - (double)t->here[i]) / step;
         down[i] = ((double)below[i] - (double)t->here[i]) / -step;
@@ -61,10 +59,9 @@ static void *one_each(const Ties *t, size_t size) {
 /* Keeps the elements that are on a kink of some output, each in a group of its own. */
 static void find_elements(Ties *t) {
     for (int k = 0; k < t->run->point->inputs; k++) {
-        check_batch_begin(&t->batch);
         for (long j = 0; j < t->all[k].coordinates; j++)
             ask(t, (const struct Element *[]){&(struct Element){k, j}}, 1);
-        check_batch_run(&t->batch);
+        check_run_all(t->run, NULL);
         for (long j = 0; j < t->all[k].coordinates && t->count < MOST; j++) {
             struct Element *x = &t->element[t->count];
             bool any = false;
@@ -82,9 +79,8 @@ static void join_pairs(Ties *t) {
     double *up = one_each(t, sizeof *up), *down = one_each(t, sizeof *down);
     for (int a = 0; a < t->count; a++) {
         const struct Element *x = &t->element[a], *z = x + 1;
-        check_batch_begin(&t->batch);
         for (; z < t->element + t->count; z++) ask(t, (const struct Element *[]){x, z}, 2);
-        check_batch_run(&t->batch);
+        check_run_all(t->run, NULL);
         for (z = x + 1; z < t->element + t->count; z++) {
             slopes(t, 2 * (z - x - 1), up, down);
             for (long i = 0; i < t->outputs; i++) {
@@ -113,9 +109,8 @@ static bool shares_fit(Ties *t, int group, long output, char *text, size_t room)
         scale += fabs(x->up[output]) + fabs(x->down[output]);
     }
     if (size < 2) return true;
-    check_batch_begin(&t->batch);
     ask(t, member, size);
-    check_batch_run(&t->batch);
+    check_run_all(t->run, NULL);
     slopes(t, 0, up, down);
     double low = fmin(up[output], down[output]), high = fmax(up[output], down[output]);
     if (sum >= low - apart * scale && sum <= high + apart * scale) return true;
@@ -132,14 +127,10 @@ static bool shares_fit(Ties *t, int group, long output, char *text, size_t room)
 
 bool check_ties(CheckRun *run, Entries *all, Arena *arena, int *input, char *text, size_t size) {
     Ties t = {.run = run, .all = all, .arena = arena};
-    long most = MOST; /* of the largest batch: elements of an input, or pairs with one element */
     const Tensor *y = check_run_forward(run);
     t.outputs = shape_count(y->shape);
     t.here = one_each(&t, sizeof *t.here);
     tensor_copy_out(y, t.here);
-    for (int k = 0; k < run->point->inputs; k++)
-        if (all[k].coordinates > most) most = all[k].coordinates;
-    check_batch_open(&t.batch, run, arena, t.outputs, 2 * most, 4 * most);
     find_elements(&t);
     join_pairs(&t);
     for (long i = 0; i < t.outputs; i++)

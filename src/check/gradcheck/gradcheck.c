@@ -73,8 +73,8 @@ static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena, char
     }
     Noise own, other;
     long count = shape_count(want);
-    check_noise(&own, run, -1, count, arena);
-    check_noise(&other, reference, -1, count, arena);
+    check_noise(&own, run, -1, arena);
+    check_noise(&other, reference, -1, arena);
     double largest = rounding_largest(other.here, count), u = (double)REAL_EPSILON;
     for (long i = 0; i < count; i++) {
         double y = (double)own.here[i], need = (double)other.here[i];

@@ -1,5 +1,4 @@
 /* Numbers that are not finite: of forward, and of the gradient alone. */
-#include "check/gradcheck/check_batch.h"
 #include "check/gradcheck/patterns.h"
 #include <math.h>
 #include <stdio.h>
@@ -17,23 +16,21 @@ static void name_causes(const Suspect *s, long i, char *text, size_t size) {
         long element;
     } tried[TRIED];
     char name[INDEX_TEXT];
-    CheckBatch b;
+    CheckRun *run = s->g->run;
     long count = 0, named = 0;
     size_t used = 0;
-    check_batch_open(&b, s->g->run, s->g->arena, s->e->outputs, TRIED, TRIED);
-    check_batch_begin(&b);
     for (int k = 0; k < p->inputs; k++)
         for (long j = 0; p->in[k].same_as < 0 && j < p->in[k].stored && count < TRIED; j++) {
             tried[count].input = k, tried[count++].element = j;
-            check_batch_ask(&b, 1);
-            check_batch_change(&b, k, j, plain);
+            check_run_ask(run);
+            check_run_change(run, k, j, plain);
         }
-    check_batch_run(&b);
+    check_run_all(run, NULL);
     text[0] = 0;
-    for (long run = 0; run < count && named < NAMED && used < size; run++) {
-        const PointInput *in = &p->in[tried[run].input];
-        long j = tried[run].element;
-        if (!isfinite(check_batch_output(&b, run)[i])) continue;
+    for (long n = 0; n < count && named < NAMED && used < size; n++) {
+        const PointInput *in = &p->in[tried[n].input];
+        long j = tried[n].element;
+        if (!isfinite(check_run_output(run, n)[i])) continue;
         used += (size_t)snprintf(text + used, size - used, "%s%s = %.6g", named++ ? ", " : ", where ",
                                  gradcheck_element_text(name, in->name, in->shape, j), (double)in->value[j]);
     }
