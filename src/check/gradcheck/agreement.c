@@ -64,7 +64,9 @@ static InputReport *find_wrong(CaseReport *r, const char *name) {
 
 /* ---- Gradients that are 0 in the whole case ---- */
 
-bool gradcheck_is_vacuous(const CaseReport *r) {
+/* A case's gradients are all 0, and nothing promises that. Not of a model's parts: values of a port, and parameters that a
+ * batch may not use. */
+static bool is_vacuous(const CaseReport *r) {
     long elements = 0, sloped = 0;
     for (int i = 0; i < r->inputs; i++) {
         elements += r->in[i].coordinates, sloped += r->in[i].sloped;
@@ -74,35 +76,54 @@ bool gradcheck_is_vacuous(const CaseReport *r) {
            !r->by_reference;
 }
 
-/* Whether the case proves a gradient that is not 0, of an input that the other case has too. */
-static bool decides(const CaseReport *r, const CaseReport *other) {
-    for (int i = 0; i < r->inputs; i++)
-        for (int k = 0; k < other->inputs; k++)
-            if (r->in[i].verdict == PASS && r->in[i].sloped && strcmp(r->in[i].name, other->in[k].name) == 0)
+/* A gradient of 0 that no output shows, as of a function that is constant on a single element. */
+static bool is_unseen(const InputReport *in) {
+    return in->verdict == INCONCLUSIVE && in->doubt == DOUBT_FLAT && !in->sloped;
+}
+
+bool gradcheck_is_open(const CaseReport *r) {
+    bool unseen = false;
+    for (int i = 0; i < r->inputs; i++) unseen |= is_unseen(&r->in[i]);
+    return unseen || is_vacuous(r);
+}
+
+/* Whether a case that the checker has not added proves a gradient of that name, which is not 0. */
+static bool is_decided(const CaseReport *r, long count, const char *name) {
+    for (const CaseReport *one = r; one < r + count; one++)
+        for (int i = 0; i < one->inputs && !one->added; i++)
+            if (one->in[i].verdict == PASS && one->in[i].sloped && strcmp(one->in[i].name, name) == 0)
                 return true;
     return false;
 }
 
 /* A case whose gradients are all 0 cannot tell a right backward from an empty one: it is left to another case, or
  * inconclusive. */
-static void judge_vacuous(CaseReport *r, long count) {
-    for (CaseReport *one = r; one < r + count; one++) {
-        if (!gradcheck_is_vacuous(one)) continue;
-        for (const CaseReport *other = r; other < r + count; other++)
-            one->untested |= !other->added && decides(other, one);
-        one->verdict = one->untested || one->added ? PASS : INCONCLUSIVE;
-        for (InputReport *in = one->in; in < one->in + one->inputs; in++) {
-            in->verdict = one->verdict;
-            in->unclear = one->verdict == PASS ? 0 : in->coordinates;
-            if (one->verdict == INCONCLUSIVE && !in->reason[0])
-                REPORT_SET(in->reason,
-                           "every gradient of the case is 0. If that is meant, set .flat = true in the case");
-        }
+static void judge_vacuous(const CaseReport *r, long count, CaseReport *one) {
+    for (int i = 0; i < one->inputs; i++) one->untested |= is_decided(r, count, one->in[i].name);
+    one->verdict = one->untested || one->added ? PASS : INCONCLUSIVE;
+    for (InputReport *in = one->in; in < one->in + one->inputs; in++) {
+        in->verdict = one->verdict;
+        in->unclear = one->verdict == PASS ? 0 : in->coordinates;
+        if (one->verdict == INCONCLUSIVE && !in->reason[0])
+            REPORT_SET(in->reason,
+                       "every gradient of the case is 0. If that is meant, set .flat = true in the case");
+    }
+}
+
+/* So is a gradient of 0 that no output shows. */
+static void judge_unseen(const CaseReport *r, long count, CaseReport *one) {
+    if (one->verdict != INCONCLUSIVE || one->trouble[0]) return;
+    one->verdict = PASS;
+    for (InputReport *in = one->in; in < one->in + one->inputs; in++) {
+        if (is_unseen(in) && is_decided(r, count, in->name))
+            in->verdict = PASS, in->unclear = 0, in->reason[0] = 0;
+        if (in->verdict > one->verdict) one->verdict = in->verdict;
     }
 }
 
 void gradcheck_agree(CaseReport *r, long count) {
-    judge_vacuous(r, count);
+    for (CaseReport *one = r; one < r + count; one++)
+        (is_vacuous(one) ? judge_vacuous : judge_unseen)(r, count, one);
     Wrong *wrong = calloc((size_t)count + 1, sizeof *wrong);
     if (!wrong) error_no_memory("reports");
     for (long c = 0; c < count; c++)

@@ -4,13 +4,12 @@
 
 #include "check/gradcheck/report.h"
 
-/* Whether a case's gradients are all 0, and nothing promises that: its verdict depends on the other cases. Not of a model's
- * parts: values of a port, and parameters that a batch may not use. */
-bool gradcheck_is_vacuous(const CaseReport *r);
+/* Whether the verdict depends on the other cases: gradients are 0, and nothing promises that. */
+bool gradcheck_is_open(const CaseReport *r);
 
 /* Chooses the explanation that fits most cases, for each wrong gradient of the operation of these `count` reports. A
- * report that it does not fit loses its own. A vacuous case is untested if another proves a gradient of its inputs, and
- * otherwise inconclusive. */
+ * report that it does not fit loses its own. A case whose gradients are all 0 is untested if another proves a gradient of
+ * its inputs, and otherwise inconclusive. */
 void gradcheck_agree(CaseReport *r, long count);
 
 #endif

@@ -9,6 +9,10 @@
 #define SMALLEST                                                                                             \
     (sizeof(real) == sizeof(double) ? DBL_MIN / DBL_EPSILON : (double)FLT_MIN / (double)FLT_EPSILON)
 
+/* An output, or a gradient, is a sum of terms as large as the largest output, each rounded by `floor`: so many roundings may
+ * add up, in a gradient and in the difference of two outputs. */
+enum { TERMS = 1024, TERMS_OF_A_DIFFERENCE = 4 * TERMS };
+
 /* Whether the gradient is 0, and rounding leaves up to `most` of large terms in the analytic one. */
 static bool is_left_of_terms(const Entry *e, double most) {
     return fabs(e->numeric) <= SWEEP_TRUST * e->estimate && fabs(e->analytic) <= most;
@@ -20,35 +24,34 @@ static bool is_left_of_terms(const Entry *e, double most) {
 static double room_of(const Entry *e, double size, double scale, double floor) {
     bool sharp = SWEEP_TRUST * e->estimate <= CHECK_SHARP / 10 * size;
     double tolerance = sharp ? CHECK_SHARP : CHECK_TOLERANCE;
-    return fmin(
-        fmax(tolerance * size, rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, scale) + 1024 * floor),
-        CHECK_TOLERANCE * size);
+    double rounded = rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, scale) + TERMS * floor;
+    return fmin(fmax(tolerance * size, rounded), CHECK_TOLERANCE * size);
+}
+
+/* The state of an entry whose two numbers differ by `off`; the larger one has this size. */
+static EntryState state_of(const Entry *e, double off, double size, double scale, double floor,
+                           double proof) {
+    bool close = off <= room_of(e, size, scale, floor), within = off <= SWEEP_TRUST * e->estimate;
+    bool rounding_hides =
+        e->estimate <= SWEEP_TRUST * e->rounding && e->estimate * e->step <= TERMS_OF_A_DIFFERENCE * floor;
+    if (isnan(e->analytic) || (isinf(e->analytic) && isfinite(e->numeric))) return ENTRY_WRONG;
+    if (!isfinite(e->numeric)) return ENTRY_UNCLEAR;
+    if (size <= SMALLEST && e->estimate <= SMALLEST) return ENTRY_PROVED;
+    if (close && e->estimate <= CHECK_TOLERANCE * size) return ENTRY_PROVED;
+    if (!close && !within) return is_left_of_terms(e, TERMS * floor) ? ENTRY_FLAT : ENTRY_WRONG;
+    if (SWEEP_TRUST * e->estimate <= proof * scale) return ENTRY_PROVED;
+    return size <= SMALLEST || rounding_hides ? ENTRY_FLAT : ENTRY_UNCLEAR;
 }
 
 /* Sets the entry's state and error. scale: the largest derivative for the same cotangent; floor: what rounding may hide in
  * an output of 0; proof: the relative error up to which the numeric derivative proves another. */
 static void judge_entry(Entry *e, double scale, double floor, double proof) {
-    double d = fabs(e->analytic - e->numeric), size = fmax(fabs(e->analytic), fabs(e->numeric));
-    bool resolved = SWEEP_TRUST * e->estimate <= 1e-9 * size;
-    e->error = d == 0 ? 0 : d / (resolved ? size : fmax(size, scale));
-    bool close = d <= room_of(e, size, scale, floor), within = d <= SWEEP_TRUST * e->estimate;
-    if (isnan(e->analytic) || (isinf(e->analytic) && isfinite(e->numeric)))
-        e->state = ENTRY_WRONG;
-    else if (!isfinite(e->numeric))
-        e->state = ENTRY_UNCLEAR;
-    else if (size <= SMALLEST && e->estimate <= SMALLEST)
-        e->state = ENTRY_PROVED, e->error = 0; /* both are 0, but for numbers that have lost their digits */
-    else if (close && e->estimate <= CHECK_TOLERANCE * size)
-        e->state = ENTRY_PROVED;
-    else if (!close && !within)
-        e->state = is_left_of_terms(e, 1024 * floor) ? ENTRY_FLAT : ENTRY_WRONG;
-    else if (SWEEP_TRUST * e->estimate <= proof * scale)
-        e->state = ENTRY_PROVED;
-    else if (size <= SMALLEST ||
-             (e->estimate <= SWEEP_TRUST * e->rounding && e->estimate * e->step <= 4096 * floor))
-        e->state = ENTRY_FLAT;
-    else
-        e->state = ENTRY_UNCLEAR;
+    double off = fabs(e->analytic - e->numeric), size = fmax(fabs(e->analytic), fabs(e->numeric));
+    bool resolved = SWEEP_TRUST * e->estimate <= CHECK_SHARP * size;
+    e->state = state_of(e, off, size, scale, floor, proof);
+    e->error = 0;
+    if (off == 0 || (e->state == ENTRY_PROVED && size <= SMALLEST && e->estimate <= SMALLEST)) return;
+    e->error = off / (resolved ? size : fmax(size, scale));
 }
 
 static bool confirms(const Entry *e) {
@@ -70,9 +73,9 @@ static bool is_more_credible(const Entry *found, const Entry *known) {
 
 /* ---- All entries of an input ---- */
 
-/* If the first sweep does not confirm the gradient, later ones start at smaller steps: the function may vary
- * fast. */
-enum { LOWER = 9, SWEEPS = 4 };
+/* If the first sweep does not confirm the gradient, later ones start at steps that are 2^-LOWER of the last's: the function
+ * may vary so fast that larger steps show another one, as those of x² + 10⁻⁶ sin(10⁷ x) show x². */
+enum { LOWER = 9, SWEEPS = 3 };
 
 /* The entries of one input and the data that judges them. */
 typedef struct Judge {
@@ -100,7 +103,7 @@ static Line *end_of_lines(const Judge *j) {
  * constant again. (Beside a relu's kink the output is constant too, but one side is constant over large steps
  * as well.) */
 static void weigh(const Line *line, Entry *entry, const Entry *found) {
-    bool resolved = isfinite(entry->numeric) && entry->estimate <= 1e-3 * fabs(entry->numeric);
+    bool resolved = isfinite(entry->numeric) && entry->estimate <= CHECK_COARSE * fabs(entry->numeric);
     bool at_rest = line->still && line->both_move && confirms(found);
     entry->in_steps |= at_rest && resolved && entry->state == ENTRY_WRONG;
     if (entry->in_steps) {
@@ -146,9 +149,8 @@ static bool judge_coordinate(Judge *j, const Line *line) {
         flat |= fabs(entry->numeric) <= SWEEP_TRUST * entry->estimate &&
                 !is_left_of_terms(entry, rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, largest));
     }
-    j->e->doubt[line->coordinate] = *state != ENTRY_UNCLEAR ? DOUBT_NONE
-                                    : line->crossed         ? DOUBT_KINK
-                                                            : DOUBT_NOISE;
+    j->e->doubt[line->coordinate] = DOUBT_NONE;
+    if (*state == ENTRY_UNCLEAR) j->e->doubt[line->coordinate] = line->crossed ? DOUBT_KINK : DOUBT_NOISE;
     if (*state != ENTRY_FLAT) return false;
     if (!(flat_gradient ? moves : proved)) return true;
     if (!flat) *state = ENTRY_PROVED;
@@ -243,6 +245,7 @@ static void set_scales(Judge *j) {
 static void open_judge(Judge *j, CheckRun *run, Entries *e) {
     *j = (Judge){.e = e};
     lines_open(&j->lines, run, e, &j->arena);
+    e->rounded = TERMS * j->lines.noise.floor;
     j->scale = arena_alloc(&j->arena, (size_t)e->cotangents * sizeof *j->scale);
     for (long i = 0; i < e->cotangents * e->coordinates; i++) {
         e->entry[i].state = ENTRY_WRONG;

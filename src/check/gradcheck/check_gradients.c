@@ -114,7 +114,8 @@ static void report_worst(InputReport *r, const Entries *e) {
     for (long q = 0; q < e->cotangents; q++)
         for (long j = 0; j < e->coordinates; j++) {
             const Entry *entry = &e->entry[q * e->coordinates + j];
-            double error = isnan(entry->error) ? INFINITY : entry->state == ENTRY_FLAT ? 0 : entry->error;
+            double error = entry->state == ENTRY_FLAT ? 0 : entry->error;
+            if (isnan(error)) error = INFINITY;
             if (worst && entry->state < worst->state) continue;
             if (worst && entry->state == worst->state && error <= worst_error) continue;
             worst = entry;
@@ -160,6 +161,14 @@ static bool looks_like_differences(const Entries *e) {
     return known >= least && 2 * off > known;
 }
 
+/* Whether the gradient of a coordinate is not 0; it is if rounding explains what no output shows. */
+static bool has_slope(const Entries *e, long j) {
+    double most = e->doubt[j] == DOUBT_FLAT ? e->rounded : 0;
+    for (long q = 0; q < e->cotangents; q++)
+        if (!(fabs(e->entry[q * e->coordinates + j].analytic) <= most)) return true;
+    return false;
+}
+
 static void report_elements(InputReport *r, const PointInput *in, const Entries *e) {
     *r = (InputReport){.shape = in->shape, .coordinates = in->stored, .alone = e->coordinates};
     snprintf(r->name, sizeof r->name, "d%s", in->name);
@@ -169,11 +178,10 @@ static void report_elements(InputReport *r, const PointInput *in, const Entries 
         r->kinks += e->state[j] == ENTRY_KINK;
         r->flat += e->state[j] == ENTRY_FLAT;
         if (e->doubt[j] > r->doubt) r->doubt = e->doubt[j];
-        bool slope = false;
-        for (long q = 0; q < e->cotangents; q++) slope |= e->entry[q * e->coordinates + j].analytic != 0;
-        r->sloped += slope;
+        r->sloped += has_slope(e, j);
     }
-    r->verdict = r->wrong ? FAIL : r->unclear ? INCONCLUSIVE : PASS;
+    r->verdict = r->unclear ? INCONCLUSIVE : PASS;
+    if (r->wrong) r->verdict = FAIL;
     if (r->verdict == PASS && looks_like_differences(e)) {
         r->verdict = INCONCLUSIVE, r->unclear = r->coordinates;
         snprintf(
@@ -200,19 +208,25 @@ static void report_along(InputReport *r, const Entries *e) {
 
 /* Reports that nothing was recorded, so that no gradient arrives at an input. Beside a reference this is a failure; else it
  * proves nothing, unless the case is flat. */
-static void report_unrecorded(InputReport *r, bool flat, bool by_reference) {
-    if (r->verdict == PASS && r->coordinates && (by_reference || !flat))
-        r->verdict = by_reference ? FAIL : INCONCLUSIVE, r->unclear = by_reference ? 0 : r->coordinates;
+static void report_unrecorded(InputReport *r, const char *input, bool flat, bool by_reference) {
+    static const char hint[] =
+        "Is %s among the INPUTS of tape_node, and does the function return what tape_record returns?";
+    const char *what =
+        "the output takes no gradient and does not depend on this input. If it is meant to be constant, set "
+        ".flat = true in the case. ";
+    if (r->verdict == PASS && r->coordinates && by_reference) {
+        r->verdict = FAIL;
+    } else if (r->verdict == PASS && r->coordinates && !flat) {
+        r->verdict = INCONCLUSIVE;
+        r->unclear = r->coordinates;
+    }
     if (r->verdict == PASS) return;
-    if (r->verdict == FAIL) r->pattern = PATTERN_NOT_RECORDED;
-    snprintf(
-        r->reason, sizeof r->reason,
-        "the output takes no gradient%s. Is %s among the INPUTS of tape_node, and does the function return "
-        "what tape_record returns?",
-        r->verdict == FAIL ? ""
-                           : " and does not depend on this input. If it is meant to be constant, set .flat = "
-                             "true in the case",
-        r->name + 1);
+    if (r->verdict == FAIL) {
+        r->pattern = PATTERN_NOT_RECORDED;
+        what = "the output takes no gradient. ";
+    }
+    int used = snprintf(r->reason, sizeof r->reason, "%s", what);
+    snprintf(r->reason + used, sizeof r->reason - (size_t)used, hint, input);
 }
 
 /* A tie whose shares are wrong is the failure of one of its inputs. */
@@ -283,7 +297,7 @@ void check_gradients(Gradients *g, CaseReport *report) {
         if (!g->element[k].entry) continue;
         InputReport *r = &report->in[report->inputs++];
         judge_input(g, k, r);
-        if (!recorded) report_unrecorded(r, run->c->flat, by_reference);
+        if (!recorded) report_unrecorded(r, run->point->in[k].name, run->c->flat, by_reference);
         if (r->verdict > report->verdict) report->verdict = r->verdict;
         kinks |= r->kinks > 0;
     }

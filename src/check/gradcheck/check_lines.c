@@ -158,16 +158,26 @@ void lines_sweep(Lines *l, double part, int side) {
 
 /* ---- Far away ---- */
 
-/* Whether the outputs are those at the point, up to rounding: w x / w may differ from x. */
-static bool all_as_here(const Lines *l, long run) {
+/* Fewer finite runs far away are no evidence that the output is constant. */
+enum { FEWEST_LOOKS = 4 };
+
+/* Compares the outputs of a run with those at the point, up to rounding: w x / w may differ from x. A run that overflows or
+ * leaves the domain says nothing. */
+static void look(const Lines *l, Line *line, long run) {
     const real *y = check_run_output(l->run, run), *here = l->noise.here;
-    for (long i = 0; i < l->e->outputs; i++)
-        if (y[i] != here[i] && !(fabs((double)(y[i] - here[i])) <= l->noise.change[i])) return false;
-    return true;
+    bool same = true;
+    for (long i = 0; i < l->e->outputs; i++) {
+        if (y[i] == here[i]) continue;
+        if (!isfinite(y[i])) return;
+        same &= fabs((double)y[i] - (double)here[i]) <= l->noise.change[i];
+    }
+    line->looks++;
+    line->constant &= same;
 }
 
 void lines_look_far(Lines *l) {
-    for (Line *line = l->line; line < l->line + l->count; line++) line->constant = line->wanted;
+    for (Line *line = l->line; line < l->line + l->count; line++)
+        line->constant = line->wanted, line->looks = 0;
     for (double far = 0.7; far < 1e6; far *= 16) {
         for (Line *line = l->line; line < l->line + l->count; line++) {
             double size = fmax(fabs((double)line->at), 1);
@@ -178,8 +188,10 @@ void lines_look_far(Lines *l) {
         if (!l->run->asked) return;
         check_run_all(l->run, NULL);
         for (Line *line = l->line; line < l->line + l->count; line++)
-            if (line->constant) line->constant = all_as_here(l, line->run) && all_as_here(l, line->run + 1);
+            if (line->constant) look(l, line, line->run), look(l, line, line->run + 1);
     }
+    for (Line *line = l->line; line < l->line + l->count; line++)
+        line->constant &= line->looks >= FEWEST_LOOKS;
 }
 
 /* ---- Setup ---- */

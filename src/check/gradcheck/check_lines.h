@@ -23,6 +23,7 @@ typedef struct Line {
     bool still;     /* at its last step no output moved */
     bool both_move; /* at some step outputs moved on both sides */
     bool constant;  /* set by lines_look_far */
+    int looks;      /* at finite outputs far away */
 
     double step; /* current step of the sweep */
     bool under_way;

@@ -57,13 +57,14 @@ static void add_table(FILE *t, const Gradients *g, const Entries *e, const Point
     long all = 0;
     for (long q = first; q < end; q++)
         for (int wrong = 0; wrong < 2; wrong++) all += add_rows(NULL, g, e, in, q, wrong, 0);
-    long left = all > MOST_ROWS ? FEW_ROWS : MOST_ROWS, hidden = all > MOST_ROWS ? all - FEW_ROWS : 0;
+    bool many = all > MOST_ROWS;
+    long left = many ? FEW_ROWS : MOST_ROWS;
     for (int wrong = 1; wrong >= 0; wrong--)
         for (long q = first; q < end; q++) {
             long rows = add_rows(t, g, e, in, q, wrong, left);
             left -= rows < left ? rows : left;
         }
-    if (hidden) fprintf(t, "and %ld more\n", hidden);
+    if (many) fprintf(t, "and %ld more\n", all - FEW_ROWS);
 }
 
 /* The number of numbers of the point and its output. */

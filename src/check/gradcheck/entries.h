@@ -33,7 +33,7 @@ typedef struct Entry {
 /* The same for a numeric derivative whose error is ten times smaller than this. */
 #define CHECK_SHARP (sizeof(real) == sizeof(double) ? 1e-9 : 1e-2)
 
-/* The same for a forward that rounds to fewer digits. */
+/* The same for a forward that rounds to fewer digits, and what tells steps of an output from a slope. */
 #define CHECK_COARSE 1e-3
 
 /* All entries of one input. */
@@ -46,12 +46,10 @@ typedef struct Entries {
     long cotangents, outputs, coordinates;
     bool whole;            /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
     const real *cotangent; /* [cotangents][outputs] */
-    /* [cotangents][coordinates]. If `whole`, the diagnosis reads [1 + outputs] rows: those beyond `cotangents` have only a
-     * numeric value. */
-    Entry *entry;
-    EntryState *state; /* [coordinates]: of all entries of a coordinate together */
-    Doubt *doubt;      /* [coordinates] */
-    double tolerance;  /* of the diagnosis, relative; 0: CHECK_TOLERANCE */
+    Entry *entry;          /* [cotangents][coordinates] */
+    EntryState *state;     /* [coordinates]: of all entries of a coordinate together */
+    Doubt *doubt;          /* [coordinates] */
+    double rounded;        /* what rounding may leave of an entry that is 0 */
     const double
         *steps; /* of each output: how far it jumps (check_steps); NULL: it has the digits of a real */
 } Entries;

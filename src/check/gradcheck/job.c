@@ -29,5 +29,6 @@ void result_free(Result *r) {
 }
 
 int job_backwards(const Job *j) {
-    return !j->dy ? 0 : j->backwards ? j->backwards : 1;
+    if (!j->dy) return 0;
+    return j->backwards ? j->backwards : 1;
 }

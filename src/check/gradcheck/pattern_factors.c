@@ -14,10 +14,10 @@ typedef struct Factors {
 /* Takes the factor of each group from its largest entry; group[at] is that of entry `at`. Returns whether the factors
  * predict every number from entry `first` on. */
 static bool find_factors(Suspect *s, const long *group, long first, Factors *f) {
-    long entries = s->e->cotangents * s->e->coordinates;
-    double *largest = arena_alloc(s->g->arena, (size_t)f->count * sizeof *largest);
-    f->factor = arena_alloc(s->g->arena, (size_t)f->count * sizeof *f->factor);
-    f->known = arena_alloc(s->g->arena, (size_t)f->count * sizeof *f->known);
+    long entries = s->entries;
+    double *largest = arena_alloc(s->arena, (size_t)f->count * sizeof *largest);
+    f->factor = arena_alloc(s->arena, (size_t)f->count * sizeof *f->factor);
+    f->known = arena_alloc(s->arena, (size_t)f->count * sizeof *f->known);
     for (long at = first; at < entries; at++) {
         long g = group[at];
         if (!(fabs(s->numeric[at]) > largest[g])) continue;
@@ -32,7 +32,7 @@ static bool find_factors(Suspect *s, const long *group, long first, Factors *f) 
 
 /* Allocates the group of each entry; all are 0. */
 static long *new_groups(const Suspect *s) {
-    return arena_alloc(s->g->arena, (size_t)(s->e->cotangents * s->e->coordinates) * sizeof(long));
+    return arena_alloc(s->arena, (size_t)(s->entries) * sizeof(long));
 }
 
 /* ---- One factor ---- */
@@ -55,11 +55,12 @@ static bool is_whole(double k, double tolerance, const char **form, long *n) {
 
 /* "the size of axis 1 of x": a source of the size n. A 2 may come from anywhere. */
 static bool find_size(const Suspect *s, long n, char *text, size_t size) {
-    const CheckPoint *p = s->g->run->point;
+    const CheckPoint *p = s->point;
     for (int i = -1; i <= p->inputs && n > 2; i++) {
-        const PointInput *in = i < 0 ? s->in : i < p->inputs ? &p->in[i] : NULL;
-        Shape shape = in ? in->shape : s->y_shape;
-        const char *name = in ? in->name : "the output";
+        bool output = i == p->inputs;
+        const PointInput *in = i < 0 ? s->in : &p->in[i]; /* its own first */
+        Shape shape = output ? s->y_shape : in->shape;
+        const char *name = output ? "the output" : in->name;
         for (int axis = shape.rank - 1; axis >= 0; axis--)
             if (shape.size[axis] == n)
                 return snprintf(text, size, "the size of axis %d of %.40s", axis, name) > 0;
@@ -79,9 +80,8 @@ bool pattern_constant_factor(Suspect *s) {
     double k = all.factor[0];
     if (fabs(k + 1) < s->tolerance) return pattern_say(s, "every element has the wrong sign");
     bool whole = is_whole(k, s->tolerance, &form, &n);
-    for (long q = 0; q < s->e->cotangents; q++) effects += s->numeric[q] != 0;
-    if (!whole && s->e->coordinates == 1 && effects < 3)
-        return false; /* any number is a multiple of another */
+    for (long q = 0; q < s->rows; q++) effects += s->numeric[q] != 0;
+    if (!whole && s->n == 1 && effects < 3) return false; /* any number is a multiple of another */
     if (whole && *form) snprintf(name, sizeof name, " = %s%s%ld", k < 0 ? "-" : "", form, n);
     if (whole && find_size(s, n, where, sizeof where))
         snprintf(source, sizeof source, ". %ld is %s", n, where);
@@ -132,10 +132,10 @@ static bool values_differ(const Factors *t, const double *value) {
 /* "multiplied by sigmoid(x) instead of sigmoid'(x)": the factors of the elements of a shape in words, as functions of an
  * input or of the output. False: they are no known functions. */
 static bool name_factors(const Suspect *s, const Factors *t, Shape over, char *text, size_t size) {
-    double *v = arena_alloc(s->g->arena, (size_t)t->count * sizeof *v);
+    double *v = arena_alloc(s->arena, (size_t)t->count * sizeof *v);
     char f[64], g[64];
     const char *name;
-    for (int which = 0, inputs = s->g->run->point->inputs; which <= inputs; which++) {
+    for (int which = 0, inputs = s->point->inputs; which <= inputs; which++) {
         int functions = which == inputs ? RARE : FUNCTIONS;
         if (!pattern_values_over(s, over, which, v, &name) || !values_differ(t, v)) continue;
         for (int sum = 1; sum < 2 * functions; sum++)
@@ -159,10 +159,10 @@ static bool name_factors(const Suspect *s, const Factors *t, Shape over, char *t
 enum { LEAST = 3 }; /* factors that are evidence */
 
 bool pattern_factor_of_values(Suspect *s) {
-    Factors t = {.count = s->e->coordinates};
+    Factors t = {.count = s->n};
     long *group = new_groups(s), wrong = 0;
     char text[REPORT_TEXT / 2];
-    for (long at = 0; at < s->e->cotangents * t.count; at++) group[at] = at % t.count;
+    for (long at = 0; at < s->rows * t.count; at++) group[at] = at % t.count;
     if (!find_factors(s, group, 0, &t)) return false;
     for (long j = 0; j < t.count; j++) wrong += t.known[j] &= s->e->state[j] == ENTRY_WRONG;
     return wrong >= LEAST && name_factors(s, &t, s->shape, text, sizeof text) &&
@@ -171,8 +171,8 @@ bool pattern_factor_of_values(Suspect *s) {
 
 /* A factor for each output, the same for all elements: something of the output is missing or too many. */
 bool pattern_factor_of_outputs(Suspect *s) {
-    Factors t = {.count = s->e->outputs};
-    long *group = new_groups(s), n = s->e->coordinates, known = 0;
+    Factors t = {.count = s->outputs};
+    long *group = new_groups(s), n = s->n, known = 0;
     char text[REPORT_TEXT / 2];
     for (long at = n; at < (1 + t.count) * n; at++) group[at] = at / n - 1;
     if (!find_factors(s, group, n, &t)) return false;
@@ -183,13 +183,13 @@ bool pattern_factor_of_outputs(Suspect *s) {
 
 /* One factor for each line, not 0 and not the same in all, as when a row's 1/σ is dropped. */
 bool pattern_factor_of_lines(Suspect *s) {
-    long n = s->e->coordinates, *group = new_groups(s);
+    long n = s->n, *group = new_groups(s);
     for (int axis = s->shape.rank - 1; axis >= 0; axis--) {
         Factors t = {.count = n};
         double seen = 0; /* a factor */
         bool differ = false, zero = false;
         if (s->shape.size[axis] < 2 || s->shape.size[axis] == n) continue;
-        for (long at = 0; at < s->e->cotangents * n; at++)
+        for (long at = 0; at < s->rows * n; at++)
             group[at] = pattern_at_index(s->shape, axis, at % n, 0); /* the line's first element */
         bool fits = find_factors(s, group, 0, &t);
         for (long g = 0; g < n; g++) {
@@ -208,8 +208,8 @@ bool pattern_factor_of_lines(Suspect *s) {
 
 /* An example is softmax without the outputs' dependence on each other. */
 bool pattern_diagonal_alone(Suspect *s) {
-    long n = s->e->coordinates, lost = 0;
-    if (s->e->outputs != n) return false;
+    long n = s->n, lost = 0;
+    if (s->outputs != n) return false;
     for (long i = 0; i < n; i++)
         for (long j = 0; j < n; j++) {
             if (i != j && s->analytic[(1 + i) * n + j] != 0) return false;
@@ -222,9 +222,9 @@ bool pattern_diagonal_alone(Suspect *s) {
 
 /* Each output depends on one element, as of an elementwise operation, and the gradients of all other elements are 0. */
 bool pattern_wrong_slope(Suspect *s) {
-    long n = s->e->coordinates, wrong = 0;
-    if (s->e->outputs < 2) return false;
-    for (long i = 1; i <= s->e->outputs; i++) {
+    long n = s->n, wrong = 0;
+    if (s->outputs < 2) return false;
+    for (long i = 1; i <= s->outputs; i++) {
         long used = 0;
         for (long at = i * n; at < (i + 1) * n; at++) {
             if (s->numeric[at] == 0 && s->analytic[at] != 0) return false;
@@ -242,8 +242,8 @@ bool pattern_wrong_slope(Suspect *s) {
 static bool is_nearly_right(const Suspect *s, double part, double of_itself, double share) {
     const double small = 1e-3;
     long seen = 0, off = 0;
-    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++) {
-        double size = s->scale[at / s->e->coordinates], need = fabs(s->numeric[at]);
+    for (long at = 0; at < s->entries; at++) {
+        double size = s->scale[at / s->n], need = fabs(s->numeric[at]);
         double error = fabs(s->analytic[at] - s->numeric[at]);
         if (!(error <= part * size) || (need > small * size && error > of_itself * need)) return false;
         if (!(need > small * size)) continue;

@@ -10,7 +10,7 @@ enum { TRIED = 256, NAMED = 3 };
 /* Names the elements without which output i would be finite: each is changed alone. "": none is known. */
 static void name_causes(const Suspect *s, long i, char *text, size_t size) {
     const double plain = 0.7; /* in the domain of most functions */
-    const CheckPoint *p = s->g->run->point;
+    const CheckPoint *p = s->point;
     struct {
         int input;
         long element;
@@ -39,27 +39,26 @@ static void name_causes(const Suspect *s, long i, char *text, size_t size) {
 bool pattern_forward(Suspect *s) {
     char name[INDEX_TEXT], more[32] = "", where[REPORT_TEXT / 2];
     long first = -1, count = 0;
-    for (long i = s->e->outputs - 1; i >= 0; i--)
+    for (long i = s->outputs - 1; i >= 0; i--)
         if (!isfinite(s->y[i])) first = i, count++;
     if (!count) return false;
     name_causes(s, first, where, sizeof where);
     if (count > 1) snprintf(more, sizeof more, " (and %ld more)", count - 1);
-    const char *value = isnan(s->y[first]) ? "nan" : s->y[first] > 0 ? "inf" : "-inf";
-    return pattern_say(s, "forward gives %s at %s%s%s", value,
+    double value = isnan(s->y[first]) ? (double)NAN : (double)s->y[first]; /* a NaN's sign says nothing */
+    return pattern_say(s, "forward gives %g at %s%s%s", value,
                        gradcheck_element_text(name, "y", s->y_shape, first), more, where);
 }
 
 bool pattern_not_a_number(Suspect *s) {
     long bad = 0;
-    for (long j = 0; j < s->e->coordinates; j++) {
+    for (long j = 0; j < s->n; j++) {
         bool finite = true;
-        for (long q = 0; q < s->e->cotangents; q++)
-            finite &= isfinite(s->analytic[q * s->e->coordinates + j]);
+        for (long q = 0; q < s->rows; q++) finite &= isfinite(s->analytic[q * s->n + j]);
         bad += !finite;
     }
     return bad &&
            pattern_say(s,
                        "%ld of %ld elements are not finite: 0/0, an overflow, infinity - infinity, or a "
                        "number read from beside an array, where the checker puts NaN",
-                       bad, s->e->coordinates);
+                       bad, s->n);
 }

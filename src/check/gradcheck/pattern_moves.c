@@ -5,9 +5,9 @@
 /* Whether element j has the gradient of from[j]. */
 static bool fits_moved(Suspect *s, const long *from) {
     bool moves = false;
-    for (long j = 0; j < s->e->coordinates; j++) moves |= from[j] != j;
-    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++) {
-        long j = at % s->e->coordinates;
+    for (long j = 0; j < s->n; j++) moves |= from[j] != j;
+    for (long at = 0; at < s->entries; at++) {
+        long j = at % s->n;
         s->expected[at] = from[j] < 0 ? s->analytic[at] : s->numeric[at - j + from[j]];
     }
     return moves && pattern_fits(s);
@@ -21,7 +21,7 @@ static bool is_transposed(Suspect *s, long *from) {
         unsigned seen = 0;
         for (int i = 0; i < rank; i++) seen |= 1u << (order >> 2 * i & 3);
         if (seen != (1u << rank) - 1) continue;
-        for (long j = 0; j < s->e->coordinates; j++) {
+        for (long j = 0; j < s->n; j++) {
             long place = 0;
             for (int i = 0; i < rank; i++) {
                 int axis = order >> 2 * i & 3;
@@ -38,12 +38,12 @@ static bool is_transposed(Suspect *s, long *from) {
 /* Each element has the gradient of its neighbour (the edge may have any) or of the other end, or all have that of one end. */
 bool pattern_moved(Suspect *s) {
     enum { LEAST = 3 };
-    long *from = arena_alloc(s->g->arena, (size_t)s->e->coordinates * sizeof *from);
+    long *from = arena_alloc(s->arena, (size_t)s->n * sizeof *from);
     if (is_transposed(s, from)) return true;
     for (int axis = 0; axis < s->shape.rank; axis++) {
         long n = s->shape.size[axis];
         for (int way = 0; way < 5 && n >= LEAST; way++) {
-            for (long j = 0; j < s->e->coordinates; j++) {
+            for (long j = 0; j < s->n; j++) {
                 long i = pattern_index(s->shape, axis, j), to[] = {i - 1, i + 1, n - 1 - i, 0, n - 1};
                 from[j] = to[way] < 0 || to[way] >= n ? -1 : pattern_at_index(s->shape, axis, j, to[way]);
             }
@@ -59,12 +59,11 @@ bool pattern_moved(Suspect *s) {
 }
 
 bool pattern_of_another_input(Suspect *s) {
-    for (int k = 0; k < s->g->run->point->inputs; k++) {
+    for (int k = 0; k < s->point->inputs; k++) {
         const Entries *other = &s->g->element[k];
-        if (other == s->e || !other->entry || other->coordinates != s->e->coordinates) continue;
-        for (long i = 0; i < s->e->cotangents * s->e->coordinates; i++)
-            s->expected[i] = other->entry[i].numeric;
-        if (pattern_fits(s)) return pattern_say(s, "it is the gradient of %s", s->g->run->point->in[k].name);
+        if (other == s->e || !other->entry || other->coordinates != s->n) continue;
+        for (long i = 0; i < s->entries; i++) s->expected[i] = other->entry[i].numeric;
+        if (pattern_fits(s)) return pattern_say(s, "it is the gradient of %s", s->point->in[k].name);
     }
     return false;
 }
@@ -100,7 +99,7 @@ static bool reads_elsewhere(Suspect *s, const PointInput *in, long *entry, long 
 
 /* An example is a product whose backward reads an operand at another index. */
 bool pattern_operand_elsewhere(Suspect *s) {
-    const CheckPoint *p = s->g->run->point;
+    const CheckPoint *p = s->point;
     char element[REPORT_NAME], right[REPORT_NAME], wrong[REPORT_NAME];
     long entry, need = 0, found = 0;
     for (int k = 0; k < p->inputs; k++) {
@@ -108,7 +107,7 @@ bool pattern_operand_elsewhere(Suspect *s) {
         if (k == s->e->input || in->count < 3 || !reads_elsewhere(s, in, &entry, &need, &found)) continue;
         return pattern_say(
             s, "%.40s is read at a wrong index: the gradient of %.60s uses %.60s instead of %.60s", in->name,
-            gradcheck_element_text(element, s->in->name, s->shape, entry % s->e->coordinates),
+            gradcheck_element_text(element, s->in->name, s->shape, entry % s->n),
             gradcheck_element_text(wrong, in->name, in->shape, found),
             gradcheck_element_text(right, in->name, in->shape, need));
     }

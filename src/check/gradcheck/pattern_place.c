@@ -17,28 +17,23 @@ typedef struct Look {
 
 static Look look_here(const Suspect *s) {
     Look l = {.set = wrong_map_set(s, WRONG_ELEMENTS)};
-    for (int which = 0; which <= s->g->run->point->inputs; which++) {
-        double *v = arena_alloc(s->g->arena, (size_t)s->e->coordinates * sizeof *v);
+    for (int which = 0; which <= s->point->inputs; which++) {
+        double *v = arena_alloc(s->arena, (size_t)s->n * sizeof *v);
         const char *name;
         if (pattern_values_over(s, s->shape, which, v, &name)) l.value[which] = v;
     }
     return l;
 }
 
-/* Looks at the same case at another point. */
-static Look look_elsewhere(const Suspect *s, int attempt) {
-    CheckRun *run = s->g->run, *other = s->g->differences;
-    const CheckPoint *given = run->point;
-    CheckPoint there;
-    CaseReport *report = arena_alloc(s->g->arena, sizeof *report);
-    Gradients g = {.run = run, .differences = other, .arena = s->g->arena, .seed = s->g->seed};
-    point_draw(&there, g.arena, run->op, run->c, g.seed, POINT_DRAWN, attempt);
-    run->point = other->point = &there;
-    check_gradients(&g, report);
-    check_run_forward(run);
-    Suspect at = pattern_suspect(&g, s->e->input);
-    Look l = look_here(&at);
-    run->point = other->point = given;
+/* Judges the same case at another point, and looks there. */
+static Look look_at(const Suspect *s, const CheckPoint *there) {
+    Gradients g = {.run = s->g->run, .differences = s->g->differences, .arena = s->arena, .seed = s->g->seed};
+    g.run->point = g.differences->point = there;
+    check_gradients(&g, arena_alloc(s->arena, sizeof(CaseReport)));
+    check_run_forward(g.run);
+    Suspect other = pattern_suspect(&g, s->e->input);
+    Look l = look_here(&other);
+    g.run->point = g.differences->point = s->point;
     return l;
 }
 
@@ -49,7 +44,7 @@ static bool is_beyond(const Suspect *s, const Look look[LOOKS], int which, bool 
     long wrongs = 0, rights = 0;
     *wrong = INFINITY, *right = -INFINITY;
     for (int k = 0; k < LOOKS; k++)
-        for (long j = 0; j < s->e->coordinates; j++) {
+        for (long j = 0; j < s->n; j++) {
             if (look[k].set.idle[j]) continue;
             double v = look[k].value[which][j];
             v = side * (size ? fabs(v) : v);
@@ -64,37 +59,45 @@ static bool is_beyond(const Suspect *s, const Look look[LOOKS], int which, bool 
 /* "x is above 0", "|x| is above about 1.5". */
 static void say_condition(const Suspect *s, int which, bool size, double low, double high, const char *how,
                           char text[REPORT_TEXT / 2]) {
-    const CheckPoint *p = s->g->run->point;
-    const char *name = which < p->inputs ? p->in[which].name : "the output", *bar = size ? "|" : "",
-               *about = "about ";
+    const char *name = which < s->point->inputs ? s->point->in[which].name : "the output";
+    const char *bar = size ? "|" : "", *about = "about ";
     double number = (low + high) / 2;
     for (int n = -2; n <= 2; n++)
         if (low <= n && n <= high) number = n, about = "";
     snprintf(text, REPORT_TEXT / 2, "%s%.40s%s is %s %s%.3g", bar, name, bar, how, about, number);
 }
 
+/* Whether a condition on values may be looked for: the case draws values, it is small, and some of its elements are right. */
+static bool may_have_condition(const Suspect *s) {
+    enum { MOST_ENTRIES = 1 << 12 };
+    bool drawn = false;
+    long wrongs = 0;
+    for (int k = 0; k < s->point->inputs; k++)
+        drawn |= !s->g->run->c->in[k].values && s->point->in[k].same_as < 0;
+    for (long j = 0; j < s->n; j++) wrongs += s->e->state[j] == ENTRY_WRONG;
+    return drawn && wrongs > 0 && wrongs < s->n && s->in->stored == s->in->count &&
+           s->entries <= MOST_ENTRIES;
+}
+
 /* Finds a condition on values that separates wrong elements from right ones, at other points as well. */
 static bool find_condition(Suspect *s, char text[REPORT_TEXT / 2]) {
-    enum { MOST_ENTRIES = 1 << 12 };
-    const CheckPoint *p = s->g->run->point;
-    bool drawn = false, some = false, others = false;
     Look look[LOOKS];
-    for (int k = 0; k < p->inputs; k++) drawn |= !s->g->run->c->in[k].values && p->in[k].same_as < 0;
-    for (long j = 0; j < s->e->coordinates; j++)
-        s->e->state[j] == ENTRY_WRONG ? (some = true) : (others = true);
-    if (pattern_known(s) == JACOBIAN) return false; /* the gradient comes from a file */
-    if (!drawn || !some || !others || s->in->stored < s->in->count ||
-        s->e->coordinates * s->e->cotangents > MOST_ENTRIES)
-        return false;
+    if (!may_have_condition(s)) return false;
     look[0] = look_here(s);
-    for (int k = 1; k < LOOKS; k++) look[k] = look_elsewhere(s, FIRST_DRAWN + k);
-    for (int which = 0; which <= p->inputs; which++)
+    for (int k = 1; k < LOOKS; k++) {
+        CheckPoint there;
+        const CheckRun *run = s->g->run;
+        point_draw(&there, s->arena, run->op, run->c, s->g->seed, POINT_DRAWN, FIRST_DRAWN + k);
+        look[k] = look_at(s, &there);
+    }
+    for (int which = 0; which <= s->point->inputs; which++)
         for (int way = 0; look[0].value[which] && way < 4; way++) {
+            bool size = way / 2;
             int side = way % 2 ? -1 : 1;
             double right, wrong;
-            if (!is_beyond(s, look, which, way / 2, side, &right, &wrong)) continue;
-            say_condition(s, which, way / 2, fmin(side * right, side * wrong),
-                          fmax(side * right, side * wrong), side > 0 ? "above" : "below", text);
+            if (!is_beyond(s, look, which, size, side, &right, &wrong)) continue;
+            double low = fmin(side * right, side * wrong), high = fmax(side * right, side * wrong);
+            say_condition(s, which, size, low, high, side > 0 ? "above" : "below", text);
             return true;
         }
     return false;
@@ -104,8 +107,8 @@ static bool find_condition(Suspect *s, char text[REPORT_TEXT / 2]) {
 
 /* Whether every wrong element is 0 for every upstream gradient. */
 static bool all_lost(const Suspect *s) {
-    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++)
-        if (s->e->state[at % s->e->coordinates] == ENTRY_WRONG && s->analytic[at] != 0) return false;
+    for (long at = 0; at < s->entries; at++)
+        if (s->e->state[at % s->n] == ENTRY_WRONG && s->analytic[at] != 0) return false;
     return true;
 }
 
@@ -117,7 +120,7 @@ bool pattern_missing_in_part(Suspect *s) {
     WrongSet set = wrong_map_set(s, WRONG_ELEMENTS);
     for (long j = 0; j < set.count; j++) wrongs += set.wrong[j];
     return (wrongs > 1 || s->shape.rank > 1) && all_lost(s) &&
-           wrong_map_rule(&set, s->g->arena, wrong, right, HALF) &&
+           wrong_map_rule(&set, s->arena, wrong, right, HALF) &&
            pattern_say(s, "no gradient arrives at %s. %s%s right", wrong, right,
                        strncmp(right, "all", 3) == 0 || strchr(right, ' ') ? " are" : " is");
 }
@@ -125,8 +128,8 @@ bool pattern_missing_in_part(Suspect *s) {
 bool pattern_place(Suspect *s) {
     char text[REPORT_TEXT];
     bool hidden = true; /* wrong elements have no effect */
-    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++)
-        hidden &= s->e->state[at % s->e->coordinates] != ENTRY_WRONG || s->numeric[at] == 0;
+    for (long at = 0; at < s->entries; at++)
+        hidden &= s->e->state[at % s->n] != ENTRY_WRONG || s->numeric[at] == 0;
     if (hidden)
         return pattern_say(
             s,

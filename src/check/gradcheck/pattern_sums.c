@@ -6,7 +6,7 @@
 #include <string.h>
 
 bool pattern_missing(Suspect *s) {
-    for (long i = 0; i < s->e->cotangents * s->e->coordinates; i++)
+    for (long i = 0; i < s->entries; i++)
         if (s->analytic[i] != 0) return false;
     return pattern_say(s, "no gradient arrives: it is 0 everywhere");
 }
@@ -15,8 +15,8 @@ bool pattern_missing(Suspect *s) {
 
 /* Copies the Jacobian, [outputs][coordinates]. */
 static double *copy_jacobian(const Suspect *s) {
-    long n = s->e->coordinates, count = s->e->outputs * n;
-    double *copy = arena_alloc(s->g->arena, (size_t)count * sizeof *copy);
+    long n = s->n, count = s->outputs * n;
+    double *copy = arena_alloc(s->arena, (size_t)count * sizeof *copy);
     for (long at = 0; at < count; at++)
         if (isfinite(s->numeric[n + at])) copy[at] = s->numeric[n + at];
     return copy;
@@ -45,21 +45,21 @@ static bool fits_product(Suspect *s, const double *jacobian, const long *from) {
 
 /* from[i] = i: each output reads its own upstream gradient. */
 static long *own_places(const Suspect *s) {
-    long *from = arena_alloc(s->g->arena, (size_t)s->e->outputs * sizeof *from);
-    for (long i = 0; i < s->e->outputs; i++) from[i] = i;
+    long *from = arena_alloc(s->arena, (size_t)s->outputs * sizeof *from);
+    for (long i = 0; i < s->outputs; i++) from[i] = i;
     return from;
 }
 
 bool pattern_upstream_ignored(Suspect *s) {
     long *from = own_places(s);
-    for (long i = 0; i < s->e->outputs; i++) from[i] = READS_ONE;
+    for (long i = 0; i < s->outputs; i++) from[i] = READS_ONE;
     return fits_product(s, copy_jacobian(s), from) &&
            pattern_say(s,
                        "the upstream gradient is not used: the result is that for an upstream gradient of 1");
 }
 
 bool pattern_upstream_elsewhere(Suspect *s) {
-    long n = s->e->outputs, *from = own_places(s);
+    long n = s->outputs, *from = own_places(s);
     const double *jacobian = copy_jacobian(s);
     Shape y = s->y_shape;
     for (int axis = 0; axis < y.rank; axis++) {
@@ -79,15 +79,16 @@ bool pattern_upstream_elsewhere(Suspect *s) {
     }
     for (long by = 1 - n; by < n; by++) {
         for (long i = 0; i < n; i++) from[i] = i + by >= 0 && i + by < n ? i + by : READS_NOTHING;
+        const char *plural = labs(by) == 1 ? "" : "s", *way = by < 0 ? "early" : "late";
         if (by && fits_product(s, jacobian, from))
-            return pattern_say(s, "the upstream gradient is read %ld element%s too %s", labs(by),
-                               labs(by) == 1 ? "" : "s", by < 0 ? "early" : "late");
+            return pattern_say(s, "the upstream gradient is read %ld element%s too %s", labs(by), plural,
+                               way);
     }
     return false;
 }
 
 bool pattern_one_use(Suspect *s) {
-    long n = s->e->coordinates, outputs = s->e->outputs;
+    long n = s->n, outputs = s->outputs;
     for (int last = 1; last >= 0; last--) {
         double *jacobian = copy_jacobian(s);
         for (long j = 0; j < n; j++) {
@@ -114,7 +115,7 @@ bool pattern_broadcast_sum(Suspect *s) {
         int own = axis - (y.rank - s->in->shape.rank);
         bool repeated = own < 0 || s->in->shape.size[own] == 1;
         for (long index = 0; repeated && y.size[axis] > 1 && index < y.size[axis]; index++) {
-            for (long i = 0; i < s->e->outputs; i++)
+            for (long i = 0; i < s->outputs; i++)
                 from[i] = pattern_index(y, axis, i) == index ? i : READS_NOTHING;
             if (fits_product(s, jacobian, from))
                 return pattern_say(s, "the sum over axis %d of the output is missing: only index %ld counts",
@@ -126,8 +127,8 @@ bool pattern_broadcast_sum(Suspect *s) {
 
 /* An example is a cumulative sum, rotation or matrix product that goes the same way in backward as in forward. */
 bool pattern_jacobian(Suspect *s) {
-    long n = s->e->coordinates;
-    if (s->e->outputs != n || n < 2) return false;
+    long n = s->n;
+    if (s->outputs != n || n < 2) return false;
     const double *jacobian = copy_jacobian(s);
     double *transposed = copy_jacobian(s);
     for (long i = 0; i < n * n; i++) transposed[i % n * n + i / n] = jacobian[i];
@@ -148,12 +149,13 @@ typedef struct Groups {
 
 static Groups group(const Suspect *s, unsigned axes) {
     Groups g = {.axes = "", .count = 1};
-    long n = s->e->coordinates;
-    g.of = arena_alloc(s->g->arena, (size_t)n * sizeof *g.of);
+    long n = s->n;
+    g.of = arena_alloc(s->arena, (size_t)n * sizeof *g.of);
     for (int axis = 0; axis < s->shape.rank; axis++) {
         size_t used = strlen(g.axes);
         if (axes >> axis & 1) {
-            const char *before = used ? " and " : axes & (axes - 1) ? "axes " : "axis ";
+            const char *before = axes & (axes - 1) ? "axes " : "axis ";
+            if (used) before = " and ";
             snprintf(g.axes + used, sizeof g.axes - used, "%s%d", before, axis);
             continue;
         }
@@ -162,15 +164,15 @@ static Groups group(const Suspect *s, unsigned axes) {
         g.count *= s->shape.size[axis];
     }
     g.size = n / g.count;
-    g.ve = arena_alloc(s->g->arena, (size_t)g.count * sizeof *g.ve);
-    g.vv = arena_alloc(s->g->arena, (size_t)g.count * sizeof *g.vv);
+    g.ve = arena_alloc(s->arena, (size_t)g.count * sizeof *g.ve);
+    g.vv = arena_alloc(s->arena, (size_t)g.count * sizeof *g.vv);
     return g;
 }
 
 /* True if in every group the error is a multiple of v. */
 static bool error_is_multiple(const Suspect *s, const Groups *g, const double *v) {
-    long n = s->e->coordinates;
-    for (long q = 0; q < s->e->cotangents; q++) {
+    long n = s->n;
+    for (long q = 0; q < s->rows; q++) {
         for (long k = 0; k < g->count; k++) g->ve[k] = g->vv[k] = 0;
         for (long j = 0; j < n; j++) {
             g->ve[g->of[j]] += v[j] * (s->analytic[q * n + j] - s->numeric[q * n + j]);
@@ -191,7 +193,7 @@ static bool take_form(const Suspect *s, const Groups *g, int which, int form, do
                       size_t size) {
     static const char *const forms[] = {"%.40s", "exp(%.40s)", "(%.40s minus its mean)"};
     const char *name = "1";
-    long n = s->e->coordinates;
+    long n = s->n;
     for (long j = 0; j < n; j++) v[j] = 1;
     if (which >= 0 && !pattern_values_over(s, s->shape, which, v, &name)) return false;
     snprintf(text, size, forms[form], name);
@@ -207,7 +209,7 @@ static bool take_form(const Suspect *s, const Groups *g, int which, int form, do
  * and softmax without Σ dy y. */
 bool pattern_term(Suspect *s) {
     enum { LEAST = 3, FORMS = 3 };
-    double *v = arena_alloc(s->g->arena, (size_t)s->e->coordinates * sizeof *v);
+    double *v = arena_alloc(s->arena, (size_t)s->n * sizeof *v);
     char text[REPORT_NAME];
     for (int axes = 1; axes <= s->shape.rank; axes++)
         for (unsigned set = (1u << s->shape.rank) - 1; set > 0; set--) {
@@ -215,8 +217,8 @@ bool pattern_term(Suspect *s) {
             for (unsigned left = set; left; left &= left - 1) bits++;
             if (bits != axes) continue;
             Groups g = group(s, set);
-            for (int k = -1; k < FORMS * (s->g->run->point->inputs + 1) && g.size >= LEAST; k++) {
-                int which = k < 0 ? -1 : s->g->run->point->inputs - k / FORMS;
+            for (int k = -1; k < FORMS * (s->point->inputs + 1) && g.size >= LEAST; k++) {
+                int which = k < 0 ? -1 : s->point->inputs - k / FORMS;
                 if (!take_form(s, &g, which, k < 0 ? 0 : k % FORMS, v, text, sizeof text) ||
                     !error_is_multiple(s, &g, v))
                     continue;

@@ -17,11 +17,12 @@ long pattern_at_index(Shape s, int axis, long i, long to) {
 }
 
 PatternNeeds pattern_known(const Suspect *s) {
-    return s->e->place ? SAMPLE : !s->e->whole ? ALL : s->e->cotangents > s->e->outputs ? ROWS : JACOBIAN;
+    if (s->e->place) return SAMPLE;
+    return s->e->whole ? ROWS : ALL;
 }
 
 bool pattern_near(const Suspect *s, long at, double a, double b) {
-    double size = fmax(fmax(fabs(a), fabs(b)), s->scale[at / s->e->coordinates]);
+    double size = fmax(fmax(fabs(a), fabs(b)), s->scale[at / s->n]);
     if (!isfinite(size)) return a == b;
     return fabs(a - b) <= s->tolerance * size;
 }
@@ -33,7 +34,7 @@ bool pattern_is_wrong(const Suspect *s, long at) {
 
 bool pattern_fits(const Suspect *s) {
     bool any = false;
-    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++) {
+    for (long at = 0; at < s->entries; at++) {
         if (s->e->entry[at].state == ENTRY_KINK || !isfinite(s->numeric[at])) continue;
         if (!pattern_near(s, at, s->analytic[at], s->expected[at])) return false;
         any = true;
@@ -58,7 +59,7 @@ static bool lies_at(Shape from, Shape over, int first) {
 }
 
 bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, const char **name) {
-    const CheckPoint *p = s->g->run->point;
+    const CheckPoint *p = s->point;
     Shape from = which < p->inputs ? p->in[which].shape : s->y_shape;
     const real *value = which < p->inputs ? p->in[which].value : s->y;
     *name = which < p->inputs ? p->in[which].name : "the output";
@@ -68,9 +69,8 @@ bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, con
     if (!lies_at(from, over, first)) return false;
     for (long j = 0; j < shape_count(over); j++) {
         long at = 0;
-        for (int axis = 0; axis < from.rank; axis++) {
-            at = at * from.size[axis] + (from.size[axis] == 1 ? 0 : pattern_index(over, first + axis, j));
-        }
+        for (int axis = 0; axis < from.rank; axis++)
+            at = at * from.size[axis] + pattern_index(over, first + axis, j) % from.size[axis];
         v[j] = (double)value[at];
     }
     return true;
@@ -79,41 +79,37 @@ bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, con
 /* A pattern that explains small errors has to be nearer than they are. */
 static void sharpen(Suspect *s) {
     double largest = 0;
-    for (long i = 0; i < s->e->cotangents * s->e->coordinates; i++) {
-        double off = fabs(s->analytic[i] - s->numeric[i]) / s->scale[i / s->e->coordinates];
+    for (long i = 0; i < s->entries; i++) {
+        double off = fabs(s->analytic[i] - s->numeric[i]) / s->scale[i / s->n];
         if (isfinite(off)) largest = fmax(largest, off);
     }
-    s->tolerance = s->e->tolerance > 0 ? s->e->tolerance : s->e->steps ? CHECK_COARSE / 10 : CHECK_TOLERANCE;
+    s->tolerance = s->e->steps ? CHECK_COARSE / 10 : CHECK_TOLERANCE;
     if (largest > 0)
         s->tolerance = fmin(s->tolerance, fmax(largest / 20, ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON));
 }
 
 Suspect pattern_suspect(const Gradients *g, int k) {
     const Entries *e = &g->element[k];
-    size_t rows = (size_t)(e->whole ? 1 + e->outputs : e->cotangents),
-           entries = rows * (size_t)e->coordinates;
-    Suspect suspect = {.g = g, .e = e, .in = &g->run->point->in[k]}, *s = &suspect;
-    s->shape = s->in->shape;
-    if (s->in->stored < s->in->count) s->shape.size[0] = 1;
-    s->y_shape = s->g->run->y->shape;
-    s->y = arena_alloc(s->g->arena, (size_t)e->outputs * sizeof *s->y);
-    tensor_copy_out(s->g->run->y, s->y);
-    s->analytic = arena_alloc(s->g->arena, entries * sizeof(double));
-    s->numeric = arena_alloc(s->g->arena, entries * sizeof(double));
-    s->expected = arena_alloc(s->g->arena, entries * sizeof(double));
-    s->scale = arena_alloc(s->g->arena, rows * sizeof(double));
-    for (size_t i = 0; i < entries; i++) {
-        s->analytic[i] = e->entry[i].analytic;
-        s->numeric[i] = e->entry[i].numeric;
+    const PointInput *in = &g->run->point->in[k];
+    const Tensor *y = g->run->y;
+    Suspect s = {.g = g, .e = e, .point = g->run->point, .in = in, .arena = g->arena};
+    s.n = e->coordinates, s.rows = e->cotangents, s.entries = s.rows * s.n, s.outputs = e->outputs;
+    s.shape = in->shape, s.y_shape = y->shape;
+    if (in->stored < in->count) s.shape.size[0] = 1;
+    s.y = arena_alloc(s.arena, (size_t)s.outputs * sizeof *s.y);
+    tensor_copy_out(y, s.y);
+    s.scale = arena_alloc(s.arena, (size_t)s.rows * sizeof *s.scale);
+    s.analytic = arena_alloc(s.arena, 3 * (size_t)s.entries * sizeof *s.analytic);
+    s.numeric = s.analytic + s.entries, s.expected = s.numeric + s.entries;
+    for (long i = 0; i < s.entries; i++) {
+        double analytic = e->entry[i].analytic, numeric = e->entry[i].numeric;
         /* An unresolved entry is 0 on both sides: else the rounding of a right 0 would refute a pattern. */
-        double least = SWEEP_TRUST * e->entry[i].estimate;
-        if (fabs(s->numeric[i]) <= least) {
-            s->numeric[i] = 0;
-            if (fabs(s->analytic[i]) <= least) s->analytic[i] = 0;
-        }
-        double *scale = &s->scale[i / (size_t)e->coordinates];
-        if (isfinite(s->numeric[i])) *scale = fmax(*scale, fabs(s->numeric[i]));
+        double least = SWEEP_TRUST * e->entry[i].estimate, *scale = &s.scale[i / s.n];
+        bool unresolved = fabs(numeric) <= least;
+        s.numeric[i] = unresolved ? 0 : numeric;
+        s.analytic[i] = unresolved && fabs(analytic) <= least ? 0 : analytic;
+        if (isfinite(numeric)) *scale = fmax(*scale, fabs(s.numeric[i]));
     }
-    sharpen(s);
-    return suspect;
+    sharpen(&s);
+    return s;
 }

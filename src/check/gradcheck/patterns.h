@@ -4,11 +4,15 @@
 
 #include "check/gradcheck/check_gradients.h"
 
-/* The accused gradient and what is known about it. Matrices are [cotangents][coordinates]. */
+/* The accused gradient and what is known about it. Matrices are [rows][n]. */
 typedef struct Suspect {
     const Gradients *g;
     const Entries *e;
+    const CheckPoint *point;
     const PointInput *in;
+    Arena *arena;
+    long n, rows, entries; /* coordinates, cotangents, and their product */
+    long outputs;
     Shape shape; /* of the coordinates: an axis along which memory repeats has size 1 */
     Shape y_shape;
     real *y; /* the output at the point */
@@ -44,10 +48,9 @@ bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, con
 
 /* Known numbers. Each line includes those above. */
 typedef enum PatternNeeds {
-    SAMPLE,   /* the gradient of some elements */
-    ALL,      /* of all elements */
-    JACOBIAN, /* the right Jacobian: row i is row 1 + i of `numeric` */
-    ROWS,     /* the gradient found for each output alone: row 1 + i of `analytic` */
+    SAMPLE, /* the gradient of some elements */
+    ALL,    /* of all elements */
+    ROWS,   /* for each output alone: row 1 + i, which is of the Jacobian in `numeric` */
 } PatternNeeds;
 
 /* Returns the most that is known of the numbers of a suspect. */

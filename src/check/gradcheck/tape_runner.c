@@ -84,7 +84,8 @@ static void ready(TapeRunner *t, const CheckPoint *p, int which, real fill) {
         if (p->in[i].same_as >= 0) continue;
         Tensor *x = &in->tensor;
         x->maker = NULL;
-        x->grad_state = p->in[i].constant ? GRAD_UNWANTED : isnan(fill) ? GRAD_FRESH : GRAD_SUM;
+        x->grad_state = isnan(fill) ? GRAD_FRESH : GRAD_SUM;
+        if (p->in[i].constant) x->grad_state = GRAD_UNWANTED;
         x->grad = in->grad_block ? in->grad_block + GUARD : NULL;
         for (long j = 0; x->grad && j < p->in[i].count; j++) x->grad[j] = fill;
     }

@@ -27,7 +27,8 @@ static void list_indices(const bool *in, long n, char text[LIST]) {
         if (!in[i]) continue;
         if (end - i == 2) end--; /* two are named each */
         size_t used = strlen(text);
-        const char *before = !used ? "" : end > last ? " and " : ", ";
+        const char *before = end > last ? " and " : ", ";
+        if (!used) before = "";
         if (end - i > 1)
             snprintf(text + used, LIST - used, "%s%ld to %ld", before, i, end - 1);
         else
@@ -111,8 +112,8 @@ WrongSet wrong_map_set(const Suspect *s, long which) {
     long end = which >= 0 ? first + 1 : which == WRONG_OUTPUTS ? 1 + e->outputs : e->cotangents;
     WrongSet set = {s->in->name, s->shape, NULL, NULL, n};
     if (which == WRONG_OUTPUTS) set = (WrongSet){"y", s->y_shape, NULL, NULL, e->outputs};
-    set.wrong = arena_alloc(s->g->arena, (size_t)set.count + 1),
-    set.idle = arena_alloc(s->g->arena, (size_t)set.count + 1);
+    set.wrong = arena_alloc(s->arena, (size_t)set.count + 1),
+    set.idle = arena_alloc(s->arena, (size_t)set.count + 1);
     memset(set.idle, true, (size_t)set.count);
     for (long at = first * n; at < end * n; at++) {
         long i = which == WRONG_OUTPUTS ? at / n - 1 : at % n;
@@ -144,20 +145,20 @@ bool wrong_map(const Suspect *s, char *text, size_t size) {
     long count = 0;
     for (long j = 0; j < elements.count; j++) count += elements.wrong[j];
     text[0] = 0;
-    if (wrong_map_rule(&elements, s->g->arena, wrong, right, HALF)) {
+    if (wrong_map_rule(&elements, s->arena, wrong, right, HALF)) {
         snprintf(text, size, "%s right, %s WRONG", right, wrong);
         return true;
     }
-    if (pattern_known(s) == ROWS && s->e->outputs > 1) {
+    if (pattern_known(s) == ROWS && s->outputs > 1) {
         WrongSet outputs = wrong_map_set(s, WRONG_OUTPUTS);
-        if (wrong_map_rule(&outputs, s->g->arena, wrong, right, HALF)) {
+        if (wrong_map_rule(&outputs, s->arena, wrong, right, HALF)) {
             snprintf(text, size, "right for the outputs in %s, WRONG for those in %s", right, wrong);
             return true;
         }
-        for (long i = 0; i < s->e->outputs; i++) {
+        for (long i = 0; i < s->outputs; i++) {
             WrongSet one = wrong_map_set(s, i);
             char y[REPORT_NAME];
-            if (!wrong_map_rule(&one, s->g->arena, wrong, right, HALF)) continue;
+            if (!wrong_map_rule(&one, s->arena, wrong, right, HALF)) continue;
             snprintf(text, size, "for output %.40s: %s right, %s WRONG",
                      gradcheck_element_text(y, "y", s->y_shape, i), right, wrong);
             return false;

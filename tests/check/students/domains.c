@@ -49,14 +49,15 @@ DOMAIN2(binary_entropy, -b *log(a) - (1 - b) * log(1 - a), (a - b) / (a * (1 - a
         .low = 0.05, .high = 0.95)
 const Op op_binary_entropy = OP(binary_entropy);
 
-/* Operations on rows */
+/* Operations on rows. Some are constant on a row of a single element. */
 #define OF_ROWS(name, y_shape, ...)                                                                          \
     extern const Op op_##name;                                                                               \
     static Tensor *name##_build(Tape *t, Tensor **x) {                                                       \
         return tape_record(tape_node(t, &op_##name, y_shape, INPUTS(x[0])));                                 \
     }                                                                                                        \
     static const CheckCase name##_cases[] = {{"rows", name##_build, {{"x", DIMS(3, 5), __VA_ARGS__}}},       \
-                                             {"one", name##_build, {{"x", DIMS(1, 4), __VA_ARGS__}}}};
+                                             {"one", name##_build, {{"x", DIMS(1, 4), __VA_ARGS__}}},        \
+                                             {"single", name##_build, {{"x", DIMS(4, 1), __VA_ARGS__}}}};
 
 static void order_of(const real *x, long n, long *place) {
     for (long i = 0; i < n; i++) {
@@ -192,3 +193,39 @@ static void pinball_backward(Node *n) {
 BUILD(pinball, SCALAR, x[0], x[1])
 static const CheckCase pinball_cases[] = {PAIRS(pinball, .low = 0, .high = 1)};
 const Op op_pinball = OP(pinball);
+
+/* w x / Σ|x| and w softmax(x), which do not depend on the x of a row of one element; w is a number for each. */
+#define WEIGHTED(name, sum_of, part_of, slope)                                                               \
+    static void name##_forward(Node *n) {                                                                    \
+        const real *x = values(n, 0), *w = values(n, 1);                                                     \
+        long m = columns(n, 0);                                                                              \
+        for (long i = 0; i < rows(n, 0); i++) {                                                              \
+            double sum = 0;                                                                                  \
+            for (long j = i * m; j < (i + 1) * m; j++) sum += sum_of(x[j]);                                  \
+            for (long j = i * m; j < (i + 1) * m; j++) n->out->data[j] = w[j] * part_of(x[j]) / sum;         \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void name##_backward(Node *n) {                                                                   \
+        const real *x = values(n, 0), *w = values(n, 1), *dy = n->out->grad;                                 \
+        long m = columns(n, 0);                                                                              \
+        for (long i = 0; i < rows(n, 0); i++) {                                                              \
+            double sum = 0, dot = 0;                                                                         \
+            for (long j = i * m; j < (i + 1) * m; j++) sum += sum_of(x[j]);                                  \
+            for (long j = i * m; j < (i + 1) * m; j++) dot += dy[j] * w[j] * part_of(x[j]) / sum;            \
+            for (long j = i * m; j < (i + 1) * m; j++) {                                                     \
+                if (n->in[0]->grad) n->in[0]->grad[j] += (slope);                                            \
+                if (n->in[1]->grad) n->in[1]->grad[j] += dy[j] * part_of(x[j]) / sum;                        \
+            }                                                                                                \
+        }                                                                                                    \
+    }                                                                                                        \
+    BUILD(name, x[0]->shape, x[0], x[1])                                                                     \
+    static const CheckCase name##_cases[] = {                                                                \
+        {"rows", name##_build, {{"x", DIMS(3, 5), .margin = 0.2}, {"w", DIMS(3, 5)}}},                       \
+        {"single", name##_build, {{"x", DIMS(4, 1), .margin = 0.2}, {"w", DIMS(4, 1)}}}};
+static double itself(double x) {
+    return x;
+}
+WEIGHTED(weighted_share, fabs, itself, (dy[j] * w[j] - dot * (x[j] > 0 ? 1 : -1)) / sum)
+const Op op_weighted_share = OP(weighted_share);
+WEIGHTED(weighted_softmax, exp, exp, exp(x[j]) / sum * (dy[j] * w[j] - dot))
+const Op op_weighted_softmax = OP(weighted_softmax);

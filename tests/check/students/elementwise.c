@@ -116,3 +116,9 @@ const Op op_hyperbola = OP(hyperbola);
 ELEMENTWISE(doubling, exp2(x), y *log(2))
 static const CheckCase doubling_cases[] = {POINTS(doubling, 0)};
 const Op op_doubling = OP(doubling);
+
+/* ---- ripple ---- Steps that show the parabola do not show the ripple on it, which has most of the slope. */
+ELEMENTWISE(ripple, x *x + 1e-6 * sin(1e7 * x), 2 * x + 10 * cos(1e7 * x))
+static const CheckCase ripple_cases[] = {POINTS(ripple, 0),
+                                         {"large", ripple_build, {{"x", DIMS(7), .low = -10, .high = 10}}}};
+const Op op_ripple = OP(ripple);
