@@ -8,7 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* As in base/system.c, -DLEAST_SYSTEM builds the fallbacks alone. */
+/* -DLEAST_SYSTEM builds the fallbacks alone, which tests/machines/machines.sh runs. */
 #if defined LEAST_SYSTEM
 #elif defined __linux__
 #include <sys/prctl.h>

@@ -8,7 +8,6 @@
 #include "pictures/label.h"
 #include "run/pace.h"
 #include "run/samples.h"
-#include "run/shell.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

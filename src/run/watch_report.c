@@ -3,7 +3,6 @@
 #include "base/directory.h"
 #include "pictures/label.h"
 #include "run/run_page.h"
-#include "run/shell.h"
 #include "run/watch.h"
 #include "text/corpus.h"
 #include <stdarg.h>

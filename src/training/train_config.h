@@ -71,6 +71,9 @@ extern const Setting train_settings[];
 /* Takes the operands: a task and files for it, or files alone. STATUS_USAGE. */
 bool train_config_operands(TrainConfig *r, char *const *operand, int count, Error *e);
 
+/* The command line of the same run, without settings at their defaults; the caller frees it. NULL: STATUS_NO_MEMORY. */
+char *train_config_command(const TrainConfig *r, Error *e);
+
 /* Finds the directory of the run to continue. As runs_find. */
 bool train_config_find(TrainConfig *r, Error *e);
 

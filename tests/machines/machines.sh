@@ -22,7 +22,7 @@ long='kernels/gemm nn/model kernels/vector_math'
 folder=$(mktemp -d) || exit 74
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT
-[ $# -gt 0 ] || set -- native clang O1 x86-64 x86-64-v3 musl aarch64 armhf i686
+[ $# -gt 0 ] || set -- native clang O1 least x86-64 x86-64-v3 musl aarch64 armhf i686
 passed=0 failed=0 launcher= trained=native
 here=${CC:-cc}
 case $here in ccache\ *) launcher='ccache ' here=${here#ccache } ;; esac
@@ -34,6 +34,7 @@ describe() {
     native) ;;
     clang) compiler=clang ;;
     O1) options=OPT=-O1 ;;
+    least) options=EXTRA=-DLEAST_SYSTEM ;;
     x86-64) arch=x86-64 fused=no ;;
     x86-64-v3) arch=x86-64-v3 ;;
     musl) compiler=musl-gcc ;;

@@ -1,7 +1,7 @@
 /* The page of a run as a file: it is complete and small, and escapes texts. */
+#include "base/program.h"
 #include "folder.h"
 #include "page_helpers.h"
-#include "run/shell.h"
 #include "test.h"
 
 static char *written(const Page *p) {

@@ -17,6 +17,7 @@ static const char reader[] =
     "(c.style.getPropertyValue('--w') || 0)).join(' ');\n"
     "say(root.scrollWidth <= root.clientWidth, 'wider than the window: ' + root.scrollWidth);\n"
     "say(!one('#controls').hidden, 'no controls');\n"
+    "say(one('#choose').parentElement.offsetHeight < 60, 'the choice of an example is broken');\n"
     "say(heads.length === 18, heads.length + ' heads are shown');\n"
     "say(row() === '.000 .000 1.01 .000 .000', 'the last step: ' + row());\n"
     "slider.value = 0; slider.dispatchEvent(new Event('input'));\n"
@@ -133,6 +134,7 @@ TEST(a_page_of_long_words) {
     static const char gene[] = "ACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCA";
     static const char *const token[] = {gene, "花草木", gene, gene, "\xE8\x8A"};
     browse(token, 390, false, "seen 390 light: well");
+    browse(token, 1280, false, "seen 1280 light: well");
 }
 
 int main(int argc, char **argv) {
