@@ -18,9 +18,8 @@ static bool is_left_of_terms(const Entry *e, double most) {
     return fabs(e->numeric) <= SWEEP_TRUST * e->estimate && fabs(e->analytic) <= most;
 }
 
-/* The allowed error of a right entry. If the numeric derivative is known better than the tolerance, the sharper
- * tolerance holds. The rest is the gradient's own rounding: that of terms as large as the largest derivative or
- * the output. */
+/* The allowed error of a right entry: the tolerance. Where the numeric derivative is known much better, the sharp tolerance,
+ * or the rounding of a right gradient if that is larger: its terms may be as large as `scale`, or the output. */
 static double room_of(const Entry *e, double size, double scale, double floor) {
     bool sharp = SWEEP_TRUST * e->estimate <= CHECK_SHARP / 10 * size;
     double tolerance = sharp ? CHECK_SHARP : CHECK_TOLERANCE;
@@ -36,9 +35,11 @@ static EntryState state_of(const Entry *e, double off, double size, double scale
         e->estimate <= SWEEP_TRUST * e->rounding && e->estimate * e->step <= TERMS_OF_A_DIFFERENCE * floor;
     if (isnan(e->analytic) || (isinf(e->analytic) && isfinite(e->numeric))) return ENTRY_WRONG;
     if (!isfinite(e->numeric)) return ENTRY_UNCLEAR;
+    /* Both are 0, but for numbers that have lost their digits. */
     if (size <= SMALLEST && e->estimate <= SMALLEST) return ENTRY_PROVED;
     if (close && e->estimate <= CHECK_TOLERANCE * size) return ENTRY_PROVED;
     if (!close && !within) return is_left_of_terms(e, TERMS * floor) ? ENTRY_FLAT : ENTRY_WRONG;
+    /* Nothing contradicts the entry. It is proved if it is known well beside the largest derivative. */
     if (SWEEP_TRUST * e->estimate <= proof * scale) return ENTRY_PROVED;
     return size <= SMALLEST || rounding_hides ? ENTRY_FLAT : ENTRY_UNCLEAR;
 }

@@ -8,9 +8,9 @@
 /* From best to worst. */
 typedef enum EntryState {
     ENTRY_PROVED,  /* agrees within the tolerance */
-    ENTRY_FLAT,    /* agrees, but so small beside the output that a double does not show it */
+    ENTRY_FLAT,    /* too small beside the output to be seen in its digits */
     ENTRY_KINK,    /* there is no derivative, and the gradient lies between the one-sided ones */
-    ENTRY_UNCLEAR, /* agrees within the numeric error, which is too large to prove anything */
+    ENTRY_UNCLEAR, /* the numeric derivative is not finite, or its error is too large to prove anything */
     ENTRY_WRONG,
 } EntryState;
 
@@ -30,7 +30,7 @@ typedef struct Entry {
 /* Relative error up to which a gradient is right. */
 #define CHECK_TOLERANCE (sizeof(real) == sizeof(double) ? 1e-6 : 1e-2)
 
-/* The same for a numeric derivative whose error is ten times smaller than this. */
+/* The same where the numeric derivative is known: SWEEP_TRUST times its error is at most a tenth of this. */
 #define CHECK_SHARP (sizeof(real) == sizeof(double) ? 1e-9 : 1e-2)
 
 /* The same for a forward that rounds to fewer digits, and what tells steps of an output from a slope. */

@@ -13,10 +13,12 @@
  *
  * The numeric derivative knows its own error (numeric_derivative.h), so there are three verdicts:
  *
- *     PASS          every entry agrees, and could not have agreed if it were wrong by more than the tolerance
+ *     PASS          every entry agrees, and the numeric derivative is good enough to prove it
  *     FAIL          an entry differs by more than the tolerance and by more than the numeric derivative's error;
  *                   or a property that holds exactly for every gradient is broken (properties.def)
- *     INCONCLUSIVE  the numeric derivative is too uncertain to say: the reason says why
+ *     INCONCLUSIVE  neither; the report has the reason
+ *
+ * src/check/README.md has the figures, and the reasons for INCONCLUSIVE.
  *
  * A kink (relu at 0, max at a tie) has no derivative. It is found by the branches that operations take at x - h,
  * x and x + h, and where an operation does not tell them, by one-sided derivatives that differ. A nearby
