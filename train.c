@@ -47,7 +47,9 @@ static bool set_pace(Pace *p, Trainer *t, TrainConfig *config, long made, Error 
     train_config_fit_task(config, t->task);
     Trainer paced = train_config_trainer(config, t->task);
     t->model->dropout = config->dropout;
-    t->schedule = paced.schedule, t->steps = paced.steps, t->eval_every = paced.eval_every;
+    t->schedule = paced.schedule;
+    t->steps = paced.steps;
+    t->eval_every = paced.eval_every;
     return true;
 }
 

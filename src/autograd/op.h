@@ -14,8 +14,9 @@ typedef struct Op {
      * contiguous. */
     void (*forward)(Node *n);
 
-    /* Adds the gradient of input i to n->in[i]->grad, where that is not NULL. It reads n->out->grad. It changes
-     * nothing else, except that it may overwrite n->out->grad unless tape->keep is set. */
+    /* Reads n->out->grad, and adds the gradient of input i to n->in[i]->grad. That is NULL for an input that takes no
+     * gradient. At least one input takes one, so an operation of a single input need not ask. Backward changes nothing
+     * else, except that it may overwrite n->out->grad unless tape->keep is set. */
     void (*backward)(Node *n);
 
     /* How many reals of scratch memory forward, or backward, needs. Called right before it runs, so that
@@ -26,8 +27,8 @@ typedef struct Op {
     bool view;
 
     /* Backward stores into an input's gradient where tensor_grad_adds says no, so that nobody has to fill
-     * it with zeros first. Without this, and for a tensor that is passed twice, every gradient is zeroed
-     * before backward adds. */
+     * it with zeros first: then `+=` in a derivation means add or store. Without this, and for a tensor that is passed
+     * twice, every gradient is zeroed before backward adds. */
     bool stores_fresh;
 
     /* A hash of the branches taken at the current inputs (the sign in relu, the winner in max): two points
@@ -59,11 +60,12 @@ static inline uint64_t branch_hash(uint64_t hash, long branch) {
         __VA_ARGS__                                                                                          \
     }
 
-/* A node with a contiguous output of shape `out`, ready for attributes: tape_node(t, &op_x, shape,
- * INPUTS(a, b)). The output needs a gradient if an input does. */
+/* Puts a node on the tape, with a contiguous output of shape `out`, ready for attributes:
+ * tape_node(t, &op_x, shape, INPUTS(a, b)). The output needs a gradient if an input does. tape_record must
+ * follow. */
 Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]);
 
-/* A node whose output is a view of in's data, with this shape, these strides and this offset, in elements. */
+/* The same for a node whose output is a view of in's data, with this shape, these strides and this offset, in elements. */
 Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride, long offset);
 
 /* `bytes` of zeroed memory for small records; lives until reset. */
@@ -76,7 +78,7 @@ void *node_attr(Node *n, size_t bytes);
  * node. NULL while planning. */
 real *node_array(Node *n, long count);
 
-/* Runs forward and returns the output. */
+/* Ends the recording of a node that tape_node or tape_view put on the tape: runs its forward. Returns its output. */
 Tensor *tape_record(Node *n);
 
 #endif

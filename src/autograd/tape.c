@@ -1,9 +1,10 @@
 /* Reverse-mode automatic differentiation.
  *
  * Each operation y = f(x) that runs adds a node to the tape: the operation, its inputs, its output.
- * Backward starts with the gradient of the last output and visits the nodes in reverse order. All nodes
- * that read y come before y's own, so when backward visits y = f(x) the gradient dL/dy is complete. The
- * node's backward then adds Jᵀ dL/dy, with J = ∂y/∂x, to the gradient of x: the chain rule. */
+ * Backward is given the gradient of one output. It visits the nodes from the newest to the oldest, and skips those whose
+ * output has no gradient. Every node that reads y is newer than the node that made y, so backward visits it first. When it
+ * visits y = f(x), dL/dy is complete. The node's backward adds Jᵀ dL/dy, with J = ∂y/∂x, to the gradient of x: the chain
+ * rule. */
 #include "autograd/tape_arrays.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -82,8 +83,7 @@ static bool passed_twice(const Node *n, int i) {
     return false;
 }
 
-/* Allocates the gradients of the inputs, and fills with zeros those that backward would otherwise add to
- * before anything is in them. */
+/* Allocates the gradients of the inputs. Zeroes a new one unless backward stores into it. */
 static void prepare_input_gradients(Node *n) {
     for (int i = 0; i < n->inputs; i++) {
         Tensor *x = n->in[i];
@@ -112,13 +112,18 @@ static void backward_node(Node *n) {
     for (TapeBlock *a = n->arrays; a; a = a->next) tape_give_back(n->tape, a);
 }
 
+/* A second backward begins as the first. */
+static void await_gradients_again(Tape *t) {
+    for (Node *n = t->last; n; n = n->previous)
+        if (tensor_wants_grad(n->out)) n->out->grad_state = GRAD_AWAITED;
+}
+
 void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
     if (is_foreign(t, y)) error_bug("backward: the output " FOREIGN);
     if (!tensor_wants_grad(y)) error_bug("backward: the output depends on nothing that needs a gradient");
     if (!y->maker) error_bug("backward: the output is a leaf");
     if (t->spent && !t->keep) error_bug("backward: it has run already, want tape_reset before it runs again");
-    for (Node *n = t->last; n && t->spent; n = n->previous)
-        if (tensor_wants_grad(n->out)) n->out->grad_state = GRAD_AWAITED;
+    if (t->spent) await_gradients_again(t);
     t->spent = true;
     long count = shape_count(y->shape);
     y->grad = tape_array(t, count, &y->maker->grad);

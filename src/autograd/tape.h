@@ -1,18 +1,22 @@
-/* The tape records each operation as it runs. Backward visits the records in reverse order and applies the
+/* The tape records each operation and runs it. Backward visits the records from the newest to the oldest and applies the
  * chain rule.
  *
  *     Tape *t = tape_new();
- *     Tensor *y = tape_softmax(t, tape_matmul(t, x, w), -1);  runs two operations and records them
+ *     Tensor *y = tape_softmax(t, tape_matmul(t, x, w), -1);  records two operations and runs them
  *     tape_backward(t, tape_sum(t, y, ALL_AXES));             adds to x->grad and w->grad
  *     tape_reset(t);                                          forgets all that the tape made
  *
+ * A leaf is a tensor over the caller's memory: an input, a weight. All other tensors are outputs of operations, or constants.
+ *
  * Memory. The tape owns every array that an operation makes. Once backward has visited a node, nothing
  * needs its output, the output's gradient or what it saved: their memory is reused for the gradients that
- * follow. So intermediate values and gradients are gone after backward, unless `keep` is set. Leaves
- * and arrays of at most 64 bytes stay. From its second step on, a tape whose steps have the same shapes allocates nothing.
+ * follow. So intermediate values and gradients are gone after backward, unless `keep` is set. Constants, and arrays of at
+ * most 64 bytes, stay until reset; leaves stay with the caller. From its second step on, a tape whose steps have the same
+ * shapes allocates nothing.
  *
- * Errors. When memory runs out, the tape goes on with shapes alone, computes nothing, and tape_failed says
- * why. */
+ * Planning. A tape can run without data: operations and backward compute shapes alone, and the tape adds up the memory that
+ * a real run needs. It turns to planning by itself when memory for an array runs out; then tape_failed says so. Only
+ * a small record without memory is fatal (base/arena.h). */
 #ifndef AUTOGRAD_TAPE_H
 #define AUTOGRAD_TAPE_H
 
@@ -28,7 +32,7 @@ typedef struct TapeBlock {
     struct TapeBlock *next;
 } TapeBlock;
 
-/* One run of an operation. */
+/* One run of an operation (op.h). */
 typedef struct Node {
     const struct Op *op;
     struct Tape *tape;
@@ -39,7 +43,7 @@ typedef struct Node {
     Tensor *in[MAX_INPUTS]; /* NULL: an optional input is absent */
     Tensor *out;
     void *attr;    /* the operation's own record: its axis, its scale, what it saved for backward */
-    real *scratch; /* while forward or backward runs: see Op.scratch */
+    real *scratch; /* memory for forward, or backward, while it runs */
 
     TapeBlock *arrays; /* output and saved arrays: free once backward has visited the node */
     TapeBlock grad;    /* the output's gradient */
@@ -51,8 +55,8 @@ typedef struct Tape {
     bool no_grad;         /* no tensor made from here on needs a gradient: evaluation, decoding */
     bool keep;            /* intermediate values and gradients survive backward */
     bool guard;           /* arrays hold NaN until written, and lie between NaNs: see tape_guards_hold */
-    uint64_t seed;        /* of dropout */
-    uint64_t step;        /* of training; seed, step and a node's index determine every random number */
+    uint64_t seed;        /* of dropout; seed, step and a node's index determine every random number */
+    uint64_t step;        /* number of the micro-batch since training began */
     const char *recorder; /* the function that records from here on, for ./explain tape; NULL: unknown */
 
     struct TapeMemory *memory; /* arrays */
@@ -61,7 +65,7 @@ typedef struct Tape {
     long nodes;
     uint64_t epoch; /* differs between tapes and between resets; a tensor belongs to the epoch that made it */
     bool spent;     /* backward has run */
-    bool planning;  /* shapes without data: tape_plan was called, or memory ran out */
+    bool planning;
     Error error;
 
     /* If set, called after each run of forward and of backward: ./bench profile. */

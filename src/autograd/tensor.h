@@ -13,7 +13,8 @@
 
 /* The states of a tensor's gradient, in order. Backward visits the operations that read x from the last
  * recorded to the first. Before the first visit the tape allocates x's gradient (AWAITED to FRESH). After it
- * the others add (FRESH to SUM). A leaf starts with SUM, or with FRESH where its caller would otherwise have to zero it. */
+ * the others add (FRESH to SUM). A leaf that takes a gradient starts with SUM, or with FRESH where its caller would otherwise
+ * have to zero it. */
 typedef enum GradState {
     GRAD_UNWANTED, /* not needed: constants, and what depends on them alone */
     GRAD_AWAITED,  /* needed; not allocated yet */
@@ -26,7 +27,9 @@ typedef struct Tensor {
     long stride[MAX_RANK]; /* of data, in elements; 0 along an axis that is broadcast */
     real *data;            /* NULL while the tape is planning */
     const real *packed;    /* data of a matrix once more, as gemm_pack lays it out; NULL: none */
-    real *grad;            /* contiguous in shape, whatever the strides of data; NULL until allocated */
+    /* Contiguous in shape, whatever the strides of data. NULL: UNWANTED or AWAITED. After backward, without Tape.keep, it
+     * points to memory that the tape may have reused. */
+    real *grad;
     GradState grad_state;
     struct Node *maker; /* the node that has this output; NULL for a leaf */
     uint64_t epoch;     /* of the tape that made it; 0: made by the caller, for any tape */

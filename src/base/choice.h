@@ -1,7 +1,7 @@
 /* A choice: one of the kinds of something, for example of positions. What a kind does is one constant struct, which begins
  * with a Choice; a list names all kinds of one thing and ends with NULL. A configuration holds a pointer to the kind.
  *
- *     typedef struct Positions { Choice choice; Tensor *(*add)(…); … } Positions;
+ *     typedef struct Positions { Choice choice; void (*row)(…); … } Positions;
  *     extern const Positions positions_learned, …;
  *     extern const Choice *const all_positions[];
  *

@@ -200,7 +200,7 @@ static void run_job(long chunks, void (*body)(void *context, long chunk), void *
     run_chunks();
     lock();
     pool.open = false;
-    for (long inside; (inside = pool.inside);) wait_for_change(&pool.inside, inside, &pool.left);
+    while (pool.inside) wait_for_change(&pool.inside, pool.inside, &pool.left);
     pthread_mutex_unlock(&pool.mutex);
 }
 

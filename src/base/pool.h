@@ -1,8 +1,8 @@
 /* A pool of POSIX threads that runs the chunks of one loop at a time.
  *
- * Each chunk writes memory of its own, and no sum depends on where the work is cut. So results have the same bits for
- * any number of threads. Callers cut by the size of the problem alone; only the matrix product also counts the threads:
- * an element of its result is one sum, whatever the blocks (kernels/gemm.c). */
+ * Each chunk writes memory of its own. The size of the problem alone decides where a sum is cut, and its parts are added in
+ * order. So results have the same bits for any number of threads. The matrix product also counts the threads; there an
+ * element of the result is one sum, whatever the blocks (kernels/gemm.c). */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 

@@ -1,7 +1,7 @@
 /* A setting: a named member of a struct, which command lines and files give a value. A table of settings ends with {0}.
  *
  *     static const Setting table[] = {
- *         {"norm-kind", NULL, "layer|rms", "layer norm, or RMS norm", SETTING(CHOICE, ModelConfig, norm_kind)},
+ *         {"norm", NULL, "post|pre", "norm after or before each sublayer", SETTING(CHOICE, ModelConfig, norm)},
  *         {0},
  *     };
  *

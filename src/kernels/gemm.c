@@ -141,7 +141,8 @@ static void multiply_strip(const Phase *f, Strip *a, long i, long rows, long fir
 static void multiply_in_place(const Phase *f, long i, long m, long first, long end) {
     Strip a = {f->a + i * row_step(f->g), row_step(f->g), f->g->layout == GEMM_TN ? f->g->lda : 1, NULL};
     for (long rows; m > 0; m -= rows, i += rows, a.at += rows * a.row) {
-        rows = m <= SHORT_ROWS ? m : m < 2 * SHORT_ROWS ? (m + 1) / 2 : SHORT_ROWS;
+        rows = m < SHORT_ROWS ? m : SHORT_ROWS;
+        if (m > SHORT_ROWS && m < 2 * SHORT_ROWS) rows = (m + 1) / 2;
         multiply_strip(f, &a, i, rows, first, end);
     }
 }

@@ -1,23 +1,29 @@
-/* 3.1, 5.4 Add & Norm: the residual connection, dropout and layer norm around every sublayer. */
+/* 3.1, 5.4 Add & Norm: the residual connection, dropout and norm around every sublayer. */
 #include "nn/nn.h"
 
-/* x + Dropout(Sublayer(in)). Without dropout and trace, the sublayer's last product adds x:
- * see nn_project. */
-static Tensor *add(const Forward *f, Tensor *x, Sublayer *sublayer, void *module, Tensor *in) {
+/* x + Dropout(Sublayer(in)). Without dropout and trace, a sublayer that ends in nn_project adds x in its last product, which
+ * is faster. */
+static Tensor *add_residual(const Forward *f, Tensor *x, Sublayer *sublayer, void *module, Tensor *in) {
     double dropout = f->model->dropout;
-    Forward fused = *f;
-    fused.residual = x;
-    if (!f->trace && !(f->tape->training && dropout > 0)) return sublayer(&fused, module, in);
-    Tensor *y = sublayer(f, module, in);
+    bool drops = f->tape->training && dropout > 0;
+    Residual residual = {.x = x};
+    Forward inner = *f;
+    inner.residual = drops || f->trace ? NULL : &residual;
+    Tensor *y = sublayer(&inner, module, in);
+    if (residual.sum == y) return y;
+    if (residual.sum) error_bug("nn_project: the sublayer returns another tensor than its result");
     f->tape->recorder = "nn_add_and_norm";
     return tape_residual(f->tape, x, y, dropout);
 }
 
 Tensor *nn_add_and_norm(const Forward *f, Sublayer *sublayer, void *module, Norm *norm, Tensor *x) {
-    if (f->model->config.norm == NORM_PRE) return add(f, x, sublayer, module, nn_norm(f, norm, x));
-    return nn_norm(f, norm, add(f, x, sublayer, module, x));
+    if (f->model->config.norm == NORM_PRE) return add_residual(f, x, sublayer, module, nn_norm(f, norm, x));
+    return nn_norm(f, norm, add_residual(f, x, sublayer, module, x));
 }
 
 Tensor *nn_project(const Forward *f, Linear *l, Tensor *x) {
-    return tape_linear(f->tape, x, &l->weight, &l->bias, ACT_NONE, f->residual);
+    Residual *r = f->residual && !f->residual->sum ? f->residual : NULL;
+    Tensor *y = tape_linear(f->tape, x, &l->weight, &l->bias, ACT_NONE, r ? r->x : NULL);
+    if (r) r->sum = y;
+    return y;
 }

@@ -1,9 +1,9 @@
 /* What a module calls to add its parameters to a model: names in a weight file, shapes and initial values.
  *
- *     struct FeedForward { Linear in, out; };
+ *     typedef struct Dense { Linear in, out; } Dense;
  *
- *     FeedForward *nn_feed_forward_new(Builder *b) {
- *         FeedForward *m = build_module(b, sizeof *m);
+ *     static void *add_parameters(Builder *b) {
+ *         Dense *m = build_module(b, sizeof *m);
  *         build_linear(b, "linear1", b->config->d_model, b->config->d_ff, &m->in);
  *         build_linear(b, "linear2", b->config->d_ff, b->config->d_model, &m->out);
  *         return m;

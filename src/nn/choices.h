@@ -1,5 +1,5 @@
 /* The choices of a model. What a kind does is one constant struct; choices.def names them all. A ModelConfig points to a
- * kind of each choice; nothing else asks which kind it is. */
+ * kind of each choice. Code asks the kind's members; only `.with` in a table of settings names a kind. */
 #ifndef NN_CHOICES_H
 #define NN_CHOICES_H
 
@@ -10,7 +10,8 @@
 typedef struct Model Model;     /* nn.h */
 typedef struct Forward Forward; /* nn.h */
 
-/* A sublayer: a function of x, [rows, d_model], with the weights of a module; [rows, d_model]. */
+/* A sublayer: a function of x, [rows, d_model], with the weights of a module; [rows, d_model]. nn_add_and_norm adds the
+ * residual to its result. */
 typedef Tensor *Sublayer(const Forward *f, void *module, Tensor *x);
 
 /* 3.5: how a model knows the order of tokens. A member is NULL or false where the kind does no such thing. */

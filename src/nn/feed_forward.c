@@ -1,13 +1,13 @@
-/* 3.3 Position-wise feed-forward network: FFN(x) = act(x W_1 + b_1) W_2 + b_2, the same at every position.
+/* 3.3 Position-wise feed-forward network: FFN(x) = act(x W_1ᵀ + b_1) W_2ᵀ + b_2, the same at every position.
  *
- * With a gated activation, W_1 and b_1 have twice as many columns, gates and values (ops/swiglu.c). */
+ * With a gated activation, W_1 and b_1 have twice as many rows, gates and values (ops/swiglu.c). */
 #include "nn/nn.h"
 
 typedef struct Dense {
-    Linear in, out; /* W_1, b_1: [columns · d_ff, d_model]; W_2, b_2: [d_model, d_ff] */
+    Linear in, out; /* W_1: [columns · d_ff, d_model], b_1; W_2: [d_model, d_ff], b_2 */
 } Dense;
 
-static void *add(Builder *b) {
+static void *add_parameters(Builder *b) {
     const ModelConfig *c = b->config;
     Dense *w = build_module(b, sizeof *w);
     build_linear(b, "linear1", c->d_model, (long)c->activation->columns * c->d_ff, &w->in);
@@ -23,7 +23,7 @@ static Tensor *forward(const Forward *f, void *module, Tensor *x) {
     return nn_project(f, &w->out, inner);
 }
 
-const FeedForwardKind feed_forward_dense = {{"dense"}, add, forward};
+const FeedForwardKind feed_forward_dense = {{"dense"}, add_parameters, forward};
 
 void *nn_feed_forward_new(Builder *b) {
     return b->config->feed_forward->add(b);

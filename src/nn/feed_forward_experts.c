@@ -30,7 +30,7 @@ static bool check(const ModelConfig *c, Status status, Error *e) {
            error_set(e, status, "top_k: found %d, need at most the %d experts", top_k_of(c), experts_of(c));
 }
 
-static void *add(Builder *b) {
+static void *add_parameters(Builder *b) {
     const ModelConfig *c = b->config;
     long E = experts_of(c), d = c->d_model, d_ff = c->d_ff, wide = c->activation->columns * d_ff;
     Experts *w = build_module(b, sizeof *w);
@@ -111,8 +111,7 @@ static Tensor *forward(const Forward *f, void *module, Tensor *x) {
         y = y ? tape_add(t, y, part) : part;
         total = total ? tape_add(t, total, share) : share;
     }
-    if (k > 1) y = tape_div(t, y, total);
-    return f->residual ? tape_add(t, f->residual, y) : y;
+    return k > 1 ? tape_div(t, y, total) : y;
 }
 
-const FeedForwardKind feed_forward_experts = {{"experts"}, add, forward, check};
+const FeedForwardKind feed_forward_experts = {{"experts"}, add_parameters, forward, check};

@@ -68,25 +68,29 @@ static const real *slopes(const Forward *f) {
     return slope;
 }
 
-/* Concat(head_1, …, head_h), [query rows, d_model] */
-static Tensor *heads(const Forward *f, Attention *a, const Heads *in, AttentionTrace **trace) {
+/* Concat(head_1, …, head_h), [query rows, d_model], and in *trace its record, if there is a trace. */
+static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in, AttentionTrace **trace) {
     const ModelConfig *c = &f->model->config;
+    *trace = NULL;
     if (c->attention->fused && !f->trace)
         return tape_attention(f->tape, in->q, in->kv, NULL, c->heads, &in->reach,
                               f->model->attention_dropout);
     Tensor *q = nn_columns(f, in->q, 0);
     Tensor *k = in->kv ? nn_columns(f, in->kv, 0) : nn_columns(f, in->q, 1);
     Tensor *v = in->kv ? nn_columns(f, in->kv, 1) : nn_columns(f, in->q, 2);
-    if (f->trace) *trace = nn_trace_add(f->trace, k, a->name, in->reach.queries->count);
-    if (f->trace) (*trace)->normalised = c->qk_norm;
-    return nn_plain_attention(f->tape, c->attention, &a->score, q, k, v, c->heads, &in->reach,
-                              f->trace ? (*trace)->steps : NULL);
+    AttentionSteps *steps = NULL;
+    if (f->trace) {
+        *trace = nn_trace_add(f->trace, k, a->name, in->reach.queries->count);
+        (*trace)->normalised = c->qk_norm;
+        steps = (*trace)->steps;
+    }
+    return nn_plain_attention(f->tape, c->attention, &a->score, q, k, v, c->heads, &in->reach, steps);
 }
 
 /* Concat(head_1, …, head_h) W^O */
 static Tensor *multi_head(const Forward *f, Attention *a, const Heads *in) {
-    AttentionTrace *trace = NULL;
-    Tensor *y = nn_project(f, &a->out, heads(f, a, in, &trace));
+    AttentionTrace *trace;
+    Tensor *y = nn_project(f, &a->out, attend_in_heads(f, a, in, &trace));
     if (trace) trace->output = y;
     return y;
 }

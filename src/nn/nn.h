@@ -1,4 +1,4 @@
-/* The Transformer, module by module, in the order of "Attention Is All You Need" (arXiv:1706.03762).
+/* The Transformer of "Attention Is All You Need" (arXiv:1706.03762), module by module, with the numbers of its sections.
  *
  * A module is one file: a struct of weights, a function that adds them to a model, and a function that records the
  * forward pass on a tape; the tape runs backward. Activations are matrices [rows, d_model], one row per token (tokens.h): the sequences of a batch
@@ -41,6 +41,12 @@ typedef struct Model {
     long positions_made;
 } Model;
 
+/* The residual connection of the sublayer at work. */
+typedef struct Residual {
+    Tensor *x;   /* the sublayer's input, before a norm */
+    Tensor *sum; /* x plus the sublayer's last product, if nn_project has added them; else NULL */
+} Residual;
+
 /* A forward pass: Forward f = {tape, model, &source, &target}. */
 typedef struct Forward {
     Tape *tape;
@@ -48,9 +54,10 @@ typedef struct Forward {
     const Tokens *source, *target; /* input of encoder and decoder; a language model has no source */
     KvCache *cache;                /* decoding: keys and values of earlier tokens; NULL: there are none */
     Trace *trace;                  /* keeps what modules compute; NULL: nothing is kept, and it is faster */
-    Tensor *memory;   /* the encoder's output, [source rows, d_model]; NULL once the cache has read it */
-    Tensor *residual; /* what nn_project adds to its product; set only by nn_add_and_norm */
-    int layer;        /* the layer at work; set by the stacks */
+    Tensor *memory;     /* the encoder's output, [source rows, d_model]; set by nn_transformer. NULL in later
+                           passes of decoding, which call nn_decoder and find its k | v in the cache */
+    Residual *residual; /* for nn_project; NULL: it adds nothing. Set by nn_add_and_norm */
+    int layer;          /* the layer at work; set by the stacks */
 } Forward;
 
 /* 3.4, 3.5: rows of the embedding matrix, scaled, plus positions; then dropout. [rows, d_model] */
@@ -88,17 +95,19 @@ typedef struct Heads {
 /* Columns [i d_model, (i + 1) d_model) of x. */
 Tensor *nn_columns(const Forward *f, Tensor *x, long i);
 
-/* The operands of masked self-attention in place of `here`, those of this pass alone: with a cache, keys and values of
- * earlier passes too; in a text longer than the context, of the newest tokens only. */
+/* The operands of masked self-attention, made of `here`, the q | k | v of this pass. A cache adds the keys and values of
+ * earlier passes. In a text longer than the context a token attends to the newest max_length keys only. */
 Heads nn_heads_in_context(const Forward *f, Heads here);
 
-/* The same of cross-attention: k | v of the memory, computed or as the cache keeps them (NULL: not computed). */
+/* k | v of the memory, for cross-attention with a cache: stores kv in the cache and returns it; NULL: returns the stored
+ * ones. */
 Tensor *nn_source_keys(const Forward *f, Tensor *kv);
 
-/* x Wᵀ + b, the last product of a sublayer. Adds f->residual in the same pass, if there is one. */
+/* x Wᵀ + b, the last product of a sublayer, which returns it as it is. Adds f->residual->x in the same pass, if it may. */
 Tensor *nn_project(const Forward *f, Linear *l, Tensor *x);
 
-/* 3.1, 5.4: residual connection, dropout and norm around a sublayer. With post-norm (the paper):
+/* 3.1, 5.4: residual connection, dropout and norm around a sublayer, which need not know of them. With post-norm (the
+ * paper):
  *     LayerNorm(x + Dropout(Sublayer(x)))
  * With pre-norm (Xiong et al., arXiv:2002.04745):
  *     x + Dropout(Sublayer(LayerNorm(x))) */

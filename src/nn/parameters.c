@@ -117,20 +117,23 @@ void parameters_free(Parameters *p) {
     *p = (Parameters){0};
 }
 
+/* The value of element j of a tensor whose random numbers have this key. */
+static double initial_value(Init init, uint64_t key, uint64_t j) {
+    switch (init.how) {
+    case INIT_NORMAL: return init.scale * random_normal(key, j);
+    case INIT_UNIFORM: return init.scale * (2 * (double)random_uniform(key, j) - 1);
+    case INIT_ONE: return 1;
+    default: return 0;
+    }
+}
+
 void parameters_init(Parameters *p, uint64_t seed) {
     for (int i = 0; i < p->count; i++) {
         const Parameter *entry = &p->entry[i];
         real *x = p->value + entry->offset;
         uint64_t key = random_key(seed, STREAM_WEIGHTS + (uint64_t)i);
-        double scale = entry->init.scale;
-        for (long j = 0, count = shape_count(entry->shape); j < count; j++) switch (entry->init.how) {
-            case INIT_ZERO: x[j] = 0; break;
-            case INIT_ONE: x[j] = 1; break;
-            case INIT_NORMAL: x[j] = (real)(scale * random_normal(key, (uint64_t)j)); break;
-            case INIT_UNIFORM:
-                x[j] = (real)(scale * (2 * (double)random_uniform(key, (uint64_t)j) - 1));
-                break;
-            }
+        for (long j = 0, count = shape_count(entry->shape); j < count; j++)
+            x[j] = (real)initial_value(entry->init, key, (uint64_t)j);
     }
 }
 

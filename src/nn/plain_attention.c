@@ -3,7 +3,8 @@
  *     Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V
  *
  * for every head of every sequence. ops/attention.c computes the same in blocks, without holding the matrix
- * of weights. A trace records these steps; `./train --attention plain` trains through them. */
+ * of weights. These steps run with `--attention plain`, with other scores than Q Kᵀ (AttentionKind: choices.h), and where a
+ * trace shows them (trace.h). */
 #include "autograd/op.h"
 #include "nn/nn.h"
 #include <math.h>
@@ -36,11 +37,15 @@ static Tensor *hide_later(Tape *t, Tensor *scores) {
 static Tensor *subtract_distances(Tape *t, Tensor *scores, const real *slopes, long offset) {
     long h = scores->shape.size[0], n = scores->shape.size[1], m = scores->shape.size[2];
     Tensor *bias = tape_constant(t, scores->shape);
-    for (long i = 0; bias->data && i < h * n * m; i++)
-        bias->data[i] = slopes[i / (n * m)] * (real)labs(i / m % n + offset - i % m);
+    real *b = bias->data;
+    if (!b) return tape_sub(t, scores, bias); /* the tape plans */
+    for (long head = 0; head < h; head++)
+        for (long i = 0; i < n; i++)
+            for (long j = 0; j < m; j++) *b++ = slopes[head] * (real)labs(i + offset - j);
     return tape_sub(t, scores, bias);
 }
 
+/* One sequence: its queries q, keys k and values v, split into heads. `reach` says which keys a query attends to. */
 static AttentionSteps attend(Tape *t, const AttentionKind *kind, Tensor *w, Tensor *q, Tensor *k, Tensor *v,
                              const Reach *reach, long offset) {
     double d_k = (double)q->shape.size[2];
@@ -58,18 +63,19 @@ static AttentionSteps attend(Tape *t, const AttentionKind *kind, Tensor *w, Tens
 /* The outputs of all sequences, one after another. Joins MAX_INPUTS at a time, so that each is copied few
  * times. */
 static Tensor *join_sequences(Tape *t, Tensor **z, long count) {
-    for (long joined; count > 1; count = joined) {
-        joined = 0;
+    while (count > 1) {
+        long joined = 0;
         for (long first = 0; first < count; first += MAX_INPUTS) {
             long parts = count - first < MAX_INPUTS ? count - first : MAX_INPUTS;
             z[joined++] = tape_concat(t, 0, (int)parts, z + first);
         }
+        count = joined;
     }
     return z[0];
 }
 
-/* values[s]. On a tape that plans, a batch has no such arrays, and sequences of equal length. */
-static long at(const int32_t *values, long s, long planned) {
+/* values[s]. While the tape plans (tape.h) there are no values, and all sequences are equally long: `planned`. */
+static long value_at(const int32_t *values, long s, long planned) {
     return values ? values[s] : planned;
 }
 
@@ -78,11 +84,11 @@ Tensor *nn_plain_attention(Tape *t, const AttentionKind *kind, Tensor *w, Tensor
     const Sequences *queries = reach->queries, *keys = reach->keys;
     Tensor **z = NULL;
     for (long s = 0; s < queries->count; s++) {
-        long n = at(queries->rows, s, queries->longest), m = at(keys->length, s, keys->longest);
-        long first = at(queries->start, s, s * n), first_key = at(keys->start, s, s * m);
+        long n = value_at(queries->rows, s, queries->longest), m = value_at(keys->length, s, keys->longest);
+        long first = value_at(queries->start, s, s * n), first_key = value_at(keys->start, s, s * m);
         AttentionSteps found =
             attend(t, kind, w, split_heads(t, q, heads, first, n), split_heads(t, k, heads, first_key, m),
-                   split_heads(t, v, heads, first_key, m), reach, m - at(queries->length, s, n));
+                   split_heads(t, v, heads, first_key, m), reach, m - value_at(queries->length, s, n));
         if (!z) z = node_record(found.concatenation->maker, (size_t)queries->count * sizeof(Tensor *));
         z[s] = found.concatenation;
         if (steps) steps[s] = found;

@@ -1,5 +1,5 @@
-/* The matrices of attention, for display. If a Forward has a trace, nn_plain_attention computes attention and
- * adds its steps to the trace. */
+/* The matrices of attention, for display. If a Forward has a trace, nn_plain_attention computes attention, and its steps
+ * are kept in the trace. */
 #ifndef NN_TRACE_H
 #define NN_TRACE_H
 

@@ -10,8 +10,9 @@
  * A key is masked if it is padding (beyond its sequence's length) or, with `causal`, if it comes after the
  * query (j > i). A query whose keys are all masked has output 0 and gradient 0.
  *
- * With slopes m_a, head a subtracts m_a |i - j| from s_ij (ALiBi): a constant, which the derivatives do not contain. Of a
- * sequence with fewer queries than keys, as in decoding, the last ones stand at one place.
+ * With slopes b_a, head a subtracts b_a · distance from s_ij (ALiBi): a constant, which the derivatives do not contain. With
+ * fewer queries than keys, query i stands at key i + n_k - n_q for the distance. The causal mask takes it to stand at key i;
+ * decoding, which has the newest query alone, sets no mask.
  *
  * The operands may be columns of one matrix, the output of one projection: if k and v are NULL, q holds
  * q|k|v, [n, 3d]; if only v is NULL, k holds k|v, [n_k, 2d].
@@ -23,14 +24,14 @@
  *               = p_ij (dp_ij - D_i)        with D_i = Σ_j' p_ij' Σ_c dy_ic v_j'c = Σ_c dy_ic y_ic
  *     (1) dq_ic += 1/√d_k Σ_j ds_ij k_jc    dk_jc += 1/√d_k Σ_i ds_ij q_ic
  *
- * Dropout, while training, replaces p_ij in (3) by m_ij p_ij, where m is the mask of dropout.c. Then
- * dp_ij = m_ij Σ_c dy_ic v_jc and dv_jc += Σ_i m_ij p_ij dy_ic. D_i is again Σ_c dy_ic y_ic.
+ * Dropout, while training, replaces p_ij in (3) by r_ij p_ij, where r is the mask of dropout.c. Then
+ * dp_ij = r_ij Σ_c dy_ic v_jc and dv_jc += Σ_i r_ij p_ij dy_ic. D_i is again Σ_c dy_ic y_ic.
  *
  * p is [n_q, n_k] for each head: the largest array of a Transformer, but cheap to recompute. Forward works
- * on blocks of queries and keeps only each row's maximum m_i and 1/Σ_j e^(s_ij - m_i); from these backward
+ * on blocks of queries and keeps y and, of each row, the maximum M_i and 1/Σ_j e^(s_ij - M_i); from these backward
  * recomputes p with the same bits (Dao et al., arXiv:2205.14135; Rabe & Staats, arXiv:2112.05682). With
- * `causal` a block ends at the diagonal, so the upper half is not computed. The sequences are the caller's,
- * and must live until backward has run. */
+ * `causal`, keys after a block's last query are not computed; within the block later keys are masked. The sequences are the
+ * caller's, and must live until backward has run. */
 /* long: an operation is one file, and this derivation is the longest */
 #include "base/pool.h"
 #include "kernels/product.h"
@@ -53,7 +54,7 @@ typedef struct Attr {
     Reach reach;
     real scale;
     DropoutMask mask;    /* of element (head, query, key), [heads, n_q, keys->longest] */
-    real *max, *inverse; /* [heads, n_q]: m_i and 1/Σ_j e^(s_ij - m_i) */
+    real *max, *inverse; /* [heads, n_q]: M_i and 1/Σ_j e^(s_ij - M_i) */
     long ld_p;           /* distance between rows of p in scratch memory */
     long block_size;     /* reals of one thread's scratch memory: p and ds */
 } Attr;
@@ -71,14 +72,16 @@ typedef struct Operand {
 
 /* Queries of one head of one sequence, and the keys that the last of them attends to. */
 typedef struct Part {
-    long first, rows, keys; /* the index of the first query, and how many there are of both */
-    long offset;            /* query i stands at key i + offset */
+    long first;      /* the index of the first query */
+    long rows, keys; /* the number of queries and of keys */
+    long offset;     /* query i stands at key i + offset, for the distance */
     real slope;
     Operand q, k, v, y;
     real *max, *inverse;
 } Part;
 
-/* The columns of one head, `rows` rows from `row` on. An absent k or v stands right of the one before it. */
+/* The columns of one head, `rows` rows from `row` on. If k or v is NULL, its columns follow those of the operand before it,
+ * in the same matrix. */
 static Operand columns_of(const Node *n, int operand, long head, long row, long rows) {
     const Attr *a = n->attr;
     int input = operand;
@@ -90,16 +93,16 @@ static Operand columns_of(const Node *n, int operand, long head, long row, long 
                      .adds = tensor_grad_adds(x)};
 }
 
-/* One head of one sequence: a task. Its k and v include padding. */
-static Part head_of(const Node *n, long task) {
+/* One head of one sequence: one chunk of the pool. Its k and v include padding. */
+static Part head_of(const Node *n, long chunk) {
     const Attr *a = n->attr;
-    long s = task / a->heads, head = task % a->heads, rows = a->reach.queries->rows[s],
-         all = a->reach.keys->rows[s];
-    long i = a->reach.queries->start[s], j = a->reach.keys->start[s],
-         row = head * a->reach.queries->total_rows + i;
+    const Sequences *queries = a->reach.queries, *keys = a->reach.keys;
+    long s = chunk / a->heads, head = chunk % a->heads;
+    long i = queries->start[s], rows = queries->rows[s], row = head * queries->total_rows + i;
+    long j = keys->start[s], all = keys->rows[s];
     return (Part){.rows = rows,
-                  .keys = a->reach.keys->length[s],
-                  .offset = a->reach.keys->length[s] - a->reach.queries->length[s],
+                  .keys = keys->length[s],
+                  .offset = keys->length[s] - queries->length[s],
                   .slope = a->reach.slopes ? a->reach.slopes[head] / a->scale : 0,
                   .q = columns_of(n, Q, head, i, rows),
                   .k = columns_of(n, K, head, j, all),
@@ -109,7 +112,7 @@ static Part head_of(const Node *n, long task) {
                   .inverse = a->inverse + row};
 }
 
-/* The number of keys that query i of a part attends to: the first of its sequence. */
+/* Query i of a part attends to the first keys of its sequence. Returns how many. */
 static long seen(const Attr *a, const Part *h, long i) {
     long last = h->first + i + 1;
     return a->reach.causal && last < h->keys ? last : h->keys;
@@ -142,10 +145,10 @@ static inline Lanes visible_scores(const real *s, long j, long visible) {
     return lanes_first(count, lanes_load(s + j), -INFINITY);
 }
 
-/* exp(scale · s - m), shared by forward and backward. m is rounded; if the compiler fuses the product with
- * the difference, the product is not, and a whole row is off by m's rounding error: at logits of thousands
- * by a factor of 1 + 2·10⁻⁴. This cancels in p = e · inverse only if both passes compute the same. (clang
- * -O0 for AVX-512 fused it in one of two copies, and dv was wrong by that much.) */
+/* exp(scale · s - m), where m is the rounded maximum of scale · s. A compiler may fuse the product with the difference, which
+ * then takes the product unrounded. At logits of thousands that changes e by a factor of up to 1 + 2·10⁻⁴. It cancels in
+ * p = e · inverse only if forward and backward compute the same e. So both call this function, whose one expression is
+ * fused in both or in neither. (clang -O0 for AVX-512 fused one of two copies, and dv was wrong by that much.) */
 static inline Lanes exponentials(Lanes s, real scale, real m) {
     real y[ROW_LANES];
     lanes_store(y, lanes_sub(lanes_mul(s, lanes_of(scale)), lanes_of(m)));
@@ -182,7 +185,8 @@ static inline void softmax_row(real *p, long width, long visible, real scale, re
     for (long j = 0; j < used; j += ROW_LANES)
         lanes_store(p + j, lanes_mul(lanes_load(p + j), lanes_of(inverse)));
     clear(p, used, width);
-    *m_out = m, *inverse_out = inverse;
+    *m_out = m;
+    *inverse_out = inverse;
 }
 
 /* Turns the scores of one query into probabilities again, and dp into ds. In a plain loop:
@@ -230,7 +234,8 @@ static long block_start(const Attr *a, long end, const Matrix *multiplied, int c
 
 /* Drops probabilities of query i, or their gradients. */
 static void drop_row(const Attr *a, const Part *b, long i, real *p) {
-    long first = (b->max + i - a->max) * a->reach.keys->longest;
+    long row = b->max + i - a->max; /* of [heads, n_q], as the array max is */
+    long first = row * a->reach.keys->longest;
     for (long j = 0, visible = seen(a, b, i); j < visible; j++) p[j] *= dropout_factor(&a->mask, first + j);
 }
 
@@ -246,10 +251,10 @@ static Matrix scores_of(const Node *n, const Part *b) {
     return (Matrix){n->scratch + pool_thread_index() * a->block_size, b->rows, b->keys, a->ld_p};
 }
 
-static void forward_head(void *context, long task) {
+static void forward_head(void *context, long chunk) {
     Node *n = context;
     const Attr *a = n->attr;
-    Part h = head_of(n, task);
+    Part h = head_of(n, chunk);
     for (long end = h.rows, first; end > 0; end = first) {
         first = block_start(a, end, &h.v.data, 1);
         Part b = block_of(a, &h, first, end);
@@ -276,10 +281,10 @@ static void clear_unreached(Operand x, long reached) {
         memset(x.grad.at + j * x.grad.ld, 0, (size_t)x.grad.columns * sizeof(real));
 }
 
-static void backward_head(void *context, long task) {
+static void backward_head(void *context, long chunk) {
     Node *n = context;
     const Attr *a = n->attr;
-    Part h = head_of(n, task);
+    Part h = head_of(n, chunk);
     long reached = h.rows ? seen(a, &h, h.rows - 1) : 0;
     clear_unreached(h.k, reached);
     clear_unreached(h.v, reached);
@@ -336,9 +341,11 @@ static void arguments(const Node *n, FILE *out) {
     fprintf(out, ", ");
     print_sequences(out, "keys", a->reach.keys);
     fprintf(out, ", \"causal\": %s, ", a->reach.causal ? "true" : "false");
-    for (int i = 0; a->reach.slopes && i < a->heads; i++)
-        fprintf(out, "%s%.9g%s", i ? ", " : "\"slopes\": [", (double)a->reach.slopes[i],
-                i + 1 < a->heads ? "" : "], ");
+    if (a->reach.slopes) {
+        fprintf(out, "\"slopes\": [%.9g", (double)a->reach.slopes[0]);
+        for (int i = 1; i < a->heads; i++) fprintf(out, ", %.9g", (double)a->reach.slopes[i]);
+        fprintf(out, "], ");
+    }
     dropout_print(&a->mask, out);
 }
 /* exercise: end */
@@ -361,8 +368,10 @@ BUILD_CASE(with_padding_causal, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){
 BUILD_CASE(cross, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&packed, &memory, false}, 0))
 BUILD_CASE(few_queries, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&shorter, &memory, true}, 0))
 BUILD_CASE(two_blocks, tape_attention(t, x[0], x[1], x[2], 1, &(Reach){&longer, &longer, true}, 0))
-BUILD_CASE(dropped, (t->training = true,
-                     tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true}, 0.3)))
+static Tensor *dropped(Tape *t, Tensor **x) {
+    t->training = true;
+    return tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true}, 0.3);
+}
 BUILD_CASE(falling, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true, slopes}, 0))
 BUILD_CASE(falling_open, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&packed, &memory, false, slopes}, 0))
 BUILD_CASE(nothing, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&none, &none, false}, 0))
@@ -427,7 +436,10 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
     if (!(p >= 0 && p < 1)) error_bug("attention: p is %g, want it in [0,1)", p);
     if (queries->count != keys->count)
         error_bug("attention: keys have %ld sequences, want %ld", keys->count, queries->count);
-    if (!t->planning) check_sequences("queries", queries), check_sequences("keys", keys);
+    if (!t->planning) {
+        check_sequences("queries", queries);
+        check_sequences("keys", keys);
+    }
     check_rows("q", q, queries, k ? d : 3 * d);
     if (k) check_rows("k", k, keys, v ? d : 2 * d);
     if (v) check_rows("v", v, keys, d);
@@ -444,7 +456,7 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
                 .mask = dropout_mask(n, heads * queries->total_rows * keys->longest, t->training ? p : 0)};
     a->max = node_array(n, heads * queries->total_rows);
     a->inverse = node_array(n, heads * queries->total_rows);
-    /* An odd number of cache lines: rows a power of two apart would share sets of the cache. */
+    /* Not a multiple of 32 reals: rows a power of two apart would share sets of the cache. */
     a->ld_p = whole_lanes(keys->longest);
     if (a->ld_p % 32 == 0) a->ld_p += 16;
     long rows = queries->longest < BLOCK ? queries->longest : BLOCK;

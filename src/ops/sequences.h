@@ -24,8 +24,8 @@ typedef struct Sequences {
 typedef struct Reach {
     const Sequences *queries, *keys; /* of equally many sequences */
     bool causal;
-    /* [heads], the caller's: each score falls by slope · distance of query and key, of which the last tokens of a sequence
-     * stand at one place; NULL: none falls. */
+    /* [heads], the caller's: each score falls by slope · distance of query and key; the last query stands at the last key.
+     * NULL: none falls. */
     const real *slopes;
 } Reach;
 

@@ -13,6 +13,8 @@
  *
  * Forward keeps only y.
  *
+ * A line is the elements that differ in their index of the axis alone (axis.h).
+ *
  * Numerical note: the maximum m of the line is subtracted first: e^(x_i - m) cannot overflow, and e^-m
  * cancels in the weights. A line of -∞ (everything masked) gives weights 0 and gradient 0. Sums are
  * computed in double, so that long lines are as exact as short ones. */
@@ -46,12 +48,20 @@ static void backward(Node *n) {
 }
 /* exercise: end */
 
-SOFTMAX_BUILDS(softmax)
+BUILD_CASE(last_axis, tape_softmax(t, x[0], -1))
+BUILD_CASE(first_axis, tape_softmax(t, x[0], 0))
 
 static const double masked[] = {-INFINITY, 1, 2, -INFINITY, 0.5, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
 
 static const CheckCase cases[] = {
-    SOFTMAX_CASES,
+    {"matrix", last_axis, {{"x", DIMS(3, 5)}}},
+    {"first axis", first_axis, {{"x", DIMS(4, 3)}}},
+    {"three axes", last_axis, {{"x", DIMS(2, 3, 4)}}},
+    {"strided", last_axis, {{"x", DIMS(3, 5), .layout = TRANSPOSED}}},
+    {"repeated", last_axis, {{"x", DIMS(3, 5), .layout = REPEATED}}},
+    {"one element", last_axis, {{"x", DIMS(3, 1)}}},
+    {"no rows", last_axis, {{"x", DIMS(0, 5)}}},
+    {"no columns", last_axis, {{"x", DIMS(3, 0)}}},
     {"extreme logits", last_axis, {{"x", DIMS(3, 4), -1e4, 1e4}}, .flat = true},
     {"masked, one row wholly", last_axis, {{"x", DIMS(3, 3), .values = masked}}},
 };

@@ -33,8 +33,8 @@ static int weekday(int day, int month, int year) {
 }
 
 static const char *ordinal(int day) {
-    if (day / 10 == 1) return "th";
-    return day % 10 == 1 ? "st" : day % 10 == 2 ? "nd" : day % 10 == 3 ? "rd" : "th";
+    static const char *const ending[] = {"th", "st", "nd", "rd"};
+    return day / 10 == 1 || day % 10 > 3 ? "th" : ending[day % 10];
 }
 
 static int write_field(char field, int day, int month, int year, char *out) {

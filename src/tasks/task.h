@@ -31,7 +31,7 @@ typedef struct TaskOptions {
     const char *text;       /* paths of text files, one a line */
     void (*progress)(size_t bytes); /* lm: CorpusOptions.progress; or NULL */
     long context;                   /* tokens of a window */
-    int unix_newlines;              /* 1: make CR LF and CR LF */
+    int unix_newlines;              /* 1: each CR LF and each CR alone is LF */
     bool lines;                     /* lm: each line is an example */
     double validation; /* share held out, of a text its end, [0,1); 0: train and evaluate on all of it */
 } TaskOptions;

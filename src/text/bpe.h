@@ -1,10 +1,13 @@
 /* Byte-pair encoding (Sennrich, Haddow & Birch, arXiv:1508.07909), on characters.
  *
- * Tokens 0 to 255 are the bytes. The next tokens are the characters of several bytes that occur often: at least a quarter as
- * often as the tokens of a vocabulary of this size do on average, if none were merged. A word begins as these characters, and as the bytes of rare ones. Each token after them is a merge: it joins two earlier tokens, left and
- * right, the most frequent pair of neighbours inside words (text/words.h) after the earlier merges. Of equally frequent
- * pairs it is the one with the smaller left id, then the one with the smaller right id. Overlapping pairs each count; they
- * are replaced from left to right. Learning stops when no pair occurs twice.
+ * Tokens 0 to 255 are the bytes. The next tokens are characters of several bytes. Such a character is a token if the text
+ * has it at least twice and at least characters / (4 · size) times, where characters counts all of the text and size is
+ * the vocabulary's. These take at most half of the ids above 255, the most frequent first.
+ *
+ * A word (text/words.h) begins as these characters, and as the bytes of all others. Each further token is a merge: it joins
+ * two earlier tokens, left and right, the most frequent pair of neighbours inside words after the earlier merges. Of equally
+ * frequent pairs it is the one with the smaller left id, then the one with the smaller right id. Overlapping pairs, of one
+ * token with itself, each count; they are replaced from left to right. Learning stops when no pair occurs twice.
  *
  * Encoding applies the merges in their order. */
 #ifndef TEXT_BPE_H

@@ -97,9 +97,15 @@ static bool link_place(Learner *l, int32_t i, Error *e) {
     long n = dictionary_add(&l->number, (const char *)merge, sizeof *merge, e);
     if (n < 0) return false;
     Pair *pair = &l->pair[n];
-    if (n == l->pairs) pair->count = 0, pair->first = -1, l->pairs++;
+    if (n == l->pairs) {
+        pair->count = 0;
+        pair->first = -1;
+        l->pairs++;
+    }
     pair->count += p->count;
-    p->pair = (int32_t)n, p->previous = -1, p->next = pair->first;
+    p->pair = (int32_t)n;
+    p->previous = -1;
+    p->next = pair->first;
     if (pair->first >= 0) l->place[pair->first].previous = i;
     pair->first = i;
     return true;
@@ -121,7 +127,7 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Joins all places of a pair into a token, from left to right. */
+/* Joins all places of a pair into a token. Places that overlap are joined from left to right. */
 static bool join(Learner *l, int32_t n, int32_t token, Error *e) {
     long count = 0;
     for (int32_t i = l->pair[n].first; i >= 0; i = l->place[i].next) l->at[count++] = i;

@@ -1,25 +1,34 @@
-/* Byte pairs are learned from nine tenths of each text and measured on the last tenth, as held-out text will be.
+/* The tokens of a text are chosen by a measurement: byte pairs are learned from nine tenths of each training text, of 16 MB at
+ * most, and counted on the last tenth, as held-out text will be.
  *
- * Merges gain if coding a token in log V, all alike, takes fewer nats a character than coding each character by its
- * frequency: if their nats times characters a token, over log V, are more than 1 for one of the vocabularies. The most that
- * they are, and nats a character of the default model after 600 steps, with byte pairs (their number) and with characters:
+ * Merges. Let H be nats a character, coded by its frequency in the text, and c(V) the characters of a token, with V tokens.
+ * A token costs at most log V nats. So merges gain if c(V) H > log V for one of the vocabularies. The largest c(V) H / log V,
+ * and nats a character of the default model after 600 steps, with V byte pairs and with characters:
  *
- *     Chinese (1.1 MB)      0.60   250 steps: 4.291 (4096), 4.041     Russian             1.24   1.531 (8192)
- *     random DNA            0.75   1.497 (1024), 1.387                King James Bible    1.32
- *     names                 0.75   2.560 (1024), 2.418                German              1.32   1.493 (8192)
- *     DNA with motifs       0.84   1.388 (1024), 1.250                chronicle.txt       1.38
- *     Song, Tang poems      0.88, 0.92                                C headers           1.56
+ *     text                  gain    byte pairs      characters
+ *     Chinese (1.1 MB)      0.60    4.291 (4096)    4.041, 250 steps both
+ *     random DNA            0.75    1.497 (1024)    1.387
+ *     names                 0.75    2.560 (1024)    2.418
+ *     DNA with motifs       0.84    1.388 (1024)    1.250
+ *     Song poems            0.88
+ *     Tang poems            0.92
  *     English (fortunes)    1.15
+ *     Russian               1.24    1.531 (8192)
+ *     King James Bible      1.32
+ *     German                1.32    1.493 (8192)
+ *     chronicle.txt         1.38
+ *     C headers             1.56
  *
- * The more often a text is read, the fewer byte pairs are best. The numbers of steps of one line take the same time:
+ * Size. The more often training reads a text, the fewer byte pairs are best. Nats a character after as many steps as take the
+ * same time:
  *
- *     vocabulary                      4096, 2400 steps    2048, 2900 steps    1024, 3300 steps
- *     1 MB of English (fortunes)      1.568               1.562               1.566
- *     1 MB of English (Jargon file)   1.307               1.300               1.300
- *     1.1 MB of Shakespeare           1.486               1.455               1.443 (3900 steps), 6 times through it
- *     King James Bible, one minute    1.330               1.290, 2 times
- *     10 MB (fortunes and a book)     1.141 (1350 steps)  1.167 (1500 steps), a third of it
- *     Russian (fortunes), 600 steps   2048: 1.572, 8192: 1.501, less than once */
+ *     vocabulary                      4096                2048                1024
+ *     1 MB of English (fortunes)      1.568, 2400 steps   1.562, 2900 steps   1.566, 3300 steps
+ *     1 MB of English (Jargon file)   1.307, 2400 steps   1.300, 2900 steps   1.300, 3300 steps
+ *     1.1 MB of Shakespeare           1.486, 2400 steps   1.455, 2900 steps   1.443, 3900 steps: reads it 6 times
+ *     King James Bible, one minute    1.330               1.290: twice
+ *     10 MB (fortunes and a book)     1.141, 1350 steps   1.167, 1500 steps: reads a third of it
+ *     Russian (fortunes)              8192: 1.501; 2048: 1.572; 600 steps, less than once */
 #include "text/tokenizer_fit.h"
 #include <math.h>
 #include <stdlib.h>
@@ -99,14 +108,14 @@ static bool measure(const Passage *texts, long passages, Passage *part, Fit *f, 
     return ok;
 }
 
-/* Merges gain, with one of the vocabularies. */
+/* c(V) H > log V for one of the vocabularies. */
 static bool merges_gain(const Fit *f) {
     bool gain = false;
     for (int s = 0; s < SIZES; s++) gain |= f->per_token[s] * f->frequency > log(SMALLEST << s);
     return gain;
 }
 
-/* The largest whose passes through the text are few enough. */
+/* The largest with few enough passes of training through the text, and with enough uses of each token. */
 static long best_size(const Fit *f, double tokens) {
     static const double most_passes[SIZES] = {INFINITY, INFINITY, 4, 2, 1};
     enum { LEAST_EACH = 16 }; /* times that the text has a token, on average */

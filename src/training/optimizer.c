@@ -88,7 +88,7 @@ static double grad_norm(const Parameters *p) {
 }
 
 static void update_range(const Update *u, long begin, long end) {
-    long border = u->p->decayed;
+    long border = u->p->decayed; /* of matrices, which decay, and vectors */
     if (border < begin) border = begin;
     if (border > end) border = end;
     u->o->kind->update(u, begin, border, (real)u->o->weight_decay);

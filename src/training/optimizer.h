@@ -48,7 +48,7 @@ struct Update {
     const Optimizer *o;
     Parameters *p;
     double rate, scale;            /* η, and what multiplies the gradient */
-    real correction1, correction2; /* 1/(1-βᵗ) */
+    real correction1, correction2; /* 1/(1-β₁ᵗ), 1/(1-β₂ᵗ) */
 };
 
 /* AdamW's update, to which other kinds leave some parameters. */
@@ -67,15 +67,15 @@ void optim_forget(Optimizer *o);
 /* Bytes that optim_start allocates. Scratch memory depends on pool_threads(), which must stay. */
 size_t optim_bytes(const OptimizerKind *kind, const Parameters *p);
 
-/* After parameters_zero_unreached: clips without a pass over the gradient: returns the norm of the gradient times *scale, and reduces *scale
- * so that the norm is at most clip_norm. */
+/* Returns the norm of the gradient times *scale. Reduces *scale so that the update sees a norm of at most clip_norm; the
+ * gradient itself stays. Call parameters_zero_unreached before. */
 double optim_clip(const Optimizer *o, const Parameters *p, double *scale);
 
 /* Updates the weights with learning rate η and the gradient times `scale`. */
 void optim_update(Optimizer *o, Parameters *p, double learning_rate, double scale);
 
-/* Both. Returns the norm before clipping; if it is not finite nothing is changed. `scale` is 1/k after k
- * accumulated batches. */
+/* Calls optim_clip, then optim_update. Returns the norm before clipping; if it is not finite nothing is changed. `scale` is
+ * 1/k after k accumulated batches. */
 double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale);
 
 #endif

@@ -77,8 +77,10 @@ bool trainer_step(Trainer *t, StepResult *step, Error *e) {
     if (!check_finite(number, "a gradient norm", step->grad_norm, e)) return false;
     step->learning_rate = schedule_rate(&t->schedule, number);
     optim_update(&t->optimizer, p, step->learning_rate, scale); /* 5.3 */
-    t->state.step++, t->state.losses++;
-    t->state.tokens += step->tokens, t->state.loss_sum += step->loss;
+    t->state.step++;
+    t->state.tokens += step->tokens;
+    t->state.loss_sum += step->loss;
+    t->state.losses++;
     return true;
 }
 
@@ -130,7 +132,10 @@ bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
         count = task_spread_batch(t->task, rows, first, wanted, t->batch);
         ok = add_batch(t, result, e);
     }
-    if (result->tokens) result->loss /= (double)result->tokens, result->accuracy /= (double)result->tokens;
+    if (result->tokens) {
+        result->loss /= (double)result->tokens;
+        result->accuracy /= (double)result->tokens;
+    }
     return ok && check_finite(t->state.step, "a held-out loss", result->loss, e);
 }
 
@@ -146,5 +151,7 @@ bool trainer_evaluation_due(const Trainer *t) {
 }
 
 void trainer_evaluated(Trainer *t) {
-    t->state.evaluated = t->state.step, t->state.loss_sum = 0, t->state.losses = 0;
+    t->state.evaluated = t->state.step;
+    t->state.loss_sum = 0;
+    t->state.losses = 0;
 }

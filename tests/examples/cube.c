@@ -9,8 +9,8 @@ static void forward(Node *n) {
 
 static void backward(Node *n) {
     const real *x = n->in[0]->data, *dy = n->out->grad;
-    real *dx = n->in[0]->grad; /* NULL where x takes no gradient */
-    for (long i = 0; dx && i < shape_count(n->out->shape); i++) dx[i] += 3 * x[i] * x[i] * dy[i];
+    real *dx = n->in[0]->grad;
+    for (long i = 0; i < shape_count(n->out->shape); i++) dx[i] += 3 * x[i] * x[i] * dy[i];
 }
 
 extern const Op op_cube; /* a forward declaration: tape_cube needs op_cube, whose cases need tape_cube */

@@ -5,28 +5,41 @@
 
 enum { ROWS = 32, DIGITS = 4, BEGIN = 10, END, VOCABULARY, STEPS = 300 };
 
-/* Sources [ROWS,DIGITS]; what the decoder reads, begin y, and what it is to say, y end, [ROWS,DIGITS+1]. */
+/* Draws sources x, [ROWS,DIGITS]; the decoder's inputs, begin y, and its targets, y end, [ROWS,DIGITS+1]. */
 static void draw(int32_t *source, int32_t *in, int32_t *out) {
     for (int r = 0; r < ROWS; r++, source += DIGITS, in += DIGITS + 1, out += DIGITS + 1) {
         for (int i = 0; i < DIGITS; i++) source[i] = rand() % 10;
         for (int i = 0; i < DIGITS; i++) in[i + 1] = out[i] = (source[DIGITS - 1 - i] + 1) % 10;
-        in[0] = BEGIN, out[DIGITS] = END;
+        in[0] = BEGIN;
+        out[DIGITS] = END;
     }
+}
+
+static int fail(const Error *e) {
+    fprintf(stderr, "%s\n", e->text);
+    return (int)e->status;
 }
 
 int main(void) {
     Error e = {0};
     ModelConfig c = config_seq2seq(VOCABULARY, DIGITS + 1, NO_PAD);
-    c.encoder_layers = c.decoder_layers = 1, c.d_model = 32, c.heads = 4, c.d_ff = 64, c.label_smoothing = 0;
+    c.encoder_layers = c.decoder_layers = 1;
+    c.d_model = 32;
+    c.heads = 4;
+    c.d_ff = 64;
+    c.label_smoothing = 0;
     Model *m = model_new(&c, true, 1, &e);
     Tokens source, target;
     Optimizer adam = optim_default(&optimizer_adamw);
     if (!m || !optim_start(&adam, &m->parameters, &e) || !tokens_new(&source, ROWS, ROWS * DIGITS, &e) ||
         !tokens_new(&target, ROWS, ROWS * (DIGITS + 1), &e))
-        return fprintf(stderr, "%s\n", e.text), (int)e.status;
+        return fail(&e);
     int32_t x[ROWS * DIGITS], in[ROWS * (DIGITS + 1)], out[ROWS * (DIGITS + 1)];
     long source_start[ROWS + 1], target_start[ROWS + 1]; /* rows follow one another */
-    for (long r = 0; r <= ROWS; r++) source_start[r] = r * DIGITS, target_start[r] = r * (DIGITS + 1);
+    for (long r = 0; r <= ROWS; r++) {
+        source_start[r] = r * DIGITS;
+        target_start[r] = r * (DIGITS + 1);
+    }
     Schedule cosine = {&schedule_cosine, .rate = 1e-2, .warmup = 30, .steps = STEPS};
     Tape *t = tape_new();
     Forward f = {.tape = t, .model = m, .source = &source, .target = &target};
@@ -46,10 +59,14 @@ int main(void) {
     int32_t question[DIGITS] = {1, 9, 0, 7}, answer[DIGITS + 1];
     if (!decode_answers(t, m, &(Sampler){0}, 1, (long[]){0, DIGITS}, question, BEGIN, END, DIGITS + 1, answer,
                         &length, &e))
-        return fprintf(stderr, "%s\n", e.text), (int)e.status;
+        return fail(&e);
     printf("1907 -> ");
     for (long i = 0; i < length; i++) printf("%d", answer[i]);
     putchar('\n');
-    tape_free(t), tokens_free(&source), tokens_free(&target), optim_stop(&adam), model_free(m);
+    tape_free(t);
+    tokens_free(&source);
+    tokens_free(&target);
+    optim_stop(&adam);
+    model_free(m);
     return 0;
 }

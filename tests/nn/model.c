@@ -1,6 +1,7 @@
 /* Whole models: against PyTorch, against numeric differences, and properties that hold for any weights:
  * causality, padding, ties, dropout, threads. */
 #include "base/pool.h"
+#include "expect_bug.h"
 #include "kernels/arrays.h"
 #include "model_helpers.h"
 
@@ -475,6 +476,57 @@ TEST(a_sublayer_is_its_formula) {
     parameters_free(&p);
     arena_free(&memory);
     model_free(m);
+}
+
+/* ---- The residual connection ---- */
+
+static Tensor *minus_half(const Forward *f, void *module, Tensor *x) {
+    (void)module;
+    return tape_scale(f->tape, x, (real)-0.5);
+}
+
+static Tensor *product_of(const Forward *f, void *module, Tensor *x) {
+    return nn_project(f, module, x);
+}
+
+static Tensor *product_of_product(const Forward *f, void *module, Tensor *x) {
+    return nn_project(f, module, nn_project(f, module, x));
+}
+
+static Tensor *half_of_product(const Forward *f, void *module, Tensor *x) {
+    return tape_scale(f->tape, nn_project(f, module, x), (real)0.5);
+}
+
+/* Norms are of rows (1, -1), whose mean is 0 and variance 1. */
+static void check_residual(NormPlace norm, bool training, Sublayer *sublayer, Linear *l, double want) {
+    ModelConfig c = small_language_model();
+    c.final_norm = true, c.norm = norm, c.d_model = 2, c.heads = 1;
+    Model *m = new_model(c, 1);
+    Tape *t = tape_new();
+    t->training = training;
+    Forward f = {.tape = t, .model = m};
+    real x[] = {1, -1};
+    Tensor *y = nn_add_and_norm(&f, sublayer, l, m->encoder_norm, tape_leaf(t, SHAPE(1, 2), x, NULL));
+    CHECK_NEAR(y->data[0], (real)want, 1e-4);
+    CHECK_NEAR(y->data[1], (real)-want, 1e-4);
+    tape_free(t);
+    model_free(m);
+}
+
+/* The product of x = (1, -1) is -0.5 x plus its bias, which is -0.25 x. */
+TEST(every_sublayer_has_its_residual_once) {
+    real w[] = {-0.5, 0, 0, -0.5}, b[] = {-0.25, 0.25};
+    Linear l = {tensor_over(w, SHAPE(2, 2)), tensor_over(b, SHAPE(2))};
+    for (int training = 0; training < 2; training++) {
+        check_residual(NORM_PRE, training, minus_half, NULL, 1 - 0.5);
+        check_residual(NORM_POST, training, minus_half, NULL, 1);
+        check_residual(NORM_PRE, training, product_of, &l, 1 - 0.75);
+        check_residual(NORM_POST, training, product_of, &l, 1);
+    }
+    EXPECT_BUG("nn_project: the sublayer returns another tensor than its result",
+               check_residual(NORM_PRE, true, product_of_product, &l, 0));
+    EXPECT_BUG("nn_project: the sublayer returns another tensor than its result",
+               check_residual(NORM_PRE, true, half_of_product, &l, 0));
 }
 
 /* ---- Predictions ---- */
