@@ -25,7 +25,7 @@ typedef enum GradState {
 typedef struct Tensor {
     Shape shape;
     long stride[MAX_RANK]; /* of data, in elements; 0 along an axis that is broadcast */
-    real *data;            /* NULL while the tape is planning */
+    real *data;            /* NULL while the tape plans (tape.h) */
     const real *packed;    /* data of a matrix once more, as gemm_pack lays it out; NULL: none */
     /* Contiguous in shape, whatever the strides of data. NULL: UNWANTED or AWAITED. After backward, without Tape.keep, it
      * points to memory that the tape may have reused. */
@@ -42,7 +42,7 @@ static inline bool tensor_wants_grad(const Tensor *x) {
     return x->grad_state != GRAD_UNWANTED;
 }
 
-/* Whether a backward with stores_fresh must add to x's gradient, and not store. */
+/* Whether backward must add to x's gradient. Else it may store, if it is one that does (Op.stores_fresh: op.h). */
 static inline bool tensor_grad_adds(const Tensor *x) {
     return x->grad_state == GRAD_SUM;
 }

@@ -59,6 +59,7 @@ typedef struct Attr {
     long block_size;     /* reals of one thread's scratch memory: p and ds */
 } Attr;
 
+/* Rows are computed in vectors of ROW_LANES reals (kernels/rows.h). */
 static long whole_lanes(long columns) {
     return (columns + ROW_LANES - 1) / ROW_LANES * ROW_LANES;
 }
