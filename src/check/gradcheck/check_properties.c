@@ -51,26 +51,29 @@ static Results run_at(Properties *p, const real *dy, real fill) {
 static const double exactly = 0, most_nondeterminism = 1e-9,
                     rounded = ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON;
 
-/* Writes "WHAT: gradient of x at [0,1] is 3, want 4" and returns false if found + offset is not want, up to this part. */
+/* Writes "WHAT: gradient of x at [0,1] is 3, want 4". */
+static void say_difference(Properties *p, const char *what, int k, long i, double found, double want) {
+    bool output = k == CHECK_INPUTS;
+    Shape s = output ? p->shape : p->run->point->in[k].shape;
+    int digits = report_digits(found, want, 9);
+    char name[REPORT_NAME] = "the output", at[INDEX_TEXT];
+    if (!output) snprintf(name, sizeof name, "gradient of %.100s", p->run->point->in[k].name);
+    snprintf(p->text, REPORT_TEXT, "%s: %s%s%s is %.*g, want %.*g", what, name, s.rank ? " at " : "",
+             gradcheck_index_text(at, s, i), digits, isnan(found) ? (double)NAN : found, digits, want);
+}
+
+/* Says so and returns false if found + offset is not want, up to this part. */
 static bool same(Properties *p, Results found, Results want, double offset, double part, const char *what) {
-    const CheckPoint *point = p->run->point;
     for (int k = 0; k <= CHECK_INPUTS; k++) {
         if (!found.value[k] || !want.value[k]) continue;
         bool output = k == CHECK_INPUTS;
-        Shape s = output ? p->shape : point->in[k].shape;
-        long count = shape_count(s);
+        long count = output ? p->outputs : p->run->point->in[k].count;
         double add = output ? 0 : offset;
         double terms = rounding_largest(want.value[k], count) + fabs(add) + p->floor;
-        double room = part * terms;
         for (long i = 0; i < count; i++) {
             double a = (double)found.value[k][i], b = (double)want.value[k][i] + add;
-            char at[INDEX_TEXT];
-            if (rounding_same(a, b, room)) continue;
-            int digits = report_digits(a, b, 9);
-            snprintf(p->text, REPORT_TEXT, "%s: %s%s%s%s is %.*g, want %.*g", what,
-                     output ? "the output" : "gradient of ", output ? "" : point->in[k].name,
-                     s.rank ? " at " : "", gradcheck_index_text(at, s, i), digits, isnan(a) ? (double)NAN : a,
-                     digits, b);
+            if (rounding_same(a, b, part * terms)) continue;
+            say_difference(p, what, k, i, a, b);
             double off = fabs(a - b) / terms;
             if (part == p->nondeterminism && off <= most_nondeterminism) {
                 size_t used = strlen(p->text);

@@ -276,10 +276,11 @@ static void explain_gradient(FILE *out, const CaseReport *all, long count, const
         const InputReport *in = find_wrong(r, op, name);
         if (!in || r == head) continue;
         bool same = is_alike(in, first);
+        const char *unlike = in->reason[0] && !r->added ? in->reason : in->map;
         if (r->added && same)
             added++;
         else
-            explain_line(out, r, in, same ? "" : in->reason[0] && !r->added ? in->reason : in->map);
+            explain_line(out, r, in, same ? "" : unlike);
     }
     if (added)
         paragraph(out, INDENT, "It is wrong in %ld more case%s that the checker added.", added,

@@ -11,29 +11,25 @@ enum { TRIED = 256, NAMED = 3 };
 static void name_causes(const Suspect *s, long i, char *text, size_t size) {
     const double plain = 0.7; /* in the domain of most functions */
     const CheckPoint *p = s->point;
-    struct {
-        int input;
-        long element;
-    } tried[TRIED];
-    char name[INDEX_TEXT];
     CheckRun *run = s->g->run;
-    long count = 0, named = 0;
+    char name[INDEX_TEXT];
+    long asked = 0, run_at = 0, named = 0;
     size_t used = 0;
     for (int k = 0; k < p->inputs; k++)
-        for (long j = 0; p->in[k].same_as < 0 && j < p->in[k].stored && count < TRIED; j++) {
-            tried[count].input = k, tried[count++].element = j;
-            check_run_ask(run);
+        for (long j = 0; p->in[k].same_as < 0 && j < p->in[k].stored && asked < TRIED; j++) {
+            asked = check_run_ask(run) + 1;
             check_run_change(run, k, j, plain);
         }
     check_run_all(run, NULL);
     text[0] = 0;
-    for (long n = 0; n < count && named < NAMED && used < size; n++) {
-        const PointInput *in = &p->in[tried[n].input];
-        long j = tried[n].element;
-        if (!isfinite(check_run_output(run, n)[i])) continue;
-        used += (size_t)snprintf(text + used, size - used, "%s%s = %.6g", named++ ? ", " : ", where ",
-                                 gradcheck_element_text(name, in->name, in->shape, j), (double)in->value[j]);
-    }
+    for (int k = 0; k < p->inputs; k++)
+        for (long j = 0; p->in[k].same_as < 0 && j < p->in[k].stored && run_at < asked; j++) {
+            if (!isfinite(check_run_output(run, run_at++)[i]) || named == NAMED || used >= size) continue;
+            const char *before = named++ ? ", " : ", where ";
+            used += (size_t)snprintf(text + used, size - used, "%s%s = %.6g", before,
+                                     gradcheck_element_text(name, p->in[k].name, p->in[k].shape, j),
+                                     (double)p->in[k].value[j]);
+        }
 }
 
 bool pattern_forward(Suspect *s) {

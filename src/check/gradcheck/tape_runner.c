@@ -197,19 +197,12 @@ static void name_damage(const TapeRunner *t, const CheckPoint *p, const char *wh
 
 /* ---- Runs ---- */
 
-/* Gives the elements that a run changes their values. */
-static void change(TapeRunner *t, const Job *j, long run, int which) {
-    for (long i = j->start[run]; i < j->start[run + 1]; i++) {
+/* Gives the elements that a run changes their values, or the point's again. */
+static void change(TapeRunner *t, const Job *j, long run, int which, bool back) {
+    for (long i = j->start ? j->start[run] : 0; j->start && i < j->start[run + 1]; i++) {
         const JobChange *c = &j->change[i];
-        *element_of(&t->in[which][c->input].tensor, c->element) = (real)c->value;
-    }
-}
-
-/* Puts the point's values back where a run has changed them. */
-static void restore(TapeRunner *t, const Job *j, long run) {
-    for (long i = j->start[run]; i < j->start[run + 1]; i++) {
-        const JobChange *c = &j->change[i];
-        *element_of(&t->in[0][c->input].tensor, c->element) = j->point->in[c->input].value[c->element];
+        real given = j->point->in[c->input].value[c->element];
+        *element_of(&t->in[which][c->input].tensor, c->element) = back ? given : (real)c->value;
     }
 }
 
@@ -221,7 +214,7 @@ static int which_of(const Job *j, long run) {
 static void forward(TapeRunner *t, const Job *j, long run) {
     int which = which_of(j, run);
     if (!which) begin(t, &j->ways);
-    if (j->start) change(t, j, run, which);
+    change(t, j, run, which, false);
     ready(t, j->point, which, j->ways.fill);
     record(t, j->point, which, j->ways.relayed);
 }
@@ -245,7 +238,7 @@ void tape_runner_forward(TapeRunner *t, const Job *j, Result *r) {
         }
         tensor_copy_out(y, r->y + run * outputs);
         r->branches[run] = branches_taken(t->tape);
-        if (j->start && !j->ways.together) restore(t, j, run);
+        if (!j->ways.together) change(t, j, run, 0, true);
     }
     r->nodes = t->tape->nodes;
     if (j->ways.watch) name_damage(t, j->point, "forward", r);
@@ -298,7 +291,7 @@ void tape_runner_backward(TapeRunner *t, const Job *j, bool again, Result *r, re
             watch_output(t, j->dy, r);
         }
         take_gradients(t, p, which, grad + run * gradients);
-        if (!recorded && j->start) restore(t, j, run);
+        if (!recorded) change(t, j, run, 0, true);
     }
 }
 

@@ -108,8 +108,9 @@ bool wrong_map_rule(const WrongSet *set, Arena *arena, char *wrong, char *right,
 
 WrongSet wrong_map_set(const Suspect *s, long which) {
     const Entries *e = s->e;
-    long n = e->coordinates, first = which >= 0 ? 1 + which : which == WRONG_OUTPUTS;
-    long end = which >= 0 ? first + 1 : which == WRONG_OUTPUTS ? 1 + e->outputs : e->cotangents;
+    long n = s->n, first = 0, end = s->rows;
+    if (which == WRONG_OUTPUTS) first = 1;
+    if (which >= 0) first = 1 + which, end = first + 1;
     WrongSet set = {s->in->name, s->shape, NULL, NULL, n};
     if (which == WRONG_OUTPUTS) set = (WrongSet){"y", s->y_shape, NULL, NULL, e->outputs};
     set.wrong = arena_alloc(s->arena, (size_t)set.count + 1),
