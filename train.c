@@ -40,7 +40,9 @@ static bool train(Trainer *t, Run *r, Pace *p, TrainConfig *config, Error *e) {
 /* --minutes: sets the number of steps that fit into the time left, after the `made` of a run to resume. */
 static bool set_pace(Pace *p, Trainer *t, TrainConfig *config, long made, Error *e) {
     double seconds = 60 * config->minutes;
-    if (!pace_measure(p, t, seconds / 40, e) || !pace_measure_rest(p, t, e)) return false;
+    if (!pace_measure(p, t, seconds / 40, e) ||
+        !pace_measure_rest(p, t, config->quiet ? NULL : &config->data, e))
+        return false;
     long every = train_config_is_set(config, &config->eval_every) ? config->eval_every : 0;
     config->minutes = 0;
     train_config_set_steps(config, pace_steps(p, clock_seconds(), made, every));

@@ -32,24 +32,30 @@ double pace_tokens(const TrainConfig *c) {
     return SHARE * a_second * 60 * c->minutes;
 }
 
-/* Seconds of the samples at the end: some answers, or some tokens of a text, stand for all. */
-static bool measure_samples(const Trainer *t, double *seconds, Error *e) {
+/* Seconds of a text, by those of a part of it. Tokens beyond the context cost more where the window slides. */
+static bool measure_text(const Trainer *t, double *seconds, Error *e) {
     enum { TOKENS = 20 };
     const Task *task = t->task;
-    double start = clock_seconds(), share = 1, ignored;
-    bool ok;
-    if (task_is_language_model(task)) {
-        int32_t *ids = calloc((size_t)task->max_T + TOKENS, sizeof *ids);
-        Sampler greedy = {0};
-        ok = ids || error_set(e, STATUS_NO_MEMORY, "memory: %ld tokens", task->max_T);
-        ok = ok && decode_continue(t->tape, t->model, &greedy, ids, task->max_T, TOKENS, NULL, NULL, e);
-        free(ids);
-        share = SAMPLE_TOKENS / (double)TOKENS;
-    } else {
-        ok = samples_answers((Trainer *)t, t->micro_batch, false, &ignored, NULL, e);
-        share = (double)task->held_out / (double)t->micro_batch;
-    }
-    *seconds = share * (clock_seconds() - start);
+    long given = t->model->config.positions->relative ? 1 : task->max_T;
+    int32_t *ids = calloc((size_t)given + TOKENS, sizeof *ids);
+    if (!ids) return error_set(e, STATUS_NO_MEMORY, "memory: %ld tokens", given);
+    double start = clock_seconds();
+    bool ok = decode_continue(t->tape, t->model, &(Sampler){0}, ids, given, TOKENS, NULL, NULL, e);
+    *seconds = (double)samples_text_tokens(task) / TOKENS * (clock_seconds() - start);
+    free(ids);
+    return ok;
+}
+
+/* Seconds of all answers, and of those to longer sources, by those of some. */
+static bool measure_answers(Trainer *t, const TaskOptions *o, double *seconds, Error *e) {
+    const Task *task = t->task;
+    double start = clock_seconds(), answers = (double)task->held_out, ignored;
+    bool ok = samples_answers(t, t->micro_batch, false, &ignored, NULL, e);
+    double each = (clock_seconds() - start) / (double)t->micro_batch;
+    Task *longer = o ? samples_longer_task(t, o) : NULL;
+    if (longer) answers += (double)longer->held_out * (double)longer->max_T / (double)task->max_T;
+    task_free(longer);
+    *seconds = answers * each;
     return ok;
 }
 
@@ -72,19 +78,22 @@ bool pace_measure(Pace *p, Trainer *t, double seconds, Error *e) {
     return ok;
 }
 
-bool pace_measure_rest(Pace *p, Trainer *t, Error *e) {
+bool pace_measure_rest(Pace *p, Trainer *t, const TaskOptions *o, Error *e) {
     Evaluation v;
     double start = clock_seconds(), samples = 0;
     long rows = trainer_evaluation_rows(t);
     bool ok = trainer_evaluate(t, rows, &v, e);
     p->evaluation = clock_seconds() - start;
-    ok = ok && measure_samples(t, &samples, e);
+    if (t->task->max_S)
+        ok = ok && measure_answers(t, o, &samples, e);
+    else if (o)
+        ok = ok && measure_text(t, &samples, e);
     p->after = p->evaluation * (double)t->task->held_out / (double)rows + samples;
     return ok;
 }
 
 long pace_steps(const Pace *p, double now, long made, long eval_every) {
-    enum { EVALUATIONS = 9 };
+    enum { EVALUATIONS = 10 };
     double slower = p->step_at_first > 0 ? p->step / p->step_at_first : 1;
     double left = p->end - now - slower * p->after, each = p->step;
     if (eval_every)

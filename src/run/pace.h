@@ -21,9 +21,10 @@ typedef struct Pace {
 double pace_tokens(const TrainConfig *c);
 
 /* Measures a trainer that is started, with steps of learning rate 0, for `seconds` and at least 3 of them; they leave the
- * trainer as it was, but forget moments. Then evaluations and what follows the last step. STATUS_NO_MEMORY. */
+ * trainer as it was, but forget moments. Then evaluations and what follows the last step; o: the options of the task if
+ * samples follow, or NULL. STATUS_NO_MEMORY. */
 bool pace_measure(Pace *p, Trainer *t, double seconds, Error *e);
-bool pace_measure_rest(Pace *p, Trainer *t, Error *e);
+bool pace_measure_rest(Pace *p, Trainer *t, const TaskOptions *o, Error *e);
 
 /* The steps that fit into the time left, after those made: at least 10. eval_every: as Trainer's; 0: a tenth of them. */
 long pace_steps(const Pace *p, double now, long made, long eval_every);

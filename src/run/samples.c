@@ -72,21 +72,25 @@ static void show_tally(const Tally *tally, long longest) {
     fputs("\n", stderr);
 }
 
+Task *samples_longer_task(const Trainer *t, const TaskOptions *o) {
+    TaskOptions more = *o;
+    more.max_length += (more.max_length + 1) / 2, more.digits++;
+    if (more.held_out > 400) more.held_out = 400;
+    if (t->model->config.positions->learn || more.max_length > MAX_SEQUENCE) return NULL;
+    Task *task = task_open(t->task->name, &more, &(Error){0});
+    if (task && task->max_T > t->task->max_T) return task;
+    task_free(task);
+    return NULL;
+}
+
 bool samples_lengths(Trainer *t, const TaskOptions *o, const Tally *tally, Error *e) {
     Model *m = t->model;
     long trained = t->task->max_T - 1, max_length = m->config.max_length;
     long rows = t->micro_batch > 1 ? t->micro_batch / 2 : 1; /* longer ones fit into the same memory */
     fputs("exact answers by length", stderr);
     show_tally(tally, trained);
-    TaskOptions more = *o;
-    more.max_length += (more.max_length + 1) / 2, more.digits++;
-    if (more.held_out > 400) more.held_out = 400;
-    if (m->config.positions->learn || more.max_length > MAX_SEQUENCE) return true;
-    Task *task = task_open(t->task->name, &more, &(Error){0});
-    if (!task || task->max_T == t->task->max_T) {
-        task_free(task);
-        return true;
-    }
+    Task *task = samples_longer_task(t, o);
+    if (!task) return true;
     Trainer longer = {
         .model = m, .task = task, .tape = t->tape, .micro_batch = rows, .batch = task_batch(task, rows, e)};
     Tally beyond = {.shortest = trained + 1};
@@ -116,6 +120,14 @@ static void end_sentence(char *text) {
     text[end] = 0;
 }
 
+enum { MOST_TOKENS = 300 };
+
+long samples_text_tokens(const Task *task) {
+    enum { CHARACTERS = 400 };
+    double tokens = task->characters > 0 ? CHARACTERS / task->characters : MOST_TOKENS / 4;
+    return tokens < MOST_TOKENS ? (long)tokens : MOST_TOKENS;
+}
+
 bool samples_lines(Trainer *t, long lines, Error *e) {
     const Task *task = t->task;
     Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
@@ -137,12 +149,11 @@ bool samples_lines(Trainer *t, long lines, Error *e) {
 }
 
 bool samples_text(Trainer *t, Error *e) {
-    enum { PROMPT = 1, CHARACTERS = 400, MOST = SAMPLE_TOKENS };
+    enum { PROMPT = 1 };
     const Task *task = t->task;
-    int32_t ids[PROMPT + MOST] = {task->opening_id};
-    char text[TOKEN_BYTES * MOST + 1];
-    long more = task->characters > 0 ? (long)(CHARACTERS / task->characters) : MOST / 4;
-    if (more > MOST) more = MOST;
+    int32_t ids[PROMPT + MOST_TOKENS] = {task->opening_id};
+    char text[TOKEN_BYTES * MOST_TOKENS + 1];
+    long more = samples_text_tokens(task);
     Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
     if (task->opening_id == NO_TOKEN) { /* begins in the middle of the held-out data */
         task_held_out_batch(task, 0, 1, t->batch);

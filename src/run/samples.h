@@ -15,12 +15,15 @@ typedef struct Tally {
  * `show` prints each beside its source on stderr. */
 bool samples_answers(Trainer *t, long rows, bool show, double *exact, Tally *tally, Error *e);
 
-/* Prints the shares of exact answers by length on stderr, and those of sequences longer than any in training, if the
- * task has them and the model's positions need no training. o: the task's. */
+/* A task like the trainer's, whose options are o, with sequences that are longer than any in training, for task_free. NULL:
+ * it has none, or the model's positions need training. */
+Task *samples_longer_task(const Trainer *t, const TaskOptions *o);
+
+/* Prints the shares of exact answers by length on stderr, and those of that task. */
 bool samples_lengths(Trainer *t, const TaskOptions *o, const Tally *tally, Error *e);
 
-/* Tokens of the text that samples_text writes at most. */
-enum { SAMPLE_TOKENS = 300 };
+/* Tokens of the text that samples_text writes. */
+long samples_text_tokens(const Task *task);
 
 /* Prints lines that a language model of lines writes. */
 bool samples_lines(Trainer *t, long lines, Error *e);

@@ -1,5 +1,6 @@
 /* The number of steps that fit into a time, on machines that are made up: their speed changes while no rate depends on it. */
 #include "run/pace.h"
+#include "run/samples.h"
 #include "test.h"
 
 enum { MOST = 100000 };
@@ -50,6 +51,32 @@ TEST(the_time_is_kept_and_the_run_can_be_repeated) {
 TEST(a_time_that_is_too_short_makes_ten_steps) {
     Pace p = {.end = 1, .step = 10, .after = 5};
     CHECK(pace_steps(&p, 0, 0, 0) == 10 && pace_steps(&p, 50, 0, 3) == 10);
+}
+
+/* Answers to longer sources follow the last step where a task has them and the positions need no training. */
+TEST(longer_answers_are_foreseen) {
+    static const struct {
+        const char *task;
+        const Positions *positions;
+        long max_T;
+    } cases[] = {{"copy", &positions_sinusoidal, 25},
+                 {"copy", &positions_learned, 0},
+                 {"add", &positions_rotary, 7},
+                 {"dates", &positions_sinusoidal, 0}};
+    for (int i = 0; i < 4; i++) {
+        Error e = {0};
+        TaskOptions o = task_defaults();
+        Task *task = task_open(cases[i].task, &o, &e);
+        CHECK(task, "%s", e.text);
+        ModelConfig c = config_seq2seq((int)task->vocab_size, 40, task->pad_id);
+        c.positions = cases[i].positions;
+        Model *m = model_without_memory(&c, false, &e);
+        CHECK(m, "%s", e.text);
+        Task *longer = samples_longer_task(&(Trainer){.task = task, .model = m}, &o);
+        CHECK((longer ? longer->max_T : 0) == cases[i].max_T && (!longer || longer->held_out == 400),
+              "case %d: %ld", i, longer ? longer->max_T : 0);
+        task_free(longer), task_free(task), model_free(m);
+    }
 }
 
 RUN_TESTS
