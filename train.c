@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "run/run.h"
-#include "run/run_compare.h"
+#include "run/run_page.h"
 #include "training/from.h"
 
 static bool evaluate(Trainer *t, Run *r, Pace *p, Error *e) {

@@ -1,4 +1,4 @@
-/* How element-wise work is cut into chunks for pool_for: by its size alone. */
+/* Cuts element-wise work into chunks for pool_for, by its size alone. */
 #ifndef BASE_WORK_H
 #define BASE_WORK_H
 

@@ -106,7 +106,10 @@ static void hide_tokens(Decoder *d) {
 bool decoder_next(Decoder *d, Error *e) {
     const ModelConfig *c = &d->model->config;
     tape_reset(d->tape);
-    if (d->slides && d->length - d->first > c->max_length) d->first += d->slide, d->known = false;
+    if (d->slides && d->length - d->first > c->max_length) {
+        d->first += d->slide;
+        d->known = false;
+    }
     read_window(d, d->known ? d->length - 1 : d->first);
     Forward f = {d->tape, d->model, &d->source, &d->target, &d->cache};
     if (d->known) {

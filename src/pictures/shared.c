@@ -1,4 +1,4 @@
-/* What drawings on a terminal and as SVG share. */
+/* Axes, labels and colours of drawings, on a terminal and as SVG. */
 #include "pictures/picture.h"
 #include <math.h>
 

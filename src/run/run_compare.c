@@ -1,4 +1,3 @@
-#include "run/run_compare.h"
 #include "base/runs.h"
 #include "pictures/label.h"
 #include "run/page.h"

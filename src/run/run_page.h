@@ -16,7 +16,7 @@ bool page_of_frames(const Safetensors *notes, const Frames *frames, const char *
 
 /* ---- The sections: page_answers.c, page_maps.c ---- */
 
-/* What a page shows. */
+/* The content of a page. */
 typedef struct Page {
     const char *directory;
     const Safetensors *notes;
@@ -57,5 +57,11 @@ void page_line(const char *const *token, List ids, FILE *out);
 
 /* Writes the label of a piece, cut to `most` columns; `out` may be NULL. Returns its columns. */
 int page_label(const char *const *token, List ids, int most, FILE *out);
+
+/* ---- Several runs: run_compare.c ---- */
+
+/* Writes DIRECTORY/compare.html: the losses of 2 to TRAIN_COMPARED runs, given by their directories, in one chart, and their
+ * results and the options in which they differ in one table. It fails as page_of_run does. */
+bool run_compare(char *const *run, int count, const char *directory, Error *e);
 
 #endif

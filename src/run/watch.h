@@ -1,5 +1,5 @@
-/* What a run looks at: a few held-out rows, whose attention and answers it keeps at some evaluations, in
- * RUN/frames.safetensors and RUN/report.html. */
+/* Looks at a few held-out rows of a run: keeps attention and answers at some evaluations, in RUN/frames.safetensors and
+ * RUN/report.html. */
 #ifndef RUN_WATCH_H
 #define RUN_WATCH_H
 
@@ -16,7 +16,7 @@ enum {
     WATCHED_PARTS = 64,
 };
 
-/* How often each part of a module was used, over all examples. */
+/* Counts the uses of each part of a module, over all examples. */
 typedef struct WatchedCounts {
     char name[PARAMETER_NAME];
     long count[WATCHED_PARTS];

@@ -16,7 +16,7 @@ static size_t prefix(const char *text, size_t length, size_t characters) {
     return at;
 }
 
-/* What is encoded: the texts, or lines and their ends in turn, so that an end is a token of its own. An empty line has
+/* The parts to encode: the texts, or lines and their ends in turn, so that an end is a token of its own. An empty line has
  * none. */
 typedef struct Parts {
     const Passage *text; /* [texts] */
@@ -42,7 +42,7 @@ static bool make_parts(Corpus *c, Parts *p, bool lines, Error *e) {
     return ok;
 }
 
-/* Of each text the end is held out, or whole lines are. */
+/* Holds out the end of each text, or whole lines. */
 static bool hold_out(const Parts *p, const CorpusOptions *o, double share, Error *e) {
     memcpy(p->training, p->all, (size_t)p->count * sizeof *p->all);
     for (long i = 0; !o->lines && i < p->count; i++) {

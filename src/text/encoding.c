@@ -27,7 +27,7 @@ static const Encoding encodings[] = {
     {"EUC-KR", 0xB0, 0xC8, 0xA1, ANYWHERE},    /* Hangul */
 };
 
-/* How well an encoding fits: the square of the share that common letters have of all that is not ASCII, for each value of
+/* The fit of an encoding: the square of the share that common letters have of all that is not ASCII, for each value of
  * their first byte. The square prefers an encoding that explains nearly all. */
 static double fit(const Encoding *c, const unsigned char *text, size_t length) {
     long common = 0, all = 0;

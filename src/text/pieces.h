@@ -1,4 +1,4 @@
-/* What char and word share: tokens are pieces of the text, each whole, and [UNK] stands for those outside the vocabulary.
+/* The kinds char and word: tokens are pieces of the text, each whole, and [UNK] stands for those outside the vocabulary.
  * The string has a line `BYTES TEXT` for each piece, its length and itself. */
 #ifndef TEXT_PIECES_H
 #define TEXT_PIECES_H

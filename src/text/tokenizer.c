@@ -93,7 +93,9 @@ Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e) {
     for (const Choice *const *kind = all_tokenizers; *kind && body == string; kind++) {
         char first[32];
         int n = first_line(*kind, first);
-        if (strncmp(string, first, (size_t)n) == 0) body += n, k->kind = (const TokenizerKind *)*kind;
+        if (strncmp(string, first, (size_t)n) != 0) continue;
+        body += n;
+        k->kind = (const TokenizerKind *)*kind;
     }
     return complete(k, k->kind->parse(k, where, body, body == string, e), where, e);
 }

@@ -35,7 +35,7 @@
 
 enum { SIZES = 5, SMALLEST = 512, LARGEST = 8192, READ_BYTES = 1 << 24 };
 
-/* What the tokens of a text are like. */
+/* Measurements of a text's tokens. */
 typedef struct Fit {
     double characters;       /* of the texts */
     double frequency;        /* nats a character by the frequency of each */

@@ -1,4 +1,4 @@
-/* What the operands of ./train and the name of a run to continue mean, and the texts that they add to a configuration. */
+/* Reads the operands of ./train and the name of a run to continue, and keeps the texts that they add to a configuration. */
 #include "base/program.h"
 #include "base/runs.h"
 #include "base/utf8.h"
