@@ -150,23 +150,6 @@ TEST(a_resumed_run_keeps_its_page) {
     free(text);
 }
 
-TEST(the_page_of_a_resumed_run_begins_where_the_run_began) {
-    CHECK(TRAIN(COPY, "--steps", "20", "--eval-every", "5") == 0, "%s", err);
-    CHECK(TRAIN("--resume", "runs/copy", "--steps", "40") == 0, "%s", err);
-    char *text = page_of("runs/copy/report.html"), *held_out = strstr(text, "held-out: from ");
-    char *csv = NULL, first[32] = "";
-    size_t size;
-    csv = read_bytes("runs/copy/metrics.csv", &size);
-    double loss = 0;
-    if (csv) sscanf(strchr(csv, '\n') + 1, "%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%lf", &loss);
-    snprintf(first, sizeof first, "held-out: from %.4g ", loss);
-    CHECK(strstr(text, "Ended after step 40 of 40.") && held_out &&
-              strncmp(held_out, first, strlen(first)) == 0,
-          "found %.40s, need %s", held_out ? held_out : "nothing", first);
-    free(csv);
-    free(text);
-}
-
 /* --compare: the curves of runs in one chart, and in one table their results and the options that differ, no others. */
 TEST(runs_compared) {
     CHECK(TRAIN(COPY, "--steps", "12", "--run", "runs/a", "--quiet") == 0, "%s", err);
