@@ -61,7 +61,7 @@ void tensor_broadcast_strides(Shape x, const long *stride, Shape to, long *out);
 Walk tensor_walk(Shape shape, int operands, const long *const stride[]); /* operands over one shape, row by row */
 bool tensor_walk_row(Walk *w);                                      /* goes to the next row; false after the last */
 
-/* ---- The tape: records operations as they run, and runs backward through them ---- */
+/* ---- The tape: records operations, runs them, and runs backward through them ---- */
 
 Tape *tape_new(void);                                               /* an empty tape; for tape_free */
 void tape_free(Tape *t);                                            /* with all that was made on it */
