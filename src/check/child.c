@@ -1,3 +1,6 @@
+/* Uses more than POSIX. */
+#undef _XOPEN_SOURCE
+#define _GNU_SOURCE 1
 #include "check/child.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -36,6 +39,7 @@ struct Child {
     double born;
     bool talks;    /* its messages are read by child_hear */
     double waited; /* seconds in which it was waited for, if it talks */
+    double used;   /* processor time when its limits began */
     Inflow result, printed;
     int request[2]; /* both ends of its pipe stay open, so that writing to one that has ended is no error */
     bool timed_out, interrupted, ended;
@@ -108,6 +112,11 @@ static int moved_up(int end) {
     return copy;
 }
 
+/* Processor time after which the system ends a job. */
+static double most_seconds(const ChildLimits *l) {
+    return ceil(l->seconds * (l->cases ? (double)l->cases : 1));
+}
+
 enum { RESULT, PRINTED, REQUEST, PIPES };
 
 static _Noreturn void live(long i, const ChildLimits *limits, int pipe[PIPES][2],
@@ -122,7 +131,7 @@ static _Noreturn void live(long i, const ChildLimits *limits, int pipe[PIPES][2]
     result_pipe = moved_up(pipe[RESULT][1]);
     request_pipe = moved_up(pipe[REQUEST][0]);
     close_others(limits);
-    system_set_limits(ceil(limits->seconds), limits->bytes, limits->file_bytes);
+    system_set_limits(most_seconds(limits), limits->bytes, limits->file_bytes);
     job(context, i);
     child_finish();
 }
@@ -168,7 +177,7 @@ Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context,
 
 Child *child_attach(int from, int to, const ChildLimits *limits) {
     Child *c = calloc(1, sizeof *c);
-    if (!c) return NULL;
+    if (!c) error_no_memory("a child");
     *c = (Child){.limits = *limits, .result = {.end = from}, .printed = {.end = -1}, .request = {-1, to}};
     fcntl(from, F_SETFL, O_NONBLOCK);
     fcntl(to, F_SETFL, O_NONBLOCK);
@@ -235,27 +244,29 @@ static ChildEnd bury(Child *c, int status) {
     return end;
 }
 
-/* Processor time of all children that were waited for. */
-static double seconds_of_dead_children(void) {
-    struct rusage all;
-    if (getrusage(RUSAGE_CHILDREN, &all) != 0) return 0;
-    return (double)(all.ru_utime.tv_sec + all.ru_stime.tv_sec) +
-           1e-6 * (double)(all.ru_utime.tv_usec + all.ru_stime.tv_usec);
+static double seconds(const struct timeval *t) {
+    return (double)t->tv_sec + 1e-6 * (double)t->tv_usec;
 }
 
-/* Seconds of processor time of a living child; infinite if unknown. */
+/* Seconds of processor time of a living child; NAN if unknown. */
 static double seconds_of(pid_t pid) {
     clockid_t its;
     struct timespec used;
-    if (clock_getcpuclockid(pid, &its) != 0 || clock_gettime(its, &used) != 0) return INFINITY;
+    if (clock_getcpuclockid(pid, &its) != 0 || clock_gettime(its, &used) != 0) return NAN;
     return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
 }
 
-/* Whether its time is over: three times the limit, or the limit if it sleeps. */
+void child_again(Child *c) {
+    c->waited = 0;
+    c->used = c->pid ? seconds_of(c->pid) : 0;
+}
+
+/* Whether its time is over: the limit of processor time, three times as long, or the limit if it sleeps. */
 static bool is_late(const Child *c) {
-    double seconds = c->talks ? c->waited : clock_seconds() - c->born;
-    if (seconds <= c->limits.seconds) return false;
-    return seconds > 3 * c->limits.seconds || (c->limits.awake && seconds_of(c->pid) < SLEEPING * seconds);
+    double limit = c->limits.seconds, passed = c->talks ? c->waited : clock_seconds() - c->born;
+    if (passed <= limit) return false;
+    double used = seconds_of(c->pid) - c->used;
+    return passed > 3 * limit || used > limit || (c->limits.awake && used < SLEEPING * passed);
 }
 
 /* The end of a child that is no child of this process: its pipe is closed, or its time is over. */
@@ -277,12 +288,12 @@ bool child_lives(Child *c, ChildEnd *end) {
         kill(-c->pid, SIGKILL);
         kill(c->pid, SIGKILL);
     }
-    double before = seconds_of_dead_children();
-    if (waitpid(c->pid, &status, WNOHANG) != c->pid) return true;
-    double used = seconds_of_dead_children() - before;
+    struct rusage used;
+    if (wait4(c->pid, &status, WNOHANG, &used) != c->pid) return true;
     /* The system kills a process that runs past the limit of set_limits. A kill before that has another
      * reason. */
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) c->timed_out |= used >= ceil(c->limits.seconds);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        c->timed_out |= seconds(&used.ru_utime) + seconds(&used.ru_stime) >= most_seconds(&c->limits);
     *end = bury(c, status);
     return false;
 }

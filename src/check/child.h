@@ -12,6 +12,7 @@ enum { CHILD_KEEPS = 2 };
 typedef struct ChildLimits {
     /* Limit of processor time for each job. The limit of elapsed time is three times as long, for a busy machine. */
     double seconds;
+    long cases;   /* child_again begins each of so many, which has these limits; 0: one */
     bool awake;   /* it has no reason to sleep: if it does, the limit of elapsed time is `seconds` */
     size_t bytes; /* of address space; 0: no limit. Ignored under AddressSanitizer, which needs terabytes */
     size_t file_bytes;     /* of a file that is written; 0: no limit */
@@ -60,6 +61,9 @@ Child *child_attach(int from, int to, const ChildLimits *limits);
 bool child_tell(Child *c, const void *bytes, size_t size, ChildEnd *end);
 bool child_hear(Child *c, void *to, size_t size, ChildEnd *end);
 
+/* Its limits of time begin again. */
+void child_again(Child *c);
+
 /* Inside the job: takes the bytes that it is told; false: the parent has ended. Becomes another program, whose standard
  * input is what it is told, and whose standard output is what it sends. */
 bool child_read(void *to, size_t size);
@@ -74,8 +78,8 @@ void child_stop(Child *c);
 /* Copies the last printed line, such as the message of a bug, into text as far as it fits. */
 const char *child_last_line(char *text, size_t size, const char *printed);
 
-/* "crashed: signal 11 (Segmentation fault)": the end in words; "" for CHILD_DONE. */
-enum { CHILD_TEXT = 160 };
+/* "crashed: signal 11 (Segmentation fault)": the end in words; "" for CHILD_DONE. Of a bug it is the last printed line. */
+enum { CHILD_TEXT = 512 };
 const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLimits *limits);
 
 #endif

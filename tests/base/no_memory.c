@@ -2,7 +2,6 @@
  * STATUS_NO_MEMORY, frees what it had, and leaves the file that was there; or it does without, and is right. */
 #include "base/file.h"
 #include "check/grading/gradcheck_show.h"
-#include "check/npy.h"
 #include "failing_memory.h"
 #include "folder.h"
 #include "formats/safetensors.h"
@@ -43,16 +42,6 @@ static bool read_safetensors(Error *e) {
     return true;
 }
 
-static bool read_npy(Error *e) {
-    Array a;
-    double values[12];
-    if (!npy_read(&a, "tests/fixtures/f8_fortran_3x4.npy", e)) return false;
-    array_to_double(&a, values);
-    CHECK(a.count == 12 && values[1] == -0.5);
-    array_free(&a);
-    return true;
-}
-
 static bool write_safetensors(Error *e) {
     int32_t value[] = {turn, 0, 0};
     const Metadata metadata[] = {{"kind", "lm"}, {"note", "\"quoted\""}};
@@ -70,21 +59,6 @@ static void look_at_safetensors(int last) {
     CHECK(a && array_to_int32(a, &value, &e) && value == last, "found %d, want %d", value, last);
     CHECK(s.tensors == 2 && s.metadata_count == 2);
     safetensors_free(&s);
-}
-
-static bool write_npy(Error *e) {
-    int32_t value = turn;
-    Array a = array_over(NULL, DTYPE_I32, SCALAR, &value);
-    return npy_write(&a, in_folder("a"), e);
-}
-
-static void look_at_npy(int last) {
-    Array a;
-    Error e = {0};
-    int32_t value = 0;
-    CHECK(npy_read(&a, in_folder("a"), &e) && array_to_int32(&a, &value, &e) && value == last,
-          "found %d, want %d: %s", value, last, e.text);
-    array_free(&a);
 }
 
 /* Through a link, and with more than the file's buffer holds. */
@@ -149,13 +123,11 @@ TEST(graders_files) {
 
 TEST(reading) {
     fail_each_allocation(read_safetensors, look_at_nothing);
-    fail_each_allocation(read_npy, look_at_nothing);
 }
 
 TEST(writing) {
     make_folder();
     fail_each_allocation(write_safetensors, look_at_safetensors);
-    fail_each_allocation(write_npy, look_at_npy);
     CHECK(symlink("a", in_folder("link")) == 0);
     fail_each_allocation(print_file, look_at_print);
 }

@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "check/child.h"
 #include "check/gradcheck/gradcheck.h"
+#include "check/grading/compile.h"
 #include "check/grading/directories.h"
 #include "check/grading/student_op.h"
 #include "ops/ops.h"

@@ -8,6 +8,7 @@
 #include "check/child.h"
 #include "check/gradcheck/agreement.h"
 #include "check/gradcheck/gradcheck.h"
+#include "check/grading/compile.h"
 #include "check/grading/directories.h"
 #include "check/grading/student_op.h"
 #include "planted.h"

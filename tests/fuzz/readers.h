@@ -47,10 +47,23 @@ static inline void read_safetensors(const uint8_t *data, size_t size) {
     safetensors_free(&s);
 }
 
+typedef struct Stream {
+    const uint8_t *at;
+    size_t left;
+} Stream;
+
+static inline bool next_bytes(void *context, void *to, size_t size) {
+    Stream *s = context;
+    if (size > s->left) return false;
+    if (size) memcpy(to, s->at, size);
+    s->at += size, s->left -= size;
+    return true;
+}
+
 static inline void read_npy(const uint8_t *data, size_t size) {
     Array a;
     Error e = {0};
-    bool ok = npy_parse(&a, "f", copy_of(data, size), size, &e);
+    bool ok = npy_receive(&a, "f", 1 << 20, next_bytes, &(Stream){data, size}, &e);
     promise_error(ok, &e);
     if (!ok) return;
     PROMISE((size_t)a.count * dtype_size(a.dtype) <= size);

@@ -3,20 +3,14 @@
  *     read PATH          ok NAME DTYPE [SHAPE] CRC …, sorted by name, then the metadata's pairs; or no MESSAGE
  *     write PATH SEED    the same of random arrays, which are then in the file
  *
- * PATH ends in .npy or .safetensors. CRC is that of the elements, row-major and little-endian. Names and metadata are
+ * PATH is a .safetensors file. CRC is that of the elements, row-major and little-endian. Names and metadata are
  * written as JSON strings. */
 #include "base/crc32.h"
 #include "base/random.h"
-#include "check/npy.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_npy(const char *path) {
-    size_t length = strlen(path);
-    return length > 4 && strcmp(path + length - 4, ".npy") == 0;
-}
 
 static void show(const Array *a) {
     putchar(' ');
@@ -36,23 +30,18 @@ static void show_pair(const Metadata *m) {
 static void read_order(const char *path) {
     Error e = {0};
     Safetensors s = {0};
-    Array a = {0};
-    bool npy = is_npy(path), ok = npy ? npy_read(&a, path, &e) : safetensors_read(&s, path, &e);
+    bool ok = safetensors_read(&s, path, &e);
     printf(ok ? "ok" : "no %s", e.text);
-    if (ok && npy) show(&a);
     for (int i = 0; ok && i < s.tensors; i++) show(&s.tensor[i]);
     for (int i = 0; ok && i < s.metadata_count; i++) show_pair(&s.metadata[i]);
-    array_free(&a);
     safetensors_free(&s);
 }
 
 enum { MOST_ARRAYS = 5, MOST_BYTES = 8 * 5 * 5 * 5, STREAM = 1 };
 
-static Array random_array(uint64_t key, int i, const char *name, bool npy, const char *bytes) {
+static Array random_array(uint64_t key, int i, const char *name, const char *bytes) {
     uint64_t at = 16 * (uint64_t)i;
-    Dtype d;
-    do d = (Dtype)random_below(key, at++, DTYPES);
-    while (npy && d == DTYPE_BF16);
+    Dtype d = (Dtype)random_below(key, at++, DTYPES);
     Shape s = {.rank = (int)random_below(key, at++, 4)};
     for (int axis = 0; axis < s.rank; axis++) s.size[axis] = (long)random_below(key, at++, 6);
     return array_over(name, d, s, bytes);
@@ -65,20 +54,17 @@ static void write_order(const char *path, uint64_t seed) {
     static char bytes[MOST_ARRAYS][MOST_BYTES];
     Array a[MOST_ARRAYS];
     Error e = {0};
-    bool npy = is_npy(path);
-    int count = npy ? 1 : (int)random_below(key, 1000, MOST_ARRAYS + 1),
-        noted = (int)random_below(key, 1001, 4);
+    int count = (int)random_below(key, 1000, MOST_ARRAYS + 1), noted = (int)random_below(key, 1001, 4);
     for (int i = 0; i < count; i++) {
-        a[i] = random_array(key, i, names[i], npy, bytes[i]);
+        a[i] = random_array(key, i, names[i], bytes[i]);
         for (int j = 0; j < MOST_BYTES; j++)
             bytes[i][j] =
                 (char)random_below(random_key(seed, 2 + (uint64_t)i), (uint64_t)j, a[i].dtype ? 256 : 2);
     }
-    bool ok = npy ? npy_write(a, path, &e) : safetensors_write(path, pairs, noted, a, count, &e);
+    bool ok = safetensors_write(path, pairs, noted, a, count, &e);
     printf(ok ? "ok" : "no %s", e.text);
-    if (npy) a[0].name = "";
     for (int i = 0; i < count; i++) show(&a[i]);
-    for (int i = 0; !npy && i < noted; i++) show_pair(&pairs[i]);
+    for (int i = 0; i < noted; i++) show_pair(&pairs[i]);
 }
 
 int main(void) {

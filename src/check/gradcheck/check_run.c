@@ -10,6 +10,7 @@
 static void do_job(CheckRun *r, Job *job, Result *result) {
     job->point = r->point;
     job->ways = r->ways;
+    job->outputs = r->outputs;
     r->evaluations += job->runs;
     r->runner(r->where, r, job, result);
     r->nodes = result->nodes;

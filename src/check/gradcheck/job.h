@@ -34,6 +34,7 @@ typedef struct Job {
     const JobChange *change; /* those of run i are change[start[i]] to change[start[i + 1] - 1] */
     const long *start;       /* [runs + 1]; NULL: there are none */
     const real *dy;          /* [runs][outputs] upstream gradients; NULL: forward alone */
+    long outputs;            /* of each run, as far as dy has them */
     int backwards;           /* 2: backward runs twice after one forward; 0 with dy: once */
     JobWays ways;
 } Job;

@@ -299,6 +299,9 @@ void tape_runner_do(void *where, CheckRun *run, const Job *j, Result *r) {
     (void)run;
     tape_runner_forward(where, j, r);
     long gradients = j->runs * point_gradients_before(j->point, j->point->inputs);
+    if (j->dy && shape_count(r->shape) != j->outputs)
+        error_bug("the output has %ld elements at one point and %ld at another", j->outputs,
+                  shape_count(r->shape));
     if (j->dy) result_for_gradients(r, job_backwards(j), gradients);
     for (int time = 0; time < job_backwards(j); time++)
         tape_runner_backward(where, j, time > 0, r, r->grad + time * gradients);

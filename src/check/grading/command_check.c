@@ -6,6 +6,7 @@
 #include "check/grading/directories.h"
 #include "check/grading/functions.h"
 #include "check/grading/grade_files.h"
+#include "check/grading/template.h"
 #include "check/sandbox.h"
 #include "ops/ops.h"
 #include <stdio.h>
@@ -69,7 +70,7 @@ static void list_operations(void) {
 }
 
 /* Adds the cases of an operation whose names contain `part`, or (name NULL) of all operations. */
-static bool add_operations(CheckPlan *plan, const char *name, const char *part, Error *e) {
+static bool add_operations(Plan *plan, const char *name, const char *part, Error *e) {
     const OpEntry *entry = name ? ops_find(name) : NULL;
     for (int i = 0; !name && i < ops_count; i++) plan_add(plan, ops_all[i].op, NULL);
     if (name && !entry)
@@ -101,7 +102,7 @@ static void check_program(Grading *g, const char *command, Error *e) {
                   ESCAPED(g->file.like));
         return;
     }
-    if (!functions_add_cases(&g->plan, "program", e)) return;
+    functions_add_cases(&g->plan, "program");
     g->show.coverage = !g->file.like;
     show_start(&show, &g->show);
     plan_run(&g->plan, show_report, &show);
@@ -144,20 +145,10 @@ static void check_operand(Grading *g, const char *name, const char *part, Error 
         check_operations(g, name, part, e);
 }
 
-static void print_template(const char *name, const char *language, Error *e) {
-    char headers[PATH_ROOM];
-    student_headers(headers);
-    if (strcmp(language, "python") == 0)
-        functions_template(name, headers, stdout, e);
-    else if (strcmp(language, "c") == 0)
-        template_print(name, headers, stdout, e);
-    else
-        error_set(e, STATUS_USAGE, "--language: found '%s', need c or python", ESCAPED(language));
-}
-
 void grading_command_check(int argc, char **argv, Error *e) {
     bool list = false, help_grading = false;
     const char *template = NULL, *program = NULL, *language = "c";
+    char headers[PATH_ROOM];
     double seconds = 10, gigabytes = 4;
     Grading g = {.plan = {.seeds = 1}};
     const Option table[] = {
@@ -201,7 +192,8 @@ void grading_command_check(int argc, char **argv, Error *e) {
                  .most = 2};
     if (!options_parse(&o, argc, argv, e)) return;
     g.plan.seed = o.seed;
-    g.plan.limits = (ChildLimits){seconds * (double)g.plan.seeds, true, (size_t)(gigabytes * 1e9)};
+    g.plan.limits = (ChildLimits){
+        .seconds = seconds * (double)g.plan.seeds, .awake = true, .bytes = (size_t)(gigabytes * 1e9)};
     if (o.operands) g.file.source = o.operand[0];
     if (help_grading)
         print_grading_help(e);
@@ -210,7 +202,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
     else if (program)
         check_program(&g, program, e);
     else if (template)
-        print_template(template, language, e);
+        template_print(template, language, student_headers(headers), stdout, e);
     else
         check_operand(&g, g.file.source, o.operands > 1 ? o.operand[1] : NULL, e);
     plan_free(&g.plan);

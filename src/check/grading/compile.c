@@ -71,32 +71,12 @@ static const char *in_work(const StudentSource *s, const char *name, char path[P
     return path;
 }
 
-/* Copies a file that is no link. */
-static bool copy_file(const char *from, const char *to) {
-    char block[1 << 14];
-    ssize_t n = 0;
-    struct stat found;
-    int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK), out = -1;
-    bool ok = in >= 0 && fstat(in, &found) == 0 && S_ISREG(found.st_mode);
-    if (ok) out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    for (ok = out >= 0; ok && (n = read(in, block, sizeof block)) > 0;)
-        ok = write(out, block, (size_t)n) == n;
-    if (in >= 0) close(in);
-    if (out >= 0) close(out);
-    return ok && n == 0;
-}
-
-static const char *name_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Makes the folder in which the compiler works. A student's file is copied there. */
 static bool prepare(StudentSource *s) {
     char path[PATH_ROOM];
-    bool ok = mkdir(beside(s, WORK, path), 0700) == 0 &&
-              (s->kind != STUDENTS || copy_file(s->source, in_work(s, name_of(s->source), path)));
-    return ok || error_set(&s->error, STATUS_CANNOT_CREATE, "%s: cannot be copied to %s", s->source, path);
+    if (mkdir(beside(s, WORK, path), 0700) != 0)
+        return error_set(&s->error, STATUS_CANNOT_CREATE, "%s: cannot be made", path);
+    return s->kind != STUDENTS || file_copy(s->source, path, file_name(s->source), &s->error);
 }
 
 /* The compiler speaks English, in the bytes of the user's terminal, and to a file: a pipe keeps too little. What is on the
@@ -135,7 +115,7 @@ static void run_compiler(void *context, long i) {
     (void)i;
     if (!realpath(s->headers, headers)) snprintf(headers, sizeof headers, "%s", s->headers);
     if (s->kind == STUDENTS)
-        snprintf(source, sizeof source, "./%s", name_of(s->source));
+        snprintf(source, sizeof source, "./%s", file_name(s->source));
     else if (!realpath(s->source, source))
         snprintf(source, sizeof source, "%s", s->source);
     speak_to(in_work(s, MESSAGES, path));
@@ -218,8 +198,8 @@ static void append_said(const StudentSource *s, const char *said, size_t length,
     char path[PATH_ROOM] = "";
     size_t used = strlen(text);
     if (s->kind == STUDENTS || !realpath(s->source, path))
-        snprintf(path, sizeof path, "./%s", name_of(s->source));
-    size_t folder = (size_t)(name_of(path) - path);
+        snprintf(path, sizeof path, "./%s", file_name(s->source));
+    size_t folder = (size_t)(file_name(path) - path);
     for (const char *at = said; at < said + length && used + 1 < size;) {
         if (strncmp(at, path, strlen(path)) == 0) at += folder;
         text[used++] = *at++;

@@ -22,7 +22,8 @@ bool directory_temporary(char path[TEMPORARY_PATH], Error *e) {
         if (system_runs_code(others[i]) && mkdtemp(path)) return true;
     }
     snprintf(path, TEMPORARY_PATH, "%s/tapeformer-XXXXXX", where);
-    return mkdtemp(path) || error_set(e, STATUS_CANNOT_CREATE, "%s: found no room for a folder", where);
+    return (mkdtemp(path) && chmod(path, 0711) == 0) ||
+           error_set(e, STATUS_CANNOT_CREATE, "%s: found no room for a folder", where);
 }
 
 void directory_remove(const char *path) {
@@ -30,6 +31,26 @@ void directory_remove(const char *path) {
     for (const struct dirent *entry; d && (entry = readdir(d));) unlinkat(dirfd(d), entry->d_name, 0);
     if (d) closedir(d);
     rmdir(path);
+}
+
+const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool file_copy(const char *from, const char *folder, const char *name, Error *e) {
+    char path[PATH_ROOM], block[1 << 14];
+    ssize_t n = 0;
+    struct stat found;
+    if (!directory_file(path, folder, name, STATUS_CANNOT_CREATE, e)) return false;
+    int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK), out = -1;
+    bool regular = in >= 0 && fstat(in, &found) == 0 && S_ISREG(found.st_mode);
+    if (regular) out = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    while (out >= 0 && (n = read(in, block, sizeof block)) > 0 && write(out, block, (size_t)n) == n) continue;
+    if (in >= 0) close(in);
+    if (out >= 0 && close(out) == 0 && n == 0) return true;
+    return error_set(e, regular ? STATUS_CANNOT_CREATE : STATUS_NO_INPUT, "%s: cannot be copied to %s",
+                     ESCAPED(from), folder);
 }
 
 bool directory_ends_in(const char *path, const char *ending) {

@@ -13,6 +13,12 @@ bool directory_temporary(char path[TEMPORARY_PATH], Error *e);
 /* Removes a directory and the files in it; it must hold no directories. */
 void directory_remove(const char *path);
 
+/* The name of a file, without the directories before it. */
+const char *file_name(const char *path);
+
+/* Copies a regular file to FOLDER/NAME, which must not be there. STATUS_CANNOT_CREATE, STATUS_NO_INPUT. */
+bool file_copy(const char *from, const char *folder, const char *name, Error *e);
+
 /* Whether the path has this ending, after at least one character. */
 bool directory_ends_in(const char *path, const char *ending);
 

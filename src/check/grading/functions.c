@@ -8,46 +8,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 16, HELLO = 1 << 20 };
+enum { WORDS = 16, HELLO = 1 << 20, MOST_CASES = 256 };
 
-static char *kept(CheckPlan *p, const char *text) {
-    return strcpy(arena_alloc(&p->arena, strlen(text) + 1), text);
-}
-
-bool functions_use(CheckPlan *p, const char *command, Error *e) {
+bool functions_use(Plan *p, const char *command, Error *e) {
     int from, to, words = 0;
     if (sscanf(command, "%d,%d", &from, &to) == 2) {
         p->attached = child_attach(from, to, &p->limits);
         p->keep[0] = from, p->keep[1] = to;
-        return p->attached || error_set(e, STATUS_NO_MEMORY, "--program: no memory");
+        return true;
     }
     p->program = arena_alloc(&p->arena, (WORDS + 1) * sizeof *p->program);
-    for (char *word = strtok(kept(p, command), " "); word && words < WORDS; word = strtok(NULL, " "))
+    for (char *word = strtok(plan_text(p, command, NULL), " "); word && words < WORDS;
+         word = strtok(NULL, " "))
         p->program[words++] = word;
     return words || error_set(e, STATUS_USAGE, "--program: found none, need a command");
 }
 
-/* ---- A process of the program ---- */
-
 static void become(void *context, long i) {
-    const CheckPlan *p = context;
+    const Plan *p = context;
     (void)i;
-    if (p->folder) sandbox_enter(p->folder, &(SandboxNeeds){.interpreter = p->library});
+    if (p->folder) sandbox_enter(p->folder, &(SandboxNeeds){.interpreter = p->readable});
     setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
     setenv("OPENBLAS_NUM_THREADS", "1", 1); /* the cases run side by side */
     child_become(p->program);
 }
 
-Child *functions_start(const CheckPlan *p, const ChildLimits *limits) {
+Child *functions_start(const Plan *p, const ChildLimits *limits) {
     return p->attached ? p->attached : child_start(0, limits, become, (void *)(uintptr_t)p);
 }
 
 /* ---- Its cases ---- */
 
-typedef struct Given {
-    CheckInput in;
-    bool values;
-} Given;
+static const double to_come = 0; /* the values of an input that follow the line */
 
 static bool read_shape(Json *j, Shape *s) {
     uint64_t size;
@@ -60,26 +52,25 @@ static bool read_shape(Json *j, Shape *s) {
     return !j->failed;
 }
 
-static bool read_input(Json *j, CheckPlan *p, Given *g) {
+static bool read_input(Json *j, Plan *p, CheckInput *in) {
     JsonString key, text;
-    *g = (Given){0};
     for (json_enter(j, '{'); json_member(j, &key);) {
         if (strcmp(key.text, "name") == 0 && json_string(j, &text)) {
             utf8_make_printable(text.text, "");
-            g->in.name = kept(p, text.text);
+            in->name = plan_text(p, text.text, NULL);
         } else if (strcmp(key.text, "shape") == 0) {
-            read_shape(j, &g->in.shape);
+            read_shape(j, &in->shape);
         } else {
-            g->values |= strcmp(key.text, "values") == 0;
-            g->in.constant |= strcmp(key.text, "constant") == 0;
+            if (strcmp(key.text, "values") == 0) in->values = &to_come;
+            in->constant |= strcmp(key.text, "constant") == 0;
             json_skip(j);
         }
     }
-    return !j->failed && (g->in.name || json_fail(j, "found an input without a name"));
+    return !j->failed && (in->name || json_fail(j, "found an input without a name"));
 }
 
 /* Reads a case: {"function": …, "inputs": […]}. */
-static bool read_case(Json *j, CheckPlan *p, CheckItem *item, bool values[CHECK_INPUTS]) {
+static bool read_case(Json *j, Plan *p, PlanItem *item) {
     JsonString key, text;
     int inputs = 0;
     for (json_enter(j, '{'); json_member(j, &key);) {
@@ -88,10 +79,8 @@ static bool read_case(Json *j, CheckPlan *p, CheckItem *item, bool values[CHECK_
             snprintf(item->op, sizeof item->op, "%s", text.text);
         } else if (strcmp(key.text, "inputs") == 0) {
             for (json_enter(j, '['); json_element(j); inputs++) {
-                Given g;
                 if (inputs == CHECK_INPUTS) return json_fail(j, "found more than %d inputs", CHECK_INPUTS);
-                if (!read_input(j, p, &g)) return false;
-                item->c.in[inputs] = g.in, values[inputs] = g.values;
+                if (!read_input(j, p, &item->c.in[inputs])) return false;
             }
         } else {
             json_skip(j);
@@ -101,12 +90,11 @@ static bool read_case(Json *j, CheckPlan *p, CheckItem *item, bool values[CHECK_
 }
 
 /* Takes the arrays of a case's inputs with values. */
-static bool take_values(Child *c, CheckPlan *p, CheckItem *item, const bool values[CHECK_INPUTS], Error *e) {
-    for (int k = 0; k < CHECK_INPUTS; k++) {
-        CheckInput *in = &item->c.in[k];
+static bool take_values(Program *program, Plan *p, PlanItem *item, Error *e) {
+    for (CheckInput *in = item->c.in; in < item->c.in + CHECK_INPUTS; in++) {
         Array a;
-        if (!values[k]) continue;
-        if (!protocol_array(c, in->name, &a, e)) return false;
+        if (!in->values) continue;
+        if (!protocol_array(program, in->name, &a, e)) return false;
         bool fits = array_expect_shape(&a, in->shape, e);
         double *x = arena_alloc(&p->arena, (size_t)(a.count + 1) * sizeof *x);
         if (fits) array_to_double(&a, x);
@@ -118,7 +106,7 @@ static bool take_values(Child *c, CheckPlan *p, CheckItem *item, const bool valu
 }
 
 /* "x [3,5], w [5,4]" */
-static void name_case(CheckItem *item) {
+static void name_case(PlanItem *item) {
     size_t at = 0;
     for (const CheckInput *in = item->c.in;
          in < item->c.in + CHECK_INPUTS && in->name && at < sizeof item->name; in++)
@@ -126,45 +114,77 @@ static void name_case(CheckItem *item) {
                                in->name, shape_text(in->shape));
 }
 
-static bool read_cases(Child *c, CheckPlan *p, const char *name, char *line, Error *e) {
+static bool read_cases(Program *program, Plan *p, const char *name, char *line, Error *e) {
     Json j = json_over("the program's first line", line, strlen(line), e);
     JsonString key;
-    long first = p->items;
-    bool values[256][CHECK_INPUTS] = {{0}};
     for (json_enter(&j, '{'); json_member(&j, &key);) {
         if (strcmp(key.text, "cases") != 0) {
             json_skip(&j);
             continue;
         }
         for (json_enter(&j, '['); json_element(&j);) {
-            long k = p->items - first;
-            if (k == 256) return json_fail(&j, "found more than 256 cases");
-            CheckItem *item = plan_item(p, name, "", (int)k);
-            if (!read_case(&j, p, item, values[k])) return false;
+            if (p->items == MOST_CASES) return json_fail(&j, "found more than %d cases", MOST_CASES);
+            PlanItem *item = plan_item(p, name, "", (int)p->items);
+            if (!read_case(&j, p, item)) return false;
             name_case(item);
         }
     }
     if (!json_end(&j)) return false;
-    for (long i = first; i < p->items; i++)
-        if (!take_values(c, p, &p->item[i], values[i - first], e)) return false;
-    return p->items > first || error_set(e, STATUS_BAD_DATA, "the program has no cases");
+    for (long i = 0; i < p->items; i++)
+        if (!take_values(program, p, &p->item[i], e)) return false;
+    return p->items || error_set(e, STATUS_BAD_DATA, "the program has no cases");
 }
 
-bool functions_hello(Child *c, CheckPlan *p, const char *name, ChildEnd *end, Error *e) {
-    CheckPlan unused = {0};
+/* Adds the cases of `heard`, those of each function followed by others made from them. */
+static void add_heard(Plan *p, const Plan *heard) {
+    long first = p->items;
+    for (const PlanItem *h = heard->item, *end = h + heard->items; h < end; h++) {
+        plan_item(p, h->op, h->name, h->index)->c = h->c;
+        if (h + 1 < end && strcmp(h[1].op, h->op) == 0) continue;
+        if (!p->teachers) plan_add_made(p, first);
+        first = p->items;
+    }
+}
+
+bool functions_hello(Program *program, Plan *p, const char *name, Error *e) {
+    Plan heard = {.arena = p ? p->arena : (Arena){0}};
     char *line = malloc(HELLO);
     if (!line) error_no_memory("a program's first line");
-    *end = (ChildEnd){.fate = CHILD_DONE, .printed = ""};
-    bool ok = protocol_hello(c, line, HELLO, end) && read_cases(c, p ? p : &unused, name, line, e);
-    plan_free(&unused);
+    bool ok = protocol_line(program, line, HELLO) && read_cases(program, &heard, name, line, e);
     free(line);
+    if (p) { /* names and values are its own */
+        p->arena = heard.arena;
+        heard.arena = (Arena){0};
+        if (ok) add_heard(p, &heard);
+    }
+    plan_free(&heard);
     return ok;
+}
+
+void functions_add_cases(Plan *p, const char *name) {
+    char text[CHILD_TEXT];
+    Error e = {0};
+    if (p->like) {
+        functions_add_like(p);
+        return;
+    }
+    Program program = {.child = functions_start(p, &p->limits)};
+    if (!program.child) program.end = (ChildEnd){.fate = CHILD_NOT_BORN, .printed = ""};
+    if (!program.child || !functions_hello(&program, p, name, &e)) {
+        PlanItem *bad = plan_item(p, name, "loading", -1);
+        const ChildEnd *end = &program.end;
+        if (end->printed) child_last_line(bad->trouble, sizeof bad->trouble, end->printed);
+        if (!bad->trouble[0])
+            snprintf(bad->trouble, sizeof bad->trouble, "%s",
+                     e.status ? e.text : child_text(text, end, &p->limits));
+    }
+    if (program.child && !p->attached) child_stop(program.child);
 }
 
 /* ---- Cases of an operation of this project, at which functions are compared with it ---- */
 
 /* The arguments of a case that is the operation alone, on its inputs in their order, as members of JSON. NULL: it is not. */
-static const char *arguments_of(CheckPlan *p, const Op *op, const CheckCase *c) {
+static const char *arguments_of(Plan *p, const Op *op, const CheckCase *c) {
     TapeRunner t = tape_runner_new(op->name, c);
     Arena arena = {0};
     CheckPoint point;
@@ -185,7 +205,7 @@ static const char *arguments_of(CheckPlan *p, const Op *op, const CheckCase *c) 
         if (op->arguments) op->arguments(n, out);
         if (fclose(out) != 0 || !text) error_no_memory("arguments");
     }
-    const char *found = text ? kept(p, text) : NULL;
+    const char *found = text ? plan_text(p, text, NULL) : NULL;
     free(text);
     tape_runner_free(&t);
     arena_free(&arena);
@@ -201,7 +221,7 @@ static bool takes_input(const CheckInput *in) {
     return count > 0 && !in->same_as;
 }
 
-void functions_add_like(CheckPlan *p) {
+void functions_add_like(Plan *p) {
     for (int i = 0; i < p->like->n_cases; i++) {
         CheckCase c = p->like->cases[i];
         bool fits = true;
@@ -211,52 +231,12 @@ void functions_add_like(CheckPlan *p) {
         }
         const char *arguments = fits ? arguments_of(p, p->like, &c) : NULL;
         if (!arguments) continue;
-        CheckItem *item = plan_item(p, p->like->name, c.name, i);
+        PlanItem *item = plan_item(p, p->like->name, c.name, i);
         item->c = c, item->arguments = arguments;
     }
 }
 
-/* Adds the cases of `heard`, those of each function followed by others made from them. */
-static void add_heard(CheckPlan *p, const CheckPlan *heard) {
-    for (long i = 0, end; i < heard->items; i = end) {
-        long first = p->items;
-        for (end = i; end < heard->items && strcmp(heard->item[end].op, heard->item[i].op) == 0; end++) {
-            CheckItem *item =
-                plan_item(p, heard->item[end].op, heard->item[end].name, heard->item[end].index);
-            item->c = heard->item[end].c;
-        }
-        if (!p->teachers) plan_add_made(p, first);
-    }
-}
-
-bool functions_add_cases(CheckPlan *p, const char *name, Error *e) {
-    ChildEnd end;
-    char text[CHILD_TEXT];
-    CheckPlan heard = {.arena = p->arena};
-    if (p->like) {
-        functions_add_like(p);
-        return true;
-    }
-    Child *c = functions_start(p, &p->limits);
-    if (!c) return error_set(e, STATUS_NO_MEMORY, "no process for the program");
-    bool ok = functions_hello(c, &heard, name, &end, e);
-    p->arena = heard.arena;
-    if (ok) {
-        add_heard(p, &heard);
-    } else {
-        CheckItem *bad = plan_item(p, name, "loading", -1);
-        child_last_line(bad->trouble, sizeof bad->trouble, end.printed);
-        if (e->status) REPORT_SET(bad->trouble, e->text);
-        if (!bad->trouble[0])
-            snprintf(bad->trouble, sizeof bad->trouble, "%s", child_text(text, &end, &p->limits));
-        *e = (Error){0};
-    }
-    free(heard.item);
-    if (!p->attached) child_stop(c);
-    return true;
-}
-
-char *functions_line(const CheckItem *item) {
+char *functions_line(const PlanItem *item) {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);

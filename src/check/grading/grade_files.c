@@ -2,7 +2,6 @@
 #include "base/directory.h"
 #include "base/utf8.h"
 #include "check/grading/directories.h"
-#include "check/grading/functions.h"
 #include "check/sandbox.h"
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +11,16 @@ static const char *const SOURCES[] = {".c", ".py", NULL};
 
 static const char cut_short[] = "the run did not finish";
 
-bool grade_unjudged(const CheckPlan *p, const ShowOptions *how, const char *why, Error *e) {
+bool grade_unjudged(const Plan *p, const ShowOptions *how, const char *why, Error *e) {
     CaseReport *all = calloc((size_t)p->items + 1, sizeof *all);
     if (!all) return error_set(e, STATUS_NO_MEMORY, "memory: %ld reports", p->items);
     all[0] = (CaseReport){.op = "gradcheck", .name = "run", .verdict = FAIL};
     REPORT_SET(all[0].trouble, why);
-    plan_unjudged(p, why, all);
+    for (long i = 0; i < p->items; i++) {
+        all[i] = (CaseReport){.verdict = FAIL};
+        plan_describe(p, &p->item[i], &all[i]);
+        REPORT_SET(all[i].trouble, why);
+    }
     bool ok = show_write(how, all, p->items ? p->items : 1, 0, e);
     free(all);
     return ok;
@@ -63,17 +66,17 @@ static bool is_python(const char *path) {
     return path && directory_ends_in(path, ".py");
 }
 
-static bool add_file(CheckPlan *p, StudentFile *f, Error *e) {
-    if (is_python(f->source)) return functions_add_file(p, f, e);
+static bool add_file(Plan *p, StudentFile *f, Error *e) {
+    if (is_python(f->source)) return python_add_file(p, f, e);
     if (is_python(f->cases)) return error_set(e, STATUS_NO, "the cases are in Python, and the file is in C");
-    return plan_add_file(p, f, e);
+    return student_add_file(p, f, e);
 }
 
 /* Adds what is given besides the file; a Python file takes an operation of this project as it is. */
 static bool add_given(Grading *g, Error *e) {
     const StudentFile *f = &g->file;
     bool python = is_python(f->source) && !f->cases && f->like && ops_find(f->like);
-    return python || is_python(f->cases) || plan_add_given(&g->plan, f, e);
+    return python || is_python(f->cases) || student_add_given(&g->plan, f, e);
 }
 
 /* Judges the file in a directory of its own, and shows its reports. */

@@ -3,11 +3,11 @@
 #ifndef GRADING_GRADE_FILES_H
 #define GRADING_GRADE_FILES_H
 
-#include "check/grading/check_cases.h"
 #include "check/grading/gradcheck_show.h"
+#include "check/grading/student_file.h"
 
 typedef struct Grading {
-    CheckPlan plan;                     /* seeds and limits; no items */
+    Plan plan;                          /* seeds and limits; no items */
     bool confined;                      /* grades only where all can be confined */
     char notes[COMPILE_WARNINGS + 256]; /* for report files: what is not confined, and warnings */
     StudentFile file;                   /* what files are judged by; without a source for a directory */
@@ -21,6 +21,6 @@ bool grade_folder(Grading *g, const char *path, Error *e);
 
 /* Writes report files in which all tests of the plan fail for the given reason; if the plan is empty, one
  * test that stands for the run. They stay until something is judged. */
-bool grade_unjudged(const CheckPlan *p, const ShowOptions *how, const char *why, Error *e);
+bool grade_unjudged(const Plan *p, const ShowOptions *how, const char *why, Error *e);
 
 #endif

@@ -6,12 +6,7 @@
 #ifndef GRADING_STUDENT_OP_H
 #define GRADING_STUDENT_OP_H
 
-#include "autograd/check_case.h"
 #include "autograd/op.h"
-#include "base/arena.h"
-#include "base/directory.h"
-#include "check/grading/compile.h"
-#include <stdio.h>
 
 enum { STUDENT_NAME = 64 };
 
@@ -24,24 +19,5 @@ const Op *student_load(const char *library, const char *name, bool lazily, Error
 
 /* Loads a library that defines tape_NAME, for the cases in a library that is loaded after it. */
 bool student_load_solution(const char *library, const char *name, Error *e);
-
-/* ---- Check cases in the form in which a student's process sends them: everything except code
- * (student_case.c) ---- */
-
-/* Sends the cases from a job (child.h). */
-void student_send_cases(const CheckCase *cases, int count);
-
-/* Reads the case at *at and advances *at. Names and values belong to the arena; `build` is NULL. False: no
- * valid case before `end`. */
-bool student_take_case(const char **at, const char *end, CheckCase *c, Arena *arena);
-
-/* ---- An operation of this project as an exercise: its file src/ops/NAME.c without its derivation and
- * without the parts between the comments "exercise: begin" and "exercise: end" (template.c). The first
- * part holds forward and backward; the template has empty ones in its place. The others hold cases that
- * need further operations, and functions that a student's file has no use for ---- */
-
-/* Prints the template from the source below `headers`, the project's src. False: STATUS_USAGE: there is no
- * such operation; STATUS_NO_INPUT: its source cannot be read. */
-bool template_print(const char *name, const char *headers, FILE *out, Error *e);
 
 #endif

@@ -1,8 +1,9 @@
+#include "check/grading/template.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/utf8.h"
-#include "check/grading/student_op.h"
-#include "ops/ops.h"
+#include "check/grading/functions.h"
+#include "formats/json.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +11,17 @@ static bool begins(const char *line, const char *with) {
     return strncmp(line, with, strlen(with)) == 0;
 }
 
+/* Where the derivation in the header comment begins, or the comment ends. */
+static const char *end_of_task(const char *text) {
+    const char *end = strstr(text, "*/\n"), *derivation = strstr(text, " * Backward");
+    return derivation && derivation < end ? derivation : end;
+}
+
+/* ---- In C ---- */
+
 /* Prints the header comment with the task in place of its derivation. Returns the text after it. */
 static const char *print_task(const char *text, const char *op, FILE *out) {
-    const char *end = strstr(text, "*/\n"), *derivation = strstr(text, " * Backward");
-    fwrite(text, 1, (size_t)((derivation && derivation < end ? derivation : end) - text), out);
+    fwrite(text, 1, (size_t)(end_of_task(text) - text), out);
     fprintf(
         out,
         " * Write forward and backward below. Check them at the cases of this file, to which you may add,\n"
@@ -23,7 +31,7 @@ static const char *print_task(const char *text, const char *op, FILE *out) {
         " *     ./gradcheck FILE.c --like %s\n"
         " */\n",
         op);
-    return end + strlen("*/\n");
+    return strstr(text, "*/\n") + strlen("*/\n");
 }
 
 static void print_stub(const char *function, const Op *op, FILE *out) {
@@ -85,21 +93,82 @@ static void print_rest(const char *text, const Op *op, FILE *out) {
     }
 }
 
-bool template_print(const char *name, const char *headers, FILE *out, Error *e) {
+static bool print_in_c(const char *text, const Op *op, FILE *out) {
+    if (!strstr(text, "/* exercise: begin */")) return false;
+    print_rest(print_task(text, op->name, out), op, out);
+    return true;
+}
+
+/* ---- In Python ---- */
+
+/* The keys of JSON members, as Python's parameters. */
+static void print_parameters(FILE *out, const char *members) {
+    Error e = {0};
+    JsonString key;
+    size_t length = strlen(members) + 3;
+    char *whole = malloc(length);
+    if (!whole) error_no_memory("arguments");
+    snprintf(whole, length, "{%s}", members);
+    Json j = json_over("arguments", whole, length - 1, &e);
+    for (json_enter(&j, '{'); json_member(&j, &key); json_skip(&j)) fprintf(out, ", %s", key.text);
+    free(whole);
+}
+
+/* Prints the inputs with this before, between and after them; with their shapes or without. */
+static void print_inputs(FILE *out, const CheckCase *c, bool shapes) {
+    for (const CheckInput *in = c->in; in < c->in + CHECK_INPUTS && in->name; in++) {
+        fprintf(out, in == c->in ? "%s" : ", %s", in->name);
+        if (shapes) fprintf(out, "=(");
+        for (int axis = 0; shapes && axis < in->shape.rank; axis++)
+            fprintf(out, "%ld, ", in->shape.size[axis]);
+        if (shapes) fprintf(out, ")");
+    }
+}
+
+static void print_functions(const char *text, const Op *op, const PlanItem *item, FILE *out) {
+    fprintf(out, "\"\"\"");
+    for (const char *line = text + 3; line < end_of_task(text); line += strcspn(line, "\n") + 1) {
+        const char *words = line + strspn(line, " *");
+        int length = (int)strcspn(line, "\n"), skip = words > line + 3 ? 3 : (int)(words - line);
+        fprintf(out, "%.*s\n", length - skip, line + skip);
+    }
+    fprintf(out,
+            "Write forward, which returns y and what backward needs, and backward, which returns the "
+            "gradients.\n\n"
+            "    ./gradcheck FILE.py\n    ./gradcheck FILE.py --like %s\n\"\"\"\nimport numpy as np\n\n"
+            "cases = [dict(",
+            op->name);
+    print_inputs(out, &item->c, true);
+    fprintf(out, ", **{%s})]\n\n\ndef forward(", item->arguments);
+    print_inputs(out, &item->c, false);
+    print_parameters(out, item->arguments);
+    fprintf(out, "):\n    raise NotImplementedError(\"forward is to be written\")\n    return y, cache\n\n\n"
+                 "def backward(dy, cache):\n    raise NotImplementedError(\"backward is to be written\")\n");
+}
+
+static bool print_in_python(const char *text, const Op *op, FILE *out) {
+    Plan p = {.like = op, .seed = 1};
+    functions_add_like(&p);
+    bool fits = p.items > 0;
+    if (fits) print_functions(text, op, p.item, out);
+    plan_free(&p);
+    return fits;
+}
+
+bool template_print(const char *name, const char *language, const char *headers, FILE *out, Error *e) {
+    bool python = strcmp(language, "python") == 0;
     const OpEntry *entry = ops_find(name);
     char path[PATH_ROOM], *text;
     size_t size;
+    if (!python && strcmp(language, "c") != 0)
+        return error_set(e, STATUS_USAGE, "--language: found '%s', need c or python", ESCAPED(language));
     if (!entry)
         return error_set(e, STATUS_USAGE, "--template: found '%s', need an operation that --list shows",
                          ESCAPED(name));
     snprintf(path, sizeof path, "%.*s/ops/%s.c", PATH_ROOM - 80, headers, name);
     if (!file_read(path, 1 << 20, &text, &size, e)) return false;
-    bool marked = strstr(text, "/* exercise: begin */");
-    if (marked)
-        print_rest(print_task(text, name, out), entry->op, out);
-    else
-        error_set(e, STATUS_USAGE, "--template: %s is no exercise: no part of its file is marked as one",
-                  name);
+    bool printed = (python ? print_in_python : print_in_c)(text, entry->op, out);
     free(text);
-    return marked;
+    return printed || error_set(e, STATUS_USAGE, "--template: %s is no exercise%s", name,
+                                python ? " for functions" : ": no part of its file is marked as one");
 }

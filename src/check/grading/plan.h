@@ -1,0 +1,75 @@
+/* Cases to be checked, and what they are checked by. Each case has processes of its own, with limits of time and memory: one
+ * judges, one runs the student's code in a sandbox (student_program.h, check/sandbox.h), one the reference. However a process
+ * ends, the case gets a verdict. */
+#ifndef GRADING_PLAN_H
+#define GRADING_PLAN_H
+
+#include "base/arena.h"
+#include "check/child.h"
+#include "check/gradcheck/gradcheck.h"
+#include "ops/ops.h"
+
+typedef struct PlanItem {
+    char op[REPORT_NAME], name[REPORT_NAME];
+    int index;   /* of the case in the operation's table; -1: there is nothing to run, `trouble` says why */
+    CheckCase c; /* of a student's file: without `build` */
+    bool added;  /* by the checker: counts only if the operation accepts its sizes */
+    const char *arguments;     /* for functions, as members of JSON; NULL: their own */
+    char trouble[REPORT_FULL]; /* printable; may have several lines */
+} PlanItem;
+
+/* Libraries in the folder of a file that is judged, by the names under which its processes load them. */
+#define PLAN_OWN   "./op.so"
+#define PLAN_CASES "./cases.so"
+
+typedef struct Plan {
+    Arena arena; /* of names and values of a student's cases */
+    PlanItem *item;
+    long items, capacity;
+    const char *folder; /* of the file that is judged; NULL: operations are built in */
+
+    /* A teacher's cases, which call the file's tape_NAME: their library, copied to PLAN_CASES for each file.
+     * NULL: the file's own cases count. */
+    const char *cases;
+    /* The reference whose forward is compared: a built-in operation, or a library. Both NULL: none. */
+    const Op *like;
+    const char *reference;
+    int keep[CHILD_KEEPS]; /* the open files of the libraries, which may have no name any more */
+
+    /* Functions of another language: the command that serves them, and what its interpreter may read, one path a line, the
+     * interpreter first; or a process that serves them already. Without command and process: C. */
+    char **program;
+    const char *readable;
+    Child *attached;
+    bool teachers; /* cases in Python: none are made from them */
+
+    double nondeterminism; /* CheckOptions */
+    uint64_t seed;
+    long seeds; /* points of each case: those of `seeds` seeds from `seed` on; at least 1 */
+    ChildLimits limits;
+} Plan;
+
+/* Adds the cases of a built-in operation whose names contain `part` (NULL: all). Returns how many. */
+int plan_add(Plan *p, const Op *op, const char *part);
+
+/* Adds one more, to be filled in. Others may move. */
+PlanItem *plan_item(Plan *p, const char *op, const char *name, int index);
+
+/* Adds cases made from the first suitable case of an operation, whose cases begin at `first`: other sizes, larger values. */
+void plan_add_made(Plan *p, long first);
+
+/* A copy of the text that lives as long as the plan: "A" or "A/B". */
+char *plan_text(Plan *p, const char *a, const char *b);
+
+void plan_free(Plan *p);
+
+/* Whether functions of another language are judged. */
+bool plan_has_functions(const Plan *p);
+
+/* Fills in the subject of an item's report and what has to be judged. */
+void plan_describe(const Plan *p, const PlanItem *item, CaseReport *r);
+
+/* Checks all items, and hands their reports to `sink` in the plan's order as soon as they are there (plan_run.c). */
+void plan_run(const Plan *p, void (*sink)(void *context, const CaseReport *r), void *context);
+
+#endif

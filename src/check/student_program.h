@@ -1,0 +1,41 @@
+/* A program at the other end of two pipes, to which the judge sends jobs: an operation on a tape (tape_program.h), or
+ * functions in another language (protocol.h). Both share nothing else. The judge checks all that it reads, and keeps the
+ * expected values. */
+#ifndef CHECK_STUDENT_PROGRAM_H
+#define CHECK_STUDENT_PROGRAM_H
+
+#include "check/child.h"
+#include "check/gradcheck/check_run.h"
+
+enum { PROGRAM_OUTPUTS = 16 };
+
+typedef struct Program {
+    Child *child;
+    /* Called if the program ends, or says that it cannot go on; does not return. NULL: `end` says why, and what is taken
+     * is not there. */
+    void (*lost)(void *context, const ChildEnd *end, const CheckRun *r);
+    void *context;
+    ChildEnd end;
+    CheckRun *run; /* at work */
+
+    /* Of functions. */
+    char *begin; /* what it is told first: a line that names the case; NULL: nothing, or it has been told */
+    int outputs; /* of its last forward, and the numbers of each in a run */
+    long numbers[PROGRAM_OUTPUTS];
+    Shape shape[PROGRAM_OUTPUTS];
+} Program;
+
+/* Adds bytes to the next message, which is sent before an answer is taken, or in the program by program_send. */
+void program_put(const void *bytes, size_t size);
+void program_send(void);
+
+/* Takes the next bytes; `program` is a Program. False: it has ended. */
+bool program_take(void *program, void *to, size_t size);
+
+/* Gives up a program that has said something else than it should. */
+void program_refuse(Program *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Gives it up if an output has not as many numbers as the upstream gradients of this job, or too many. */
+void program_expect_outputs(Program *p, const Job *j, long found);
+
+#endif
