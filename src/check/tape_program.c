@@ -105,7 +105,7 @@ void tape_program_serve(const CheckCase *c) {
     Result r = {{0}};
     for (;; arena_reset(&arena)) {
         const Job *j = take_job(&arena, c);
-        tape_runner_run(&t, NULL, j, &r);
+        tape_runner_do(&t, NULL, j, &r);
         send_result(j, &r);
     }
 }
