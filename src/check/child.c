@@ -1,6 +1,3 @@
-/* Uses more than POSIX. */
-#undef _XOPEN_SOURCE
-#define _GNU_SOURCE 1
 #include "check/child.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -93,15 +90,11 @@ enum { FIRST_FREE = 3, MOST_DESCRIPTORS = 1024 };
 
 /* Closes the parent's other open files. */
 static void close_others(const ChildLimits *limits) {
-    int from = FIRST_FREE;
     for (int file = FIRST_FREE; file < MOST_DESCRIPTORS; file++) {
         bool kept = file == result_pipe || file == request_pipe;
         for (int i = 0; i < CHILD_KEEPS; i++) kept |= file == limits->keep[i];
-        if (!kept) continue;
-        system_close(from, file - 1);
-        from = file + 1;
+        if (!kept) close(file);
     }
-    system_close(from, MOST_DESCRIPTORS - 1);
 }
 
 /* Copies a pipe's end to a number as high as the limit of open files lets it, so that a job that closes or writes low
@@ -115,6 +108,13 @@ static int moved_up(int end) {
 /* Processor time after which the system ends a job. */
 static double most_seconds(const ChildLimits *l) {
     return ceil(l->seconds * (l->cases ? (double)l->cases : 1));
+}
+
+static void set_limits(const ChildLimits *l) {
+    system_lower_limit(RLIMIT_CORE, 0, 0);
+    system_lower_limit(RLIMIT_CPU, most_seconds(l), most_seconds(l) + 1);
+    if (l->file_bytes) system_lower_limit(RLIMIT_FSIZE, (double)l->file_bytes, (double)l->file_bytes);
+    if (l->bytes && !SANITIZED) system_lower_limit(RLIMIT_AS, (double)l->bytes, (double)l->bytes);
 }
 
 enum { RESULT, PRINTED, REQUEST, PIPES };
@@ -131,7 +131,7 @@ static _Noreturn void live(long i, const ChildLimits *limits, int pipe[PIPES][2]
     result_pipe = moved_up(pipe[RESULT][1]);
     request_pipe = moved_up(pipe[REQUEST][0]);
     close_others(limits);
-    system_set_limits(most_seconds(limits), limits->bytes, limits->file_bytes);
+    set_limits(limits);
     job(context, i);
     child_finish();
 }
@@ -144,44 +144,39 @@ static bool open_pipe(int end[2]) {
     return false;
 }
 
-Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context, long i), void *context) {
-    Child *c = calloc(1, sizeof *c);
-    int pipe[PIPES][2], pipes = 0;
-    while (c && pipes < PIPES && open_pipe(pipe[pipes])) pipes++;
-    fflush(NULL); /* or the child prints what the parent has buffered */
-    pid_t pid = pipes == PIPES ? fork() : -1;
-    if (pid == 0) {
-        free(c); /* the parent's record */
-        live(i, limits, pipe, job, context);
-    }
-    for (int k = 0; k < pipes; k++)
-        if (k != REQUEST || pid < 0) close(pipe[k][1]);
-    for (int k = 0; k < pipes && pid < 0; k++) close(pipe[k][0]);
-    if (pid < 0) {
-        free(c);
-        return NULL;
-    }
-    setpgid(pid, pid);
-    *c = (Child){.pid = pid,
-                 .job = i,
-                 .limits = *limits,
-                 .born = clock_seconds(),
-                 .result = {.end = pipe[RESULT][0], .most = RESULT_LIMIT},
-                 .printed = {.end = pipe[PRINTED][0], .most = CHILD_PRINTED},
-                 .request = {pipe[REQUEST][0], pipe[REQUEST][1]}};
-    fcntl(c->result.end, F_SETFL, O_NONBLOCK);
-    fcntl(c->printed.end, F_SETFL, O_NONBLOCK);
-    fcntl(c->request[1], F_SETFL, O_NONBLOCK);
+static Child *new_child(Child with) {
+    Child *c = malloc(sizeof *c);
+    if (!c) error_no_memory("a process");
+    *c = with;
+    const int ends[] = {c->result.end, c->printed.end, c->request[1]};
+    for (int k = 0; k < 3; k++) fcntl(ends[k], F_SETFL, O_NONBLOCK);
     return c;
 }
 
+Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context, long i), void *context) {
+    int pipe[PIPES][2], pipes = 0;
+    while (pipes < PIPES && open_pipe(pipe[pipes])) pipes++;
+    fflush(NULL); /* or the child prints what the parent has buffered */
+    pid_t pid = pipes == PIPES ? fork() : -1;
+    if (pid == 0) live(i, limits, pipe, job, context);
+    for (int k = 0; k < pipes; k++) {
+        if (k != REQUEST || pid < 0) close(pipe[k][1]);
+        if (pid < 0) close(pipe[k][0]);
+    }
+    if (pid < 0) return NULL;
+    setpgid(pid, pid);
+    return new_child((Child){.pid = pid,
+                             .job = i,
+                             .limits = *limits,
+                             .born = clock_seconds(),
+                             .result = {.end = pipe[RESULT][0], .most = RESULT_LIMIT},
+                             .printed = {.end = pipe[PRINTED][0], .most = CHILD_PRINTED},
+                             .request = {pipe[REQUEST][0], pipe[REQUEST][1]}});
+}
+
 Child *child_attach(int from, int to, const ChildLimits *limits) {
-    Child *c = calloc(1, sizeof *c);
-    if (!c) error_no_memory("a child");
-    *c = (Child){.limits = *limits, .result = {.end = from}, .printed = {.end = -1}, .request = {-1, to}};
-    fcntl(from, F_SETFL, O_NONBLOCK);
-    fcntl(to, F_SETFL, O_NONBLOCK);
-    return c;
+    return new_child(
+        (Child){.limits = *limits, .result = {.end = from}, .printed = {.end = -1}, .request = {-1, to}});
 }
 
 static void keep(Inflow *f, const char *bytes, size_t size) {
@@ -244,10 +239,6 @@ static ChildEnd bury(Child *c, int status) {
     return end;
 }
 
-static double seconds(const struct timeval *t) {
-    return (double)t->tv_sec + 1e-6 * (double)t->tv_usec;
-}
-
 /* Seconds of processor time of a living child; NAN if unknown. */
 static double seconds_of(pid_t pid) {
     clockid_t its;
@@ -263,10 +254,10 @@ void child_again(Child *c) {
 
 /* Whether its time is over: the limit of processor time, three times as long, or the limit if it sleeps. */
 static bool is_late(const Child *c) {
-    double limit = c->limits.seconds, passed = c->talks ? c->waited : clock_seconds() - c->born;
-    if (passed <= limit) return false;
-    double used = seconds_of(c->pid) - c->used;
-    return passed > 3 * limit || used > limit || (c->limits.awake && used < SLEEPING * passed);
+    double limit = c->limits.seconds, passed = c->talks ? c->waited : clock_seconds() - c->born,
+           used = seconds_of(c->pid) - c->used;
+    return used > limit || passed > 3 * limit ||
+           (c->limits.awake && passed > limit && used < SLEEPING * passed);
 }
 
 /* The end of a child that is no child of this process: its pipe is closed, or its time is over. */
@@ -288,12 +279,10 @@ bool child_lives(Child *c, ChildEnd *end) {
         kill(-c->pid, SIGKILL);
         kill(c->pid, SIGKILL);
     }
-    struct rusage used;
-    if (wait4(c->pid, &status, WNOHANG, &used) != c->pid) return true;
-    /* The system kills a process that runs past the limit of set_limits. A kill before that has another
-     * reason. */
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        c->timed_out |= seconds(&used.ru_utime) + seconds(&used.ru_stime) >= most_seconds(&c->limits);
+    double used;
+    if (!system_ended(c->pid, &status, &used)) return true;
+    /* The system kills a process that runs past its limit. A kill before that has another reason. */
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) c->timed_out |= used >= most_seconds(&c->limits);
     *end = bury(c, status);
     return false;
 }

@@ -1,6 +1,7 @@
 #undef _XOPEN_SOURCE
 #define _GNU_SOURCE 1
 #include "check/sandbox.h"
+#include "check/check_system.h"
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,42 +13,14 @@
 /* Threads and processes of the user, and bytes of a file that a student's code may write. */
 enum { MOST_PROCESSES = 4096, MOST_BYTES = 1 << 20 };
 
-static const struct rlimit *lowered(struct rlimit *limit, rlim_t most) {
-    if (limit->rlim_max == RLIM_INFINITY || limit->rlim_max > most) limit->rlim_cur = limit->rlim_max = most;
-    return limit;
-}
-
 static void set_limits(void) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0) setrlimit(RLIMIT_FSIZE, lowered(&limit, MOST_BYTES));
-#ifdef RLIMIT_NPROC
-    if (getrlimit(RLIMIT_NPROC, &limit) == 0) setrlimit(RLIMIT_NPROC, lowered(&limit, MOST_PROCESSES));
-#endif
-}
-
-const char *sandbox_open_path(int file) {
-    static char path[32];
-    static const char *const folders[] = {"/proc/self/fd", "/dev/fd"};
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%d", folders[i], file);
-        if (access(path, R_OK) == 0) return path;
-    }
-    return NULL;
+    system_lower_limit(RLIMIT_FSIZE, MOST_BYTES, MOST_BYTES);
+    system_lower_limit(RLIMIT_NPROC, MOST_PROCESSES, MOST_PROCESSES);
 }
 
 /* Sanitizers start processes and read /proc, so nothing is confined under them. */
-#if defined __has_feature
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-
-#if defined __linux__ && defined __has_include && !defined LEAST_SYSTEM && !SANITIZED
-#if __has_include(<linux/seccomp.h>) && __has_include(<linux/capability.h>)
+#if !defined LEAST_SYSTEM && !SANITIZED
 #define CONFINED 1
-#endif
 #endif
 
 #ifdef CONFINED

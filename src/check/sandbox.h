@@ -29,7 +29,4 @@ void sandbox_enter(const char *folder, const SandboxNeeds *needs);
  * processes"; NULL: nothing. */
 const char *sandbox_gap(const char *folder);
 
-/* The path by which an open file is loaded, even after its name is removed; NULL: this system has none. */
-const char *sandbox_open_path(int file);
-
 #endif

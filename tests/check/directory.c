@@ -64,8 +64,7 @@ TEST(folders_for_a_while) {
     }
     char path[TEMPORARY_PATH];
     Error e = {0};
-    if (!system_runs_code(
-            "/proc")) { /* so it is on most systems that have one; elsewhere nothing is known of it */
+    if (!system_runs_code("/proc")) { /* so it is on most systems */
         setenv("TMPDIR", "/proc", 1);
         CHECK(directory_temporary(path, &e) && strncmp(path, "/proc", 5) != 0 && system_runs_code(path), "%s",
               e.text);

@@ -283,7 +283,8 @@ TEST(junit_escapes) {
     CaseReport r[3];
     Error e = {0};
     make_reports(r);
-    CHECK(junit_write(in_folder("j.xml"), r, 3, 1.5, "a.c: <note>\n", &e), "%s", e.text);
+    CHECK(show_write(&(ShowOptions){.junit = in_folder("j.xml"), .notes = "a.c: <note>\n"}, r, 3, 1.5, &e),
+          "%s", e.text);
     const char *text = contents(in_folder("j.xml"));
     static const char *const wants[] = {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n",
@@ -296,18 +297,21 @@ TEST(junit_escapes) {
         "<system-out>a.c: &lt;note&gt;\n</system-out></testsuite></testsuites>\n"};
     for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
         CHECK(strstr(text, wants[i]), "no %s in\n%s", wants[i], text);
-    CHECK(junit_write(in_folder("j.xml"), r, 3, 1.5, NULL, &e) &&
+    CHECK(show_write(&(ShowOptions){.junit = in_folder("j.xml"), .notes = NULL}, r, 3, 1.5, &e) &&
               !strstr(contents(in_folder("j.xml")), "note"),
           "%s", e.text);
-    CHECK(!junit_write(in_folder("none/j.xml"), r, 3, 1.5, "", &e) && e.status == STATUS_CANNOT_CREATE, "%s",
-          e.text);
+    CHECK(!show_write(&(ShowOptions){.junit = in_folder("none/j.xml"), .notes = ""}, r, 3, 1.5, &e) &&
+              e.status == STATUS_CANNOT_CREATE,
+          "%s", e.text);
 }
 
 TEST(results_escape) {
     CaseReport r[3];
     Error e = {0};
     make_reports(r);
-    CHECK(gradescope_write(in_folder("g.json"), r, 3, 1.5, "say \"hi\"\n", &e), "%s", e.text);
+    CHECK(
+        show_write(&(ShowOptions){.gradescope = in_folder("g.json"), .notes = "say \"hi\"\n"}, r, 3, 1.5, &e),
+        "%s", e.text);
     const char *text = contents(in_folder("g.json"));
     static const char *const wants[] = {
         "{\"execution_time\": 2, \"visibility\": \"visible\", \"output\": \"say \\\"hi\\\"\\n\", \"tests\": "
@@ -322,14 +326,16 @@ TEST(results_escape) {
     r[0].inputs = r[1].inputs = 0; /* right, and nothing to be judged */
     r[1].verdict = PASS;
     REPORT_SET(r[1].trouble, "and more");
-    CHECK(gradescope_write(in_folder("g.json"), r, 2, 1.5, "", &e), "%s", e.text);
+    CHECK(show_write(&(ShowOptions){.gradescope = in_folder("g.json"), .notes = ""}, r, 2, 1.5, &e), "%s",
+          e.text);
     text = contents(in_folder("g.json"));
     CHECK(strstr(text, "{\"name\": \"a<b>/\\\"good\\\" & well\", \"score\": 1, \"max_score\": 1, \"status\": "
                        "\"passed\", "
                        "\"output\": \"PASS\\n\"}") &&
               strstr(text, "and more\\nPASS\\n\"}"),
           "%s", text);
-    CHECK(!gradescope_write(in_folder("none/g.json"), r, 3, 1.5, "", &e) && e.status == STATUS_CANNOT_CREATE,
+    CHECK(!show_write(&(ShowOptions){.gradescope = in_folder("none/g.json"), .notes = ""}, r, 3, 1.5, &e) &&
+              e.status == STATUS_CANNOT_CREATE,
           "%s", e.text);
 }
 

@@ -33,6 +33,7 @@ static const char *const all_flags[] = {
     "-O1",
     "-fPIC",
     "-shared",
+    "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc", /* the program's __wrap_malloc, … */
     "-MD",
     "-Wall",
     "-Wextra",
@@ -44,6 +45,7 @@ static const char *const all_flags[] = {
     "-fdiagnostics-color=never",
     sizeof(real) == sizeof(double) ? "-DREAL_DOUBLE" : "-DREAL_FLOAT",
     NULL};
+static const char *const students_flags[] = {"-Wl,-Bsymbolic", NULL};
 /* Otherwise a misspelt name in a teacher's cases crashes every file. */
 static const char *const teachers_flags[] = {"-fno-inline", "-Werror=implicit-function-declaration", NULL};
 static const char *const cases_flags[] = {"-Wno-incompatible-pointer-types", NULL};
@@ -129,8 +131,7 @@ static void run_compiler(void *context, long i) {
     }
     n = add_flags(argument, n, all_flags);
     n = add_flags(argument, n, (const char *const *)word + programs);
-    n = add_flags(argument, n, system_loadable(s->kind != STUDENTS));
-    if (s->kind != STUDENTS) n = add_flags(argument, n, teachers_flags);
+    n = add_flags(argument, n, s->kind == STUDENTS ? students_flags : teachers_flags);
     if (s->kind == TEACHERS_CASES) {
         snprintf(cases, sizeof cases, "%.*s/check/cases_only.h", PATH_ROOM - 32, headers);
         n = add_flags(argument, n, cases_flags);

@@ -64,19 +64,17 @@ void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r) {
 /* ---- Report files ---- */
 
 typedef struct Results {
+    const CaseReport *report;
+    long reports;
     Part *part;
     long parts;
     double seconds;
     const char *notes;
 } Results;
 
-static bool write_results(const char *path, const CaseReport *r, long count, double seconds,
-                          const char *notes, void (*print)(FILE *out, const void *results), Error *e) {
-    Results all = {.seconds = seconds, .notes = notes ? notes : ""};
-    all.part = grade_parts(r, count, &all.parts);
-    bool ok = file_print_whole(path, print, &all, e);
-    grade_parts_free(all.part, all.parts);
-    return ok;
+static void print_lines(FILE *out, const void *results) {
+    const Results *all = results;
+    for (long i = 0; i < all->reports; i++) gradcheck_json_report(out, NULL, &all->report[i]);
 }
 
 static void xml_text(FILE *out, const char *text) {
@@ -124,11 +122,6 @@ static void print_junit(FILE *out, const void *results) {
     fprintf(out, "</system-out></testsuite></testsuites>\n");
 }
 
-bool junit_write(const char *path, const CaseReport *r, long count, double seconds, const char *notes,
-                 Error *e) {
-    return write_results(path, r, count, seconds, notes, print_junit, e);
-}
-
 static void print_gradescope(FILE *out, const void *results) {
     const Results *all = results;
     fprintf(out, "{\"execution_time\": %.0f, \"visibility\": \"visible\"", all->seconds);
@@ -147,7 +140,16 @@ static void print_gradescope(FILE *out, const void *results) {
     fprintf(out, "\n]}\n");
 }
 
-bool gradescope_write(const char *path, const CaseReport *r, long count, double seconds, const char *notes,
-                      Error *e) {
-    return write_results(path, r, count, seconds, notes, print_gradescope, e);
+bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e) {
+    const struct {
+        const char *path;
+        void (*print)(FILE *out, const void *results);
+    } file[] = {{how->reports, print_lines}, {how->junit, print_junit}, {how->gradescope, print_gradescope}};
+    Results all = {.report = r, .reports = count, .seconds = seconds, .notes = how->notes ? how->notes : ""};
+    bool ok = true;
+    all.part = grade_parts(r, count, &all.parts);
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++)
+        ok = ok && (!file[i].path || file_print_whole(file[i].path, file[i].print, &all, e));
+    grade_parts_free(all.part, all.parts);
+    return ok;
 }

@@ -2,7 +2,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "check/gradcheck/agreement.h"
-#include "check/grading/directories.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,23 +160,6 @@ void show_report(void *context, const CaseReport *r) {
         show_end_operation(show);
     add_report(show, r);
     settle(show, false);
-}
-
-typedef struct Reports {
-    const CaseReport *all;
-    long count;
-} Reports;
-
-static void print_reports(FILE *out, const void *context) {
-    const Reports *r = context;
-    for (long i = 0; i < r->count; i++) gradcheck_json_report(out, NULL, &r->all[i]);
-}
-
-bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e) {
-    Reports all = {r, count};
-    return (!how->reports || file_print_whole(how->reports, print_reports, &all, e)) &&
-           (!how->junit || junit_write(how->junit, r, count, seconds, how->notes, e)) &&
-           (!how->gradescope || gradescope_write(how->gradescope, r, count, seconds, how->notes, e));
 }
 
 void show_free(Show *show) {

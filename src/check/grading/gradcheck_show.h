@@ -65,7 +65,7 @@ void show_report(void *show, const CaseReport *r);
 /* Ends the reports of an operation, as the first report of another one and show_finish do. */
 void show_end_operation(Show *show);
 
-/* Writes the report files. */
+/* Writes the report files (gradcheck_files.c): JSON lines; JUnit XML and Gradescope's results.json, a test for each Part. */
 bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e);
 
 /* Frees the reports. */
@@ -81,13 +81,6 @@ bool show_finish(Show *show, Error *e);
 /* Prints a line of JSON for each part of a report, or one with "part": null if it has none. "file" is left
  * out if `file` is NULL. */
 void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r);
-
-/* Writes all reports as JUnit XML or as Gradescope's results.json, a test for each Part. The notes apply
- * to all. */
-bool junit_write(const char *path, const CaseReport *r, long count, double seconds, const char *notes,
-                 Error *e);
-bool gradescope_write(const char *path, const CaseReport *r, long count, double seconds, const char *notes,
-                      Error *e);
 
 /* A test of a grader, with its points. */
 typedef struct Part {

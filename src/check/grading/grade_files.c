@@ -1,5 +1,6 @@
 #include "check/grading/grade_files.h"
 #include "base/directory.h"
+#include "base/pool.h"
 #include "base/utf8.h"
 #include "check/grading/directories.h"
 #include "check/sandbox.h"
@@ -109,10 +110,17 @@ bool grade_file(Grading *g, Error *e) {
 
 /* ---- A directory: each file is judged by a process of its own, which writes its reports ---- */
 
+/* What a file's process has printed; NULL: it has not ended. */
+typedef struct FileEnd {
+    char *text, *said; /* for stdout and stderr */
+} FileEnd;
+
 typedef struct FolderRun {
-    const Grading *all;
+    Grading *all;
     const char *path, *folder;
     FileNames files, left;
+    FileEnd *end; /* [files] */
+    long next;    /* the next file to be printed */
     Status worst; /* of the verdicts on files */
     Error *error; /* why no file can be judged */
 } FolderRun;
@@ -176,6 +184,7 @@ static void judge_one(void *context, long i) {
     char source[PATH_ROOM], *text = NULL;
     size_t size = 0;
     if (run->error->status) return;
+    if (run->files.count > 1) pool_set_threads(1); /* the files are judged side by side */
     FILE *out = open_memstream(&text, &size);
     if (!out) error_no_memory("a report");
     bool ok =
@@ -193,22 +202,45 @@ static void judge_one(void *context, long i) {
     child_send(text, size);
 }
 
+/* Prints what is known of the next files, in their order. */
+static void print_ended(FolderRun *run) {
+    for (; run->next < run->files.count && run->end[run->next].text; run->next++) {
+        FileEnd *f = &run->end[run->next];
+        fputs(f->said, stderr);
+        fputs(f->text, stdout);
+        free(f->said);
+        free(f->text);
+    }
+    fflush(stdout);
+}
+
+static char *row_of(const char *name, const char *why) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out) print_row(out, name, &(Show){0}, why);
+    if (!out || fclose(out) != 0 || !text) error_no_memory("a report");
+    return text;
+}
+
 static void take_one(void *context, long i, const ChildEnd *end) {
     FolderRun *run = context;
     Error found = {0};
+    FileEnd *f = &run->end[i];
     char own[OWN_PATH], text[CHILD_TEXT];
     directory_remove(own_path(own, run->folder, i)); /* a process that died has left it */
     if (run->error->status || end->fate == CHILD_INTERRUPTED) return;
+    f->said = strdup(end->printed);
     if (end->fate == CHILD_DONE && end->size >= sizeof found) {
         memcpy(&found, end->result, sizeof found);
-        fputs(end->printed, stderr);
-        fwrite(end->result + sizeof found, 1, end->size - sizeof found, stdout);
+        f->text = strdup(end->result + sizeof found);
     } else {
         error_set(&found, STATUS_NO, "not judged: the judge %s", child_text(text, end, &(ChildLimits){0}));
         report_unjudged(run, i, found.text, run->error);
-        if (!run->all->show.json) print_row(stdout, run->files.name[i], &(Show){0}, found.text);
+        f->text = run->all->show.json ? strdup("") : row_of(run->files.name[i], found.text);
     }
-    fflush(stdout);
+    if (!f->said || !f->text) error_no_memory("a report");
+    print_ended(run);
     if (found.status && run->worst != STATUS_NO)
         run->worst = found.status == STATUS_INCONCLUSIVE ? STATUS_INCONCLUSIVE : STATUS_NO;
     /* Without a compiler or a directory no other file can be judged either. */
@@ -221,7 +253,10 @@ static bool judge_all(FolderRun *run, Error *e) {
     if (!run->all->show.json)
         printf("%-28s %6s %7s %7s %8s %8s %8s\n", "file", "cases", "passed", "failed", "unproved", "points",
                "of");
-    child_run_all(run->files.count, 1, &unlimited, judge_one, take_one, run);
+    run->end = calloc((size_t)run->files.count, sizeof *run->end);
+    if (!run->end) error_no_memory("reports");
+    child_run_all(run->files.count, pool_threads(), &unlimited, judge_one, take_one, run);
+    free(run->end);
     if (e->status) return false;
     return run->worst == STATUS_DONE || error_set(e, run->worst, "%s: not all is proved", run->path);
 }
@@ -235,6 +270,12 @@ static void print_left(FILE *out, const FileNames *left) {
     if (left->count) fprintf(out, "\n");
 }
 
+static bool has_python(const FileNames *files) {
+    bool any = false;
+    for (long i = 0; i < files->count; i++) any |= is_python(files->name[i]);
+    return any;
+}
+
 bool grade_folder(Grading *g, const char *path, Error *e) {
     char folder[TEMPORARY_PATH] = "";
     FolderRun run = {.all = g, .path = path, .folder = folder, .error = e};
@@ -243,6 +284,7 @@ bool grade_folder(Grading *g, const char *path, Error *e) {
     if (ok && !run.files.count)
         ok = error_set(e, STATUS_NO_INPUT, "%s: found no C or Python files in it, need one", ESCAPED(path));
     ok = ok && open_folder(g, folder, e);
+    if (ok && has_python(&run.files)) python_find(&g->plan);
     if (ok && !add_given(g, &unfit)) {
         report_all_unjudged(&run, unfit.text, &unwritten);
         ok = error_set(e, unfit.status, "%s", unfit.text);

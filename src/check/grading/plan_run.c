@@ -14,10 +14,11 @@ enum {
     ENOUGH_RUNS = 100, /* fewer runs within the time limit mean an endless loop */
     ENOUGH_LOOPS = 2,  /* after as many endless loops the time limit is divided by PART */
     PART = 10,
+    MOST_TOGETHER = 32, /* cases of functions that share a process */
 };
 
-/* The run of a plan. Each C case has a judge of its own. Functions share a program, and so a judge, which ends with it; then
- * another goes on with the next case. */
+/* The run of a plan. Each C case has a judge of its own. Cases of functions share a program, and so a judge, which ends with
+ * it; then another goes on with the next case. */
 typedef struct PlanRun {
     const Plan *plan;
     ChildLimits limits; /* of a program */
@@ -27,6 +28,12 @@ typedef struct PlanRun {
     void (*sink)(void *context, const CaseReport *r);
     void *context;
 } PlanRun;
+
+/* The end of the items that one judge is given from item i on. */
+static long end_of_job(const Plan *p, long i) {
+    long most = plan_has_functions(p) ? MOST_TOGETHER : 1;
+    return i + most < p->items ? i + most : p->items;
+}
 
 static double largest_error(const CaseReport *r) {
     double largest = 0;
@@ -184,7 +191,7 @@ static void judge_items(void *context, long job) {
     const PlanRun *run = context;
     const Plan *p = run->plan;
     bool functions = plan_has_functions(p);
-    long i = functions ? run->next : job, end = functions ? p->items : job + 1;
+    long i = functions ? run->next : job, end = end_of_job(p, i);
     Judging j = {.plan = p, .limits = &run->limits};
     Program program = {0};
     pool_set_threads(1); /* the cases run side by side */
@@ -222,8 +229,7 @@ static void take_report(PlanRun *run, long i, const CaseReport *found) {
 /* Takes the reports of a judge. If it has ended too soon, the case at hand has none. */
 static void take_reports(void *context, long job, const ChildEnd *end) {
     PlanRun *run = context;
-    bool functions = plan_has_functions(run->plan);
-    long i = functions ? run->next : job, last = functions ? run->plan->items - 1 : job;
+    long i = plan_has_functions(run->plan) ? run->next : job, last = end_of_job(run->plan, i) - 1;
     long count = (long)(end->size / sizeof(CaseReport));
     CaseReport r;
     for (long k = 0; k < count && i <= last; k++, i++) {
@@ -245,7 +251,7 @@ void plan_run(const Plan *p, void (*sink)(void *context, const CaseReport *r), v
         bool functions = plan_has_functions(p);
         /* A program must run out of time before its judge. */
         if (p->folder || functions) judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
-        if (functions) judge.seconds *= (double)p->items;
+        if (functions) judge.seconds *= MOST_TOGETHER;
         memcpy(judge.keep, p->keep, sizeof p->keep);
         child_run_all(functions ? 1 : p->items, pool_threads(), &judge, judge_items, take_reports, &run);
     }
