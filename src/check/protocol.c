@@ -80,10 +80,12 @@ static void put_backward(const Program *p, const Job *j) {
 
 bool protocol_line(Program *p, char *line, size_t size) {
     size_t n = 0;
-    for (char c; program_take(p, &c, 1) && c != '\n';)
+    char c = 0;
+    bool taken;
+    while ((taken = program_take(p, &c, 1)) && c != '\n')
         if (n < size - 1) line[n++] = c;
     line[n] = 0;
-    return !p->end.printed;
+    return taken;
 }
 
 bool protocol_array(Program *p, const char *what, Array *a, Error *e) {

@@ -45,8 +45,8 @@ def write(name, text):
 def programs_of_the_page():
     """What tests/examples has of PROTOCOL.md's other end, as far as the language is installed; each wrong once."""
     for tool, source, name, run, change in [
-            ("node", "softmax.mjs", "softmax", "node softmax.mjs", ("(dy[i + k] - dot)", "(dy[i + k] + dot)")),
-            ("cc", "product.c", "product", "./product", ("dy[i] * all[1]", "dy[i] * all[0]"))]:
+            ("node", "softmax.mjs", "softmax", "node softmax.mjs", ("(dy[at + k] - sum", "(dy[at + k] + sum")),
+            ("cc", "squares.c", "squares", "./squares", ("2 * x[i]", "3 * x[i]"))]:
         if not shutil.which(tool):
             continue
         text = open(os.path.join(here, "../examples", source)).read()
@@ -74,6 +74,13 @@ def files_are_judged():
         assert status == 1 and "FAIL softmax/" in out and "yours" in out, (options, out, err)
     status, out, err = gradcheck("right.py", "--like", "tanh")
     assert status == 1, out
+    status, out, err = gradcheck("right.py", "--like", "softmax", "--cases", "cases.py")
+    assert status == 2 and "--like: found cases in Python beside it" in err, err
+    os.mkdir("both")  # C and Python by the same operation
+    write("both/right.py", SOFTMAX)
+    write("both/right.c", open(os.path.join(here, "../../src/ops/softmax.c")).read())
+    status, out, err = gradcheck("both", "--like", "softmax")
+    assert status == 0 and out.index("right.c") < out.index("right.py"), (out, err)
     write("none.py", "x = 1\n")
     status, out, err = gradcheck("none.py")
     assert status == 1 and "found no cases" in out, out

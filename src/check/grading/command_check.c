@@ -119,6 +119,8 @@ static bool may_be_graded(const StudentFile *f, bool graded, Error *e) {
     if ((f->cases || f->like) && !graded)
         return error_set(e, STATUS_USAGE, "%s: found no C file or folder to grade, need one",
                          f->cases ? "--cases" : "--like");
+    if (f->like && f->cases && directory_ends_in(f->cases, ".py"))
+        return error_set(e, STATUS_USAGE, "--like: found cases in Python beside it, need cases in C or none");
     if (f->like && !ops_find(f->like) && !directory_ends_in(f->like, ".c"))
         return error_set(e, STATUS_USAGE,
                          "--like: found '%s', need an operation that --list shows, or a .c file",
