@@ -127,8 +127,16 @@ static bool restrict_files(const SandboxNeeds *needs) {
     long version = landlock_version();
     if (version < 1) return false;
     int rights = FILE_RIGHTS + (version >= 2) + (version >= 3) + (version >= 5);
-    Ruleset all = {((uint64_t)1 << rights) - 1, version >= 4 ? TCP_RIGHTS : 0, version >= 6 ? SCOPES : 0};
-    size_t size = version >= 6 ? sizeof all : version >= 4 ? offsetof(Ruleset, scopes) : sizeof all.files;
+    Ruleset all = {.files = ((uint64_t)1 << rights) - 1};
+    size_t size = sizeof all.files;
+    if (version >= 4) {
+        all.network = TCP_RIGHTS;
+        size = offsetof(Ruleset, scopes);
+    }
+    if (version >= 6) {
+        all.scopes = SCOPES;
+        size = sizeof all;
+    }
     int rules = (int)syscall(CREATE_RULESET, &all, size, 0);
     if (rules < 0) return false;
     allow(rules, ".", needs->programs ? all.files : READ);

@@ -99,15 +99,10 @@ static const char *unknown_tensor(const ModelCheck *c) {
 static void compare_with_port(ModelCheck *c, int t, CaseReport *r) {
     const Expected *want = &c->expected[t];
     InputReport *in = &r->in[r->inputs++];
-    Precision precision;
     Error e = {0};
     *in = (InputReport){.name = "port", .shape = want->shape, .coordinates = want->count, .output = -1};
     const Array *a = safetensors_need(&c->port, c->pass.result[t].name, &e);
-    if (a && array_expect_shape(a, want->shape, &e) && expected_precision(a, &precision, &e)) {
-        double *found = arena_alloc(&c->pass.arena, (size_t)want->count * sizeof *found);
-        array_to_double(a, found);
-        expected_judge(want, found, precision, in);
-    } else {
+    if (!a || !expected_judge(want, a, in, &e)) {
         in->verdict = FAIL;
         in->error = NAN;
         REPORT_SET(in->reason, e.text);

@@ -1,6 +1,7 @@
 #include "check/grading/expected.h"
 #include "check/gradcheck/rounding.h"
 #include <math.h>
+#include <stdlib.h>
 
 enum { ROUNDINGS = 16 };
 
@@ -15,45 +16,59 @@ void expected_move(Expected *x, const real *value) {
     for (long i = 0; i < x->count; i++) rounding_note(&x->moved[i], x->need[i], (double)value[i]);
 }
 
-double expected_allowed(const Expected *x, long i, Precision precision) {
-    bool single = precision == SINGLE || sizeof(real) == sizeof(float); /* float knows no better values */
+/* How far off an element may be in a file of single or double precision. */
+static double allowed_of(const Expected *x, long i, bool single) {
     double unit = single ? (double)FLT_EPSILON : DBL_EPSILON;
     double smallest = single ? (double)FLT_MIN : DBL_MIN; /* subnormal numbers have fewer digits */
     double terms = x->largest + x->moved[i] / (double)EXPECTED_CHANGE + smallest / unit;
     return rounding_room(ROUNDINGS, unit, terms);
 }
 
-bool expected_right(const Expected *x, long i, double found, Precision precision) {
-    return rounding_same(found, x->need[i], expected_allowed(x, i, precision)) && !isnan(found);
+typedef enum State { RIGHT, UNKNOWN, WRONG } State; /* from best to worst */
+
+/* How bad an element is: by its state, then by its distance relative to the allowed one, as a number in [0,1]. */
+static double gravity_of(State state, double off, double allowed, bool same) {
+    if (isfinite(off)) return 2 * state + 1 - 1 / (1 + off / allowed);
+    return 2 * state + !same;
 }
 
-bool expected_precision(const Array *a, Precision *precision, Error *e) {
-    *precision = a->dtype == DTYPE_F32 ? SINGLE : DOUBLE;
-    return a->dtype == DTYPE_F32 || a->dtype == DTYPE_F64 ||
-           error_set(e, STATUS_BAD_DATA, "%s: found numbers of type %s, need F32 or F64", ARRAY_PLACE(a),
-                     dtype_name(a->dtype));
-}
-
-void expected_judge(const Expected *x, const double *found, Precision precision, InputReport *r) {
+static void judge(const Expected *x, const double *found, bool single, InputReport *r) {
     double gravest = -1;
     r->coordinates = x->count;
     for (long i = 0; i < x->count; i++) {
-        double need = x->need[i], allowed = expected_allowed(x, i, precision);
+        double need = x->need[i], allowed = allowed_of(x, i, single), off = fabs(found[i] - need);
         if (isinf(allowed)) continue;
-        double off = fabs(found[i] - need), size = fmax(fabs(need), fabs(found[i]));
-        bool right = expected_right(x, i, found[i], precision), known = isfinite(need);
-        r->wrong += known && !right;
-        r->unclear += !known;
-        /* The worst entry: wrong before unclear before right, then the largest error relative to the
-         * allowed one. */
-        double gravity = isfinite(off) ? 1 - 1 / (1 + off / allowed) : found[i] == need ? 0 : 1;
-        gravity += known && !right ? 4 : !known ? 2 : 0;
+        State state = RIGHT;
+        if (!isfinite(need))
+            state = UNKNOWN;
+        else if (!rounding_same(found[i], need, allowed) || isnan(found[i]))
+            state = WRONG;
+        r->wrong += state == WRONG, r->unclear += state == UNKNOWN;
+        double gravity = gravity_of(state, off, allowed, found[i] == need);
         if (!(gravity > gravest)) continue;
+        double size = fmax(fabs(need), fabs(found[i]));
+        if (state != WRONG) size = fmax(size, x->largest);
         gravest = gravity;
         r->element = i, r->output = -1;
         r->analytic = found[i], r->numeric = need, r->estimate = allowed;
-        r->error = off == 0 ? 0 : off / (known && !right ? size : fmax(size, x->largest));
+        r->error = off == 0 ? 0 : off / size;
     }
-    r->verdict = r->wrong ? FAIL : r->unclear ? INCONCLUSIVE : PASS;
-    if (r->verdict == INCONCLUSIVE) REPORT_SET(r->reason, "the right value is not a finite number");
+    if (r->wrong) r->verdict = FAIL;
+    if (r->wrong || !r->unclear) return;
+    r->verdict = INCONCLUSIVE;
+    REPORT_SET(r->reason, "the right value is not a finite number");
+}
+
+bool expected_judge(const Expected *x, const Array *a, InputReport *r, Error *e) {
+    if (!array_expect_shape(a, x->shape, e)) return false;
+    if (a->dtype != DTYPE_F32 && a->dtype != DTYPE_F64)
+        return error_set(e, STATUS_BAD_DATA, "%s: found numbers of type %s, need F32 or F64", ARRAY_PLACE(a),
+                         dtype_name(a->dtype));
+    double *found = malloc((size_t)x->count * sizeof *found + 1);
+    if (!found) error_no_memory("%ld numbers", x->count);
+    array_to_double(a, found);
+    /* float knows no better values */
+    judge(x, found, a->dtype == DTYPE_F32 || sizeof(real) == sizeof(float), r);
+    free(found);
+    return true;
 }

@@ -26,24 +26,14 @@ typedef struct Expected {
     double largest; /* finite |need_i| */
 } Expected;
 
-typedef enum Precision { SINGLE, DOUBLE } Precision; /* of an array's file */
-
 /* Takes the right values. Memory is the arena's. */
 void expected_take(Expected *x, Arena *arena, Shape s, const real *value);
 
 /* Takes the values of a trial. */
 void expected_move(Expected *x, const real *value);
 
-/* How far off an element may be. */
-double expected_allowed(const Expected *x, long i, Precision precision);
-
-/* Whether an element is a number and no farther off. */
-bool expected_right(const Expected *x, long i, double found, Precision precision);
-
-/* STATUS_BAD_DATA if the array holds neither F32 nor F64. */
-bool expected_precision(const Array *a, Precision *precision, Error *e);
-
-/* Sets the verdict, the counts and the worst element of the report. */
-void expected_judge(const Expected *x, const double *found, Precision precision, InputReport *r);
+/* Sets the verdict on an array, the counts and the worst element of the report. False: STATUS_BAD_DATA: it has another
+ * shape, or numbers that are neither F32 nor F64. */
+bool expected_judge(const Expected *x, const Array *a, InputReport *r, Error *e);
 
 #endif

@@ -34,7 +34,8 @@ static void overview_heading(FILE *out) {
 
 /* One row for an operation, from the totals of its reports. */
 static void overview_row(FILE *out, const CheckTotals *t) {
-    Verdict worst = t->failed ? FAIL : t->inconclusive ? INCONCLUSIVE : PASS;
+    Verdict worst = t->inconclusive ? INCONCLUSIVE : PASS;
+    if (t->failed) worst = FAIL;
     fprintf(out, "%-22s %6ld %10ld %9ld", t->last_op, t->cases, t->gradients, t->elements);
     gradcheck_number(out, 12, t->worst, t->passed > 0);
     fprintf(out, "  %s", gradcheck_verdict_text(worst));

@@ -91,7 +91,8 @@ static void add_gradient(Parts *all, const CaseReport *r, const char *name, cons
 
 static void add_output(Parts *all, const CaseReport *r, double points) {
     const char *why = r->broken[PROPERTY_FORWARD];
-    Part *p = add(all, r, points, why[0] ? FAIL : r->properties > PROPERTY_FORWARD ? PASS : r->verdict);
+    Verdict found = r->properties > PROPERTY_FORWARD ? PASS : r->verdict;
+    Part *p = add(all, r, points, why[0] ? FAIL : found);
     if (!why[0] && p->verdict != PASS) why = r->trouble;
     snprintf(p->name, sizeof p->name, "%s: y", r->name);
     score(all, p, r);
