@@ -142,17 +142,21 @@ static void check_operand(Grading *g, const char *name, const char *part, Error 
     if (is_folder)
         grade_folder(g, name, e);
     else if (is_file)
-        grade_file(g, e);
+        grade_file(g, name, e);
     else
         check_operations(g, name, part, e);
+}
+
+static void print_template(const char *name, const char *language, Error *e) {
+    char headers[PATH_ROOM];
+    template_print(name, language, student_headers(headers), stdout, e);
 }
 
 void grading_command_check(int argc, char **argv, Error *e) {
     bool list = false, help_grading = false;
     const char *template = NULL, *program = NULL, *language = "c";
-    char headers[PATH_ROOM];
-    double seconds = 10, gigabytes = 4;
-    Grading g = {.plan = {.seeds = 1}};
+    double gigabytes = 4;
+    Grading g = {.plan = {.seeds = 1, .limits = {.seconds = 10, .awake = true}}};
     const Option table[] = {
         {"Output"},
         {"list", .help = "list the operations: name, arguments, formula, section of the paper",
@@ -182,7 +186,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
         {"help-grading", .help = "explain how to grade an exercise, and exit", .flag = &help_grading},
         {"Limits of each case"},
         {"time-limit", "S", "(0,86400]", "seconds; a tenth after two endless cases of a file",
-         .real = &seconds},
+         .real = &g.plan.limits.seconds},
         {"memory-limit", "GB", "(0,1000000]", "gigabytes", .real = &gigabytes},
         {0},
     };
@@ -194,9 +198,8 @@ void grading_command_check(int argc, char **argv, Error *e) {
                  .most = 2};
     if (!options_parse(&o, argc, argv, e)) return;
     g.plan.seed = o.seed;
-    g.plan.limits = (ChildLimits){
-        .seconds = seconds * (double)g.plan.seeds, .awake = true, .bytes = (size_t)(gigabytes * 1e9)};
-    if (o.operands) g.file.source = o.operand[0];
+    g.plan.limits.seconds *= (double)g.plan.seeds;
+    g.plan.limits.bytes = (size_t)(gigabytes * 1e9);
     if (help_grading)
         print_grading_help(e);
     else if (list)
@@ -204,8 +207,8 @@ void grading_command_check(int argc, char **argv, Error *e) {
     else if (program)
         check_program(&g, program, e);
     else if (template)
-        template_print(template, language, student_headers(headers), stdout, e);
+        print_template(template, language, e);
     else
-        check_operand(&g, g.file.source, o.operands > 1 ? o.operand[1] : NULL, e);
+        check_operand(&g, o.operands ? o.operand[0] : NULL, o.operands > 1 ? o.operand[1] : NULL, e);
     plan_free(&g.plan);
 }

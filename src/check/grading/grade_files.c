@@ -96,10 +96,11 @@ static bool grade_in(Grading *g, const char *folder, long number, Show *show, Er
     return ok;
 }
 
-bool grade_file(Grading *g, Error *e) {
+bool grade_file(Grading *g, const char *path, Error *e) {
     char folder[TEMPORARY_PATH] = "";
     Show show;
     Error unwritten = {0};
+    g->file.source = path;
     show_start(&show, &g->show);
     bool ok = open_folder(g, folder, e) && add_given(g, e) && grade_in(g, folder, 0, &show, e);
     if (!ok) grade_unjudged(&g->plan, &g->show, e->text, &unwritten);

@@ -10,13 +10,13 @@ typedef struct Grading {
     Plan plan;                          /* seeds and limits; no items */
     bool confined;                      /* grades only where all can be confined */
     char notes[COMPILE_WARNINGS + 256]; /* for report files: what is not confined, and warnings */
-    StudentFile file;                   /* what files are judged by; without a source for a directory */
+    StudentFile file;                   /* what files are judged by, without a source */
     ShowOptions show; /* for a directory the report paths are directories: DIR/NAME.xml, DIR/NAME.json */
 } Grading;
 
 /* False: STATUS_NO or STATUS_INCONCLUSIVE by the verdicts; STATUS_BAD_DATA: the teacher's files are unusable;
  * STATUS_NO_INPUT; STATUS_CANNOT_CREATE. */
-bool grade_file(Grading *g, Error *e);
+bool grade_file(Grading *g, const char *path, Error *e);
 bool grade_folder(Grading *g, const char *path, Error *e);
 
 /* Writes report files in which all tests of the plan fail for the given reason; if the plan is empty, one
