@@ -140,7 +140,8 @@ static _Noreturn void live(long i, const ChildLimits *limits, int pipe[PIPES][2]
 static bool open_pipe(int end[2]) {
     if (pipe(end) != 0) return false;
     if (fcntl(end[0], F_SETFD, FD_CLOEXEC) == 0 && fcntl(end[1], F_SETFD, FD_CLOEXEC) == 0) return true;
-    close(end[0]), close(end[1]);
+    close(end[0]);
+    close(end[1]);
     return false;
 }
 
@@ -333,27 +334,25 @@ void child_stop(Child *c) {
         waitpid(c->pid, &status, 0);
         bury(c, status);
     }
-    close(c->request[0]), close(c->request[1]);
+    close(c->request[0]);
+    close(c->request[1]);
     free(c->result.bytes);
     free(c->printed.bytes);
     free(c);
 }
 
+/* Waits for output of a child, or for a moment: one whose pipe is closed dies soon, without a sign. */
 static void wait_for_news(Child *const *child, int children) {
     struct pollfd fd[2 * AT_ONCE];
     nfds_t count = 0;
-    double soonest = INFINITY;
-    bool silent = false;
+    int moment = GLANCE;
     for (int i = 0; i < children; i++) {
         int result = child[i]->result.end, printed = child[i]->printed.end;
         if (result >= 0) fd[count++] = (struct pollfd){result, POLLIN, 0};
         if (printed >= 0) fd[count++] = (struct pollfd){printed, POLLIN, 0};
-        silent |= result < 0;
-        soonest = fmin(soonest, child[i]->born + 3 * child[i]->limits.seconds);
+        if (result < 0) moment = MOMENT;
     }
-    /* A child whose pipe is closed dies soon, without a sign; one that closed it itself may live on. */
-    double seconds = fmin(fmax(soonest - clock_seconds(), 0), silent ? 0.002 : 0.25);
-    poll(fd, count, (int)ceil(seconds * 1000));
+    poll(fd, count, moment);
 }
 
 void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job)(void *context, long i),

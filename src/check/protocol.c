@@ -164,7 +164,9 @@ static void take_outputs(Program *p, const Job *j, Result *r) {
     }
     program_expect_outputs(p, j, all);
     r->shape = p->outputs == 1 ? p->shape[0] : SHAPE(all);
-    r->wants_grad = true, r->nodes = 0, r->damage[0] = 0;
+    r->wants_grad = true;
+    r->nodes = 0;
+    r->damage[0] = 0;
     result_for_outputs(r, j->runs, all);
     memset(r->branches, 0, (size_t)j->runs * sizeof *r->branches);
     for (long k = 0, before = 0; k < p->outputs; before += p->numbers[k++])

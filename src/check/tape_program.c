@@ -48,7 +48,9 @@ void tape_program_run(void *where, CheckRun *run, const Job *j, Result *r) {
         !shape_fits(s.shape.rank, s.shape.size, sizeof(real), &outputs))
         program_refuse(p, "wrote to a descriptor that is not its own");
     program_expect_outputs(p, j, outputs);
-    r->shape = s.shape, r->wants_grad = s.wants_grad, r->nodes = s.nodes;
+    r->shape = s.shape;
+    r->wants_grad = s.wants_grad;
+    r->nodes = s.nodes;
     memcpy(r->damage, s.damage, DAMAGE_TEXT);
     r->damage[DAMAGE_TEXT - 1] = 0;
     result_for_outputs(r, j->runs, outputs);

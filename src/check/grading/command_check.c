@@ -80,21 +80,24 @@ static bool add_operations(Plan *plan, const char *name, const char *part, Error
            error_set(e, STATUS_USAGE, "case: %s has none like '%s'", name, ESCAPED(part));
 }
 
-static void check_operations(Grading *g, const char *name, const char *part, Error *e) {
+static void check_plan(Grading *g, Error *e) {
     Show show;
+    show_start(&show, &g->show);
+    plan_run(&g->plan, show_report, &show);
+    show_finish(&show, e);
+}
+
+static void check_operations(Grading *g, const char *name, const char *part, Error *e) {
     if (!add_operations(&g->plan, name, part, e)) {
         grade_unjudged(&g->plan, &g->show, e->text, &(Error){0});
         return;
     }
     g->show.overview = !name;
     if (name && !g->show.json) printf("%s: %s\n\n", name, ops_find(name)->formula);
-    show_start(&show, &g->show);
-    plan_run(&g->plan, show_report, &show);
-    show_finish(&show, e);
+    check_plan(g, e);
 }
 
 static void check_program(Grading *g, const char *command, Error *e) {
-    Show show;
     interrupt_heed();
     if (!functions_use(&g->plan, command, e)) return;
     if (g->file.like && !(g->plan.like = ops_find(g->file.like) ? ops_find(g->file.like)->op : NULL)) {
@@ -104,9 +107,7 @@ static void check_program(Grading *g, const char *command, Error *e) {
     }
     functions_add_cases(&g->plan, "program");
     g->show.coverage = !g->file.like;
-    show_start(&show, &g->show);
-    plan_run(&g->plan, show_report, &show);
-    show_finish(&show, e);
+    check_plan(g, e);
 }
 
 static bool is_a_folder(const char *name) {

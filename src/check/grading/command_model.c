@@ -181,8 +181,11 @@ static void run(const ModelCheck *wanted, const ShowOptions *how, const Options 
         ModelCheck c = *wanted;
         c.seed = o->seed;
         ok = open_check(&c, lm, e);
-        if (ok && !c.unchecked && !shown) show_start(&show, how), shown = true;
-        if (ok && !c.unchecked) report_model(&c, &show);
+        if (ok && !c.unchecked) {
+            if (!shown) show_start(&show, how);
+            shown = true;
+            report_model(&c, &show);
+        }
         close_check(&c);
     }
     if (ok && shown) show_finish(&show, e);

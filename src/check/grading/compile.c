@@ -249,7 +249,7 @@ static bool write_own_names(const StudentSource *s, const char *said) {
     FILE *out = fopen(in_work(s, OWN_NAMES, path), "w");
     if (!out) return false;
     for (const char *line = said; *line; line = next_line(line))
-        if (clashing_name(line, name)) fprintf(out, "#define %s %s_of_the_project\n", name, name), any = true;
+        if (clashing_name(line, name)) any |= fprintf(out, "#define %s %s_of_the_project\n", name, name) > 0;
     fprintf(out, "#include \"ops/ops.h\"\n");
     for (const char *line = said; *line; line = next_line(line))
         if (clashing_name(line, name)) fprintf(out, "#undef %s\n", name);
@@ -297,7 +297,7 @@ static bool can_be_read(StudentSource *s) {
 
 bool student_compile(StudentSource *s, const char *headers) {
     char path[PATH_ROOM], made[PATH_ROOM];
-    s->headers = headers, s->error = (Error){0}, s->message[0] = s->warnings[0] = 0, s->clashes = false;
+    *s = (StudentSource){s->source, s->library, s->kind, s->hidden, headers};
     if (can_be_read(s) && prepare(s)) child_run_all(1, 1, &compile_limits, run_compiler, compiled, s);
     if (s->clashes) {
         StudentSource again = *s;

@@ -111,9 +111,11 @@ bool grade_file(Grading *g, const char *path, Error *e) {
 
 /* ---- A directory: each file is judged by a process of its own, which writes its reports ---- */
 
-/* What a file's process has printed; NULL: it has not ended. */
+/* How a file's process has ended. */
 typedef struct FileEnd {
-    char *text, *said; /* for stdout and stderr */
+    bool ended;
+    Error found;       /* the verdict */
+    char *text, *said; /* for stdout and stderr; NULL: it has died */
 } FileEnd;
 
 typedef struct FolderRun {
@@ -205,47 +207,40 @@ static void judge_one(void *context, long i) {
 
 /* Prints what is known of the next files, in their order. */
 static void print_ended(FolderRun *run) {
-    for (; run->next < run->files.count && run->end[run->next].text; run->next++) {
+    for (; run->next < run->files.count && run->end[run->next].ended; run->next++) {
         FileEnd *f = &run->end[run->next];
-        fputs(f->said, stderr);
-        fputs(f->text, stdout);
+        if (f->said) fputs(f->said, stderr);
+        if (f->text)
+            fputs(f->text, stdout);
+        else if (!run->all->show.json)
+            print_row(stdout, run->files.name[run->next], &(Show){0}, f->found.text);
         free(f->said);
         free(f->text);
     }
     fflush(stdout);
 }
 
-static char *row_of(const char *name, const char *why) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out) print_row(out, name, &(Show){0}, why);
-    if (!out || fclose(out) != 0 || !text) error_no_memory("a report");
-    return text;
-}
-
 static void take_one(void *context, long i, const ChildEnd *end) {
     FolderRun *run = context;
-    Error found = {0};
     FileEnd *f = &run->end[i];
     char own[OWN_PATH], text[CHILD_TEXT];
     directory_remove(own_path(own, run->folder, i)); /* a process that died has left it */
     if (run->error->status || end->fate == CHILD_INTERRUPTED) return;
-    f->said = strdup(end->printed);
-    if (end->fate == CHILD_DONE && end->size >= sizeof found) {
-        memcpy(&found, end->result, sizeof found);
-        f->text = strdup(end->result + sizeof found);
+    f->ended = true;
+    if (end->fate == CHILD_DONE && end->size >= sizeof f->found) {
+        memcpy(&f->found, end->result, sizeof f->found);
+        f->text = strdup(end->result + sizeof f->found);
+        f->said = strdup(end->printed);
     } else {
-        error_set(&found, STATUS_NO, "not judged: the judge %s", child_text(text, end, &(ChildLimits){0}));
-        report_unjudged(run, i, found.text, run->error);
-        f->text = run->all->show.json ? strdup("") : row_of(run->files.name[i], found.text);
+        error_set(&f->found, STATUS_NO, "not judged: the judge %s", child_text(text, end, &(ChildLimits){0}));
+        report_unjudged(run, i, f->found.text, run->error);
     }
-    if (!f->said || !f->text) error_no_memory("a report");
     print_ended(run);
-    if (found.status && run->worst != STATUS_NO)
-        run->worst = found.status == STATUS_INCONCLUSIVE ? STATUS_INCONCLUSIVE : STATUS_NO;
+    Status status = f->found.status;
+    if (status && run->worst != STATUS_NO)
+        run->worst = status == STATUS_INCONCLUSIVE ? STATUS_INCONCLUSIVE : STATUS_NO;
     /* Without a compiler or a directory no other file can be judged either. */
-    if (found.status == STATUS_BUG || found.status == STATUS_CANNOT_CREATE) *run->error = found;
+    if (status == STATUS_BUG || status == STATUS_CANNOT_CREATE) *run->error = f->found;
 }
 
 static bool judge_all(FolderRun *run, Error *e) {

@@ -167,7 +167,8 @@ static CaseReport judge_item(Judging *j, Program *functions) {
         child_again(functions->child);
         how.runner = protocol_run, how.program = functions, how.functions = true;
     } else if (p->folder) {
-        own = start_tape(j, false), fresh = start_tape(j, false);
+        own = start_tape(j, false);
+        fresh = start_tape(j, false);
         how.runner = tape_program_run, how.program = &own, how.fresh = &fresh;
     }
     if (!p->like && p->reference) {
