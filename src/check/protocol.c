@@ -196,7 +196,7 @@ static void take_gradients(Program *p, const Job *j, real *grad) {
 void protocol_run(void *where, CheckRun *run, const Job *j, Result *r) {
     Program *p = where;
     long gradients = j->runs * point_gradients_before(j->point, j->point->inputs);
-    p->run = run;
+    (void)run;
     if (p->begin) begin_case(p);
     put_forward(j);
     take_outputs(p, j, r);

@@ -11,6 +11,7 @@ enum { PROGRAM_OUTPUTS = 16 };
 
 typedef struct Program {
     Child *child;
+    JobRunner *runner; /* tape_program_run or protocol_run */
     /* Called if the program ends, or says that it cannot go on; does not return. NULL: `end` says why, and what is taken
      * is not there. */
     void (*lost)(void *context, const ChildEnd *end, const CheckRun *r);
@@ -24,6 +25,9 @@ typedef struct Program {
     long numbers[PROGRAM_OUTPUTS];
     Shape shape[PROGRAM_OUTPUTS];
 } Program;
+
+/* The JobRunner of all programs; `where` is a Program. */
+JobRunner program_run;
 
 /* Adds bytes to the next message, which is sent before an answer is taken, or in the program by program_send. */
 void program_put(const void *bytes, size_t size);

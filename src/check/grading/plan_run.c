@@ -124,7 +124,7 @@ static Program start_tape(Judging *j, bool reference) {
     Serving s = {j, reference};
     ChildLimits limits = *j->limits;
     if (reference) memcpy(limits.keep, j->plan->keep, sizeof limits.keep);
-    Program p = {.child = child_start(0, &limits, serve, &s), .context = j};
+    Program p = {.child = child_start(0, &limits, serve, &s), .runner = tape_program_run, .context = j};
     p.lost = reference ? lost_reference : lost_program;
     if (!p.child) error_bug("no process for a case");
     return p;
@@ -135,7 +135,7 @@ static Program start_functions(Judging *j, long cases) {
     ChildLimits limits = *j->limits;
     Error e = {0};
     limits.cases = cases;
-    Program p = {.child = functions_start(j->plan, &limits), .context = j};
+    Program p = {.child = functions_start(j->plan, &limits), .runner = protocol_run, .context = j};
     if (!p.child) error_bug("no process for a case");
     if (!j->plan->attached && !functions_hello(&p, NULL, "", &e)) {
         if (e.status) p.end = (ChildEnd){CHILD_EXITED, STATUS_BUG, "", 0, e.text};
@@ -156,8 +156,10 @@ static const CheckCase *like_case(const Plan *p, const char *name) {
 static CaseReport judge_item(Judging *j, Program *functions) {
     const Plan *p = j->plan;
     const PlanItem *item = j->item;
-    CheckOptions how = {
-        .added = item->added, .nondeterminism = p->nondeterminism, .reference = like_case(p, item->c.name)};
+    CheckOptions how = {.runner = program_run,
+                        .added = item->added,
+                        .nondeterminism = p->nondeterminism,
+                        .reference = like_case(p, item->c.name)};
     CheckCase c = item->c;
     Program own, fresh, reference;
     CaseReport worst;
@@ -165,11 +167,11 @@ static CaseReport judge_item(Judging *j, Program *functions) {
     if (functions) {
         functions->begin = functions_line(item);
         child_again(functions->child);
-        how.runner = protocol_run, how.program = functions, how.functions = true;
+        how.program = functions, how.functions = true;
     } else if (p->folder) {
         own = start_tape(j, false);
         fresh = start_tape(j, false);
-        how.runner = tape_program_run, how.program = &own, how.fresh = &fresh;
+        how.program = &own, how.fresh = &fresh;
     }
     if (!p->like && p->reference) {
         reference = start_tape(j, true);
