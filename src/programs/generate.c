@@ -130,7 +130,7 @@ typedef struct Run {
     Tape *tape;
     bool lm, text; /* a language model; whose texts have no end */
     bool talks;    /* at a terminal, with a language model: a line continues what was said before … */
-    int32_t *said; /* … [said_count]; a line is begun by its token alone */
+    int32_t *said; /* … [said_count] */
     long said_count;
     /* Set for each prompt: */
     Decoder decoder;
@@ -157,11 +157,6 @@ static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
         return error_set(e, STATUS_USAGE, "--slide: found a model of %s, need one of texts",
                          r->lm ? "lines" : "answers");
     s.sampler.seed = seed;
-    if (r->saved.lines) {
-        r->said = malloc(sizeof *r->said);
-        if (!r->said) return error_set(e, STATUS_NO_MEMORY, "memory: a token");
-        *r->said = r->saved.begin_id, r->said_count = 1;
-    }
     bool texts = r->lm && !s.beam && !s.show;
     if (!s.has_temperature && !s.greedy && (texts || drawing_option())) s.sampler.temperature = 0.8;
     if (!s.length) s.length = !r->text ? r->saved.model->config.max_length : s.show ? 1 : 400;
@@ -242,35 +237,22 @@ static bool hear(void *run, long i, int32_t id) {
     return stdout_flush() && on;
 }
 
-/* Counts the drawn lines that are not in the texts of the training. */
-static bool find_new_lines(const Run *r, const Texts *texts, long *new_lines, Error *e) {
-    const Decoder *d = &r->decoder;
-    Dictionary known = {0};
-    long lines;
-    Passage *line = texts_lines(texts->text, texts->count, &lines, e);
-    bool ok = line;
-    for (long i = 0; ok && i < lines; i++) ok = dictionary_add(&known, line[i].text, line[i].length, e) >= 0;
-    for (long i = 0; ok && i < s.count; i++) {
-        size_t bytes = 0;
-        char *text = text_of(r, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted, &bytes);
-        ok = text || error_set(e, STATUS_NO_MEMORY, "memory: a line");
-        *new_lines += ok && dictionary_find(&known, text, bytes) < 0;
-        free(text);
-    }
-    dictionary_free(&known);
-    free(line);
-    return ok;
-}
-
+/* Says how many of the drawn lines are not in the texts of the training. */
 static void say_new_lines(const Run *r) {
-    Texts texts;
+    const Decoder *d = &r->decoder;
     Error e = {0};
-    long new_lines = 0;
-    if (texts_open(&texts, r->saved.lines, true, &e) && find_new_lines(r, &texts, &new_lines, &e))
+    Passage *line = calloc((size_t)s.count, sizeof *line);
+    for (long i = 0; line && i < s.count; i++)
+        line[i].text =
+            text_of(r, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted, &line[i].length);
+    bool ok = line || error_set(&e, STATUS_NO_MEMORY, "memory: %ld lines", s.count);
+    long new_lines = ok ? texts_lack(r->saved.lines, line, s.count, &e) : -1;
+    if (new_lines >= 0)
         fprintf(stderr, "%ld of %ld lines are not in %s\n", new_lines, s.count, r->saved.lines);
     else
         fprintf(stderr, "new lines are not counted: %s\n", e.text);
-    texts_close(&texts);
+    for (long i = 0; line && i < s.count; i++) free((char *)line[i].text);
+    free(line);
 }
 
 static bool sample(Run *r, Error *e) {
@@ -279,10 +261,7 @@ static bool sample(Run *r, Error *e) {
     if (!r->stream) return error_set(e, STATUS_NO_MEMORY, "memory: the texts");
     r->alone = s.count == 1 && !s.show;
     bool ok = decoder_run(d, &s.sampler, hear, r, e);
-    if (r->alone && (r->begun || ok)) {
-        stream_end(r->stream);
-        putchar('\n');
-    }
+    if (r->alone && (r->begun || ok)) stream_end(r->stream), putchar('\n');
     for (long i = 0; ok && s.count > 1 && i < s.count; i++)
         write_one(r, i, 0, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted);
     if (ok && s.count > 1 && r->saved.lines) say_new_lines(r);
@@ -344,7 +323,8 @@ static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
 /* Without a prompt a language model begins as a line of its training text begins. */
 static bool respond(Run *r, const char *text, size_t bytes, const char *where, Error *e) {
     const Tokenizer *k = r->saved.tokenizer;
-    long said = r->said_count, n = 0;
+    bool line = r->saved.lines; /* its token begins it */
+    long said = line ? 1 : r->said_count, n = 0;
     if (bytes == 0 && !said && r->saved.opening_id != NO_PAD)
         return reply(r, &(int32_t){r->saved.opening_id}, 1, 0, e);
     if (bytes == 0 && !said)
@@ -352,10 +332,10 @@ static bool respond(Run *r, const char *text, size_t bytes, const char *where, E
     int32_t *ids = calloc((size_t)said + 1 + bytes, sizeof *ids);
     bool ok = ids || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", bytes);
     ok = ok && (!k->utf8 || utf8_check(where, text, bytes, e));
-    if (ok && said) memcpy(ids, r->said, (size_t)said * sizeof *ids);
+    if (ok && said) memcpy(ids, line ? &r->saved.begin_id : r->said, (size_t)said * sizeof *ids);
     if (ok && said && bytes && r->text && tokenizer_encode(k, where, "\n", 1, ids + said, &n, &(Error){0}))
         said++;
-    if (ok && r->saved.lines && memchr(text, '\n', bytes))
+    if (ok && line && memchr(text, '\n', bytes))
         ok = error_set(e, STATUS_BAD_DATA, "%s: found the end of a line, need the beginning of one", where);
     ok = ok && tokenizer_encode(k, where, text, bytes, ids + said, &n, e);
     long most = r->saved.model->config.max_length;

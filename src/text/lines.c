@@ -68,6 +68,21 @@ Passage *texts_lines(const Passage *text, long texts, long *lines, Error *e) {
     return line;
 }
 
+long texts_lack(const char *paths, const Passage *line, long lines, Error *e) {
+    Texts t;
+    Dictionary known = {0};
+    long count = 0, lack = 0;
+    Passage *there = texts_open(&t, paths, true, e) ? texts_lines(t.text, t.count, &count, e) : NULL;
+    bool ok = there;
+    for (long i = 0; ok && i < count; i++)
+        ok = dictionary_add(&known, there[i].text, there[i].length, e) >= 0;
+    for (long i = 0; ok && i < lines; i++)
+        lack += !line[i].text || dictionary_find(&known, line[i].text, line[i].length) < 0;
+    dictionary_free(&known), texts_close(&t);
+    free(there);
+    return ok ? lack : -1;
+}
+
 /* ---- Sides ---- */
 
 static int by_place(const void *a, const void *b) {

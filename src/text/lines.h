@@ -23,6 +23,9 @@ void texts_close(Texts *t);
  * STATUS_NO_MEMORY. */
 Passage *texts_lines(const Passage *text, long texts, long *lines, Error *e);
 
+/* How many of these lines the files at `paths` do not have; -1: an error of texts_open. A line whose text is NULL counts. */
+long texts_lack(const char *paths, const Passage *line, long lines, Error *e);
+
 /* An item and its place in an order that depends on a seed: equal items have one place. */
 typedef struct Side {
     uint64_t place;
