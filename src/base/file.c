@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,8 +125,6 @@ bool file_may_be_written(const char *path, Error *e) {
     struct stat st;
     return stat(path, &st) != 0 || is_regular(&st, path, STATUS_CANNOT_CREATE, e);
 }
-
-enum { PRINTED = 1 << 12 }; /* bytes of one print, at most, with its NUL */
 
 struct File {
     char *path;   /* the caller's path, for messages */
@@ -285,16 +282,6 @@ void file_write(File *f, const void *data, size_t size) {
     }
 }
 
-void file_print(File *f, const char *format, ...) {
-    if (sizeof f->buffer - f->used < PRINTED) flush(f);
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(f->buffer + f->used, PRINTED, format, arguments);
-    va_end(arguments);
-    if (length < 0 || length >= PRINTED) error_bug("file_print: %s: a text of %d bytes", f->path, length);
-    f->used += (size_t)length;
-}
-
 const char *file_path(const File *f) {
     return f->path;
 }
@@ -343,4 +330,21 @@ void file_abandon(File *f) {
     if (!f) return;
     unlinkat(f->folder, f->temporary, 0);
     release(f);
+}
+
+bool file_print(const char *path, void (*print)(FILE *out, const void *content), const void *content,
+                Error *e) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out) print(out, content);
+    bool lost = !out || ferror(out);
+    if ((out && fclose(out) != 0) || lost || !text) { /* fclose may run out of memory without an error */
+        free(text);
+        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the file", path);
+    }
+    File *f = file_create(path, e);
+    if (f) file_write(f, text, size);
+    free(text);
+    return f && file_commit(f, e);
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Reads a regular file into *data, *size bytes and a NUL, which the caller frees. STATUS_NO_INPUT if it
  * cannot be opened or is no regular file, STATUS_BAD_DATA if it has more than `limit` bytes (0: no limit),
@@ -49,9 +50,8 @@ typedef struct File File;
  * is no regular file or is write-protected, or if another process is writing it. */
 File *file_create(const char *path, Error *e);
 
-/* Appends bytes, or a printed text of fewer than 4096 bytes. file_commit reports failures. */
+/* Appends bytes. file_commit reports failures. */
 void file_write(File *f, const void *data, size_t size);
-void file_print(File *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The path given to file_create. */
 const char *file_path(const File *f);
@@ -68,5 +68,9 @@ bool file_commit(File *f, Error *e);
 
 /* Removes the temporary file and frees f. f may be NULL. */
 void file_abandon(File *f);
+
+/* Writes what print(out, content) prints, as a whole. STATUS_NO_MEMORY, and the errors of file_create and file_commit. */
+bool file_print(const char *path, void (*print)(FILE *out, const void *content), const void *content,
+                Error *e);
 
 #endif

@@ -23,7 +23,9 @@ static int edits(const char *a, const char *b) {
     return fewest;
 }
 
-const char *suggest_nearest(const char *typed, const char *const *name, int count) {
+/* The name with the fewest characters to insert, delete or replace in what was typed, which may be an abbreviation; NULL:
+ * none is near. */
+static const char *nearest_of(const char *typed, const char *const *name, int count) {
     const char *nearest = NULL;
     int fewest = (int)strlen(typed) / 3 + 2; /* as many are too many */
     for (int i = 0; i < count; i++) {
@@ -52,5 +54,5 @@ const char *suggest_option(const char *typed, const char *const *name, int count
     for (int i = 0; i < KNOWN; i++)
         for (int k = 0; k < count; k++)
             if (strcmp(typed, known[i][0]) == 0 && strcmp(known[i][1], name[k]) == 0) return name[k];
-    return suggest_nearest(typed, name, count);
+    return nearest_of(typed, name, count);
 }

@@ -51,7 +51,7 @@ typedef struct Pictures {
 } Pictures;
 
 /* Each picture below its title. */
-static void write_file(const void *pictures, FILE *out) {
+static void write_file(FILE *out, const void *pictures) {
     const Picture *p = ((const Pictures *)pictures)->picture;
     long count = ((const Pictures *)pictures)->count;
     Size all = {0};
@@ -78,21 +78,5 @@ static void write_file(const void *pictures, FILE *out) {
 }
 
 bool pictures_save(const Picture *p, long count, const char *path, Error *e) {
-    return picture_file(path, write_file, &(Pictures){p, count}, e);
-}
-
-bool picture_file(const char *path, void (*write)(const void *content, FILE *out), const void *content,
-                  Error *e) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out) write(content, out);
-    if (!out || fclose(out) != 0 || !text) { /* fclose may run out of memory without an error */
-        free(text);
-        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the file", path);
-    }
-    File *f = file_create(path, e);
-    if (f) file_write(f, text, size);
-    free(text);
-    return f && file_commit(f, e);
+    return file_print(path, write_file, &(Pictures){p, count}, e);
 }

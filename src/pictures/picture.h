@@ -63,13 +63,8 @@ void picture_draw(const Picture *p, const Terminal *t);
 /* Writes an <svg> element. It uses the text colour of its surroundings and is legible on light and dark. */
 void picture_svg(const Picture *p, FILE *out);
 
-/* Writes what write(content, out) prints to a file, which is complete or stays as it was.
- * STATUS_CANNOT_CREATE, STATUS_IO, STATUS_NO_MEMORY. */
-bool picture_file(const char *path, void (*write)(const void *content, FILE *out), const void *content,
-                  Error *e);
-
 /* Saves [count] >= 1 pictures below each other in one file, light or dark as its reader prefers.
- * Fails as picture_file does. */
+ * Fails as file_print does. */
 bool pictures_save(const Picture *p, long count, const char *path, Error *e);
 
 /* ---- Shared by the files of this directory ---- */

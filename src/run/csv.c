@@ -100,7 +100,8 @@ bool csv_resume(CsvFile *f, const char *directory, const char *name, const char 
 }
 
 bool csv_save(CsvFile *f, Error *e) {
-    if (fflush(f->out) != 0) return error_set(e, STATUS_NO_MEMORY, "%s: no memory", f->path);
+    if (fflush(f->out) != 0 || ferror(f->out))
+        return error_set(e, STATUS_NO_MEMORY, "%s: no memory", f->path);
     File *file = file_create(f->path, e);
     if (file) file_write(file, f->text, f->size);
     return file && file_commit(file, e);

@@ -110,7 +110,7 @@ static void table(const Comparison *c, FILE *out) {
     fputs("\n</table>\n</div>\n</section>\n", out);
 }
 
-static void write_comparison(const void *comparison, FILE *out) {
+static void write_comparison(FILE *out, const void *comparison) {
     const Comparison *c = comparison;
     Series held_out[TRAIN_COMPARED], training[TRAIN_COMPARED];
     const char *unit = "nats per token";
@@ -141,7 +141,7 @@ bool run_compare(char *const *run, int count, const char *directory, Error *e) {
     if (ok) name_runs(c, run), make_table(c);
     ok = ok && directory_make(directory, e) &&
          directory_file(path, directory, "compare.html", STATUS_CANNOT_CREATE, e) &&
-         picture_file(path, write_comparison, c, e);
+         file_print(path, write_comparison, c, e);
     for (int i = 0; i < c->count; i++) {
         run_tables_free(&c->run[i].tables);
         safetensors_free(&c->run[i].notes);

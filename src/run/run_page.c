@@ -136,7 +136,7 @@ static void curves(const Page *p, FILE *out) {
     page_curves(pictures.picture, pictures.count, note, out);
 }
 
-static void write_page(const void *page, FILE *out) {
+static void write_page(FILE *out, const void *page) {
     const Page *p = page;
     const char *command = safetensors_metadata(p->notes, NOTE_COMMAND);
     begin(p, out);
@@ -155,7 +155,7 @@ static void write_page(const void *page, FILE *out) {
 }
 
 bool page_write(const Page *p, const char *path, Error *e) {
-    return picture_file(path, write_page, p, e);
+    return file_print(path, write_page, p, e);
 }
 
 bool page_of_frames(const Safetensors *notes, const Frames *frames, const char *directory, const char *path,

@@ -7,7 +7,7 @@
 #include "run/run_curves.h"
 
 /* Writes the page of DIRECTORY/metrics.csv, steps.csv and frames.safetensors to a file. A table that does not exist has no
- * charts. It fails as file_read, safetensors_read and picture_file do; STATUS_BAD_DATA: the notes do not fit the frames. */
+ * charts. It fails as file_read, safetensors_read and file_print do; STATUS_BAD_DATA: the notes do not fit the frames. */
 bool page_of_run(const char *directory, const char *path, Error *e);
 
 /* The same with other frames: NULL: those of the file that has the notes. */
@@ -25,7 +25,7 @@ typedef struct Page {
     const char *const *token; /* bytes by id; a character may take several tokens */
 } Page;
 
-/* Writes the page. It fails as picture_file does. */
+/* Writes the page. It fails as file_print does. */
 bool page_write(const Page *p, const char *path, Error *e);
 
 /* Whether the model is a language model. */

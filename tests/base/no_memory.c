@@ -63,10 +63,12 @@ static void look_at_safetensors(int last) {
 
 /* Through a link, and with more than the file's buffer holds. */
 static bool print_file(Error *e) {
+    char text[1024];
     File *f = file_create(in_folder("link"), e);
     if (!f) return false;
-    file_print(f, "%d ", turn);
-    for (int i = 0; i < 100; i++) file_print(f, "%0*d", 1000, turn);
+    file_write(f, text, (size_t)snprintf(text, sizeof text, "%d ", turn));
+    for (int i = 0; i < 100; i++)
+        file_write(f, text, (size_t)snprintf(text, sizeof text, "%0*d", 1000, turn));
     return file_commit(f, e);
 }
 

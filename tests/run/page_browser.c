@@ -74,19 +74,17 @@ static void write_files(const char *const *token, int width) {
     CHECK(page_write(&s.page, in_folder("page.html"), &e) &&
               file_read(in_folder("page.html"), 0, &text, &size, &e),
           "%s", e.text);
-    File *f = file_create(in_folder("page.html"), &e);
+    FILE *f = fopen(in_folder("page.html"), "w");
     char *end = strstr(text, "</body>");
-    file_write(f, text, (size_t)(end - text));
-    file_print(f, "%s%s", reader, end);
-    CHECK(file_commit(f, &e), "%s", e.text);
+    fprintf(f, "%.*s%s%s", (int)(end - text), text, reader, end);
+    fclose(f);
     free(text), frames_free(&s.frames);
-    f = file_create(in_folder("frame.html"), &e);
-    file_print(
-        f,
-        "<body><iframe src=\"page.html\" style=\"border:0\" width=\"%d\" height=\"800\"></iframe><script>"
-        "addEventListener('message', m => { document.body.append(m.data); })</script>",
-        width);
-    CHECK(file_commit(f, &e), "%s", e.text);
+    f = fopen(in_folder("frame.html"), "w");
+    fprintf(f,
+            "<body><iframe src=\"page.html\" style=\"border:0\" width=\"%d\" height=\"800\"></iframe><script>"
+            "addEventListener('message', m => { document.body.append(m.data); })</script>",
+            width);
+    fclose(f);
 }
 
 /* The page's title, which lists the faults, and the console's output. */

@@ -111,18 +111,3 @@ void directory_files_free(FileNames *f) {
     free(f->name);
     *f = (FileNames){0};
 }
-
-bool file_print_whole(const char *path, void (*print)(FILE *out, const void *context), const void *context,
-                      Error *e) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&text, &size);
-    File *file = file_create(path, e);
-    if (memory && file) print(memory, context);
-    /* fclose may run out of memory without an error. */
-    bool lost = !memory || ferror(memory);
-    if ((memory && fclose(memory) != 0) || lost || !text) error_no_memory("the text of %s", path);
-    if (file) file_write(file, text, size);
-    free(text);
-    return file && file_commit(file, e);
-}

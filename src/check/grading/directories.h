@@ -32,8 +32,4 @@ typedef struct FileNames {
 bool directory_files(const char *path, const char *const *endings, FileNames *out, FileNames *left, Error *e);
 void directory_files_free(FileNames *f);
 
-/* Writes a file atomically (base/file.h); print(out, context) prints its text. */
-bool file_print_whole(const char *path, void (*print)(FILE *out, const void *context), const void *context,
-                      Error *e);
-
 #endif

@@ -1,4 +1,5 @@
 /* Reports for other programs: JSON lines, JUnit XML, Gradescope's results.json. */
+#include "base/file.h"
 #include "check/grading/directories.h"
 #include "check/grading/gradcheck_show.h"
 #include "formats/json.h"
@@ -149,7 +150,7 @@ bool show_write(const ShowOptions *how, const CaseReport *r, long count, double 
     bool ok = true;
     all.part = grade_parts(r, count, &all.parts);
     for (size_t i = 0; i < sizeof file / sizeof *file; i++)
-        ok = ok && (!file[i].path || file_print_whole(file[i].path, file[i].print, &all, e));
+        ok = ok && (!file[i].path || file_print(file[i].path, file[i].print, &all, e));
     grade_parts_free(all.part, all.parts);
     return ok;
 }
