@@ -53,6 +53,7 @@ describe() {
     *) echo "machines: found '$name', need one of the names in $0" >&2; exit 2 ;;
     esac
     at=build-machines/$name
+    [ $name != native ] || at=build
     QEMU_LD_PREFIX=/usr/$($compiler -dumpmachine 2>/dev/null)
     export QEMU_LD_PREFIX
 }
@@ -79,7 +80,7 @@ gradcheck() {
 
 ulps() {
     $emulator "$at/float/tests/check/ulps" --write "$folder/ulps" &&
-        build-machines/native/double/tests/check/ulps --read "$folder/ulps" >"$folder/log" || return 1
+        build/double/tests/check/ulps --read "$folder/ulps" >"$folder/log" || return 1
     tail -n 1 "$folder/log"
 }
 
