@@ -45,11 +45,14 @@ sources = $(filter-out $(UNUSED_GEMM),$(wildcard $(1:%=src/%/*.c)))
 COMPUTE = kernels autograd ops nn training decoding
 OPT     = $(if $(filter tests/%,$(filter-out tests/kernels/gemm.c,$<)),-O1,$(if $(filter-out $(COMPUTE:%=src/%/%) FORCE,$<),-O2,-O3))
 WARN    = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
-          -Werror=implicit-function-declaration -Wno-missing-field-initializers -Wno-psabi -Wno-enum-float-conversion
+          -Werror=implicit-function-declaration -Wno-missing-field-initializers -Wno-psabi $(QUIET)
 
 # $(call first,FLAGS): the first flag that the compiler accepts and can link a program with; nothing if it accepts none.
 takes   = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -x c - -o /dev/null $(2) 2>/dev/null && echo yes)
 first   = $(firstword $(foreach flag,$(1),$(if $(call takes,$(flag)),$(flag))))
+
+# An enumerator times a float is meant. gcc has no such warning.
+QUIET := $(if $(call takes,-Wenum-float-conversion),-Wno-enum-float-conversion)
 
 # -ffp-contract=fast fuses a*b+c, which -std=c11 alone forbids. gcc fuses from -O1 on; where it tunes for AMD it leaves
 # chains of sums unfused, which would change results, unless avoid-fma-max-bits=0. -fno-math-errno and
