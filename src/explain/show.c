@@ -89,6 +89,19 @@ void show_row(const ExplainOptions *o, const Table *table, const Cell *cells) {
     fflush(stdout);
 }
 
+void show_text(const char *key, const char *text) {
+    printf("\"%s\": ", key);
+    json_print(stdout, text);
+    fputs(", ", stdout);
+}
+
+void show_matrix(Shape shape, const real *values) {
+    printf("\"shape\": [");
+    for (int i = 0; i < shape.rank; i++) printf("%s%ld", i ? ", " : "", shape.size[i]);
+    printf("], ");
+    show_values(values, shape_count(shape));
+}
+
 void show_values(const real *values, long count) {
     printf("\"values\": [");
     for (long i = 0; i < count; i++)

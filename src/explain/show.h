@@ -43,8 +43,11 @@ void show_row(const ExplainOptions *o, const Table *table, const Cell *cells);
 void show_array(const ExplainOptions *o, const Table *table, const char *name, const real *values,
                 long count);
 
-/* Prints numbers as a member of a JSON object, "values": […]. A number that is not finite is null. */
+/* Print members of a JSON object: "key": "text", with a comma; "values": […], in which a number that is not finite is
+ * null; "shape": […], "values": […]. */
+void show_text(const char *key, const char *text);
 void show_values(const real *values, long count);
+void show_matrix(Shape shape, const real *values);
 
 /* Prints text broken at the terminal's width, `indent` blanks before each line. */
 void show_wrapped(const char *text, int indent);

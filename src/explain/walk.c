@@ -91,15 +91,18 @@ static void add_tokens(WalkSteps *s) {
     WalkThrough *w = s->walk;
     const WalkOptions *o = w->options;
     bool answers = o->model && w->queries == &w->target && w->source.count;
+    const char *purpose =
+        "Ids count the different characters of the vocabulary from 0, in order of appearance.";
+    if (o->words)
+        purpose = "Ids count the different words of the vocabulary from 1, in order of appearance. Id 0 is "
+                  "[UNK], any "
+                  "other word.";
+    if (o->model) purpose = "The text. The run's vocabulary gives the ids.";
+    if (answers) purpose = "The decoder reads <begin>, then the model's own answer to the source.";
     if (answers)
         add(s, "tokens", "source", "source_i = id of token i", "id", ids_of(w, &w->source), &w->source, NULL,
             "The text, which the encoder reads. The run's vocabulary gives the ids.");
-    add(s, "tokens", "x", "x_i = id of token i", "id", ids_of(w, w->queries), w->queries, NULL,
-        answers    ? "The decoder reads <begin>, then the model's own answer to the source."
-        : o->model ? "The text. The run's vocabulary gives the ids."
-        : o->words ? "Ids count the different words of the vocabulary from 1, in order of appearance. "
-                     "Id 0 is [UNK], any other word."
-                   : "Ids count the different characters of the vocabulary from 0, in order of appearance.");
+    add(s, "tokens", "x", "x_i = id of token i", "id", ids_of(w, w->queries), w->queries, NULL, purpose);
 }
 
 static void add_embedding(WalkSteps *s) {
@@ -351,7 +354,11 @@ static bool print_all(WalkThrough *w, Error *e) {
     WalkSteps s = {.walk = w};
     if (!knows_layer(w, e)) return false;
     Tensor *x = projection(w->attention->steps->q)->in[0];
-    add_tokens(&s), add_embedding(&s), add_head(&s, x), add_heads(&s, x), add_rest(&s);
+    add_tokens(&s);
+    add_embedding(&s);
+    add_head(&s, x);
+    add_heads(&s, x);
+    add_rest(&s);
     if (tape_failed(w->tape, e)) return false;
     bool merges = w->run.tokenizer && w->run.tokenizer->kind == &tokenizer_bpe && is_wanted(o, "merges"),
          any = merges;

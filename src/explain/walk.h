@@ -127,6 +127,9 @@ bool walk_print_merges(const WalkThrough *w, Error *e);
 /* The labels for a terminal; NULL, for numbers, if there are none or if it cannot show them all. */
 const char *const *walk_labels(const WalkText *x, bool unicode);
 
+/* Prints the labels of an axis as a member of a JSON object, with a comma. */
+void walk_print_labels(const char *key, const WalkText *x);
+
 /* Prints all weights of the model as JSON. */
 void walk_print_weights(const WalkThrough *w);
 

@@ -103,23 +103,6 @@ static bool is_shown(const Backward *b, long i) {
     return !strstr(place, "_attn") || strncmp(place, w->attention->name, strlen(w->attention->name)) == 0;
 }
 
-static bool has_gradient(const Node *n) {
-    return n->out->grad_state >= GRAD_FRESH;
-}
-
-long walk_backward_parts(const Backward *b, const Tensor *x, long at, long *visited) {
-    long parts = 0;
-    *visited = 0;
-    for (long i = b->count - 1; i >= 0; i--)
-        for (int k = 0; k < b->node[i]->inputs; k++) {
-            if (b->node[i]->in[k] != x || !has_gradient(b->node[i]) || !backward_reaches(b->node[i], k))
-                continue;
-            parts++;
-            *visited += i >= at;
-        }
-    return parts;
-}
-
 /* ---- Text ---- */
 
 /* Prints a line, broken at the terminal's width. */
@@ -219,12 +202,11 @@ long walk_backward_cell(const Backward *b, const Tensor *x, const real *values) 
 
 /* The sum of one cell of what node i adds to input k: its terms, the largest first. */
 static void print_terms(const Backward *b, long i, int k, const real *values) {
-    Node *n = b->node[i];
-    long cell = walk_backward_cell(b, n->in[k], values), count = shape_count(n->out->shape);
+    const Node *n = b->node[i];
+    long cell = walk_backward_cell(b, n->in[k], values), terms;
+    BackwardTerm *term = walk_backward_terms(b, i, k, cell, &terms);
     char at[CELL], name[BACKWARD_NAME];
-    if (cell < 0 || count > BACKWARD_MOST_TERMS) return;
-    BackwardTerm *term = arena_alloc(&b->w->arena, ((size_t)count + 1) * sizeof *term);
-    long terms = backward_terms(n, k, cell, term);
+    if (!term) return;
     say(4, "%s of it: %.8g = sum of %ld terms dL/dy times dy/dx", cell_text(b, n->in[k], cell, at),
         (double)values[cell], terms);
     for (long shown = 0; shown < terms && shown < MOST_TERMS; shown++) {
@@ -249,8 +231,7 @@ static void print_additions(const Backward *b, long i) {
         say(2, "adds to dL/d %s, %s%s:%s", walk_backward_name(b, x, name), shape_text(x->shape),
             parts_text(b, x, i, part_of), n->op->view ? " the same numbers" : "");
         if (n->op->view) continue;
-        real *part = arena_alloc(&b->w->arena, ((size_t)shape_count(x->shape) + 1) * sizeof *part);
-        backward_part(b->node[i], k, part);
+        const real *part = walk_backward_part(b, i, k);
         print_matrix(b, i, x, part);
         if (b->row >= 0) print_terms(b, i, k, part);
     }
@@ -332,10 +313,10 @@ static void introduce(const Backward *b) {
     char text[600];
     snprintf(text, sizeof text,
              "Backward from L = %.6g, the mean of -ln p(next token) over the target's tokens but the last. "
-             "The tape "
-             "holds %ld operations and visits them from the last to the first. Shown are those outside of "
-             "the layers "
-             "and those of %s, head %ld, with what else its layer does.",
+             "The tape holds "
+             "%ld operations and visits them from the last to the first. Shown are those outside of the "
+             "layers and those "
+             "of %s, head %ld, with what else its layer does.",
              (double)*w->tape->last->out->data, b->count, w->attention->name, w->options->head);
     show_wrapped(text, 0);
     putchar('\n');
@@ -346,7 +327,7 @@ void walk_backward_steps(const Backward *b) {
     long skipped = 0;
     for (long i = b->count - 1; i >= 0; i--) {
         bool shown = is_shown(b, i);
-        if (!has_gradient(b->node[i])) continue;
+        if (!walk_backward_reached(b->node[i])) continue;
         if (skipped && shown && !json)
             say(0, "... %ld operation%s, down to %s\n", skipped, PLURAL(skipped), b->place[i + 1]);
         skipped = shown ? 0 : skipped + 1;
@@ -381,7 +362,7 @@ bool walk_backward(WalkThrough *w, Error *e) {
     Backward b;
     if (!walk_backward_start(&b, w, e)) return false;
     bool any = false;
-    for (long i = 0; i < b.count; i++) any |= is_shown(&b, i) && has_gradient(b.node[i]);
+    for (long i = 0; i < b.count; i++) any |= is_shown(&b, i) && walk_backward_reached(b.node[i]);
     if (!any)
         return error_set(e, STATUS_USAGE,
                          "--step: found \"%s\", need the name of an operation that this model records",

@@ -5,7 +5,7 @@
 #include "explain/backward.h"
 #include "explain/walk.h"
 
-enum { BACKWARD_NAME = PARAMETER_NAME + 16, BACKWARD_MOST_TERMS = 1 << 14 /* of a cell that is explained */ };
+enum { BACKWARD_NAME = PARAMETER_NAME + 16 };
 
 typedef struct Backward {
     WalkThrough *w;
@@ -20,6 +20,11 @@ bool walk_backward_start(Backward *b, WalkThrough *w, Error *e);
 /* Prints the steps of the shown attention and of what else its layer does. */
 void walk_backward_steps(const Backward *b);
 
+/* Whether a gradient has arrived at the node. */
+static inline bool walk_backward_reached(const Node *n) {
+    return n->out->grad_state >= GRAD_FRESH;
+}
+
 /* The tokens of a matrix's rows or columns, by the place of a node that reads or makes it; NULL: it has other ones. */
 const WalkText *walk_backward_tokens(const Backward *b, const Tensor *x, const char *place, bool columns);
 
@@ -31,6 +36,11 @@ long walk_backward_parts(const Backward *b, const Tensor *x, long at, long *visi
 
 /* The element of --cell, or that of the largest gradient in the shown head; -1: --cell is outside. */
 long walk_backward_cell(const Backward *b, const Tensor *x, const real *values);
+
+/* Computes, in the arena of w, the part of node i in the gradient of input k; and the terms of one cell of that part: NULL if
+ * the operation is too large or the cell is -1. */
+real *walk_backward_part(const Backward *b, long i, int k);
+BackwardTerm *walk_backward_terms(const Backward *b, long i, int k, long cell, long *count);
 
 /* Prints a step, and the gradients of all parameters. */
 void walk_backward_json(const Backward *b, long i);

@@ -4,33 +4,17 @@
 #include "formats/json.h"
 #include <stdio.h>
 
-static void json_labels(const char *key, const WalkText *x) {
-    printf("\"%s\": [", key);
-    for (long i = 0; x && i < x->count; i++) {
-        if (i) fputs(", ", stdout);
-        json_print(stdout, x->label[i]);
-    }
-    printf("], ");
-}
-
-static void json_matrix(const Tensor *x, const real *values) {
-    printf("\"shape\": [");
-    for (int i = 0; i < x->shape.rank; i++) printf("%s%ld", i ? ", " : "", x->shape.size[i]);
-    printf("], ");
-    show_values(values, shape_count(x->shape));
-}
-
-static void json_text(const char *key, const char *text) {
-    printf("\"%s\": ", key);
-    json_print(stdout, text);
+/* The gradient of x: labels, shape, values. */
+static void json_gradient(const Backward *b, long i, const Tensor *x, const real *values) {
+    walk_print_labels("rows", walk_backward_tokens(b, x, b->place[i], false));
+    walk_print_labels("columns", walk_backward_tokens(b, x, b->place[i], true));
+    show_matrix(x->shape, values);
 }
 
 static void json_terms(const Backward *b, long i, int k, const real *values) {
-    Node *n = b->node[i];
-    long cell = walk_backward_cell(b, n->in[k], values), count = shape_count(n->out->shape);
-    if (b->row < 0 || cell < 0 || count > BACKWARD_MOST_TERMS) return;
-    BackwardTerm *term = arena_alloc(&b->w->arena, ((size_t)count + 1) * sizeof *term);
-    long terms = backward_terms(n, k, cell, term);
+    long cell = walk_backward_cell(b, b->node[i]->in[k], values), terms;
+    const BackwardTerm *term = b->row < 0 ? NULL : walk_backward_terms(b, i, k, cell, &terms);
+    if (!term) return;
     printf(", \"cell\": %ld, \"terms\": [", cell);
     for (long j = 0; j < terms; j++)
         printf("%s[%ld, %.17g, %.17g]", j ? ", " : "", term[j].at, (double)term[j].dy, (double)term[j].slope);
@@ -43,40 +27,31 @@ void walk_backward_json(const Backward *b, long i) {
     char name[BACKWARD_NAME];
     printf("{\"backward\": %ld, \"operation\": \"%s\", \"view\": %s, \"place\": \"%s\", ", i, n->op->name,
            n->op->view ? "true" : "false", b->place[i]);
-    json_text("name", walk_backward_name(b, n->out, name));
-    printf(", \"reads\": [");
+    show_text("name", walk_backward_name(b, n->out, name));
+    printf("\"reads\": [");
     for (int k = 0, listed = 0; k < n->inputs; k++) {
         if (!n->in[k]) continue;
         if (listed++) fputs(", ", stdout);
         json_print(stdout, walk_backward_name(b, n->in[k], name));
     }
     printf("], ");
-    json_text("formula", d ? d->formula : "");
-    fputs(", ", stdout);
-    json_text("keeps", d ? d->keeps : "");
-    fputs(", ", stdout);
-    json_labels("rows", walk_backward_tokens(b, n->out, b->place[i], false));
-    json_labels("columns", walk_backward_tokens(b, n->out, b->place[i], true));
-    json_matrix(n->out, n->out->grad);
+    show_text("formula", d ? d->formula : "");
+    show_text("keeps", d ? d->keeps : "");
+    json_gradient(b, i, n->out, n->out->grad);
     printf(", \"adds\": [");
     for (int k = 0, listed = 0; k < n->inputs; k++) {
         if (!backward_reaches(n, k)) continue;
-        Tensor *x = n->in[k];
-        long visited, parts = walk_backward_parts(b, x, i, &visited);
-        real *part = arena_alloc(&b->w->arena, ((size_t)shape_count(x->shape) + 1) * sizeof *part);
-        backward_part(b->node[i], k, part);
-        printf("%s{", listed++ ? ", " : "");
-        json_text("to", walk_backward_name(b, x, name));
-        printf(", \"part\": %ld, \"parts\": %ld, ", visited, parts);
-        json_labels("rows", walk_backward_tokens(b, x, b->place[i], false));
-        json_labels("columns", walk_backward_tokens(b, x, b->place[i], true));
-        json_matrix(x, part);
+        const real *part = walk_backward_part(b, i, k);
+        long visited, parts = walk_backward_parts(b, n->in[k], i, &visited);
+        fputs(listed++ ? ", {" : "{", stdout);
+        show_text("to", walk_backward_name(b, n->in[k], name));
+        printf("\"part\": %ld, \"parts\": %ld, ", visited, parts);
+        json_gradient(b, i, n->in[k], part);
         json_terms(b, i, k, part);
         putchar('}');
     }
     putchar(']');
-    bool differs = !n->op->view && !b->w->options->operands;
-    long cell = !differs ? -1 : walk_backward_cell(b, n->out, n->out->grad);
+    long cell = n->op->view || b->w->options->operands ? -1 : walk_backward_cell(b, n->out, n->out->grad);
     if (cell >= 0) {
         Sweep s = backward_difference(b->node[i], cell);
         printf(", \"at\": %ld, \"difference\": %.17g, \"error\": %.3g", cell, s.value, s.error);
@@ -87,9 +62,8 @@ void walk_backward_json(const Backward *b, long i) {
 void walk_backward_json_gradients(const Backward *b) {
     const Parameters *p = &b->w->run.model->parameters;
     for (int i = 0; i < p->count; i++) {
-        Tensor x = {.shape = p->entry[i].shape};
         printf("{\"gradient\": \"%s\", ", p->entry[i].name);
-        json_matrix(&x, p->grad + p->entry[i].offset);
+        show_matrix(p->entry[i].shape, p->grad + p->entry[i].offset);
         puts("}");
     }
 }

@@ -33,7 +33,9 @@ static void show_state(const WalkOptions *o, const Tokenizer *k, int32_t made, c
     if (out && made >= 0) {
         const Merge *m = &k->merge[made - k->merged];
         fprintf(out, "%d = ", (int)made);
-        write_token(out, k, m->left, unicode), fputs(" + ", out), write_token(out, k, m->right, unicode);
+        write_token(out, k, m->left, unicode);
+        fputs(" + ", out);
+        write_token(out, k, m->right, unicode);
         fputs(" :", out);
     }
     for (long i = 0; out && i < count; i++) putc(' ', out), write_token(out, k, id[i], unicode);

@@ -48,10 +48,11 @@ static Layout lay_out(const WalkOptions *o, const WalkMatrix *m, const real *x, 
     if (widest > l.cell) l.cell = widest;
     long fit = (t.width - l.label - 2) / (l.cell + 1);
     l.edge_rows = o->whole || rows <= MANY_ROWS ? rows : EDGE_ROWS;
-    l.edge_columns = o->whole || columns <= fit ? columns
-                     : fit > 2                  ? (t.width - l.label - 6) / (l.cell + 1) / 2
-                                                : 1;
-    if (l.edge_columns < 1) l.edge_columns = 1;
+    l.edge_columns = columns;
+    if (!o->whole && columns > fit) { /* " ..." stands between the edges */
+        long half = (t.width - l.label - 6) / (l.cell + 1) / 2;
+        l.edge_columns = half > 1 ? half : 1;
+    }
     return l;
 }
 
@@ -110,28 +111,24 @@ static void print_text(const WalkOptions *o, const WalkMatrix *m) {
     }
 }
 
-static void json_numbers(Shape s, const real *x) {
-    printf("\"shape\": [");
-    for (int i = 0; i < s.rank; i++) printf("%s%ld", i ? ", " : "", s.size[i]);
+void walk_print_labels(const char *key, const WalkText *x) {
+    printf("\"%s\": [", key);
+    for (long i = 0; x && i < x->count; i++) {
+        if (i) fputs(", ", stdout);
+        json_print(stdout, x->label[i]);
+    }
     printf("], ");
-    show_values(x, shape_count(s));
-    puts("}");
 }
 
 static void print_json(const WalkMatrix *m) {
-    const char *const texts[] = {m->step, m->name, m->formula, m->from ? m->from : ""};
-    static const char *const keys[] = {"step", "name", "formula", "from"};
-    for (int i = 0; i < 4; i++) {
-        printf("%s\"%s\": ", i ? ", " : "{", keys[i]);
-        json_print(stdout, texts[i]);
-    }
-    printf(", \"rows\": [");
-    for (long i = 0; m->rows && i < m->rows->count; i++) {
-        fputs(i ? ", " : "", stdout);
-        json_print(stdout, m->rows->label[i]);
-    }
-    printf("], ");
-    json_numbers(m->value->shape, m->value->data);
+    putchar('{');
+    show_text("step", m->step);
+    show_text("name", m->name);
+    show_text("formula", m->formula);
+    show_text("from", m->from ? m->from : "");
+    walk_print_labels("rows", m->rows);
+    show_matrix(m->value->shape, m->value->data);
+    puts("}");
 }
 
 void walk_print(const WalkOptions *o, const WalkMatrix *m) {
@@ -145,6 +142,7 @@ void walk_print_weights(const WalkThrough *w) {
     const Parameters *p = &w->run.model->parameters;
     for (int i = 0; i < p->count; i++) {
         printf("{\"weight\": \"%s\", ", p->entry[i].name);
-        json_numbers(p->entry[i].shape, p->value + p->entry[i].offset);
+        show_matrix(p->entry[i].shape, p->value + p->entry[i].offset);
+        puts("}");
     }
 }

@@ -82,7 +82,8 @@ static CheckCase plant(const Op *op, const CheckCase *c, const char *name) {
 /* ---- The list of operations ---- */
 
 static void print_head(const char *name, Shape s) {
-    printf("{\"name\": "), json_print(stdout, name);
+    printf("{\"name\": ");
+    json_print(stdout, name);
     printf(", \"shape\": [");
     for (int i = 0; i < s.rank; i++) printf(i ? ",%ld" : "%ld", s.size[i]);
     putchar(']');
@@ -108,8 +109,10 @@ WEB_EXPORT(void, operations, (void)) {
             if (k) putchar(',');
             print_inputs(op->cases[k].in);
         }
-        putchar(']'), web_print_text("name", op->name), web_print_text("formula", ops_all[i].formula),
-            putchar('}');
+        putchar(']');
+        web_print_text("name", op->name);
+        web_print_text("formula", ops_all[i].formula);
+        putchar('}');
     }
     puts("]}");
 }
@@ -159,7 +162,9 @@ static void print_point(const char *op, const CheckCase *c, int k, uint64_t seed
     printf(", \"inputs\": [");
     for (PointInput *in = p.in; in < p.in + p.inputs; in++) {
         if (in > p.in) putchar(',');
-        print_head(in->name, in->shape), web_print_numbers("values", in->value, in->count), putchar('}');
+        print_head(in->name, in->shape);
+        web_print_numbers("values", in->value, in->count);
+        putchar('}');
     }
     printf("], \"output\": "), print_head("y", shape), web_print_numbers("values", y, outputs), putchar('}');
     web_print_numbers("cotangent", cotangent, outputs);
@@ -185,7 +190,9 @@ WEB_EXPORT(void, check, (int number, int input, int seed)) {
     FILE *out = open_memstream(&report, &size);
     if (!r || !out) error_no_memory("a report");
     gradcheck_case(name, &c, (uint64_t)seed, r);
-    gradcheck_heading(out), gradcheck_rows(out, r), gradcheck_explain(out, r);
+    gradcheck_heading(out);
+    gradcheck_rows(out, r);
+    gradcheck_explain(out, r);
     fclose(out);
     printf("{\"verdict\": \"%s\"", gradcheck_verdict_text(r->verdict));
     web_print_text("report", report);

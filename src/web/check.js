@@ -106,7 +106,7 @@
     const lines = [t('step_take', at, figure(e.value, 6)), t('step_up', at, figure(r.h, 3), figure(e.plus, 10)),
                    t('step_down', at, figure(e.minus, 10)), t('step_difference', figure(e.difference, 8)),
                    t(bad ? 'step_wrong' : 'step_right', figure(e.backward, 8))];
-    const line = (text, i) => make('li', {className: i < 4 ? '' : bad ? 'wrong' : 'right'}, text);
+    const verdict = bad ? 'wrong' : 'right', line = (text, i) => make('li', {className: i < 4 ? '' : verdict}, text);
     part.list.replaceChildren(...lines.slice(0, told).map(line));
     part.next.disabled = told > LINES;
     const wrong = new Set(r.elements.filter(differs).map(k => k.index));

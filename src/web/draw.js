@@ -127,7 +127,7 @@ function drawChart(canvas, lines, top, percent, goal, least) {
   }
   c.textBaseline = 'bottom';
   for (let i = 0; i <= 4; i++) {
-    c.textAlign = i === 4 ? 'right' : i ? 'center' : 'left';
+    c.textAlign = ['left', 'center', 'center', 'center', 'right'][i];
     c.fillText(number(steps * i / 4), X(steps * i / 4), h - 2);
   }
   if (goal) {

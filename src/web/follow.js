@@ -64,7 +64,10 @@
     const heads = shape.length > 2 ? shape[0] : 0;
     return {name, rows: values.length / columns, columns, values, row, column, heads};
   }
-  const label = (names, i) => !names.length ? String(i + 1) : names[i] === '<begin>' ? '▷' : short(names[i], 8);
+  function label(names, i) {
+    if (!names.length) return String(i + 1);
+    return names[i] === '<begin>' ? '▷' : short(names[i], 8);
+  }
   const counted = (names, i) => names.length ? `${i + 1} “${label(names, i)}”` : i + 1;
   const v = x => figure(x, 3), par = x => x < 0 ? `(${v(x)})` : v(x);
 
@@ -126,7 +129,7 @@
   // Names of the matrices beside the result, and the signs between them.
   function parts({from: {kind, of}}) {
     const signs = {product: '×', relu: '×', gelu: '×', sum: '+'}[kind];
-    if (signs) return [...of.flatMap((name, i) => i === 2 ? ['+', name] : i ? [signs, name] : [name]), '='];
+    if (signs) return [...of.flatMap((name, i) => i ? [i === 2 ? '+' : signs, name] : [name]), '='];
     return ['row', 'scaled', 'mask', 'softmax', 'norm'].includes(kind) ? [of[0], '→'] : [];
   }
 
@@ -145,7 +148,8 @@
     const x = flat(matrix), ids = x.columns === 1, named = x.row.length, canvas = box.lastChild;
     const few = !ids && x.columns <= 12 && named ? Math.min(46, room / x.columns - 4) : 0;
     const width = ids ? 46 : few || Math.max(x.columns > 40 ? 5 : 7, Math.min(16, (room / 3 - 70) / x.columns));
-    const height = x.heads ? 16 : few ? 30 : named ? 22 : x.rows === 1 ? 18 : x.rows > 40 ? 5 : Math.min(12, width);
+    const [, height] = [[x.heads, 16], [few, 30], [named, 22], [x.rows === 1, 18], [x.rows > 40, 5], [true, Math.min(12, width)]]
+      .find(([holds]) => holds);
     const names = list => list.length ? list.map((_, i) => label(list, i)) : null, rows = names(x.row);
     const labels = {rows: x.heads ? Array(x.heads).fill(rows).flat() : rows, columns: names(x.column)};
     // Numbers that are all small are shown as multiples of a power of ten.
@@ -208,7 +212,7 @@
       if (operation === 'transpose') return read(s.reads[0]) + 'ᵀ';
       if (/^(slice|reshape|contiguous)$/.test(operation)) return read(s.reads[0]);
       if (/attn$/.test(s.place) && operation === 'linear')
-        return /first/.test(s.reads[1]) ? 'Q' : /last/.test(s.reads[1]) ? 'K V' : 'Q K V';
+        return {first: 'Q', last: 'K V'}[(s.reads[1].match(/(first|last) rows/) || [])[1]] || 'Q K V';
       return /linear|norm/.test(operation) ? s.place.split('.').pop() : operation;
     }
     for (const s of walk.steps)
@@ -219,7 +223,8 @@
         const heads = m.shape.length > 2 && m.shape[0] === model.heads ? model.heads : 1, size = m.values.length / heads;
         m.first = heads > 1 ? head * size : 0;
         m.values = Float64Array.from(m.values.slice(m.first, m.first + size), x => x ?? -Infinity);
-        m.shape = heads > 1 ? m.shape.slice(1) : m.shape.length ? m.shape : [1];
+        if (heads > 1) m.shape = m.shape.slice(1);
+        if (!m.shape.length) m.shape = [1];
       }
     walk.steps = walk.steps.filter(s => !s.view && s.operation !== 'contiguous');
     for (const s of walk.steps) s.chip = s.title, s.name = String(s.backward);
@@ -257,8 +262,10 @@
     const [arrives, ...figures] = box.querySelectorAll('figure'), chosen = pushed && step.adds.includes(pushed.of) ? pushed : null;
     const {rows, columns} = flat(step), terms = chosen ? chosen.terms.map(([at, ...x]) => [at - step.first, ...x]) : [];
     const row = new Set(terms.map(([at]) => Math.floor(at / columns))), column = new Set(terms.map(([at]) => at % columns));
-    const mark = !terms.length ? {} : row.size === 1 && column.size === 1 ? {cell: [[...row][0], [...column][0]]}
-      : row.size === 1 ? {row: [...row][0]} : column.size === 1 ? {column: [...column][0]} : {};
+    const [[i], [j]] = [[...row], [...column]], one = row.size === 1, mark = {};
+    if (one && column.size === 1) mark.cell = [i, j];
+    else if (one) mark.row = i;
+    else if (column.size === 1) mark.column = j;
     const room = box.clientWidth - 30, part = m => m.parts > 1 ? ` (${t('part', m.part, m.parts)})` : '';
     drawMatrix(arrives, {...step, name: t('arrives', step.title)}, mark, room);
     step.adds.forEach((m, k) =>
@@ -275,7 +282,7 @@
     const text = largest.map(([at, dy, slope]) => `${par(dy)}${from(at)}·${par(slope)}`);
     if (terms.length > 4) text.push('… ' + t('more_products', terms.length - 4));
     const none = TEXTS['zero_' + step.operation] ? t('zero_' + step.operation) : t('zero');
-    const why = !terms.length ? none : terms.every(([, dy]) => dy === 0) ? t('zero_arrives') : '';
+    const zeros = terms.every(([, dy]) => dy === 0) ? t('zero_arrives') : '', why = terms.length ? zeros : none;
     const total = m.parts > 1 ? ' ' + t('total', m.title, v(gradient)) : '';
     const how = make('span', {className: 'how'}, terms.length ? `${name} = ${text.join(' + ')} = ${v(sum)}` : `${name} = 0`);
     $('cell-says').replaceChildren(how, ' ', why || t('terms', step.title), total);
@@ -297,7 +304,7 @@
     line('accent', 2, losses.map((y, k) => [(k - 20) / 20, y]));
     c.fillStyle = p.ink, c.beginPath(), c.arc(X(h), Y(at), 4, 0, 7), c.fill();
     const x = flat(m), name = `${m.title.slice(2)}[${x.rows > 1 ? i + 1 + ', ' : ''}${j + 1}]`;
-    const trend = t(Math.abs(gradient) < 1e-12 ? 'stays' : gradient > 0 ? 'rises' : 'falls');
+    const trend = t(['falls', 'stays', 'rises'][1 + Math.sign(Math.abs(gradient) < 1e-12 ? 0 : gradient)]);
     $('push-says').textContent = t('push_says', name, value === null ? '−∞' : v(value), v(gradient), trend) + ' ' +
       t('push_now', h.toFixed(2).replace('-', '−'), figure(at, 5), figure(now + gradient * h, 5), figure(now, 5));
     canvas.setAttribute('aria-label', $('push-says').textContent);

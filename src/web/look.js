@@ -97,6 +97,8 @@
     return {at, width, box: step * .82, height: 2 * arc + (source.length ? 250 : 80)};
   }
 
+  // The number of a token, from 1; that which begins an answer has 0.
+  const place = (side, i) => i + (side === 'source' || model.lm ? 1 : 0);
   const elements = {source: [], target: []}; // of the tokens that were ever drawn
   function makeToken(side, i) {
     const g = make('g', {tabindex: 0, role: 'button'}, make('rect', {y: -16, height: 32, rx: 4}), make('text', {y: 5}));
@@ -126,7 +128,7 @@
       attributes(row.firstChild, {y: side === 'target' && at.source ? height - 4 : 14});
       labels.forEach((label, i) => {
         const g = elements[side][i] ??= makeToken(side, i), {x, y} = at[side][i];
-        attributes(g, {transform: `translate(${x} ${y})`, 'aria-label': t('token_' + side, i + 1, label)});
+        attributes(g, {transform: `translate(${x} ${y})`, 'aria-label': t('token_' + side, place(side, i), label)});
         attributes(g.firstChild, {x: -box / 2, width: box});
         write(g.lastChild, mark(label));
         if (!g.parentNode) row.append(g);
@@ -164,14 +166,15 @@
         const up = kind === 'encoder' || model.lm;
         for (const [w, j] of strong)
           links[Math.min(WIDTHS - 1, Math.floor(w * WIDTHS))] += link(at[from][i], at[to][j], up);
-        const name = ([w, j]) => `“${mark(found[to][j])}” (${j + 1}) ${Math.round(w * 100)} %`;
+        const name = ([w, j]) => `“${mark(found[to][j])}” (${place(to, j)}) ${Math.round(w * 100)} %`;
         if (token) says.push(t('attends_' + (model.lm ? 'text' : kind), strong.slice(0, 3).map(name).join(', ')));
       }
     }
     links.forEach((d, n) => attributes($('links').children[n], {d}));
     for (const side of ['source', 'target'])
       elements[side].forEach((g, i) => g.classList.toggle('on', Boolean(token) && token.side === side && token.i === i));
-    const label = token && found[token.side][token.i], subject = token && token.side === 'target' ? 'token_reads' : 'token_is';
+    const label = token && found[token.side][token.i];
+    const subject = token && token.side === 'target' && !model.lm ? 'token_reads' : 'token_is';
     write($('line-says'), label ? `${t(subject, mark(label), token.i + 1)} ${says.join('; ')}.`
       : t(model.lm ? 'lines_idle_text' : 'lines_idle'));
   }, 'look');

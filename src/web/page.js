@@ -317,8 +317,9 @@ let said = null; // beside the field: {fault}, or the worker's answer
 function typed() {
   const text = $('input').value, most = mostTyped(), known = new Set(model.tokens);
   const odd = ofCharacters() ? [...text.slice(0, 500)].find(c => !known.has(c)) : undefined;
-  const fault = !text ? t('empty') : odd !== undefined ? t('odd', odd)
-    : [...text].length > most ? t('long', most) : '';
+  let fault = [...text].length > most ? t('long', most) : '';
+  if (odd !== undefined) fault = t('odd', odd);
+  if (!text) fault = t('empty');
   if (fault) said = {fault}, paint('answer');
   return fault ? null : text;
 }
@@ -371,7 +372,8 @@ function shape() { for (const v of viewers) if (v.shape) v.shape(); }
 
 function show() { for (const name of ['state', 'about', 'speed', 'command', 'loss', 'exact', 'answers']) paint(name); }
 painter('state', () => {
-  write($('run'), t(running ? 'pause' : state && state.step ? 'go_on' : 'start'));
+  const begin = state.step ? 'go_on' : 'start';
+  write($('run'), t(running ? 'pause' : begin));
   $('run').disabled = $('reset').disabled = !model && running;
   $('step').disabled = !model || !model.steps;
   $('save').disabled = !model;
@@ -379,7 +381,7 @@ painter('state', () => {
   $('pace').setAttribute('aria-valuetext', $('pace-says').textContent);
   for (const id of ['answer', 'line-says']) $(id).ariaLive = running ? 'off' : 'polite';
   const {step, loss, exact} = state, figures = [['step', number(step)], ['loss', loss === null ? '–' : loss.toFixed(3)],
-    [model && model.lm ? 'accuracy' : 'exact', exact === null ? '–' : percent(exact)]];
+    [model?.lm ? 'accuracy' : 'exact', exact === null ? '–' : percent(exact)]];
   figures.forEach(([key, value], i) => {
     const {firstChild: name, lastChild: b} = $('state').children[i];
     write(name, t(key)), write(b, value);
@@ -394,7 +396,8 @@ painter('about', () => {
   if (!model) return;
   const alphabet = model.tokens.filter(x => [...x].length === 1).join(''), rule = 'rule_' + model.task;
   write($('rule'), t(TEXTS[rule] ? rule : 'rule', mostTyped(), alphabet));
-  const hint = choice.mask === 'off' ? 'hint_mask' : model.lm ? '' : 'hint_' + choice.positions;
+  let hint = model.lm ? '' : 'hint_' + choice.positions;
+  if (choice.mask === 'off') hint = 'hint_mask';
   write($('hint'), TEXTS[hint] && model.steps ? t(hint) : '');
 });
 painter('speed', () => {

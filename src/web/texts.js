@@ -73,7 +73,7 @@ const TEXTS = {
   row_source: ['Source, read by the encoder', '输入，由编码器读'], row_target: ['Answer, written by the decoder (▷ begin)', '答案，由解码器写（▷ 开始）'],
   row_text: ['The text and its continuation', '文本和接着写的字'],
   token_source: ['Token {0} of the source: {1}', '输入的第 {0} 个词元：{1}'], token_target: ['Token {0} of the answer: {1}', '答案的第 {0} 个词元：{1}'],
-  token_is: ['“{0}” ({1})', '“{0}”（第 {1} 个）'], token_reads: ['After “{0}” ({1}), to write the next token, the decoder', '读完“{0}”（第 {1} 个），为了写下一个词元，解码器'],
+  token_is: ['“{0}” ({1})', '“{0}”（第 {1} 个）'], token_reads: ['To write token {1} of the answer, after “{0}”, the decoder', '为了在“{0}”之后写答案的第 {1} 个词元，解码器'],
   attends_encoder: ['attends to {0}', '在看 {0}'], attends_decoder: ['looks back at {0}', '回看 {0}'], attends_cross: ['and across at {0} of the source', '并看输入的 {0}'],
   attends_text: ['looks back at {0}', '回看 {0}'], lines_label: ['Tokens, with lines to the tokens that they attend to', '词元，以及通向所看词元的线'],
   lines_idle: ['Lines: from the answer to the source. Point at a token for its own.', '线：从答案到输入。指着一个词元，只看它的线。'],

@@ -32,10 +32,14 @@ static void print_tokens(const char *name, const int32_t *id, long count) {
     for (long i = 0; i < count; i++) {
         int32_t token = id ? id[i] : (int32_t)i;
         if (i) putchar(',');
-        json_print(stdout, token < r->tokenizer->size ? tokenizer_label(r->tokenizer, token, label)
-                           : token == r->begin_id     ? "<begin>"
-                           : token == r->end_id       ? "<end>"
-                                                      : "<pad>");
+        const char *text = "<pad>";
+        if (token < r->tokenizer->size)
+            text = tokenizer_label(r->tokenizer, token, label);
+        else if (token == r->begin_id)
+            text = "<begin>";
+        else if (token == r->end_id)
+            text = "<end>";
+        json_print(stdout, text);
     }
     putchar(']');
 }

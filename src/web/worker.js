@@ -109,7 +109,7 @@ function serve(modules, scope) {
             const found = without(q, m, () => result(reading(q, m), "attention", ...switches));
             found.maps = found.maps.flatMap(({name, rows, columns, values}) => {
                 const [side, , layer, last] = name.split("."), size = rows * columns;
-                const kind = found.lm ? "decoder" : last === "multihead_attn" ? "cross" : side;
+                const kind = {multihead_attn: "cross"}[last] ?? (found.lm ? "decoder" : side);
                 return Array.from({length: values.length / size}, (_, head) => ({name, kind, layer: +layer, head, rows, columns,
                     values: Float32Array.from(values.slice(head * size, (head + 1) * size))}));
             });
