@@ -197,7 +197,6 @@ TEST(beams_are_a_tree) {
               count_of(list, "class=\"best\"") == frames_list(f, LIST_BEAM).count,
           "%d items, %ld beginnings", count_of(list, "<li"), beginnings);
     free(text);
-    frames_page_free(&parts);
     close_watch(&w);
 }
 
