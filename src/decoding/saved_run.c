@@ -31,7 +31,7 @@ static bool read_ends(SavedRun *r, bool lm, Error *e) {
     if (!read_id(r, "begin_id", &r->begin_id, e) || !read_id(r, "end_id", &r->end_id, e)) return false;
     return (r->begin_id == r->end_id) == lm ||
            error_set(e, STATUS_BAD_DATA, "%s: metadata: end_id: found %d, need %s begin_id", r->path,
-                     r->end_id, lm ? "the" : "another than");
+                     r->end_id, lm ? "that of" : "another than");
 }
 
 /* Whether the name is that of a model's file, whatever it is called. */

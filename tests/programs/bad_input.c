@@ -301,6 +301,25 @@ TEST(generate_models_that_cannot_be) {
     }
 }
 
+/* The token that begins and ends a line is one of the vocabulary, "\n" and a to d. */
+TEST(generate_models_of_damaged_lines) {
+    static const char *const cases[][3] = {
+        {"begin_id\": \"1", "begin_id\": \"5", "begin_id: found 5, need a token in [0,5), not padding"},
+        {"begin_id\": \"1", "begin_id\": \"0", "end_id: found 1, need that of begin_id"},
+        {"\"end_id\"", "\"no_end\"", "end_id: found none, need a token in [0,5), not padding"},
+    };
+    write_text("lines", "a\nab\nabc\nabcd\n");
+    CHECK(TRAIN("lm", SMALL, "lines", "--lines", "--tail", "0", "--tokenizer", "char", "--steps", "1",
+                "--run", "run") == 0,
+          "%s", err);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char want[200];
+        snprintf(want, sizeof want, "changed/model.safetensors: metadata: %s", cases[i][2]);
+        copy_with_change("run/model.safetensors", "changed", cases[i][0], cases[i][1]);
+        refuses("generate changed --no-checksum", 65, want);
+    }
+}
+
 /* A file with a misspelt checksum is refused without --no-checksum. A file without a checksum is read with a remark. */
 TEST(generate_models_without_a_checksum) {
     CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
