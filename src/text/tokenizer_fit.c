@@ -98,9 +98,9 @@ static bool measure(const Passage *texts, long passages, Passage *part, Fit *f, 
     for (long i = 0; i < passages; i++) part[i].length = character_start(&part[i], part[i].length / 10 * 9);
     Tokenizer *k = tokenizer_learn(&tokenizer_bpe, LARGEST, part, passages, e);
     for (long i = 0; i < passages; i++) {
-        size_t from = part[i].length;
+        size_t from = part[i].length, end = character_start(&texts[i], from / 9 * 10);
         part[i].text += from;
-        part[i].length = character_start(&texts[i], from / 9 * 10) - from;
+        part[i].length = end > from ? end - from : 0; /* of a few bytes nothing is left */
         if (part[i].length > longest) longest = part[i].length;
     }
     bool ok = k && measure_tokens(k, part, passages, longest, f, e);

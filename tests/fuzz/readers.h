@@ -265,7 +265,8 @@ static inline void read_train_config(const uint8_t *data, size_t size) {
     TrainConfig r, again = {.resume = "run"};
     char *arguments[] = {(char[]){"train"}, (char[]){"--config"}, (char *)file_of(data, size)};
     bool ok = train_config_parse(&r, 3, arguments, &e) && (r.resume || train_config_complete(&r, &e));
-    promise_reason(ok, &e, r.resume ? STATUS_NO_INPUT : STATUS_USAGE); /* a run is found by its name */
+    bool looked = r.resume && e.status == STATUS_NO_INPUT; /* a run is found by its name */
+    promise_reason(ok, &e, looked ? STATUS_NO_INPUT : STATUS_USAGE);
     if (ok && !r.resume) {
         ConfigNotes first, second, recipe;
         ConfigField field[CONFIG_FIELDS];

@@ -58,6 +58,7 @@ TEST(byte_pairs_where_words_come_again) {
 /* Nothing, one letter, and less than a token for each merge. */
 TEST(texts_that_say_little) {
     check("nothing", "", 1e6, &tokenizer_char, 0);
+    check("fifteen bytes", "th é无🙂\r\n", 1e6, &tokenizer_char, 0);
     check("one letter", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 1e6, &tokenizer_char, 0);
     check("a word", "word", 0, &tokenizer_char, 0);
 }
