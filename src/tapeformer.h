@@ -8,7 +8,7 @@
  *
  *     error_ shape_ pool_                  messages, shapes, threads
  *     tensor_ tape_ node_ op_ ops_         tensors, the tape, operations
- *     gradcheck_                           gradients proved by differences
+ *     gradcheck_ report_                   gradients proved by differences; words of a report
  *     config_ model_ parameters_ nn_ tokens_   the Transformer
  *     positions_ norm_ attention_ activation_ feed_forward_ init_   its choices
  *     task_ batch_ optim_ optimizer_ schedule_ trainer_   training

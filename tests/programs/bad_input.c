@@ -416,7 +416,7 @@ TEST(generate_prompts) {
         {"12\n\n34\n", "stdin: line 2: found no character, need at least one", 2},
         {"x\n", "stdin: line 1: byte 0: found 'x' (U+0078), need one of the 5 characters of the vocabulary",
          0},
-        {"1\n2\xFF\n3\n4\n", "stdin: line 2: byte 1: found 0xFF, need UTF-8 text", 3},
+        {"1\n2\xFF\n3\n4\n", "stdin: line 2: byte 1: found 0xFF, need UTF-8", 3},
         {"123451", "stdin: line 1: found 6 symbols, need at most 5", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
