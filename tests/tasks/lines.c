@@ -18,8 +18,10 @@ static void write_lines(void) {
 }
 
 static Task *lines_task(const TokenizerKind *kind, long context, double validation) {
+    static char path[1024]; /* as long as the task */
     TaskOptions o = task_defaults();
-    o.text = strdup(in_folder("lines")), o.lines = true, o.tokenizer = kind;
+    snprintf(path, sizeof path, "%s", in_folder("lines"));
+    o.text = path, o.lines = true, o.tokenizer = kind;
     o.context = context, o.validation = validation;
     return opened("lm", o);
 }
