@@ -18,9 +18,11 @@ static void set_limits(void) {
     system_lower_limit(RLIMIT_NPROC, MOST_PROCESSES, MOST_PROCESSES);
 }
 
-/* Sanitizers start processes and read /proc, so nothing is confined under them. */
-#if !defined LEAST_SYSTEM && !SANITIZED
+/* Sanitizers start processes and read /proc, so nothing is confined under them; musl comes without the kernel's headers. */
+#if defined __has_include && !defined LEAST_SYSTEM && !SANITIZED
+#if __has_include(<linux/seccomp.h>) && __has_include(<linux/capability.h>)
 #define CONFINED 1
+#endif
 #endif
 
 #ifdef CONFINED
