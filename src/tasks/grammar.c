@@ -12,7 +12,7 @@
  * Held-out sentences are drawn from a stream of their own. A short one may be in both: to keep them apart would change
  * the distribution, and its entropy. */
 #include "base/random.h"
-#include "tasks/task.h"
+#include "tasks/tasks.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

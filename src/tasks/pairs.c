@@ -1,6 +1,7 @@
 #include "tasks/pairs.h"
 #include "base/crc32.h"
 #include "base/random.h"
+#include "tasks/tasks.h"
 #include "text/encoding.h"
 #include <stdio.h>
 #include <stdlib.h>

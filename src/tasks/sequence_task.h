@@ -14,7 +14,7 @@
 #ifndef TASKS_SEQUENCE_TASK_H
 #define TASKS_SEQUENCE_TASK_H
 
-#include "tasks/task.h"
+#include "tasks/tasks.h"
 
 /* Their answers: write n tokens to y, which does not overlap x: x, x in reverse order, x in ascending order. */
 void task_copy_answer(const int32_t *x, long n, int32_t *y);

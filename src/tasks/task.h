@@ -82,10 +82,6 @@ typedef struct TaskKind {
 } TaskKind;
 extern const TaskKind task_kinds[];
 
-#define TASK(name, summary, open, answer, text) TaskOpen open;
-#include "tasks/tasks.def"
-#undef TASK
-
 /* The kind of this name, or NULL. */
 const TaskKind *task_kind(const char *name);
 

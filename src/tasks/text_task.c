@@ -6,7 +6,7 @@
  *
  * With lines a row is a line: the token "\n" begins and ends it. A line that is longer than the context is cut. */
 #include "base/random.h"
-#include "tasks/task.h"
+#include "tasks/tasks.h"
 #include "text/corpus.h"
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef TASKS_WRITTEN_TASK_H
 #define TASKS_WRITTEN_TASK_H
 
-#include "tasks/task.h"
+#include "tasks/tasks.h"
 
 enum { WRITTEN_BYTES = 64 /* of a source and of a target, with NUL */ };
 
