@@ -35,6 +35,8 @@ bool system_ended(pid_t child, int *status, double *seconds) {
     return true;
 }
 
+/* The C library's type of a resource is int or an enumeration. */
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 void system_lower_limit(int resource, double value, double most) {
     struct rlimit l;
     if (getrlimit(resource, &l) != 0) return;
