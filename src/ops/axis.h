@@ -88,6 +88,23 @@ static inline void axis_add(const Axis *a, real *line, real value) {
     for (long i = 0; i < a->n; i++) line[i * a->inner] += value;
 }
 
+/* Cases for softmax and log_softmax. */
+#define SOFTMAX_BUILDS(name)                                                                                 \
+    BUILD_CASE(last_axis, tape_##name(t, x[0], -1))                                                          \
+    BUILD_CASE(first_axis, tape_##name(t, x[0], 0))
+
+/* clang-format off */
+#define SOFTMAX_CASES                                                                                        \
+    {"matrix", last_axis, {{"x", DIMS(3, 5)}}},                                                              \
+    {"first axis", first_axis, {{"x", DIMS(4, 3)}}},                                                         \
+    {"three axes", last_axis, {{"x", DIMS(2, 3, 4)}}},                                                       \
+    {"strided", last_axis, {{"x", DIMS(3, 5), .layout = TRANSPOSED}}},                                       \
+    {"repeated", last_axis, {{"x", DIMS(3, 5), .layout = REPEATED}}},                                        \
+    {"one element", last_axis, {{"x", DIMS(3, 1)}}},                                                         \
+    {"no rows", last_axis, {{"x", DIMS(0, 5)}}},                                                             \
+    {"no columns", last_axis, {{"x", DIMS(3, 0)}}}
+/* clang-format on */
+
 /* Cases for a reduction of this name: x in [-2, 2], of common shapes, layouts and axes. */
 #define REDUCTION_BUILDS(name)                                                                               \
     BUILD_CASE(last_axis, tape_##name(t, x[0], -1))                                                          \

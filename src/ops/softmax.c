@@ -48,20 +48,12 @@ static void backward(Node *n) {
 }
 /* exercise: end */
 
-BUILD_CASE(last_axis, tape_softmax(t, x[0], -1))
-BUILD_CASE(first_axis, tape_softmax(t, x[0], 0))
+SOFTMAX_BUILDS(softmax)
 
 static const double masked[] = {-INFINITY, 1, 2, -INFINITY, 0.5, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
 
 static const CheckCase cases[] = {
-    {"matrix", last_axis, {{"x", DIMS(3, 5)}}},
-    {"first axis", first_axis, {{"x", DIMS(4, 3)}}},
-    {"three axes", last_axis, {{"x", DIMS(2, 3, 4)}}},
-    {"strided", last_axis, {{"x", DIMS(3, 5), .layout = TRANSPOSED}}},
-    {"repeated", last_axis, {{"x", DIMS(3, 5), .layout = REPEATED}}},
-    {"one element", last_axis, {{"x", DIMS(3, 1)}}},
-    {"no rows", last_axis, {{"x", DIMS(0, 5)}}},
-    {"no columns", last_axis, {{"x", DIMS(3, 0)}}},
+    SOFTMAX_CASES,
     {"extreme logits", last_axis, {{"x", DIMS(3, 4), -1e4, 1e4}}, .flat = true},
     {"masked, one row wholly", last_axis, {{"x", DIMS(3, 3), .values = masked}}},
 };
