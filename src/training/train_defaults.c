@@ -85,8 +85,8 @@ void train_config_fit_text(TrainConfig *r) {
 
 double train_config_passes(const TrainConfig *r, const Task *task) {
     const Corpus *c = task_text_corpus(task);
-    double rows = r->data.tokens / (double)r->data.context;
-    return c->line ? rows / (double)c->training_lines : rows * (double)r->data.context / (double)c->training;
+    if (c->line) return r->data.tokens / (double)(r->data.context * c->training_lines);
+    return r->data.tokens / (double)c->training;
 }
 
 void train_config_fit_task(TrainConfig *r, const Task *task) {
