@@ -1,4 +1,4 @@
-/* What the processes and libraries of students' code need of Linux beyond POSIX. */
+/* Functions of Linux beyond POSIX, for the processes and libraries of students' code. */
 #ifndef CHECK_SYSTEM_H
 #define CHECK_SYSTEM_H
 

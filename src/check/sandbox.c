@@ -83,7 +83,7 @@ static void allow(int rules, const char *path, uint64_t rights) {
     close(below.folder);
 }
 
-/* Where a program lies: its path, or that in $PATH. False: nowhere. */
+/* Finds a program by its path, or in $PATH. */
 static bool find_program(const char *name, char path[PATH_MAX]) {
     const char *folders = getenv("PATH");
     snprintf(path, PATH_MAX, "%s", name);

@@ -25,8 +25,8 @@ typedef struct SandboxNeeds {
  * superuser becomes a user who owns nothing but the folder. */
 void sandbox_enter(const char *folder, const SandboxNeeds *needs);
 
-/* What this system does not confine, tried in children that enter the folder: "the files that the compiler reads,
- * processes"; NULL: nothing. */
+/* Names all that this system does not confine: "the files that the compiler reads, processes"; NULL: it confines all.
+ * Children that enter the folder try it. */
 const char *sandbox_gap(const char *folder);
 
 #endif

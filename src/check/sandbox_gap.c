@@ -1,4 +1,4 @@
-/* What the sandbox does not confine on this system: tried, and not read from a list. */
+/* Tries what the sandbox confines on this system. */
 #include "check/sandbox.h"
 #include <fcntl.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@ typedef struct Program {
     ChildEnd end;
     CheckRun *run; /* at work */
 
-    /* Of functions. */
+    /* A program of functions has these, too. */
     char *begin; /* what it is told first: a line that names the case; NULL: nothing, or it has been told */
     int outputs; /* of its last forward, and the numbers of each in a run */
     long numbers[PROGRAM_OUTPUTS];

@@ -41,8 +41,9 @@ long decode_choose(const Sampler *s, const Scores *c, uint64_t sequence, double 
 /* ---- Answers and texts ---- */
 
 /* Sequence to sequence: answers `count` sources, which stand one after another: source i is source[start[i]]
- * … source[start[i + 1] - 1]. A language model of lines writes `count` lines; start is NULL. Row i of out, [count, most], gets the tokens before end_id, and length[i] their
- * number. An answer that does not end is cut off at `most` tokens. Source i draws as sequence i. */
+ * … source[start[i + 1] - 1]. A language model of lines writes `count` lines; start is NULL. Row i of out, [count, most],
+ * gets the tokens before end_id, and length[i] their number. An answer that does not end is cut off at `most` tokens.
+ * Source i draws as sequence i. */
 bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long *start, const int32_t *source,
                     int32_t begin_id, int32_t end_id, long most, int32_t *out, long *length, Error *e);
 
@@ -93,7 +94,8 @@ typedef struct Decoder {
 bool decoder_open(Decoder *d, Tape *t, Model *m, long sequences, const Given *given, long more, Error *e);
 void decoder_close(Decoder *d);
 
-/* Computes the scores of the next token of every unended sequence, and hides tokens that may not come next. STATUS_BAD_DATA: one is not finite. */
+/* Computes the scores of the next token of every unended sequence, and hides tokens that may not come next.
+ * STATUS_BAD_DATA: one is not finite. */
 bool decoder_next(Decoder *d, Error *e);
 
 /* These scores, until the next pass, and the text before them. */

@@ -1,5 +1,5 @@
-/* What decoding adds to multi-head attention: keys and values that a cache keeps from earlier passes, and windows over
- * a text that is longer than the context. */
+/* Decoding adds two things to multi-head attention: keys and values that a cache keeps from earlier passes, and windows
+ * over a text that is longer than the context. */
 #include "autograd/op.h"
 #include "nn/nn.h"
 

@@ -1,4 +1,4 @@
-/* What a module calls to add its parameters to a model: names in a weight file, shapes and initial values.
+/* A module calls these functions to add its parameters to a model: names in a weight file, shapes and initial values.
  *
  *     typedef struct Dense { Linear in, out; } Dense;
  *
@@ -49,7 +49,7 @@ void build_linear(Builder *b, const char *name, long in, long out, Linear *l);
 /* Uniform within ±√(6 / (fan_in + fan_out)): Glorot & Bengio, as PyTorch's nn.Transformer initialises matrices. */
 Init glorot(long fan_in, long fan_out);
 
-/* Of embeddings and output matrices: normal with σ = ½ d_model^-½. Times √d_model, an embedding is as large as a
+/* Embeddings and output matrices begin normal, with σ = ½ d_model^-½. Times √d_model, an embedding is as large as a
  * positional encoding; as an output matrix it gives small logits and a first loss near log(vocab_size). */
 Init small_normal(const ModelConfig *c);
 

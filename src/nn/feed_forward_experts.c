@@ -43,7 +43,7 @@ static void *add_parameters(Builder *b) {
     return w;
 }
 
-/* Where n tokens go. On a tape that plans, all are 0. */
+/* The experts of n tokens. On a tape that plans, all are 0. */
 typedef struct Routes {
     int32_t *rows;   /* [E] tokens of each expert */
     int32_t *token;  /* [n k] of each row of the sorted tokens */

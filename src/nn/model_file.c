@@ -72,8 +72,8 @@ static bool read_notes(const Safetensors *file, Notes *notes, Error *e) {
 /* In the name of an adapter's matrices, "encoder.layers.0.self_attn.lora_q.a". */
 #define ADAPTER ".lora_"
 
-/* The file has the model's tensors (`all`, or some) and no other, in their shapes; adapters may be merged if not `all`. Checked before the model is allocated: the
- * sizes in a damaged header may exceed any memory. */
+/* The file has the model's tensors (`all`, or some) and no other, in their shapes; adapters may be merged if not `all`.
+ * Checked before the model is allocated: the sizes in a damaged header may exceed any memory. */
 static bool check_tensors(const Safetensors *file, const Parameters *p, bool all, Error *e) {
     for (int i = 0; i < p->count; i++) {
         const Parameter *entry = &p->entry[i];

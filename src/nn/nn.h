@@ -1,8 +1,8 @@
 /* The Transformer of "Attention Is All You Need" (arXiv:1706.03762), module by module, with the numbers of its sections.
  *
  * A module is one file: a struct of weights, a function that adds them to a model, and a function that records the
- * forward pass on a tape; the tape runs backward. Activations are matrices [rows, d_model], one row per token (tokens.h): the sequences of a batch
- * stand one after another. Weights have the layout of PyTorch's modules: a linear layer's matrix is
+ * forward pass on a tape; the tape runs backward. Activations are matrices [rows, d_model], one row per token (tokens.h): the
+ * sequences of a batch stand one after another. Weights have the layout of PyTorch's modules: a linear layer's matrix is
  * [out, in].
  *
  * Every module's function returns a tensor of the tape, which frees it. Before it records operations it sets

@@ -53,8 +53,8 @@ AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, lo
 void nn_trace_counts(Trace *trace, const Tensor *x, const char *name, int n, const int32_t *count);
 
 /* 3.2.1, 3.2.2: attention made of elementary operations; with attention_dot it is tape_attention up to rounding. w,
- * [d_model], is the kind's weight, if it has one. q, k, v are [rows, d_model]; the result is [query rows, d_model]. Stores the steps of every sequence
- * in `steps`, if not NULL. */
+ * [d_model], is the kind's weight, if it has one. q, k, v are [rows, d_model]; the result is [query rows, d_model]. Stores
+ * the steps of every sequence in `steps`, if not NULL. */
 Tensor *nn_plain_attention(Tape *t, const AttentionKind *kind, Tensor *w, Tensor *q, Tensor *k, Tensor *v,
                            int heads, const Reach *reach, AttentionSteps *steps);
 

@@ -48,8 +48,8 @@ typedef struct Run {
 } Run;
 
 /* Opens the directory so that writing errors show before training, and locks it. Continues from `past`, which
- * the trainer has restored, unless it is NULL; if that is finished, changes nothing and sets `finished`. From here on a signal ends the training (base/interrupt.h).
- * STATUS_CANNOT_CREATE, STATUS_IO. To be closed with run_close, also after failure. */
+ * the trainer has restored, unless it is NULL; if that is finished, changes nothing and sets `finished`. From here on a
+ * signal ends the training (base/interrupt.h). STATUS_CANNOT_CREATE, STATUS_IO. To be closed with run_close, also after failure. */
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e);
 void run_close(Run *r);
 

@@ -1,8 +1,8 @@
 /* A corpus: texts as tokens. The end of each text, its tail, is held out.
  *
  * The ids hold the training parts of all texts and then their tails. Tails are measured in characters, so that every
- * tokenizer holds out the same text. In bytes that are not UTF-8, which byte alone takes, each byte except 0x80 to 0xBF counts as a character.
- * The tokenizer learns from the training parts. Only char without a vocabulary size learns from the tails too.
+ * tokenizer holds out the same text. In bytes that are not UTF-8, which byte alone takes, each byte except 0x80 to 0xBF
+ * counts as a character. The tokenizer learns from the training parts. Only char without a vocabulary size learns from the tails too.
  *
  * If a text is too short, the context is shorter; if it would be below 8 tokens, nothing is held out.
  *
@@ -46,7 +46,7 @@ typedef struct Corpus {
     bool without_tail;     /* too short to hold out a tail */
     long carriage_returns; /* in the texts */
 
-    /* Of lines: */
+    /* A corpus of lines has these, too. */
     int32_t line_end; /* the token */
     long *line; /* [lines + 1] line i is ids line[i] … line[i + 1] - 1, its end the last; NULL: no lines */
     long lines, training_lines; /* … the first of them */

@@ -28,7 +28,7 @@ static bool among(const char *words, const char *word) {
     return false;
 }
 
-/* What says most of a failed case: its first broken property, or the pattern of a wrong gradient. Some patterns break
+/* The word that says most of a failed case: its first broken property, or the pattern of a wrong gradient. Some patterns break
  * properties too, and some broken properties look like patterns: the more specific one counts. */
 static const char *diagnosis_of(const CaseReport *r) {
     Pattern pattern = PATTERN_UNKNOWN;

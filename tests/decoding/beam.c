@@ -103,7 +103,7 @@ static bool is_alike(void *setup, const int32_t *a, long a_tokens, const int32_t
     return i == a_tokens && i == b_tokens;
 }
 
-/* Of found texts that are alike, the first remains. */
+/* The first of found texts that are alike remains. */
 static void remove_alike(void) {
     long left = 0;
     for (long i = 0; i < found_count; i++) {

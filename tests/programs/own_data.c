@@ -27,7 +27,7 @@ TEST(the_poem_is_learned_by_heart_with_every_tokenizer) {
     }
 }
 
-/* What fits so short a text is characters, and is said. */
+/* Characters fit so short a text, and the run says so. */
 TEST(five_lines_train_with_a_hint) {
     write_text("five", "One line.\nAnother line.\nA third one.\nThe fourth.\nAnd the last line.\n");
     CHECK(TRAIN("lm", "--text", "five", "--d-model", "8", "--heads", "2", "--steps", "2") == 0, "%s", err);

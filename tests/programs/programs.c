@@ -35,7 +35,7 @@ static void check_column(const char *name, double json, const char **at) {
 #define PER_CHARACTER "val_nats_per_char", "val_bits_per_char", "val_perplexity"
 static const char *const columns[] = {FIGURES,      "val_exact",      PER_CHARACTER,
                                       "final_loss", "final_accuracy", "final_nats_per_char"};
-/* Of the last object, which is about all held-out rows. The rows judged on the way are here all of them. */
+/* The number of the last object, which is about all held-out rows. The rows judged on the way are here all of them. */
 static const char *const in_json[] = {"val_loss", "val_accuracy", "val_nats_per_char"};
 enum { COLUMNS = sizeof columns / sizeof *columns, OWN = 3 };
 

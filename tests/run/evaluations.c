@@ -70,7 +70,7 @@ TEST(the_last_step_may_be_the_best) {
     CHECK(strstr(err, "\ncopy 30/30  loss ") && strstr(err, " at 30  "), "%s", err);
 }
 
-/* Where the training loss is another function than the held-out loss, a line says so; so does the page. */
+/* A line, and the page, say so if the training loss is another function than the held-out loss. */
 TEST(losses_that_are_not_the_same_function) {
     static const char *const cases[][2] = {
         {"0", NULL}, {"0.25", "The training loss is with dropout 0.25, the held-out loss without."}};

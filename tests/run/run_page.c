@@ -113,7 +113,7 @@ TEST(a_mixture_shows_its_load) {
     free(whole), free(resumed);
 }
 
-/* Of a run that is finished, --resume without more steps changes no file. With more steps its page keeps all it showed: the
+/* --resume of a finished run, without more steps, changes no file. With more steps its page keeps all it showed: the
  * points of every curve, and the frames. ./explain makes the same page of the run's files. */
 TEST(a_resumed_run_keeps_its_page) {
     CHECK(TRAIN(COPY, "--steps", "30", "--eval-every", "7") == 0, "%s", err);

@@ -22,7 +22,7 @@ TEST(losses_by_hand) {
     for (int n = 0; n <= NGRAM_ORDER; n++) CHECK_NEAR(loss[n], log(2), 1e-15);
 }
 
-/* Of DNA drawn at random, each letter has log 4. A table of pairs of tokens that learns its own tail was at 0.798. */
+/* Each letter of DNA drawn at random has log 4. A table of pairs of tokens that learns its own tail was at 0.798. */
 TEST(random_letters_have_their_entropy) {
     enum { N = 200000, TAIL = 20000 };
     static uint32_t text[N];

@@ -46,7 +46,7 @@ TEST(byte_pairs_where_words_come_again) {
     double characters = (double)(end - text);
     check("read 20 times", text, 20 * characters / 4, &tokenizer_bpe, 1024);
     check("read half", text, 0.5 * characters / 4, &tokenizer_bpe, 4096);
-    /* What the caller chose stays. */
+    /* The caller's choice stays. */
     Error e = {0};
     const TokenizerKind *kind = &tokenizer_char;
     long size = 0;

@@ -1,4 +1,4 @@
-/* What the cases of an operation say together. */
+/* Judges the cases of an operation together. */
 #ifndef GRADCHECK_AGREEMENT_H
 #define GRADCHECK_AGREEMENT_H
 

@@ -1,4 +1,4 @@
-/* What rounding does to the outputs of a run, and steps of a forward that rounds to fewer digits than a real has. */
+/* The rounding of the outputs of a run, and steps of a forward that rounds to fewer digits than a real has. */
 #ifndef GRADCHECK_CHECK_NOISE_H
 #define GRADCHECK_CHECK_NOISE_H
 

@@ -11,7 +11,7 @@ static bool begins(const char *line, const char *with) {
     return strncmp(line, with, strlen(with)) == 0;
 }
 
-/* Where the derivation in the header comment begins, or the comment ends. */
+/* The task ends where the derivation in the header comment begins, or with the comment. */
 static const char *end_of_task(const char *text) {
     const char *end = strstr(text, "*/\n"), *derivation = strstr(text, " * Backward");
     return derivation && derivation < end ? derivation : end;
