@@ -26,7 +26,6 @@ static Node *new_node(Tape *t, const Op *op, int inputs, Tensor *const in[]) {
     n->tape = t;
     n->inputs = inputs;
     n->index = t->nodes++;
-    n->recorder = t->recorder;
     n->previous = t->last;
     t->last = n;
     for (int i = 0; i < inputs; i++) n->in[i] = in[i];

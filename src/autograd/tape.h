@@ -38,7 +38,6 @@ typedef struct Node {
     struct Tape *tape;
     struct Node *previous; /* recorded before this one */
     long index;            /* position on the tape, from 0 */
-    const char *recorder;  /* tape->recorder at that time */
     int inputs;
     Tensor *in[MAX_INPUTS]; /* NULL: an optional input is absent */
     Tensor *out;
@@ -51,13 +50,12 @@ typedef struct Node {
 
 typedef struct Tape {
     /* Options of the caller. */
-    bool training;        /* dropout drops */
-    bool no_grad;         /* no tensor made from here on needs a gradient: evaluation, decoding */
-    bool keep;            /* intermediate values and gradients survive backward */
-    bool guard;           /* arrays hold NaN until written, and lie between NaNs: see tape_guards_hold */
-    uint64_t seed;        /* of dropout; seed, step and a node's index determine every random number */
-    uint64_t step;        /* number of the micro-batch since training began */
-    const char *recorder; /* the function that records from here on, for ./explain tape; NULL: unknown */
+    bool training; /* dropout drops */
+    bool no_grad;  /* no tensor made from here on needs a gradient: evaluation, decoding */
+    bool keep;     /* intermediate values and gradients survive backward */
+    bool guard;    /* arrays hold NaN until written, and lie between NaNs: see tape_guards_hold */
+    uint64_t seed; /* of dropout; seed, step and a node's index determine every random number */
+    uint64_t step; /* number of the micro-batch since training began */
 
     struct TapeMemory *memory; /* arrays */
     struct Arena *records;     /* nodes, tensors, attributes, scalars: live until reset */

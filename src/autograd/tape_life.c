@@ -34,7 +34,6 @@ void tape_reset(Tape *t) {
     t->last = NULL;
     t->nodes = 0;
     t->epoch = new_epoch();
-    t->recorder = NULL;
     t->spent = t->planning = false;
     t->error = (Error){0};
 }

@@ -26,7 +26,6 @@ typedef bool Experiment(const ExplainOptions *o, Error *e);
     X(positions, "what a model loses without positions")                                                     \
     X(heads, "one head and four on a task with two relations")                                               \
     X(teacher, "what the decoder reads in training, and what when it runs free")                             \
-    X(tape, "what a forward pass records for backward")                                                      \
     X(convolution, "a convolution as attention with fixed weights")                                          \
     X(recurrence, "recall by distance: a recurrent network and attention")                                   \
     X(graph, "message passing over edges as attention with a mask")

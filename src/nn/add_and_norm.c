@@ -12,7 +12,6 @@ static Tensor *add_residual(const Forward *f, Tensor *x, Sublayer *sublayer, voi
     Tensor *y = sublayer(&inner, module, in);
     if (residual.sum == y) return y;
     if (residual.sum) error_bug("nn_project: the sublayer returns another tensor than its result");
-    f->tape->recorder = "nn_add_and_norm";
     return tape_residual(f->tape, x, y, dropout);
 }
 

@@ -30,6 +30,5 @@ void *nn_feed_forward_new(Builder *b) {
 }
 
 Tensor *nn_feed_forward(const Forward *f, void *module, Tensor *x) {
-    f->tape->recorder = __func__;
     return f->model->config.feed_forward->forward(f, module, x);
 }

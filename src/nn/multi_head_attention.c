@@ -123,14 +123,12 @@ static Tensor *project_qkv(const Forward *f, Attention *a, Tensor *x, const Toke
 
 Tensor *nn_self_attention(const Forward *f, void *module, Tensor *x) {
     const Sequences *s = &f->source->sequences;
-    f->tape->recorder = __func__;
     return multi_head(f, module,
                       &(Heads){project_qkv(f, module, x, f->source), NULL, {s, s, false, slopes(f)}});
 }
 
 Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
     const Sequences *s = &f->target->sequences;
-    f->tape->recorder = __func__;
     Heads all = {project_qkv(f, module, x, f->target), NULL, {s, s, !f->model->unmasked, slopes(f)}};
     if (f->cache || s->longest > f->model->config.max_length) all = nn_heads_in_context(f, all);
     return multi_head(f, module, &all);
@@ -139,7 +137,6 @@ Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
 Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x) {
     Attention *a = module;
     long h = f->model->config.heads;
-    f->tape->recorder = __func__;
     Tensor *q = tape_linear(f->tape, x, &a->q.weight, &a->q.bias, ACT_NONE, NULL), *kv = NULL;
     if (f->model->config.lora) q = adapt(f, &a->adapt_q, x, q);
     q = normalise_and_turn(f, q, h, NULL);

@@ -5,8 +5,7 @@
  * sequences of a batch stand one after another. Weights have the layout of PyTorch's modules: a linear layer's matrix is
  * [out, in].
  *
- * Every module's function returns a tensor of the tape, which frees it. Before it records operations it sets
- * tape->recorder. */
+ * Every module's function returns a tensor of the tape, which frees it. */
 #ifndef NN_NN_H
 #define NN_NN_H
 

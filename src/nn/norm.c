@@ -15,7 +15,6 @@ Norm *nn_norm_new(Builder *b, const char *name) {
 }
 
 Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x) {
-    f->tape->recorder = __func__;
     return f->model->config.norm_kind->apply(f->tape, x, &norm->weight, &norm->bias);
 }
 

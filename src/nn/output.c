@@ -21,12 +21,10 @@ static Tensor *output_matrix(Model *m) {
 }
 
 Tensor *nn_logits(const Forward *f, Tensor *hidden) {
-    f->tape->recorder = __func__;
     return tape_linear(f->tape, hidden, output_matrix(f->model), NULL, ACT_NONE, NULL);
 }
 
 Tensor *nn_loss(const Forward *f, Tensor *hidden, const int32_t *targets) {
-    f->tape->recorder = __func__;
     const ModelConfig *c = &f->model->config;
     return tape_linear_cross_entropy(f->tape, hidden, output_matrix(f->model), targets, c->pad_id,
                                      c->label_smoothing);

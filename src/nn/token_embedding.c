@@ -10,7 +10,6 @@ void nn_embedding_add(Builder *b, Model *m) {
 }
 
 Tensor *nn_embedding(const Forward *f, const Tokens *x) {
-    f->tape->recorder = __func__;
     Model *m = f->model;
     bool added = m->config.positions->added && !m->unplaced;
     if (added) nn_make_positions(m, tokens_last_position(x) + 1);

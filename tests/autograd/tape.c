@@ -187,18 +187,6 @@ TEST(an_observer_sees_every_run) {
     for (int i = 0; i < 5; i++) CHECK(seen.index[i] == want[i] && seen.backward[i] == (i >= 2), "call %d", i);
 }
 
-TEST(operations_keep_their_recorder) {
-    static const char *const first = "first", *const second = "second";
-    Tensor *a = tape_neg(t, leaf());
-    t->recorder = first;
-    Tensor *b = tape_reshape(t, tape_neg(t, a), SHAPE(1, WIDE));
-    t->recorder = second;
-    Tensor *c = tape_neg(t, b);
-    CHECK(!a->maker->recorder && b->maker->recorder == first && b->maker->previous->recorder == first);
-    CHECK(c->maker->recorder == second);
-    CHECK(!tape_neg(t, leaf())->maker->recorder, "a recorder outlives the step");
-}
-
 /* ---- Memory ---- */
 
 /* Backward reuses the memory of arrays that are no longer needed, so gradients take hardly any more. With `keep` all

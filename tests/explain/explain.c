@@ -181,37 +181,6 @@ TEST(graph_attention_under_a_mask_passes_messages) {
     CONCLUDES(worst[0], worst[1], 1, 5, 0);
 }
 
-/* Checks recorders, and multiply-adds computed from the sizes of the layers. */
-TEST(tape_operations_recorders_and_costs) {
-    enum { D = 32, D_FF = 64, VOCABULARY = 16, NODES = 22 };
-    const double n = 5 + 4, m = 6 + 5, seen = 5 * 5 + 4 * 4, causal = 6 * 7 / 2 + 5 * 6 / 2,
-                 crossed = 6 * 5 + 5 * 4;
-    const double encoder = 4 * n * D * D + 2 * seen * D + 2 * n * D * D_FF,
-                 decoder = 6 * m * D * D + 2 * n * D * D + 2 * (causal + crossed) * D + 2 * m * D * D_FF;
-    static const char *const modules = "embedding self_attention norm feed_forward norm embedding "
-                                       "masked_self_attention norm cross_attention "
-                                       "norm feed_forward norm loss ";
-    double sum = 0, bytes = 0, linear = 0;
-    char recorders[1000] = "", last[40] = "";
-    int rows = 0;
-    experiment("tape", 1);
-    for (const char *at = out; value(at, "index") && rows < NODES; at = next_line(at), rows++) {
-        char name[40];
-        snprintf(name, sizeof name, "%.*s ", (int)strcspn(value(at, "recorder") + 1, "\""),
-                 value(at, "recorder") + 1);
-        if (strcmp(name, last) != 0) strcat(recorders, strcpy(last, name)); /* once for each module */
-        CHECK(number(at, "index") == rows);
-        sum += number(at, "multiply_adds"), bytes += number(at, "bytes");
-        if (strncmp(value(at, "operation"), "\"linear\"", 8) == 0) linear += number(at, "multiply_adds");
-    }
-    CHECK(rows == NODES && strcmp(recorders, modules) == 0, "%d operations of %s", rows, recorders);
-    CHECK_NEAR(sum, encoder + decoder + m * D * VOCABULARY, 0.5);
-    CHECK(number(row(out, "operation", "embedding"), "bytes") == n * D * sizeof(real));
-    double held = strtod(strstr(out, "the tape counts ") + 16, NULL); /* in whole cache lines */
-    CHECK(held >= bytes && held < bytes + 64 * 2 * rows, "held %g, shown %g", held, bytes);
-    CONCLUDES(NODES, 7, bytes, held, sum, 100 * linear / sum);
-}
-
 #if defined(REAL_DOUBLE) && !defined(SANITIZED) /* experiments that train for seconds run as users run them */
 TEST(positions_without_them_copying_is_order_blind) {
     experiment("positions", 1);
@@ -328,7 +297,6 @@ TEST(text_begins_with_a_question_and_ends_with_a_conclusion) {
          {"e^(-(x - x_j)^2 / h)", "1 where |x - x_j| <= h", "max(0, 1 - |x - x_j| / h)",
           "query = x, keys = x_j, values = y_j", "Large weights lie far from the diagonal"}},
         {"convolution", {"sum_d W_d x_(i+d)", "At the ends"}},
-        {"tape", {"record f, x, w, y"}},
         {"graph", {"h_i <- 1/|N_i| sum_(j in N_i) h_j", "-inf where j is not in N_i", "After 5 layers"}},
     };
     setenv("COLUMNS", "1000", 1);

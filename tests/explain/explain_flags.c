@@ -179,8 +179,7 @@ static void check_width(int width) {
 /* Prose, formulas, tables, matrices and pictures leave the last column free; COLUMNS wins over the
  * terminal. */
 TEST(all_fits_a_narrow_terminal) {
-    static const char *const shown[][5] = {{"tape"},
-                                           {"convolution"},
+    static const char *const shown[][5] = {{"convolution"},
                                            {"scaling"},
                                            {"graph"},
                                            {"--modern"},
@@ -189,14 +188,14 @@ TEST(all_fits_a_narrow_terminal) {
     setenv("NO_COLOR", "1", 1);
     unsetenv("COLUMNS");
     for (int width = 40; width <= 80; width += 20)
-        for (int i = 0; i < 7; i++) {
+        for (int i = 0; i < 6; i++) {
             watch(width, shown[i]);
             check_width(width);
             CHECK(!strchr(out, '\033'), "colour: %s", out);
         }
     CHECK(strstr(out, "before-after: last row of X and of Z, [2,32]\r\n"), "%s", out);
     setenv("COLUMNS", "40", 1);
-    watch(80, shown[1]);
+    watch(80, shown[0]);
     check_width(40);
     CHECK(EXPLAIN("convolution") == 0, "%s", err);
     check_width(40);
@@ -222,16 +221,16 @@ TEST(refusals_are_one_line) {
         {{"--backward", "--text", "a"},
          65,
          "--text: found 1 token, need at least 2: there is none to predict"},
-        {{"tape", "--backward"}, 2, "--backward: found an experiment, need the walk"},
+        {{"graph", "--backward"}, 2, "--backward: found an experiment, need the walk"},
         {{"scaling", "relevance"}, 2, "\"relevance\": found one operand too many"},
         {{"text"}, 2, "found \"text\", need the directory of a run or one of walk, relevance, scaling, "},
         {{"--nonsense"}, 2, "--nonsense: no such option, see --help"},
-        {{"tape", "--dot", "x"}, 2, "--dot: no such option, see --help"},
+        {{"graph", "--dot", "x"}, 2, "--dot: no such option, see --help"},
         /* Flags that have no effect there. */
         {{"scaling", "--text", "a"}, 2, "--text: found an experiment, need the walk or a run"},
         {{"scaling", "--layer", "1"}, 2, "--layer: found an experiment, need the walk or a run"},
-        {{"tape", "--words"}, 2, "--words: found an experiment, need the walk"},
-        {{"tape", "--html", "x"}, 2, "--html: found an experiment, need a run"},
+        {{"graph", "--words"}, 2, "--words: found an experiment, need the walk"},
+        {{"graph", "--html", "x"}, 2, "--html: found an experiment, need a run"},
         {{"walk", "--svg", "x"}, 2, "--svg: found the walk, need an experiment or a run"},
         {{"copy", "--text", "1", "--model", "lm"}, 2, "--model: found a run, need the walk"},
         {{"copy", "--text", "1", "--side", "cross"}, 2, "--side: found a run, need the walk"},

@@ -1,5 +1,6 @@
 /* Whole models: against PyTorch, against numeric differences, and properties that hold for any weights:
  * causality, padding, ties, dropout, threads. */
+#include "autograd/op.h"
 #include "base/pool.h"
 #include "expect_bug.h"
 #include "kernels/arrays.h"
@@ -552,6 +553,31 @@ TEST(predictions_are_those_of_all_logits) {
     real mean = (real)(sum / (double)rows);
     CHECK(rows == 200 && same == rows, "%ld of %ld rows", same, rows);
     CHECK(same_sums(&mean, &want, 1, EPSILONS), "%.9g, want %.9g", (double)mean, (double)want);
+    pass_end(&p);
+}
+
+/* ---- Cost ---- */
+
+/* The multiply-adds that ./bench reports are those of the paper's layers, of pairs of tokens without the masked ones. */
+TEST(a_pass_counts_the_products_of_its_layers) {
+    ModelConfig c = small_seq2seq();
+    c.encoder_layers = c.decoder_layers = 1;
+    Pass p = pass_new(new_model(c, 9), random_batch(&c, 3, 5, 6, 9));
+    pass_fill(&p);
+    const double d = c.d_model, d_ff = c.d_ff, n = (double)p.source.sequences.total_rows,
+                 m = (double)p.target.sequences.total_rows;
+    double seen = 0, causal = 0, crossed = 0, flops = 0;
+    for (long i = 0; i < p.batch->rows; i++) {
+        double source = p.source.sequences.length[i], target = p.target.sequences.length[i];
+        seen += source * source, causal += target * (target + 1) / 2, crossed += source * target;
+    }
+    double encoder = 4 * n * d * d + 2 * seen * d + 2 * n * d * d_ff,
+           decoder = 6 * m * d * d + 2 * n * d * d + 2 * (causal + crossed) * d + 2 * m * d * d_ff;
+    Forward f = {p.tape, p.model, &p.source, &p.target};
+    nn_loss(&f, nn_hidden(&f), p.targets);
+    for (const Node *node = p.tape->last; node; node = node->previous)
+        if (node->op->flops) flops += node->op->flops(node);
+    CHECK_NEAR(flops / 2, encoder + decoder + m * d * c.vocab_size, 0.5);
     pass_end(&p);
 }
 
