@@ -1,10 +1,11 @@
-/* Helpers for tests of planted mistakes: replaced text, names of diagnoses, and a table of gradcheck beside other rules. */
+/* Helpers for tests of planted mistakes: replaced text, and names of diagnoses. */
 #ifndef TESTS_PLANTED_H
 #define TESTS_PLANTED_H
 
-#include "other_rules.h"
+#include "check/gradcheck/report.h"
 #include "test.h"
 #include <ctype.h>
+#include <limits.h>
 
 /* The end of `pattern` at the beginning of a text, or NULL. All runs of white space are equal. */
 static const char *match(const char *text, const char *pattern) {
@@ -61,16 +62,12 @@ static bool are_names(const char *words) {
     return true;
 }
 
-static void print_heading(const char *name, const char *count) {
-    printf("  %-27s %7s %10s", name, count, "gradcheck");
-    for (int r = 0; r < RULES; r++) printf(" %5s", rules[r].name);
-    printf("\n");
-}
-
-static void print_row(const char *name, int count, const int numbers[1 + RULES]) {
-    printf("  %-27s %7d %10d", name, count, numbers[0]);
-    for (int r = 0; r < RULES; r++) printf(" %5d", numbers[1 + r]);
-    printf("\n");
+/* Each library runs once: optimization and warnings would cost more than they save. */
+static void compile_quickly(void) {
+    char words[PATH_MAX];
+    const char *cc = getenv("CC");
+    snprintf(words, sizeof words, "%s -O0 -w", cc ? cc : "cc");
+    setenv("CC", words, 1);
 }
 
 #endif
