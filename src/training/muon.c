@@ -6,7 +6,8 @@
  *
  * The iteration moves all singular values of X towards 1. Here it runs on square matrices of X's smaller side. With
  * A_0 = X Xᵀ and Q_k = a I + b A_k + c A_k², A_k+1 = Q_k A_k Q_k, because the powers of a matrix commute, and the last
- * X is Q_4 Q_3 Q_2 Q_1 Q_0 X. For a matrix four times as wide as high this halves the work of the products.
+ * X is Q_4 Q_3 Q_2 Q_1 Q_0 X. For a matrix four times as wide as high this halves the work of the products. All these
+ * squares are symmetric: of each product half is computed.
  *
  * AdamW updates the other parameters. The first moment of Muon's matrices is B; they have no second one. */
 #include "base/pool.h"
@@ -30,11 +31,26 @@ static long scratch_size(const Parameter *p) {
     return SQUARES * smaller_side(p) * smaller_side(p);
 }
 
+/* C = A·B, of which the caller knows that it is symmetric: the blocks on and below the diagonal, mirrored. */
+static void product_symmetric(GemmLayout layout, Matrix A, Matrix B, Matrix C) {
+    enum { BLOCK = 32 };
+    for (long i = 0; i < C.rows; i += BLOCK) {
+        Gemm g = product_of(layout, A, B, C, false);
+        g.m = C.rows - i < BLOCK ? C.rows - i : BLOCK;
+        g.n = i + g.m;
+        g.a += layout == GEMM_TN ? i : i * A.ld;
+        g.c += i * C.ld;
+        gemm(&g);
+    }
+    for (long i = 0; i < C.rows; i++)
+        for (long j = i + 1; j < C.rows; j++) C.at[i * C.ld + j] = C.at[j * C.ld + i];
+}
+
 /* Q = a I + b A + c A² */
 static void polynomial(Matrix A, Matrix Q) {
     const real a = (real)3.4445, b = (real)-4.7750, c = (real)2.0315;
     long m = A.rows;
-    product_nn(A, A, Q, false);
+    product_symmetric(GEMM_NN, A, A, Q);
     for (long i = 0; i < m * m; i++) Q.at[i] = b * A.at[i] + c * Q.at[i];
     for (long i = 0; i < m; i++) Q.at[i * m + i] += a;
 }
@@ -44,10 +60,10 @@ static Matrix newton_schulz(Matrix A, Matrix P, Matrix Q, Matrix T) {
     polynomial(A, P);
     for (int k = 1; k < STEPS; k++) {
         Matrix last = k == 1 ? P : Q, swapped = P;
-        product_nn(last, A, T, false);
-        product_nn(T, last, A, false);
+        product_symmetric(GEMM_NN, last, A, T);
+        product_symmetric(GEMM_NN, T, last, A);
         polynomial(A, Q);
-        product_nn(Q, P, T, false);
+        product_symmetric(GEMM_NN, Q, P, T);
         P = T, T = swapped;
     }
     return P;
@@ -72,10 +88,7 @@ static void update_matrix(const Update *u, const Parameter *p, real *scratch) {
     U.at = u->p->grad + p->offset;
     for (int i = 0; i < SQUARES; i++) square[i] = matrix_of(scratch + i * m * m, m, m);
     add_momentum(u, p->offset, rows * columns);
-    if (rows <= columns)
-        product_nt(U, U, square[0], false);
-    else
-        product_tn(U, U, square[0], false);
+    product_symmetric(rows <= columns ? GEMM_NT : GEMM_TN, U, U, square[0]);
     double sum = 0; /* ‖U‖² */
     for (long i = 0; i < m; i++) sum += (double)square[0].at[i * m + i];
     double length = sqrt(sum) + 1e-7;
