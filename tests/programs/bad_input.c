@@ -132,6 +132,8 @@ TEST(train_contradictions) {
         {"train copy --text x", 2, "--text: found the task copy, need lm"},
         {"train sort --context 8", 2, "--context: found the task sort, need lm"},
         {"train reverse --tail 0", 2, "--tail: found the task reverse, need lm or pairs"},
+        {"train grammar --text x", 2, "--text: found the task grammar, need lm"},
+        {"train grammar --tokenizer bpe", 2, "--tokenizer: found the task grammar, need lm or pairs"},
         {LM "--symbols 8", 2, "--symbols: found the task lm, need copy, reverse or sort"},
         {LM "--max-length 8", 2, "--max-length: found the task lm, need copy, reverse or sort"},
         {LM "--held-out 8", 2, "--held-out: found the task lm, need a task that draws its data"},
