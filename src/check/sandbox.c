@@ -113,13 +113,6 @@ static void allow_program(int rules, const char *name) {
     }
 }
 
-/* Takes the first of the paths, one a line; returns the others. */
-static const char *take_path(const char *paths, char path[PATH_MAX]) {
-    size_t length = strcspn(paths, "\n");
-    snprintf(path, PATH_MAX, "%.*s", (int)length, paths);
-    return paths + length + (paths[length] == '\n');
-}
-
 static bool restrict_files(const SandboxNeeds *needs) {
     static const char *const libraries[] = {"/lib",       "/lib64",     "/usr/lib",
                                             "/usr/lib64", "/usr/lib32", "/usr/local/lib"};
@@ -148,11 +141,7 @@ static bool restrict_files(const SandboxNeeds *needs) {
     if (needs->headers) allow(rules, needs->headers, READ);
     for (const char *const *program = needs->programs; program && *program; program++)
         allow_program(rules, *program);
-    char path[PATH_MAX];
-    for (const char *at = needs->interpreter; at && *at;) {
-        at = take_path(at, path);
-        allow(rules, path, READ);
-    }
+    for (const char *const *path = needs->interpreter; path && *path; path++) allow(rules, *path, READ);
     bool done = syscall(RESTRICT_SELF, rules, 0) == 0;
     close(rules);
     return done;
@@ -193,10 +182,7 @@ static bool may_be_nobody(const SandboxNeeds *needs) {
     bool may = !needs->headers || nobody_may(needs->headers, R_OK | X_OK);
     for (const char *const *program = needs->programs; may && program && *program; program++)
         may = !find_program(*program, path) || nobody_may(path, X_OK);
-    for (const char *at = needs->interpreter; may && at && *at;) {
-        at = take_path(at, path);
-        may = nobody_may(path, R_OK);
-    }
+    for (const char *const *at = needs->interpreter; may && at && *at; at++) may = nobody_may(*at, R_OK);
     return may;
 }
 

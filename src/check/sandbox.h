@@ -10,13 +10,13 @@
  * children. */
 void sandbox_protect(void);
 
-/* A confined process needs these besides its folder and the system's libraries. */
+/* A confined process needs these besides its folder and the system's libraries; lists end with NULL. */
 typedef struct SandboxNeeds {
-    const char
-        *interpreter; /* paths that it may read, one a line, when it becomes another program; NULL: none */
-    const char *const
-        *programs; /* that a compiler consists of; ends with NULL. NULL: it is none. A compiler may start
-                                  * processes, write in its folder, and read the system's headers and tools */
+    /* What the process may read when it becomes an interpreter; NULL: it becomes none. */
+    const char *const *interpreter;
+    /* Programs of which a compiler consists; NULL: it is none. A compiler may start processes, write in its folder, and read
+     * the system's headers and tools. */
+    const char *const *programs;
     const char *headers; /* a folder that it may read; NULL: none */
 } SandboxNeeds;
 

@@ -30,8 +30,8 @@ static int ways_out(const char *folder, const SandboxNeeds *needs) {
 
 const char *sandbox_gap(const char *folder) {
     static char text[192];
-    static const char *const shell[] = {"sh", NULL};
-    const SandboxNeeds code = {0}, compiler = {.programs = shell}, program = {.interpreter = "/usr/bin"};
+    static const char *const shell[] = {"sh", NULL}, *const folders[] = {"/usr/bin", NULL};
+    const SandboxNeeds code = {0}, compiler = {.programs = shell}, program = {.interpreter = folders};
     int of_code = ways_out(folder, &code);
     bool of_compiler = ways_out(folder, &compiler) & READS, of_program = ways_out(folder, &program) & READS;
     const char *const gaps[] = {of_code & READS ? "the files that a C file reads" : NULL,

@@ -287,7 +287,7 @@ void check_gradients(Gradients *g, CaseReport *report) {
     report->outputs = g->outputs, report->inputs = 0;
     for (int k = 0; k < run->point->inputs; k++) any |= point_has_gradient(run->point, k);
     if (!any || (by_reference && !wanted && !recorded)) return;
-    if (g->doubted && !check_smooth_outputs(run->y, g->arena)) {
+    if (g->doubted && !check_smooth_outputs(run)) {
         report->verdict = INCONCLUSIVE;
         return;
     }

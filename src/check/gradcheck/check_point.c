@@ -86,6 +86,17 @@ bool point_draw(CheckPoint *p, Arena *arena, const char *op, const CheckCase *c,
     return of_kind;
 }
 
+bool point_resize(CheckCase *c, long from, long to) {
+    bool any = false;
+    for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
+        for (int axis = 0; axis < c->in[k].shape.rank; axis++) {
+            if (c->in[k].shape.size[axis] != from) continue;
+            if (c->in[k].values) return false;
+            c->in[k].shape.size[axis] = to, any = true;
+        }
+    return any;
+}
+
 CheckPoint point_lay_out(const CheckPoint *from, CheckLayout layout) {
     CheckPoint to = *from;
     for (int i = 0; i < to.inputs; i++) to.in[i].stored = to.in[i].count, to.in[i].layout = layout;

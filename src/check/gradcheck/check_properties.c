@@ -12,16 +12,14 @@ typedef struct Results {
 
 typedef struct Properties {
     CheckRun *run;
+    const CheckOptions *how;
     Arena *arena;
     Shape shape; /* of the output */
     long outputs, nodes;
     double floor; /* what rounding leaves of a gradient that is 0 as the difference of large terms */
     real *zero, *one, *other, *both; /* cotangents; both = one + other */
-    void *fresh;                     /* where a process runs jobs that has run nothing; NULL: there is none */
-    uint64_t seed;
-    double nondeterminism; /* what equal runs may differ by, as a part of their size */
-    Results want;          /* of a run with the cotangent `one` */
-    char *text;            /* how a property is broken, of REPORT_TEXT */
+    Results want;                    /* of a run with the cotangent `one` */
+    char *text;                      /* how a property is broken, of REPORT_TEXT */
 } Properties;
 
 /* Copies the output of a run of the last job, and its gradients of the last job's backward number `at`, counting every run
@@ -75,7 +73,7 @@ static bool same(Properties *p, Results found, Results want, double offset, doub
             if (rounding_same(a, b, part * terms)) continue;
             say_difference(p, what, k, i, a, b);
             double off = fabs(a - b) / terms;
-            if (part == p->nondeterminism && off <= most_nondeterminism) {
+            if (part == p->how->nondeterminism && off <= most_nondeterminism) {
                 size_t used = strlen(p->text);
                 snprintf(p->text + used, REPORT_TEXT - used, ". --nondeterminism %.0e allows it",
                          pow(10, ceil(log10(off))));
@@ -132,9 +130,9 @@ static bool is_repeatable(Properties *p) {
     CheckRun *run = p->run;
     Results first = {0};
     memcpy(first.value, run->first_grad, sizeof run->first_grad);
-    if (!same(p, run_at(p, p->one, 0), p->want, 0, p->nondeterminism, "two runs must give the same bits"))
+    if (!same(p, run_at(p, p->one, 0), p->want, 0, p->how->nondeterminism, "two runs must give the same bits"))
         return false;
-    if (run->first_dy && !same(p, run_at(p, run->first_dy, 0), first, 0, p->nondeterminism,
+    if (run->first_dy && !same(p, run_at(p, run->first_dy, 0), first, 0, p->how->nondeterminism,
                                "a later run must give the bits of the first"))
         return false;
     const CheckPoint *given = run->point, there = point_nearby(given, p->arena, (real)0.25, 0);
@@ -144,7 +142,7 @@ static bool is_repeatable(Properties *p) {
     run->point = &beside;
     run_at(p, p->other, 0);
     run->point = given;
-    return same(p, run_at(p, p->one, 0), p->want, 0, p->nondeterminism,
+    return same(p, run_at(p, p->one, 0), p->want, 0, p->how->nondeterminism,
                 "a run between with other values must change no bits");
 }
 
@@ -162,7 +160,7 @@ static bool leaves_alone(Properties *p) {
 static bool keeps_what_is_saved(Properties *p) {
     p->run->ways.fill = 0;
     check_run_job(p->run, (Job){.runs = 1, .dy = p->one, .backwards = 2});
-    return same(p, results_of(p, 0, 1), results_of(p, 0, 0), 0, p->nondeterminism,
+    return same(p, results_of(p, 0, 1), results_of(p, 0, 0), 0, p->how->nondeterminism,
                 "backward changed what forward saved");
 }
 
@@ -299,14 +297,14 @@ static bool keeps_nothing(Properties *p) {
     const CheckPoint *given = run->point;
     void *where = run->where;
     CheckPoint there;
-    if (!p->fresh) return true;
-    point_draw(&there, p->arena, run->op, run->c, p->seed, POINT_DRAWN, OTHER_POINT);
-    run->point = &there, run->where = p->fresh;
+    if (!p->how->fresh) return true;
+    point_draw(&there, p->arena, run->op, run->c, p->how->seed, POINT_DRAWN, OTHER_POINT);
+    run->point = &there, run->where = p->how->fresh;
     Results want = run_at(p, p->one, 0);
     run->where = where;
     Results found = run_at(p, p->one, 0);
     run->point = given;
-    return same(p, found, want, 0, p->nondeterminism,
+    return same(p, found, want, 0, p->how->nondeterminism,
                 "after other points, against a process that knows none (is something kept?)");
 }
 
@@ -317,26 +315,24 @@ static bool (*const holds[PROPERTIES])(Properties *p) = {
 #include "check/gradcheck/properties.def"
 };
 
-void check_properties(CheckRun *run, void *fresh, bool functions, Arena *arena, uint64_t seed,
-                      double nondeterminism, CaseReport *report) {
+void check_properties(CheckRun *run, const CheckOptions *how, Arena *arena, CaseReport *report) {
     bool keep = run->ways.keep;
     run->ways.keep = true; /* so that output and cotangent can be looked at after backward */
-    Properties p = {
-        .run = run, .fresh = fresh, .arena = arena, .seed = seed, .nondeterminism = nondeterminism};
+    Properties p = {.run = run, .how = how, .arena = arena};
     p.shape = check_run_forward(run)->shape;
     p.outputs = shape_count(p.shape);
     p.nodes = run->nodes;
     p.zero = arena_alloc(arena, 4 * (size_t)p.outputs * sizeof(real));
     p.one = p.zero + p.outputs, p.other = p.one + p.outputs, p.both = p.other + p.outputs;
-    check_run_cotangent(p.one, p.outputs, seed, 1);
-    check_run_cotangent(p.other, p.outputs, seed, 2);
+    check_run_cotangent(p.one, p.outputs, how->seed, 1);
+    check_run_cotangent(p.other, p.outputs, how->seed, 2);
     for (long i = 0; i < p.outputs; i++) p.both[i] = p.one[i] + p.other[i];
     p.want = run_at(&p, p.one, 0);
     p.floor =
         rounding_largest(p.one, p.outputs) * fmax(1, rounding_largest(p.want.value[CHECK_INPUTS], p.outputs));
     for (report->properties = PROPERTY_FORWARD + 1; report->properties < PROPERTIES; report->properties++) {
         p.text = report->broken[report->properties];
-        if (!functions || report_property[report->properties].of_functions) holds[report->properties](&p);
+        if (!how->functions || report_property[report->properties].of_functions) holds[report->properties](&p);
         run->stage = NULL;
     }
     run->ways.keep = keep;

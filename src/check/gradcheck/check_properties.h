@@ -3,11 +3,9 @@
 #define GRADCHECK_CHECK_PROPERTIES_H
 
 #include "check/gradcheck/check_run.h"
-#include "check/gradcheck/report.h"
+#include "check/gradcheck/gradcheck.h"
 
-/* Checks all properties but the first, and reports how they are broken. `fresh` is a host that has run nothing; NULL: the
- * last property is not checked. nondeterminism: what equal runs may differ by, as a part of their size. */
-void check_properties(CheckRun *run, void *fresh, bool functions, Arena *arena, uint64_t seed,
-                      double nondeterminism, CaseReport *report);
+/* Checks all properties but the first, and reports how they are broken; the last needs a fresh program. */
+void check_properties(CheckRun *run, const CheckOptions *how, Arena *arena, CaseReport *report);
 
 #endif

@@ -7,13 +7,10 @@ enum { NEARBY = 4 };
 static const double distance = sizeof(real) == sizeof(double) ? 1e-5 : 1e-2;
 static const double step = sizeof(real) == sizeof(double) ? 1e-7 : 1e-3;
 
-bool check_smooth_outputs(const Tensor *y, Arena *arena) {
+bool check_smooth_outputs(const CheckRun *run) {
     const double most = sizeof(real) == sizeof(double) ? 1e100 : 1e12;
-    long count = shape_count(y->shape);
-    real *value = arena_alloc(arena, (size_t)(count + 1) * sizeof *value);
-    tensor_copy_out(y, value);
-    for (long i = 0; i < count; i++)
-        if (!(fabs((double)value[i]) < most)) return false;
+    for (long i = 0; i < run->outputs; i++)
+        if (!(fabs((double)run->y->data[i]) < most)) return false;
     return true;
 }
 

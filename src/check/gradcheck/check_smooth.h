@@ -8,8 +8,8 @@
 
 #include "check/gradcheck/check_entries.h"
 
-/* Whether every output is a number far below overflow. */
-bool check_smooth_outputs(const Tensor *y, Arena *arena);
+/* Whether every output of the last forward is a number far below overflow. */
+bool check_smooth_outputs(const CheckRun *run);
 
 /* Excuses the wrong coordinates of an input (state and doubt: unclear, a kink) unless the slope is the same
  * nearby and an entry is off by more than the part `least` of its size, or of 1. */

@@ -8,8 +8,8 @@
  * `how` names the changes of the case; "": none. Returns whether it has. */
 bool counterexample_write(const Gradients *g, int k, const char *how, InputReport *report);
 
-/* Makes *to of a case by giving all axes of one size another: products and broadcasts still fit. The steps change
- * sizes 12 down to 2, each to 1 and to 2; *how names both. Returns false if the step changes nothing. */
+/* Makes *to of a case by changing a size: the steps change 12 down to 2, each to 1 and to 2; *how names both. Returns false
+ * if the step changes nothing. */
 enum { SMALLER_CASES = 22 };
 bool counterexample_shrink(const CheckCase *c, int step, CheckCase *to, char how[REPORT_WORD]);
 

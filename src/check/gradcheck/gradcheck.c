@@ -207,7 +207,7 @@ static void judge(Trial *t, CaseReport *report) {
     report->judged = true;
     report->properties = PROPERTY_FORWARD + 1;
     if (!how->differences && report->inputs && report->recorded)
-        check_properties(&t->run, how->fresh, how->functions, arena, how->seed, how->nondeterminism, report);
+        check_properties(&t->run, how, arena, report);
     gradcheck_conclude(report);
     if (report->verdict == PASS && !c->kinks && !how->added && !how->differences) judge_ends(t, report);
     t->run.explaining = true;

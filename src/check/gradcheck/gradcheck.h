@@ -20,11 +20,6 @@
  *
  * src/check/README.md has the figures, and the reasons for INCONCLUSIVE.
  *
- * A kink (relu at 0, max at a tie) has no derivative. It is found by the branches that operations take at x - h,
- * x and x + h, and where an operation does not tell them, by one-sided derivatives that differ. A nearby
- * kink shrinks the step. On a kink the gradient must lie between the one-sided derivatives, and the entry is
- * reported as a kink.
- *
  * In single precision the same checks run with a tolerance to match; proofs are for double. */
 #ifndef GRADCHECK_GRADCHECK_H
 #define GRADCHECK_GRADCHECK_H

@@ -135,12 +135,6 @@ static void explain_worst(FILE *out, const CaseReport *r, const InputReport *in)
     fprintf(out, "\n");
 }
 
-/* Prints the smallest case in full. */
-static void explain_full(FILE *out, const CaseReport *r, const InputReport *in) {
-    paragraph(out, INDENT, "The smallest case that fails, '%s':", r->name);
-    print_lines(out, in->full);
-}
-
 /* Whether an earlier case of the operation says of this gradient that forward has few digits. */
 static bool is_coarse_before(const CaseReport *all, const CaseReport *r, const char *name) {
     for (const CaseReport *b = all; b < r; b++)
@@ -193,7 +187,9 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
         paragraph(out, INDENT,
                   "right at the values drawn, wrong with values at the ends of the case's ranges");
     if (counted && !in->full[0] && in->analytic != in->numeric) explain_worst(out, r, in);
-    if (in->full[0]) explain_full(out, r, in);
+    if (!in->full[0]) return;
+    paragraph(out, INDENT, "The smallest case that fails, '%s':", r->name);
+    print_lines(out, in->full);
 }
 
 static void explain_trouble(FILE *out, const CaseReport *r, bool known) {

@@ -219,7 +219,8 @@ static void forward(TapeRunner *t, const Job *j, long run) {
     record(t, j->point, which, j->ways.relayed);
 }
 
-void tape_runner_forward(TapeRunner *t, const Job *j, Result *r) {
+/* Sets shape, nodes, outputs and branches of the result. */
+static void run_forward(TapeRunner *t, const Job *j, Result *r) {
     long outputs = 0;
     tape_runner_lay_out(t, j->point);
     if (j->ways.together) lay_out_all(t, j->point, 1);
@@ -276,7 +277,8 @@ static void take_gradients(const TapeRunner *t, const CheckPoint *p, int which, 
     }
 }
 
-void tape_runner_backward(TapeRunner *t, const Job *j, bool again, Result *r, real *grad) {
+/* Runs backward, or runs it again, and writes the gradients. A run that is no longer recorded runs forward again. */
+static void run_backward(TapeRunner *t, const Job *j, bool again, Result *r, real *grad) {
     const CheckPoint *p = j->point;
     long outputs = shape_count(r->shape), gradients = point_gradients_before(p, p->inputs);
     bool recorded = j->runs == 1 || j->ways.together;
@@ -297,12 +299,12 @@ void tape_runner_backward(TapeRunner *t, const Job *j, bool again, Result *r, re
 
 void tape_runner_do(void *where, CheckRun *run, const Job *j, Result *r) {
     (void)run;
-    tape_runner_forward(where, j, r);
+    run_forward(where, j, r);
     long gradients = j->runs * point_gradients_before(j->point, j->point->inputs);
     if (j->dy && shape_count(r->shape) != j->outputs)
         error_bug("the output has %ld elements at one point and %ld at another", j->outputs,
                   shape_count(r->shape));
     if (j->dy) result_for_gradients(r, job_backwards(j), gradients);
     for (int time = 0; time < job_backwards(j); time++)
-        tape_runner_backward(where, j, time > 0, r, r->grad + time * gradients);
+        run_backward(where, j, time > 0, r, r->grad + time * gradients);
 }

@@ -29,14 +29,7 @@ typedef struct TapeRunner {
 TapeRunner tape_runner_new(const char *op, const CheckCase *c);
 void tape_runner_free(TapeRunner *t);
 
-/* Sets shape, nodes, outputs and branches of the result. The last run, or two together, stay recorded. */
-void tape_runner_forward(TapeRunner *t, const Job *j, Result *r);
-
-/* After forward for the same job: runs backward, or runs it again, and writes the gradients. A run that is no longer
- * recorded runs forward again. */
-void tape_runner_backward(TapeRunner *t, const Job *j, bool again, Result *r, real *grad);
-
-/* A JobRunner; `where` is a TapeRunner. */
+/* A JobRunner; `where` is a TapeRunner. The last run, or two together, stay recorded. */
 JobRunner tape_runner_do;
 
 /* ---- The parts of a run, for those who change something between forward and backward ---- */

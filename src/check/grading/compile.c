@@ -53,8 +53,8 @@ static const char *const cases_flags[] = {"-Wno-incompatible-pointer-types", NUL
 /* Files of a folder beside the library in which the compiler works, and its ending. */
 #define WORK      ".work"
 #define LIBRARY   "out.so"
-#define INCLUDED  "out.d"
-#define MESSAGES  "out.txt"
+#define INCLUDED  "/out.d"
+#define MESSAGES  "/out.txt"
 #define OWN_NAMES "own_names.h"
 
 static int add_flags(const char **argument, int n, const char *const *flags) {
@@ -65,11 +65,6 @@ static int add_flags(const char **argument, int n, const char *const *flags) {
 /* The library's path with another ending in place of ".so". */
 static const char *beside(const StudentSource *s, const char *ending, char path[PATH_ROOM]) {
     snprintf(path, PATH_ROOM, "%.*s%s", (int)strlen(s->library) - 3, s->library, ending);
-    return path;
-}
-
-static const char *in_work(const StudentSource *s, const char *name, char path[PATH_ROOM]) {
-    snprintf(path, PATH_ROOM, "%.*s%s/%s", (int)strlen(s->library) - 3, s->library, WORK, name);
     return path;
 }
 
@@ -120,15 +115,12 @@ static void run_compiler(void *context, long i) {
         snprintf(source, sizeof source, "./%s", file_name(s->source));
     else if (!realpath(s->source, source))
         snprintf(source, sizeof source, "%s", s->source);
-    speak_to(in_work(s, MESSAGES, path));
+    speak_to(beside(s, WORK MESSAGES, path));
     for (int k = 0; k < programs; k++) argument[n++] = word[k];
-    if (s->kind == STUDENTS) {
-        const char **program = calloc((size_t)programs + 1, sizeof *program);
-        add_flags(program, 0, argument);
-        sandbox_enter(beside(s, WORK, path), &(SandboxNeeds){.programs = program, .headers = headers});
-    } else {
+    if (s->kind == STUDENTS) /* so far the arguments are the programs */
+        sandbox_enter(beside(s, WORK, path), &(SandboxNeeds){.programs = argument, .headers = headers});
+    else
         (void)!chdir(beside(s, WORK, path));
-    }
     n = add_flags(argument, n, all_flags);
     n = add_flags(argument, n, (const char *const *)word + programs);
     n = add_flags(argument, n, s->kind == STUDENTS ? students_flags : teachers_flags);
@@ -246,7 +238,7 @@ static bool clashing_name(const char *line, char name[COMPILE_NAME]) {
 static bool write_own_names(const StudentSource *s, const char *said) {
     char path[PATH_ROOM], name[COMPILE_NAME];
     bool any = false;
-    FILE *out = fopen(in_work(s, OWN_NAMES, path), "w");
+    FILE *out = fopen(beside(s, WORK "/" OWN_NAMES, path), "w");
     if (!out) return false;
     for (const char *line = said; *line; line = next_line(line))
         if (clashing_name(line, name)) any |= fprintf(out, "#define %s %s_of_the_project\n", name, name) > 0;
@@ -262,7 +254,7 @@ static void compiled(void *context, long i, const ChildEnd *end) {
     char text[CHILD_TEXT], path[PATH_ROOM], *said = NULL;
     size_t size, length;
     (void)i;
-    if (!file_read(in_work(s, MESSAGES, path), MOST_WRITTEN, &said, &size, &(Error){0}))
+    if (!file_read(beside(s, WORK MESSAGES, path), MOST_WRITTEN, &said, &size, &(Error){0}))
         said = strdup(end->printed);
     if (end->fate == CHILD_EXITED && end->number == 0) {
         take_warnings(s, said);
@@ -306,8 +298,8 @@ bool student_compile(StudentSource *s, const char *headers) {
         if (again.error.status == STATUS_DONE) *s = again;
     }
     if (s->error.status == STATUS_DONE) {
-        rename(in_work(s, LIBRARY, made), s->library);
-        rename(in_work(s, INCLUDED, made), beside(s, ".d", path));
+        rename(beside(s, WORK "/" LIBRARY, made), s->library);
+        rename(beside(s, WORK INCLUDED, made), beside(s, ".d", path));
     }
     directory_remove(beside(s, WORK, path));
     if (!s->message[0]) REPORT_SET(s->message, s->error.text);

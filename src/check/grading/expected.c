@@ -24,30 +24,18 @@ static double allowed_of(const Expected *x, long i, bool single) {
     return rounding_room(ROUNDINGS, unit, terms);
 }
 
-typedef enum State { RIGHT, UNKNOWN, WRONG } State; /* from best to worst */
-
-/* How bad an element is: by its state, then by its distance relative to the allowed one, as a number in [0,1]. */
-static double gravity_of(State state, double off, double allowed, bool same) {
-    if (isfinite(off)) return 2 * state + 1 - 1 / (1 + off / allowed);
-    return 2 * state + !same;
-}
-
 static void judge(const Expected *x, const double *found, bool single, InputReport *r) {
     double gravest = -1;
     r->coordinates = x->count;
     for (long i = 0; i < x->count; i++) {
         double need = x->need[i], allowed = allowed_of(x, i, single), off = fabs(found[i] - need);
         if (isinf(allowed)) continue;
-        State state = RIGHT;
-        if (!isfinite(need))
-            state = UNKNOWN;
-        else if (!rounding_same(found[i], need, allowed) || isnan(found[i]))
-            state = WRONG;
-        r->wrong += state == WRONG, r->unclear += state == UNKNOWN;
-        double gravity = gravity_of(state, off, allowed, found[i] == need);
+        /* A wrong element is off by more than once what is allowed. */
+        double gravity = isfinite(need) ? off / allowed : 1, size = fmax(fabs(need), fabs(found[i]));
+        if (isnan(gravity)) gravity = INFINITY;
+        r->wrong += gravity > 1, r->unclear += !isfinite(need);
         if (!(gravity > gravest)) continue;
-        double size = fmax(fabs(need), fabs(found[i]));
-        if (state != WRONG) size = fmax(size, x->largest);
+        if (gravity <= 1) size = fmax(size, x->largest);
         gravest = gravity;
         r->element = i, r->output = -1;
         r->analytic = found[i], r->numeric = need, r->estimate = allowed;

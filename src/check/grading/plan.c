@@ -56,16 +56,6 @@ void plan_describe(const Plan *p, const PlanItem *item, CaseReport *r) {
 
 /* ---- Cases that the checker adds ---- */
 
-/* Changes every axis of one size to another size, so that products and broadcasts still fit. False: no
- * axis has that size. */
-static bool resize(CheckCase *c, long from, long to) {
-    bool any = false;
-    for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
-        for (int axis = 0; axis < c->in[k].shape.rank; axis++)
-            if (c->in[k].shape.size[axis] == from) c->in[k].shape.size[axis] = to, any = true;
-    return any;
-}
-
 static void add_changed(Plan *p, const PlanItem *base, const CheckCase *c, const char *how) {
     char name[REPORT_NAME];
     snprintf(name, sizeof name, "%.90s, %.30s", base->name, how);
@@ -131,7 +121,7 @@ static void add_sizes(Plan *p, const PlanItem *base) {
         for (size_t to = 0; to < sizeof other / sizeof *other; to++) {
             CheckCase c = base->c;
             snprintf(how, sizeof how, "size %ld for %ld", other[to], size);
-            if (size != other[to] && resize(&c, size, other[to])) add_changed(p, base, &c, how);
+            if (size != other[to] && point_resize(&c, size, other[to])) add_changed(p, base, &c, how);
         }
 }
 

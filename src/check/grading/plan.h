@@ -36,10 +36,10 @@ typedef struct Plan {
     const char *reference;
     int keep[CHILD_KEEPS]; /* the open files of the libraries, which may have no name any more */
 
-    /* Functions of another language: the command that serves them, and what its interpreter may read, one path a line, the
-     * interpreter first; or a process that serves them already. Without command and process: C. */
+    /* Functions of another language: the command that serves them, and what its interpreter may read, the interpreter first,
+     * NULL last; or a process that serves them already. Without command and process: C. */
     char **program;
-    const char *readable;
+    const char *const *readable;
     Child *attached;
     bool teachers; /* cases in Python: none are made from them */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS = 4 };
+enum { WORDS = 4, PATHS = 64 };
 
 /* Finds the interpreter, and what it reads: one path a line, the first its own. */
 static void ask_python(void *context, long i) {
@@ -26,7 +26,12 @@ static void ask_python(void *context, long i) {
 static void take_python(void *context, long i, const ChildEnd *end) {
     Plan *p = context;
     (void)i;
-    p->readable = end->size ? plan_text(p, end->result, NULL) : NULL;
+    if (!end->size) return;
+    const char **path = arena_alloc(&p->arena, (PATHS + 1) * sizeof *path);
+    p->readable = path;
+    for (char *line = strtok(plan_text(p, end->result, NULL), "\n"); line && path < p->readable + PATHS;
+         line = strtok(NULL, "\n"))
+        *path++ = line;
 }
 
 void python_find(Plan *p) {
@@ -53,9 +58,7 @@ static bool copy_host(const Plan *p, const StudentFile *f, Error *e) {
 static bool use_python(Plan *p, const StudentFile *f, const char *word, const char *further, Error *e) {
     if (!p->readable) python_find(p);
     if (!p->readable) return error_set(e, STATUS_BUG, "python3: cannot be run, or has no NumPy");
-    char *interpreter = plan_text(p, p->readable, NULL);
-    interpreter[strcspn(interpreter, "\n")] = 0;
-    const char *const words[WORDS] = {interpreter, "gradcheck_file.py", word, further};
+    const char *const words[WORDS] = {p->readable[0], "gradcheck_file.py", word, further};
     p->program = arena_alloc(&p->arena, (WORDS + 1) * sizeof *p->program);
     for (int i = 0; i < WORDS && words[i]; i++) p->program[i] = plan_text(p, words[i], NULL);
     return copy_host(p, f, e);
