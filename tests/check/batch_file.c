@@ -74,45 +74,32 @@ static void expect_no_batch(Ids x, const char *line) {
     batch_padded_free(b);
 }
 
-TEST(wrong_batches) {
-    Ids x = ids_new();
-    x.tensors = 2;
-    expect_no_batch(x, ": found no tensor \"target_out\"");
-    x = ids_new();
-    x.tensor[0].name = "src";
-    expect_no_batch(x, ": found no tensor \"source\"");
-    x = ids_new();
-    x.tensor[2].size[0] = T, x.tensor[2].size[1] = ROWS;
-    expect_no_batch(x, ": target_out: found shape [4,2], need [2,4]");
-    x = ids_new();
-    x.tensor[1].rank = 1, x.tensor[1].size[0] = ROWS * T;
-    expect_no_batch(x, ": target_in: found 1 axes, need [sequences,tokens]");
-    x = ids_new();
-    x.tensor[0].size[0] = S, x.tensor[0].size[1] = ROWS;
-    expect_no_batch(x, ": source: found 3 sequences, need 2 as in target_in");
-    x = ids_new();
-    x.tensor[0].size[0] = 0, x.tensor[0].count = 0;
-    expect_no_batch(x, ": source: found [0,3], need at least one token");
-    x = ids_new();
-    x.source[4] = 11;
-    expect_no_batch(x, ": source[1,1]: found token 11, need it in [0,11)");
-    x = ids_new();
-    x.out[2] = -100;
-    expect_no_batch(x, ": target_out[0,2]: found token -100, need it in [0,11)");
-    x = ids_new();
-    x.in[5] = (int64_t)1 << 32;
-    expect_no_batch(x, ": target_in: element 5: found 4294967296, need one in [-2147483648,2147483647]");
-    x = ids_new();
-    x.in[2] = 0;
-    expect_no_batch(x, ": target_in[0,2]: found padding, need a token, as in target_out");
-    x = ids_new();
-    x.tensor[0].dtype = DTYPE_F64;
-    expect_no_batch(x, ": source: found numbers of type F64, need integers");
+/* A batch that is right but for this change, and what is said of it. */
+#define WRONG(change, line)                                                                                  \
+    do {                                                                                                     \
+        Ids x = ids_new();                                                                                   \
+        change;                                                                                              \
+        expect_no_batch(x, line);                                                                            \
+    } while (0)
 
+TEST(wrong_batches) {
     int64_t longer[ROWS * 5] = {1, 2, 3, 4, 5, 1, 2, 3, 4, 5};
-    x = ids_new();
-    x.tensor[0] = array_over("source", DTYPE_I64, SHAPE(ROWS, 5), longer);
-    expect_no_batch(x, ": source: found sequences of 5 tokens, need at most the model's 4");
+    WRONG(x.tensors = 2, ": found no tensor \"target_out\"");
+    WRONG(x.tensor[0].name = "src", ": found no tensor \"source\"");
+    WRONG(x.tensor[2].size[0] = T; x.tensor[2].size[1] = ROWS, ": target_out: found shape [4,2], need [2,4]");
+    WRONG(x.tensor[1].rank = 1;
+          x.tensor[1].size[0] = ROWS * T, ": target_in: found 1 axes, need [sequences,tokens]");
+    WRONG(x.tensor[0].size[0] = S;
+          x.tensor[0].size[1] = ROWS, ": source: found 3 sequences, need 2 as in target_in");
+    WRONG(x.tensor[0].size[0] = 0; x.tensor[0].count = 0, ": source: found [0,3], need at least one token");
+    WRONG(x.source[4] = 11, ": source[1,1]: found token 11, need it in [0,11)");
+    WRONG(x.out[2] = -100, ": target_out[0,2]: found token -100, need it in [0,11)");
+    WRONG(x.in[5] = (int64_t)1 << 32,
+          ": target_in: element 5: found 4294967296, need one in [-2147483648,2147483647]");
+    WRONG(x.in[2] = 0, ": target_in[0,2]: found padding, need a token, as in target_out");
+    WRONG(x.tensor[0].dtype = DTYPE_F64, ": source: found numbers of type F64, need integers");
+    WRONG(x.tensor[0] = array_over("source", DTYPE_I64, SHAPE(ROWS, 5), longer),
+          ": source: found sequences of 5 tokens, need at most the model's 4");
 }
 
 RUN_TESTS_AFTER(make_folder)

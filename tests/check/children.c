@@ -9,48 +9,22 @@
 
 /* ---- Jobs ---- */
 
-static void says(void *context, long i) {
-    (void)context;
-    printf("job %ld\nspeaks\n\n", i);
-    child_send("abc", 3);
-}
+#define JOB(name, statements)                                                                                \
+    static void name(void *context, long i) {                                                                \
+        (void)context, (void)i;                                                                              \
+        statements;                                                                                          \
+    }
 
-static void says_nothing(void *context, long i) {
-    (void)context, (void)i;
-}
-
-static void exits(void *context, long i) {
-    (void)context;
-    child_send("abc", 3);
-    exit(i == 0 ? 7 : 0); /* that it came to no end is seen even then */
-}
-
-static void crashes(void *context, long i) {
-    (void)context, (void)i;
-    signal(SIGSEGV, SIG_DFL); /* a sanitizer handles it */
-    raise(SIGSEGV);
-}
-
-static void is_killed(void *context, long i) {
-    (void)context, (void)i;
-    raise(SIGKILL);
-}
-
-static void sleeps(void *context, long i) {
-    (void)context, (void)i;
-    child_send("abc", 3);
-    for (;;) sleep(1);
-}
-
-static void closes_all(void *context, long i) {
-    (void)context, (void)i;
-    for (int fd = 0; fd < 1024; fd++) close(fd);
-}
-
-static void talks(void *context, long i) {
-    (void)context, (void)i;
-    for (int n = 0; n < CHILD_PRINTED; n++) printf("%d\n", n);
-}
+JOB(says, printf("job %ld\nspeaks\n\n", i); child_send("abc", 3))
+JOB(says_nothing, )
+JOB(exits, child_send("abc", 3); exit(i == 0 ? 7 : 0)) /* that it came to no end is seen even then */
+JOB(crashes, signal(SIGSEGV, SIG_DFL); raise(SIGSEGV)) /* a sanitizer handles it */
+JOB(is_killed, raise(SIGKILL))
+JOB(sleeps, child_send("abc", 3); for (;;) sleep(1))
+JOB(closes_all, for (int fd = 0; fd < 1024; fd++) close(fd))
+JOB(talks, for (int n = 0; n < CHILD_PRINTED; n++) printf("%d\n", n))
+JOB(reads, char byte; child_send(read(STDIN_FILENO, &byte, 1) == 0 ? "end" : "...", 3))
+JOB(asks_later, kill(getppid(), SIGTERM); for (;;) sleep(1))
 
 /* More than a pipe holds, and than is kept of a result: the size that *context says. */
 static void sends_much(void *context, long i) {
@@ -58,12 +32,6 @@ static void sends_much(void *context, long i) {
     enum { BLOCK = 1 << 20 };
     char *block = calloc(1, BLOCK);
     for (long sent = 0; sent < *(long *)context; sent += BLOCK) child_send(block, BLOCK);
-}
-
-static void reads(void *context, long i) {
-    (void)context, (void)i;
-    char byte;
-    child_send(read(STDIN_FILENO, &byte, 1) == 0 ? "end" : "...", 3);
 }
 
 /* ---- Ends ---- */
@@ -203,12 +171,6 @@ TEST(asked_to_end) {
         CHECK(e.fate[i] == CHILD_INTERRUPTED &&
                   !strcmp(e.text[i], "was not waited for: the run was asked to end"),
               "job %d: %s", i, e.text[i]);
-}
-
-static void asks_later(void *context, long i) {
-    (void)context, (void)i;
-    kill(getppid(), SIGTERM);
-    for (;;) sleep(1);
 }
 
 TEST(asked_meanwhile) {

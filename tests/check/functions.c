@@ -30,72 +30,50 @@ static Tensor *build(Tape *t, Tensor **x) {
     return tape_record(tape_node(t, &op_function, x[0]->shape, INPUTS(x[0])));
 }
 
-#define FUNCTION(name, y, dy)                                                                                \
+/* Name, value, slope. `single` moves in steps of a float's last digit. */
+/* clang-format off */
+#define EACH_FUNCTION(F) \
+    F(cube, x * x * x, 3 * x * x) \
+    F(tenth_power, pow(x, 10), 10 * pow(x, 9)) \
+    F(inverse, 1 / x, -1 / (x * x)) \
+    F(root, sqrt(fabs(x)), (x > 0 ? 0.5 : -0.5) / sqrt(fabs(x))) \
+    F(cube_root, cbrt(x), 1 / (3 * cbrt(x) * cbrt(x))) \
+    F(logarithm, log(fabs(x)), 1 / x) \
+    F(steep, exp(20 * x), 20 * exp(20 * x)) \
+    F(very_steep, exp(300 * x), 300 * exp(300 * x)) \
+    F(tangent, tan(x), 1 / (cos(x) * cos(x))) \
+    F(wave, sin(1e3 * x), 1e3 * cos(1e3 * x)) \
+    F(fine_wave, sin(1e5 * x), 1e5 * cos(1e5 * x)) \
+    F(spike, exp(-1e3 * x * x), -2e3 * x * exp(-1e3 * x * x)) \
+    F(jump, atan(1e4 * x), 1e4 / (1 + 1e8 * x * x)) \
+    F(size, fabs(x), x > 0 ? 1 : -1) \
+    F(parabolas, x * fabs(x), 2 * fabs(x)) \
+    F(half_parabola, x > 0 ? x * x : 0, x > 0 ? 2 * x : 0) \
+    F(exponential_unit, x > 0 ? x : exp(x) - 1, x > 0 ? 1 : exp(x)) \
+    F(huber, fabs(x) < 1 ? 0.5 * x * x : fabs(x) - 0.5, x > 1 ? 1 : x < -1 ? -1 : x) \
+    F(saw, x - floor(x), x * 0 + 1) \
+    F(softplus, log(1 + exp(x)), 1 / (1 + exp(-x))) \
+    F(offset, 1e8 + x, x * 0 + 1) \
+    F(in_steps, (1e8 + x) * (1e8 + x) - 1e16, 2 * (1e8 + x)) \
+    F(tiny, 1e-200 * x * x, 2e-200 * x) \
+    F(huge, 1e200 * x * x, 2e200 * x) \
+    F(single, (double)(float)x, x * 0 + 1)
+/* clang-format on */
+
+#define DEFINE(name, y, dy)                                                                                  \
     static double name(double x) {                                                                           \
         return y;                                                                                            \
     }                                                                                                        \
     static double name##_slope(double x) {                                                                   \
         return dy;                                                                                           \
     }
+EACH_FUNCTION(DEFINE)
 
-FUNCTION(cube, x *x *x, 3 * x * x)
-FUNCTION(tenth_power, pow(x, 10), 10 * pow(x, 9))
-FUNCTION(inverse, 1 / x, -1 / (x * x))
-FUNCTION(root, sqrt(fabs(x)), (x > 0 ? 0.5 : -0.5) / sqrt(fabs(x)))
-FUNCTION(cube_root, cbrt(x), 1 / (3 * cbrt(x) * cbrt(x)))
-FUNCTION(logarithm, log(fabs(x)), 1 / x)
-FUNCTION(steep, exp(20 * x), 20 * exp(20 * x))
-FUNCTION(very_steep, exp(300 * x), 300 * exp(300 * x))
-FUNCTION(tangent, tan(x), 1 / (cos(x) * cos(x)))
-FUNCTION(wave, sin(1e3 * x), 1e3 * cos(1e3 * x))
-FUNCTION(fine_wave, sin(1e5 * x), 1e5 * cos(1e5 * x))
-FUNCTION(spike, exp(-1e3 * x * x), -2e3 * x * exp(-1e3 * x * x))
-FUNCTION(jump, atan(1e4 * x), 1e4 / (1 + 1e8 * x * x))
-FUNCTION(size, fabs(x), x > 0 ? 1 : -1)
-FUNCTION(parabolas, x *fabs(x), 2 * fabs(x))
-FUNCTION(half_parabola, x > 0 ? x * x : 0, x > 0 ? 2 * x : 0)
-FUNCTION(exponential_unit, x > 0 ? x : exp(x) - 1, x > 0 ? 1 : exp(x))
-FUNCTION(huber, fabs(x) < 1 ? 0.5 * x * x : fabs(x) - 0.5, x > 1 ? 1 : x < -1 ? -1 : x)
-FUNCTION(saw, x - floor(x), x * 0 + 1)
-FUNCTION(softplus, log(1 + exp(x)), 1 / (1 + exp(-x)))
-FUNCTION(offset, 1e8 + x, x * 0 + 1)
-FUNCTION(in_steps, (1e8 + x) * (1e8 + x) - 1e16, 2 * (1e8 + x))
-FUNCTION(tiny, 1e-200 * x * x, 2e-200 * x)
-FUNCTION(huge, 1e200 * x * x, 2e200 * x)
-FUNCTION(single, (double)(float)x, x * 0 + 1) /* moves in steps of a float's last digit */
-
-#define ROW(name)                                                                                            \
-    { #name, name, name##_slope }
+#define ROW(name, y, dy) {#name, name, name##_slope},
 static const struct {
     const char *name;
     double (*value)(double x), (*slope)(double x);
-} functions[] = {
-    ROW(cube),
-    ROW(tenth_power),
-    ROW(inverse),
-    ROW(root),
-    ROW(cube_root),
-    ROW(logarithm),
-    ROW(steep),
-    ROW(very_steep),
-    ROW(tangent),
-    ROW(wave),
-    ROW(fine_wave),
-    ROW(spike),
-    ROW(jump),
-    ROW(size),
-    ROW(parabolas),
-    ROW(half_parabola),
-    ROW(exponential_unit),
-    ROW(huber),
-    ROW(saw),
-    ROW(softplus),
-    ROW(offset),
-    ROW(in_steps),
-    ROW(tiny),
-    ROW(huge),
-    ROW(single),
-};
+} functions[] = {EACH_FUNCTION(ROW)};
 enum { FUNCTIONS = sizeof functions / sizeof *functions, SEEDS = 8, POINTS = 5 };
 
 static const struct { double low, high; } ranges[] = {{-2, 2}, {0.001, 0.01}, {-1e-5, 1e-5}, {1, 1.001}};

@@ -201,9 +201,7 @@ TEST(planted_errors_are_caught_in_every_operation) {
         }
 }
 
-static Tensor *first_of(Tape *t, Tensor **x) {
-    return tape_neg(t, x[0]);
-}
+BUILD_CASE(first_of, tape_neg(t, x[0]))
 
 /* An impossible case is a bug before anything runs. */
 TEST(impossible_cases_are_bugs) {
@@ -216,9 +214,7 @@ TEST(impossible_cases_are_bugs) {
     EXPECT_BUG("f, case later: input a is the same as a later one", gradcheck_case("f", &later, 1, &r));
 }
 
-static Tensor *sum_of(Tape *t, Tensor **x) {
-    return tape_add(t, x[0], x[1]);
-}
+BUILD_CASE(sum_of, tape_add(t, x[0], x[1]))
 
 /* Cases without anything to prove, and inputs that differ only in the range of their numbers. */
 TEST(odd_inputs_pass) {

@@ -10,11 +10,6 @@
 
 /* ---- Names ---- */
 
-static void put(const char *path, const char *text) {
-    FILE *f = fopen(path, "w");
-    CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0, "%s", path);
-}
-
 /* Comments, strings and similar names define no operation. */
 TEST(operations_have_names) {
 #define LONGEST "a23456789012345678901234567890123456789012345678901234567890123"
@@ -50,7 +45,7 @@ TEST(operations_have_names) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char names[4][STUDENT_NAME], found[4 * STUDENT_NAME] = "";
         Error e = {0};
-        put(in_folder("a.c"), cases[i].source);
+        write_text(in_folder("a.c"), cases[i].source);
         int count = student_names(in_folder("a.c"), names, 4, &e);
         for (int k = 0; k < count; k++) strcat(strcat(found, names[k]), " ");
         CHECK(!strcmp(found, cases[i].names), "%s: found '%s'", cases[i].source, found);
@@ -60,7 +55,7 @@ TEST(operations_have_names) {
     }
     char names[1][STUDENT_NAME];
     Error e = {0};
-    put(in_folder("a.c"), "const Op op_a = {0}; const Op op_b = {0};");
+    write_text(in_folder("a.c"), "const Op op_a = {0}; const Op op_b = {0};");
     CHECK(student_names(in_folder("a.c"), names, 1, &e) == 1 && !strcmp(names[0], "a"), "%s", names[0]);
     CHECK(student_names(in_folder("none.c"), names, 1, &e) == 0 && e.status == STATUS_NO_INPUT, "%s", e.text);
 }
@@ -69,7 +64,7 @@ TEST(operations_have_names) {
 
 /* A compiler that does what this script says. */
 static void use_compiler(const char *script) {
-    put(in_folder("cc"), script);
+    write_text(in_folder("cc"), script);
     CHECK(chmod(in_folder("cc"), 0777) == 0 && setenv("CC", in_folder("cc"), 1) == 0);
 }
 
@@ -106,7 +101,7 @@ TEST(compilers_are_heard) {
     char here[PATH_MAX], headers[PATH_MAX];
     CHECK(getcwd(here, sizeof here) != NULL);
     snprintf(headers, sizeof headers, "%.*s/src", PATH_MAX - 5, here);
-    put(in_folder("a.c"), "int x;\n"), put(in_folder("empty.c"), "");
+    write_text(in_folder("a.c"), "int x;\n"), write_text(in_folder("empty.c"), "");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char script[256], library[PATH_MAX];
         snprintf(script, sizeof script, "#!/bin/sh\n%s\n", cases[i].script ? cases[i].script : "");
@@ -134,7 +129,7 @@ TEST(compilers_are_heard) {
 
 /* Warnings are kept as whole lines, as many as fit. */
 TEST(warnings_are_kept) {
-    put(in_folder("a.c"), "int x;\n");
+    write_text(in_folder("a.c"), "int x;\n");
     use_compiler("#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8 9; do\necho '" WARNING
                  "'\necho '    1 | int x;'\ndone\n");
     char library[PATH_MAX];

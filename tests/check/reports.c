@@ -256,41 +256,25 @@ static Tensor *build(Tape *t, Tensor **x) {
 }
 
 #define EACH(i) for (long i = 0; i < a->n; i++)
+#define PASS_OF(name, statement)                                                                             \
+    static void name(const Arrays *a) {                                                                      \
+        EACH(i) statement;                                                                                   \
+    }
 
-static void squares(const Arrays *a) {
-    EACH(i) a->out[i] = a->x[i] * a->x[i];
-}
-static void times_root_7(const Arrays *a) {
-    EACH(i) a->dx[i] += a->dy[i] * 2 * a->x[i] * (real)sqrt(7);
-}
-static void row_2_twice(const Arrays *a) {
-    EACH(i) a->dx[i] += a->dy[i] * 2 * a->x[i] + (i / 4 == 2 ? a->x[i] * a->x[i] * a->x[i] * a->dy[i] : 0);
-}
-static void every_second_twice(const Arrays *a) {
-    EACH(i) a->dx[i] += a->dy[i] * 2 * a->x[i] + (i % 2 ? a->x[i] * a->x[i] * a->x[i] * a->dy[i] : 0);
-}
-static void below_half(const Arrays *a) {
-    EACH(i) a->dx[i] += a->dy[i] * (a->x[i] < (real)0.5 ? 2 * a->x[i] : 3 * a->x[i] * a->x[i] * a->x[i]);
-}
-static void largest_alone(const Arrays *a) {
-    EACH(i) a->dx[i] += a->dy[i] * (2 * a->x[i] + (i % 4 > 1 && i > 5 ? a->x[i] * a->x[i] * a->x[i] : 0));
-}
-static void masked(const Arrays *a) {
-    EACH(i) a->out[i] = a->m[i] > 0 ? a->x[i] : 0;
-}
-static void mask_forgotten(const Arrays *a) {
-    EACH(i) a->dx[i] += a->dy[i];
-}
-static void shifted(const Arrays *a) {
-    EACH(i) a->dx[i] += 2 * (i ? a->x[i - 1] * a->dy[i - 1] : 0);
-}
+/* clang-format off */
+PASS_OF(squares, a->out[i] = a->x[i] * a->x[i])
+PASS_OF(times_root_7, a->dx[i] += a->dy[i] * 2 * a->x[i] * (real)sqrt(7))
+PASS_OF(row_2_twice, a->dx[i] += a->dy[i] * 2 * a->x[i] + (i / 4 == 2 ? a->x[i] * a->x[i] * a->x[i] * a->dy[i] : 0))
+PASS_OF(every_second_twice, a->dx[i] += a->dy[i] * 2 * a->x[i] + (i % 2 ? a->x[i] * a->x[i] * a->x[i] * a->dy[i] : 0))
+PASS_OF(below_half, a->dx[i] += a->dy[i] * (a->x[i] < (real)0.5 ? 2 * a->x[i] : 3 * a->x[i] * a->x[i] * a->x[i]))
+PASS_OF(largest_alone, a->dx[i] += a->dy[i] * (2 * a->x[i] + (i % 4 > 1 && i > 5 ? a->x[i] * a->x[i] * a->x[i] : 0)))
+PASS_OF(masked, a->out[i] = a->m[i] > 0 ? a->x[i] : 0)
+PASS_OF(mask_forgotten, a->dx[i] += a->dy[i])
+PASS_OF(shifted, a->dx[i] += 2 * (i ? a->x[i - 1] * a->dy[i - 1] : 0))
+PASS_OF(x_log_x, a->out[i] = a->x[i] * (real)log((double)a->x[i]))
+PASS_OF(its_slope, a->dx[i] += a->dy[i] * (real)(log((double)a->x[i]) + 1))
+/* clang-format on */
 
-static void x_log_x(const Arrays *a) {
-    EACH(i) a->out[i] = a->x[i] * (real)log((double)a->x[i]);
-}
-static void its_slope(const Arrays *a) {
-    EACH(i) a->dx[i] += a->dy[i] * (real)(log((double)a->x[i]) + 1);
-}
 static void means_of_unmasked(const Arrays *a) { /* of rows of 3 */
     EACH(i) {
         real sum = 0, count = 0;
@@ -309,70 +293,30 @@ static void their_slope(const Arrays *a) {
 static const double mask[] = {1, 0, 0, 1, 0, 1}, with_a_0[] = {0.5, 0, 1.5, 2},
                     hidden_row[] = {1, 1, 0, 0, 0, 0};
 
+#define LIE(what, forward, backward, pattern, says, never, ...)                                              \
+    { what, {__VA_ARGS__}, forward, backward, pattern, says, never }
 static const Lie lies[] = {
-    {"√7, which no size gives",
-     {{"x", DIMS(5)}},
-     squares,
-     times_root_7,
-     "constant factor",
-     "2.64575 = √7",
-     NULL},
-    {"a row",
-     {{"x", DIMS(3, 4)}},
-     squares,
-     row_2_twice,
-     "only somewhere",
-     "rows 0 and 1 right, row 2 WRONG",
-     NULL},
-    {"every second",
-     {{"x", DIMS(2, 6)}},
-     squares,
-     every_second_twice,
-     "only somewhere",
-     "columns 1 and every second after it WRONG",
-     NULL},
-    {"a condition",
-     {{"x", DIMS(5, 6)}},
-     squares,
-     below_half,
-     "only somewhere",
-     "wrong only where x is above about 0.",
-     NULL},
-    {"values are no cause",
-     {{"x", DIMS(3, 4)}},
-     squares,
-     largest_alone,
-     "only somewhere",
-     "rows 1 and 2 in columns 2 and 3 WRONG",
-     "where x"},
-    {"a mask",
-     {{"x", DIMS(6)}, {"m", DIMS(6), .values = mask, .constant = true}},
-     masked,
-     mask_forgotten,
-     "only somewhere",
-     "the output does not depend on this element",
-     NULL},
-    {"a forward that is not finite",
-     {{"x", DIMS(4), .values = with_a_0}},
-     x_log_x,
-     its_slope,
-     "forward not finite",
-     "forward gives nan at y[1], where x[1] = 0",
-     "yours 0.1768      right"},
-    {"a row without anything in it",
-     {{"x", DIMS(2, 3)}, {"m", DIMS(2, 3), .values = hidden_row, .constant = true}},
-     means_of_unmasked,
-     their_slope,
-     "forward not finite",
-     "forward gives nan at y[1,0] (and 2 more), where m[1,0] = 0, m[1,1] = 0, m[1,2] = 0",
-     "does not depend on this element"},
-    {"a neighbour",
-     {{"x", DIMS(6)}},
-     squares,
-     shifted,
-     "moved",
-     "along axis 0 each element has the gradient of the one before",
-     NULL},
+    LIE("√7, which no size gives", squares, times_root_7, "constant factor", "2.64575 = √7", NULL,
+        {"x", DIMS(5)}),
+    LIE("a row", squares, row_2_twice, "only somewhere", "rows 0 and 1 right, row 2 WRONG", NULL,
+        {"x", DIMS(3, 4)}),
+    LIE("every second", squares, every_second_twice, "only somewhere",
+        "columns 1 and every second after it WRONG", NULL, {"x", DIMS(2, 6)}),
+    LIE("a condition", squares, below_half, "only somewhere", "wrong only where x is above about 0.", NULL,
+        {"x", DIMS(5, 6)}),
+    LIE("values are no cause", squares, largest_alone, "only somewhere",
+        "rows 1 and 2 in columns 2 and 3 WRONG", "where x", {"x", DIMS(3, 4)}),
+    LIE("a mask", masked, mask_forgotten, "only somewhere", "the output does not depend on this element",
+        NULL, {"x", DIMS(6)}, {"m", DIMS(6), .values = mask, .constant = true}),
+    LIE("a forward that is not finite", x_log_x, its_slope, "forward not finite",
+        "forward gives nan at y[1], where x[1] = 0", "yours 0.1768      right",
+        {"x", DIMS(4), .values = with_a_0}),
+    LIE("a row without anything in it", means_of_unmasked, their_slope, "forward not finite",
+        "forward gives nan at y[1,0] (and 2 more), where m[1,0] = 0, m[1,1] = 0, m[1,2] = 0",
+        "does not depend on this element", {"x", DIMS(2, 3)},
+        {"m", DIMS(2, 3), .values = hidden_row, .constant = true}),
+    LIE("a neighbour", squares, shifted, "moved",
+        "along axis 0 each element has the gradient of the one before", NULL, {"x", DIMS(6)}),
 };
 
 TEST(mistakes_are_shown) {

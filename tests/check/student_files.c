@@ -352,21 +352,6 @@ TEST(own_names_are_its_own) {
     "static const CheckCase own_cases[] = {" cases "};\n"                                                    \
     "const Op op_own = {\"own\", own_forward, own_backward, CASES(own_cases)};\n"
 
-/* Answers from the run before where one element differs from it. */
-static const char cached[] = SQUARE_FILE(
-    "static real last_x[64], last_y[64];\n"
-    "static long known;\n"
-    "static real from_cache(const real *x, long i, long count) {\n"
-    "    long changed = 0;\n"
-    "    for (long k = 0; i == 0 && k < count; k++) changed += x[k] != last_x[k];\n"
-    "    if (i == 0 && (known != count || changed > 1))\n"
-    "        for (long k = 0; k < count; k++) last_x[k] = x[k], last_y[k] = x[k] * x[k];\n"
-    "    known = count;\n"
-    "    return last_y[i];\n"
-    "}\n",
-    "{ static real x[64]; if (i == 0) tensor_copy_out(a->x, x); y[i] = from_cache(x, i, count); }", "",
-    "x[0]", "y");
-
 /* Files that compute y = x³ and try to pass. */
 #define CUBE    "y[i] *= y[i] * y[i];"
 #define HEADERS "#include <dlfcn.h>\n#include <stdio.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
@@ -388,7 +373,6 @@ TEST(no_file_without_a_gradient_passes) {
          "the output takes no gradient", 1},
         {"a constant output", SQUARE_FILE("", "y[i] *= y[i];", "", "x[0]", "tape_constant(t, y->shape)"),
          "does not depend on this input", 4},
-        {"a cache", cached, "a run between with other values", 1},
         {"a forged report",
          CHEAT("",
                "char report[1 << 16] = {0};\n"

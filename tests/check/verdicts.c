@@ -7,11 +7,21 @@
 /* Proofs are for double; in float the same verdicts must not be FAIL. */
 #define IN_DOUBLE (sizeof(real) == sizeof(double))
 
+/* A function of one variable. */
+#define REAL(name, y)                                                                                        \
+    static real name(real x) {                                                                               \
+        return (real)(y);                                                                                    \
+    }
+#define DOUBLE(name, y)                                                                                      \
+    static double name(double x) {                                                                           \
+        return y;                                                                                            \
+    }
+
 /* --- Numeric derivatives of known functions. --- */
 
-static double slow(double x) {
-    return exp(x) + sin(3 * x);
-}
+DOUBLE(slow, exp(x) + sin(3 * x))
+DOUBLE(steep, tanh(1000 * x))
+DOUBLE(staircase, floor(x * 1e6) * 1e-6)
 
 static Sweep sweep_of(double (*f)(double x), double x, double step, int levels) {
     Sweep s;
@@ -32,19 +42,11 @@ TEST(extrapolation_is_exact_and_knows_it) {
     }
 }
 
-static double steep(double x) {
-    return tanh(1000 * x);
-}
-
 /* Far steps see a saturated function whose differences agree with each other: near ones contradict them. */
 TEST(small_steps_are_believed_against_large_ones) {
     Sweep s = sweep_of(steep, 1e-4, 1, 30);
     double want = 1000 / pow(cosh(0.1), 2);
     CHECK(fabs(s.value - want) <= 1e-6 * want, "found %g, want %g", s.value, want);
-}
-
-static double staircase(double x) {
-    return floor(x * 1e6) * 1e-6;
 }
 
 TEST(noise_is_not_taken_for_a_derivative) {
@@ -76,17 +78,9 @@ static Tensor *own_op(Tape *t, Tensor **x) {
     return tape_record(tape_node(t, &own, x[0]->shape, INPUTS(x[0])));
 }
 
-static CaseReport check(Tensor *(*build)(Tape *t, Tensor **x), CheckInput in, bool kinks) {
+static CaseReport check(Tensor *(*build)(Tape *t, Tensor **x), CheckInput in, bool flat) {
     CaseReport r;
-    CheckCase c = {"case", build, {in}, .kinks = kinks};
-    gradcheck_case("test", &c, 1, &r);
-    return r;
-}
-
-/* The same where the case says that the function is saturated at its points. */
-static CaseReport check_flat(Tensor *(*build)(Tape *t, Tensor **x), CheckInput in) {
-    CaseReport r;
-    CheckCase c = {"case", build, {in}, .flat = true};
+    CheckCase c = {"case", build, {in}, .flat = flat};
     gradcheck_case("test", &c, 1, &r);
     return r;
 }
@@ -101,43 +95,92 @@ static CaseReport check_own(real (*f)(real x), real (*slope)(real x), CheckInput
     CHECK((r).verdict == (want), "%s: %s %s", gradcheck_verdict_text((r).verdict), (r).trouble,              \
           (r).in[0].reason)
 
-static real relu(real x) {
-    return x > 0 ? x : 0;
-}
-static real one_right_of_0(real x) {
-    return x > 0;
-}
-static real half_at_0(real x) {
-    return x > 0 ? 1 : x == 0 ? (real)0.5 : 0;
-}
-static real two_at_0(real x) {
-    return x > 0 ? 1 : x == 0 ? 2 : 0;
-}
+REAL(relu, x > 0 ? x : 0)
+REAL(one_right_of_0, x > 0)
+REAL(half_at_0, x > 0 ? 1 : 0.5 * (x == 0))
+REAL(two_at_0, x > 0 ? 1 : 2 * (x == 0))
+REAL(offset, (real)1e8 + (real)1e-9 * x)
+REAL(offset_slope, x * 0 + (real)1e-9)
+REAL(zero, x * 0)
+REAL(one, x * 0 + 1)
+REAL(constant, x - x + 5)
+REAL(constant_up_to_rounding, (real)1.7 * x / x)
+REAL(rough, 0.01 * floor((double)x * 314159.265)) /* a staircase with steps of 0.01 */
+REAL(rough_slope, x * 0 + (real)3141.59265)
+REAL(after_a_plain, 1 + relu(x))
+REAL(after_a_wide_plain, 1 + relu(x - 100))
+REAL(wave, sin((double)x))
+REAL(nearly_its_slope, cos((double)x) + 1e-4)
+REAL(far_from_0, (real)1e8 + x)
+REAL(not_a_number, x - x + NAN)
+REAL(with_a_hole, x == 0 ? NAN : x * x)
+REAL(twice, 2 * x)
+REAL(infinite, x < 100 ? INFINITY : x)
+REAL(exp_in_float, expf((float)x))
+REAL(slope_of_exp, exp((double)x))
+REAL(slope_too_large, 1.01 * exp((double)x))
+REAL(relu_in_float, fmaxf((float)x, 0))
+REAL(product_of_a_float, x *(real)(float)(1 / sqrt((double)(x * x + 1))))
+REAL(its_slope, pow((double)(x *x + 1), -1.5))
+REAL(steep_wave, tanh(1000 * (double)x))
+REAL(its_steep_slope, 1000 * pow(cosh(1000 * (double)x), -2))
 
 static const double around_0[] = {-1, 0, 1, 0, 1e-9, -1e-9};
+#define AROUND_0                                                                                             \
+    { "x", DIMS(6), .values = around_0 }
 
-/* At 0 every value from 0 to 1 is a gradient; 2 is none. Points a billionth beside 0 have one. */
-TEST(a_relu_that_tells_no_branches_is_judged_rightly) {
-    const CheckInput x = {"x", DIMS(6), .values = around_0};
-    CaseReport r = check_own(relu, one_right_of_0, x);
-    SAYS(r, IN_DOUBLE ? PASS : r.verdict);
-    CHECK(r.verdict != FAIL && (!IN_DOUBLE || r.in[0].kinks == 2), "%ld kinks", r.in[0].kinks);
-    r = check_own(relu, half_at_0, x);
-    CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
-    r = check_own(relu, two_at_0, x);
-    SAYS(r, FAIL);
-    CHECK(r.in[0].wrong == 2, "%ld wrong", r.in[0].wrong);
+/* At 0 every value from 0 to 1 is a gradient of relu; points a billionth beside 0 have one. Below the noise floor nothing can be
+ * proved, whatever backward says: not even 0. In float: the same verdict, any but FAIL, or any. */
+TEST(functions_of_one_variable) {
+    enum InFloat { SAME, NOT_FAIL, ANY };
+    static const struct {
+        real (*f)(real x), (*slope)(real x);
+        CheckInput in;
+        Verdict verdict;
+        enum InFloat in_float;
+        long kinks, wrong;
+        Doubt doubt;
+        Pattern pattern;
+    } cases[] = {
+        {relu, one_right_of_0, AROUND_0, PASS, NOT_FAIL, .kinks = 2},
+        {relu, half_at_0, AROUND_0, PASS, NOT_FAIL},
+        {relu, two_at_0, AROUND_0, FAIL, SAME, .wrong = 2},
+        {offset, offset_slope, {"x", DIMS(3)}, INCONCLUSIVE, ANY, .doubt = DOUBT_FLAT},
+        {offset, zero, {"x", DIMS(3)}, INCONCLUSIVE, ANY},
+        {constant, zero, {"x", DIMS(3)}, PASS, SAME},
+        {constant_up_to_rounding, zero, {"x", DIMS(24), 1, 2}, PASS, SAME},
+        {constant, offset_slope, {"x", DIMS(3)}, FAIL, ANY, .wrong = 3},
+        {rough, rough_slope, {"x", DIMS(3), 0.5, 0.9}, INCONCLUSIVE, NOT_FAIL, .doubt = DOUBT_NOISE},
+        {wave, nearly_its_slope, {"x", DIMS(5)}, FAIL, ANY, .wrong = 5, .pattern = PATTERN_NEARLY_RIGHT},
+        {far_from_0, one, {"x", DIMS(12)}, PASS, ANY},
+        {relu, not_a_number, {"x", DIMS(3)}, FAIL, SAME, .pattern = PATTERN_NOT_A_NUMBER, .wrong = 3},
+        {not_a_number, zero, {"x", DIMS(3)}, INCONCLUSIVE, SAME},
+        {relu, infinite, {"x", DIMS(1), 1, 2}, FAIL, SAME, .wrong = 1, .pattern = PATTERN_NOT_A_NUMBER},
+        {relu, infinite, {"x", DIMS(2), 1, 2}, FAIL, SAME, .wrong = 2, .pattern = PATTERN_NOT_A_NUMBER},
+        {relu, infinite, {"x", DIMS(3), 1, 2}, FAIL, SAME, .wrong = 3, .pattern = PATTERN_NOT_A_NUMBER},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CaseReport r = check_own(cases[i].f, cases[i].slope, cases[i].in);
+        const InputReport *in = &r.in[0];
+        bool same = IN_DOUBLE || cases[i].in_float == SAME;
+        bool fits = same ? r.verdict == cases[i].verdict : r.verdict != FAIL || cases[i].in_float == ANY;
+        CHECK(fits, "%zu: %s: %s %s", i, gradcheck_verdict_text(r.verdict), r.trouble, in->reason);
+        CHECK(!same || in->wrong == cases[i].wrong, "%zu: %ld wrong", i, in->wrong);
+        CHECK(!same || cases[i].pattern == PATTERN_NONE || in->pattern == cases[i].pattern, "%zu: %s", i,
+              report_pattern[in->pattern]);
+        CHECK(!IN_DOUBLE || cases[i].verdict != PASS || (in->kinks == cases[i].kinks && !in->flat),
+              "%zu: %ld kinks, %ld flat", i, in->kinks, in->flat);
+        CHECK(!IN_DOUBLE || !cases[i].doubt || (in->doubt == cases[i].doubt && !in->digits), "%zu: doubt %d",
+              i, (int)in->doubt);
+    }
 }
 
-static Tensor *own_relu(Tape *t, Tensor **x) {
-    return tape_relu(t, x[0]);
-}
-static Tensor *own_negative_part(Tape *t, Tensor **x) {
-    return tape_neg(t, tape_relu(t, tape_neg(t, x[0])));
-}
-static Tensor *own_max(Tape *t, Tensor **x) {
-    return tape_max(t, x[0], -1);
-}
+BUILD_CASE(own_relu, tape_relu(t, x[0]))
+BUILD_CASE(own_negative_part, tape_neg(t, tape_relu(t, tape_neg(t, x[0]))))
+BUILD_CASE(own_max, tape_max(t, x[0], -1))
+BUILD_CASE(layer_norm, tape_layer_norm(t, x[0], x[1], x[2]))
+BUILD_CASE(softmax, tape_softmax(t, x[0], -1))
+BUILD_CASE(wrong_where_flat, tape_add(t, tape_softmax(t, x[0], -1), tape_scale(t, x[0], 0)))
 
 static char *explained(const CaseReport *r) {
     char *text;
@@ -150,33 +193,40 @@ static char *explained(const CaseReport *r) {
 
 /* A point without a derivative passes, and the report says which it is and what lies on both sides. */
 TEST(kinks_are_reported_with_both_derivatives) {
-    static const double zeros[] = {-1, 2, 1, 0, 0, -2};
-    CaseReport r = check(own_relu, (CheckInput){"x", DIMS(6), .values = zeros}, false);
-    char *text = explained(&r);
-    CHECK(r.in[0].kink == 3, "kink at %ld", r.in[0].kink);
-    CHECK_NEAR(r.in[0].kink_below, 0, 100 * (double)REAL_EPSILON);
-    CHECK_NEAR(r.in[0].kink_above, 1, 100 * (double)REAL_EPSILON);
-    CHECK(strstr(text, "dx: kink at x[3]: one-sided derivatives 0 and 1; 2 in all"), "%s", text);
-    free(text);
-    r = check(own_negative_part, (CheckInput){"x", DIMS(6), .values = zeros}, false);
-    text = explained(&r);
-    CHECK(strstr(text, "dx: kink at x[3]: one-sided derivatives 1 and 0; 2 in all"), "%s", text);
-    free(text);
-    static const double ties[] = {3, 4, 1, 5, 7, 7};
-    r = check(own_max, (CheckInput){"x", DIMS(2, 3), .values = ties}, false);
-    text = explained(&r);
-    CHECK(strstr(text, "dx: kink at x[1,1]: one-sided derivatives 0 and 1; 2 in all"), "%s", text);
-    free(text);
-    r = check(own_relu, (CheckInput){"x", DIMS(2), .values = ties}, false);
-    text = explained(&r);
-    CHECK(text[0] == 0, "no kink, but it says: %s", text);
-    free(text);
+    static const double zeros[] = {-1, 2, 1, 0, 0, -2}, ties[] = {3, 4, 1, 5, 7, 7};
+    static const struct {
+        Tensor *(*build)(Tape *t, Tensor **x);
+        CheckInput in;
+        const char *says; /* "": no kink */
+        long kink, below, above;
+    } cases[] = {
+        {own_relu, {"x", DIMS(6), .values = zeros}, "x[3]: one-sided derivatives 0 and 1; 2 in all", 3, 0, 1},
+        {own_negative_part,
+         {"x", DIMS(6), .values = zeros},
+         "x[3]: one-sided derivatives 1 and 0; 2 in all",
+         3,
+         1,
+         0},
+        {own_max,
+         {"x", DIMS(2, 3), .values = ties},
+         "x[1,1]: one-sided derivatives 0 and 1; 2 in all",
+         4,
+         0,
+         1},
+        {own_relu, {"x", DIMS(2), .values = ties}, "", 0, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CaseReport r = check(cases[i].build, cases[i].in, false);
+        char *text = explained(&r);
+        CHECK(r.in[0].kink == cases[i].kink, "kink at %ld", r.in[0].kink);
+        CHECK_NEAR(r.in[0].kink_below, cases[i].below, 100 * (double)REAL_EPSILON);
+        CHECK_NEAR(r.in[0].kink_above, cases[i].above, 100 * (double)REAL_EPSILON);
+        CHECK(*cases[i].says ? strstr(text, "dx: kink at ") && strstr(text, cases[i].says) : !*text, "%s",
+              text);
+        free(text);
+    }
 }
 
 /* A constant row equals its mean. The function is smooth there, because epsilon is inside the root. */
-static Tensor *layer_norm(Tape *t, Tensor **x) {
-    return tape_layer_norm(t, x[0], x[1], x[2]);
-}
 TEST(layer_norm_of_a_constant_row_is_smooth) {
     const double far = IN_DOUBLE ? -1e3 : -3; /* in float epsilon's root is a few digits at 1000 */
     const double rows[] = {3, 3, 3, 3, 0, 0, 0, 0, far, far, far, far};
@@ -204,19 +254,12 @@ TEST(points_move_off_kinks) {
     CHECK(r.moved == 1 && r.in[0].kinks == 0, "moved %d times, %ld kinks", r.moved, r.in[0].kinks);
 }
 
-static Tensor *softmax(Tape *t, Tensor **x) {
-    return tape_softmax(t, x[0], -1);
-}
-static Tensor *wrong_where_flat(Tape *t, Tensor **x) {
-    return tape_add(t, tape_softmax(t, x[0], -1), tape_scale(t, x[0], 0));
-}
-
 TEST(saturated_softmax_is_no_failure) {
     static const double logits[] = {-1e4, 1e4, 0, 1e4, 1e4, -1e4};
     CaseReport r = check(softmax, (CheckInput){"x", DIMS(2, 3), .values = logits}, false);
     if (!IN_DOUBLE) return; /* float has no step at 10000 that shows a slope at all */
     CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
-    r = check_flat(softmax, (CheckInput){"x", DIMS(2, 3), .values = logits});
+    r = check(softmax, (CheckInput){"x", DIMS(2, 3), .values = logits}, true);
     char *text = explained(&r);
     SAYS(r, PASS);
     CHECK(r.in[0].flat == 0 || strstr(text, "flat: the derivative is too small"), "%s", text);
@@ -248,67 +291,6 @@ TEST(rounding_errors_are_not_remarked) {
     CHECK(r.in[0].flat == 0, "%ld flat", r.in[0].flat);
 }
 
-static real offset(real x) {
-    return (real)1e8 + (real)1e-9 * x;
-}
-static real offset_slope(real x) {
-    (void)x;
-    return (real)1e-9;
-}
-static real zero(real x) {
-    (void)x;
-    return 0;
-}
-
-/* Nothing can be proved, whatever backward says: not even 0. */
-TEST(below_the_noise_floor_is_inconclusive) {
-    if (!IN_DOUBLE) return; /* in float the offset swallows every step there is: a constant */
-    CaseReport r = check_own(offset, offset_slope, (CheckInput){"x", DIMS(3)});
-    SAYS(r, INCONCLUSIVE);
-    CHECK(r.in[0].doubt == DOUBT_FLAT, "doubt %d", (int)r.in[0].doubt);
-    r = check_own(offset, zero, (CheckInput){"x", DIMS(3)});
-    SAYS(r, INCONCLUSIVE);
-}
-
-static real constant(real x) {
-    return x - x + 5;
-}
-static real constant_up_to_rounding(real x) {
-    return (real)1.7 * x / x;
-}
-TEST(a_constant_has_a_proved_gradient_of_0) {
-    CaseReport r = check_own(constant, zero, (CheckInput){"x", DIMS(3)});
-    SAYS(r, PASS);
-    r = check_own(constant_up_to_rounding, zero, (CheckInput){"x", DIMS(24), 1, 2});
-    SAYS(r, PASS);
-    r = check_own(constant, offset_slope, (CheckInput){"x", DIMS(3)});
-    CHECK(r.verdict != INCONCLUSIVE || !IN_DOUBLE, "%s", gradcheck_verdict_text(r.verdict));
-}
-
-static real rough(real x) {
-    return (real)(0.01 * floor((double)x * 314159.265)); /* a staircase with steps of 0.01 */
-}
-static real rough_slope(real x) {
-    (void)x;
-    return (real)3141.59265;
-}
-TEST(a_noisy_function_is_inconclusive) {
-    CaseReport r = check_own(rough, rough_slope, (CheckInput){"x", DIMS(3), 0.5, 0.9});
-    if (IN_DOUBLE)
-        SAYS(r, INCONCLUSIVE);
-    else
-        CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
-    CHECK(!IN_DOUBLE || (r.in[0].doubt == DOUBT_NOISE && !r.in[0].digits), "doubt %d", (int)r.in[0].doubt);
-}
-
-/* Flat up to 0, or to 100. */
-static real after_a_plain(real x) {
-    return 1 + relu(x);
-}
-static real after_a_wide_plain(real x) {
-    return 1 + relu(x - 100);
-}
-
 /* A drawn point at which the input does not count is drawn again; where it counts at none, nothing is proved. */
 TEST(points_leave_plateaus) {
     if (!IN_DOUBLE) return;
@@ -325,19 +307,6 @@ TEST(points_leave_plateaus) {
     own_function = after_a_wide_plain, own_slope = zero;
     gradcheck_case("test", &c, 1, &r);
     SAYS(r, INCONCLUSIVE);
-}
-
-static real wave(real x) {
-    return (real)sin((double)x);
-}
-static real nearly_its_slope(real x) {
-    return (real)cos((double)x) + (real)1e-4;
-}
-TEST(nearly_right_gradients_fail_and_are_named) {
-    if (!IN_DOUBLE) return; /* there it is right */
-    CaseReport r = check_own(wave, nearly_its_slope, (CheckInput){"x", DIMS(5)});
-    SAYS(r, FAIL);
-    CHECK(r.in[0].pattern == PATTERN_NEARLY_RIGHT, "%s", report_pattern[r.in[0].pattern]);
 }
 
 /* y = (Σ x², √Σx² √Σx² / Σx²), and a backward that is half as large again for the first and leaves of the second, whose gradient is
@@ -363,31 +332,6 @@ TEST(rounding_of_a_right_0_refutes_no_explanation) {
     SAYS(r, FAIL);
     CHECK(r.in[0].pattern == PATTERN_CONSTANT_FACTOR && strstr(r.in[0].reason, "1.5"), "%s: %s",
           report_pattern[r.in[0].pattern], r.in[0].reason);
-}
-
-static real exp_in_float(real x) {
-    return (real)expf((float)x);
-}
-static real slope_of_exp(real x) {
-    return (real)exp((double)x);
-}
-static real slope_too_large(real x) {
-    return (real)(1.01 * exp((double)x));
-}
-static real relu_in_float(real x) {
-    return (real)fmaxf((float)x, 0);
-}
-static real product_of_a_float(real x) {
-    return x * (real)(float)(1 / sqrt((double)(x * x + 1)));
-}
-static real its_slope(real x) {
-    return (real)pow((double)(x * x + 1), -1.5);
-}
-static real steep_wave(real x) {
-    return (real)tanh(1000 * (double)x);
-}
-static real its_steep_slope(real x) {
-    return (real)(1000 * pow(cosh(1000 * (double)x), -2));
 }
 
 /* A float on the way makes a staircase of forward. It is named, the gradient proved by what it leaves, a wrong one refuted.
@@ -419,38 +363,6 @@ TEST(a_forward_in_float_is_named) {
         }
 }
 
-static real far_from_0(real x) {
-    return (real)1e8 + x;
-}
-static real one(real x) {
-    (void)x;
-    return 1;
-}
-
-/* A slope that shows in the output is not called too small for it. */
-TEST(what_shows_is_not_called_flat) {
-    CaseReport r = check_own(far_from_0, one, (CheckInput){"x", DIMS(12)});
-    if (!IN_DOUBLE) return;
-    SAYS(r, PASS);
-    CHECK(r.in[0].flat == 0, "%ld flat", r.in[0].flat);
-}
-
-static real not_a_number(real x) {
-    return x - x + NAN;
-}
-TEST(nan_never_passes) {
-    CaseReport r = check_own(relu, not_a_number, (CheckInput){"x", DIMS(3)});
-    SAYS(r, FAIL);
-    r = check_own(not_a_number, zero, (CheckInput){"x", DIMS(3)});
-    CHECK(r.verdict != PASS, "%s", gradcheck_verdict_text(r.verdict));
-}
-
-static real with_a_hole(real x) {
-    return x == 0 ? (real)NAN : x * x;
-}
-static real twice(real x) {
-    return 2 * x;
-}
 /* A point without a value takes few runs, unless there are values beside it. */
 TEST(undefined_points_take_few_runs) {
     static const double at_0[] = {0};
@@ -461,23 +373,10 @@ TEST(undefined_points_take_few_runs) {
           gradcheck_verdict_text(r.in[0].verdict));
 }
 
-static real infinite(real x) {
-    return x < 100 ? (real)INFINITY : x;
-}
-TEST(infinity_never_passes_for_a_number) {
-    for (long n = 1; n <= 3; n++) {
-        CaseReport r = check_own(relu, infinite, (CheckInput){"x", DIMS(n), 1, 2});
-        SAYS(r, FAIL);
-        CHECK(r.in[0].verdict == FAIL && r.in[0].pattern == PATTERN_NOT_A_NUMBER, "%ld elements: %s, %s", n,
-              gradcheck_verdict_text(r.in[0].verdict), report_pattern[r.in[0].pattern]);
-    }
-}
-
 /* --- The interface of ten lines. --- */
 
-static Tensor *least_squares(Tape *t, Tensor **x) {
-    return tape_sum(t, tape_square(t, tape_sub(t, tape_matmul(t, x[0], x[1]), x[2])), ALL_AXES);
-}
+BUILD_CASE(least_squares,
+           tape_sum(t, tape_square(t, tape_sub(t, tape_matmul(t, x[0], x[1]), x[2])), ALL_AXES))
 
 static Tensor *wrongly_used(Tape *t, Tensor **x) {
     own_function = relu;
@@ -596,22 +495,11 @@ TEST(many_elements_are_sampled_and_all_are_seen) {
     }
 }
 
-static Tensor *own_square(Tape *t, Tensor **x) {
-    return tape_square(t, x[0]);
-}
-static Tensor *own_negative(Tape *t, Tensor **x) {
-    return tape_neg(t, x[0]);
-}
-static Tensor *own_row(Tape *t, Tensor **x) {
-    return tape_reshape(t, tape_square(t, x[0]), SHAPE(6));
-}
-
-static Tensor *own_tiny(Tape *t, Tensor **x) {
-    return tape_scale(t, tape_square(t, x[0]), (real)1e-12);
-}
-static Tensor *own_nothing(Tape *t, Tensor **x) {
-    return tape_scale(t, x[0], 0);
-}
+BUILD_CASE(own_square, tape_square(t, x[0]))
+BUILD_CASE(own_negative, tape_neg(t, x[0]))
+BUILD_CASE(own_row, tape_reshape(t, tape_square(t, x[0]), SHAPE(6)))
+BUILD_CASE(own_tiny, tape_scale(t, tape_square(t, x[0]), (real)1e-12))
+BUILD_CASE(own_nothing, tape_scale(t, x[0], 0))
 
 /* The forward has to be the reference's, and the gradient that of the reference's forward. */
 TEST(forward_has_to_be_the_references) {
