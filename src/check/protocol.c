@@ -1,5 +1,5 @@
-#include "check/protocol.h"
 #include "check/npy.h"
+#include "check/student_program.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

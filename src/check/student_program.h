@@ -1,11 +1,12 @@
-/* A program at the other end of two pipes, to which the judge sends jobs: an operation on a tape (tape_program.h), or
- * functions in another language (protocol.h). Both share nothing else. The judge checks all that it reads, and keeps the
+/* A program at the other end of two pipes, to which the judge sends jobs: an operation on a tape, or functions in
+ * another language. Both share nothing else. The judge checks all that it reads, and keeps the
  * expected values. */
 #ifndef CHECK_STUDENT_PROGRAM_H
 #define CHECK_STUDENT_PROGRAM_H
 
 #include "check/child.h"
 #include "check/gradcheck/check_run.h"
+#include "formats/array.h"
 
 enum { PROGRAM_OUTPUTS = 16 };
 
@@ -41,5 +42,25 @@ void program_refuse(Program *p, const char *format, ...) __attribute__((format(p
 
 /* Gives it up if an output has not as many numbers as the upstream gradients of this job, or too many. */
 void program_expect_outputs(Program *p, const Job *j, long found);
+
+/* ---- An operation on a tape (tape_program.c): a child of this program, so a job and its result are sent as they lie in
+ * memory ---- */
+
+/* A JobRunner; `where` is a Program. */
+JobRunner tape_program_run;
+
+/* In the program: serves jobs for a case until the judge ends. */
+_Noreturn void tape_program_serve(const CheckCase *c);
+
+/* ---- Functions in another language (protocol.c): PROTOCOL.md has the messages ---- */
+
+/* A JobRunner; `where` is a Program. */
+JobRunner protocol_run;
+
+/* Takes a line, without its end, as far as it fits. False: the program has ended. */
+bool protocol_line(Program *p, char *line, size_t size);
+
+/* Takes an array. False: the program has ended, or has sent something else. */
+bool protocol_array(Program *p, const char *what, Array *a, Error *e);
 
 #endif

@@ -1,5 +1,5 @@
-#include "check/tape_program.h"
 #include "check/gradcheck/tape_runner.h"
+#include "check/student_program.h"
 #include <string.h>
 #include <unistd.h>
 

@@ -2,7 +2,7 @@
  * With their own derivative none may FAIL; with one that is a hundred thousandth too large, half, negated or 0,
  * none may PASS. */
 #include "base/random.h"
-#include "check/gradcheck/check_entries.h"
+#include "check/gradcheck/entries.h"
 #include "check/gradcheck/gradcheck.h"
 #include "ops/ops.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 /* The text of reports: the table, a wrong gradient in many cases, its map and its smallest case; and which explanation is
  * believed. Reports are made by hand, or by operations with a known mistake. */
 #include "autograd/op.h"
-#include "check/gradcheck/agreement.h"
+#include "check/gradcheck/gradcheck.h"
 #include "check/gradcheck/gradcheck_text.h"
 #include "check/grading/gradcheck_show.h"
 #include "test.h"

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "check/child.h"
-#include "check/gradcheck/agreement.h"
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/compile.h"
 #include "check/grading/directories.h"

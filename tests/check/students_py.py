@@ -75,8 +75,8 @@ def wrong_functions_fail():
 def explanations_are_those_of_an_operation():
     text, cases = block("relu")
     _, said = verdicts([("relu", text.replace("cache > 0)", "cache > 0) * 2"), "relu", cases)])
-    for part in ("all 12 elements are wrong", "constant factor 2", "The smallest case that fails", "upstream gradient"):
-        assert part in said or part.startswith("all"), (part, said)
+    for part in ("constant factor 2", "The smallest case that fails", "upstream gradient"):
+        assert part in said, (part, said)
 
 
 failed = 0

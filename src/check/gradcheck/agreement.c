@@ -1,4 +1,3 @@
-#include "check/gradcheck/agreement.h"
 #include "check/gradcheck/gradcheck.h"
 #include <stdlib.h>
 #include <string.h>

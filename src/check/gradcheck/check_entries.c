@@ -1,5 +1,5 @@
-#include "check/gradcheck/check_entries.h"
 #include "check/gradcheck/check_lines.h"
+#include "check/gradcheck/entries.h"
 #include "check/gradcheck/rounding.h"
 #include <math.h>
 

@@ -1,8 +1,7 @@
 #include "check/gradcheck/check_gradients.h"
 #include "base/random.h"
 #include "check/gradcheck/check_noise.h"
-#include "check/gradcheck/check_smooth.h"
-#include "check/gradcheck/check_ties.h"
+#include "check/gradcheck/entries.h"
 #include "check/gradcheck/numeric_derivative.h"
 #include <math.h>
 #include <stdio.h>

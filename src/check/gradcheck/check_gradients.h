@@ -2,7 +2,7 @@
 #ifndef GRADCHECK_CHECK_GRADIENTS_H
 #define GRADCHECK_CHECK_GRADIENTS_H
 
-#include "check/gradcheck/check_entries.h"
+#include "check/gradcheck/entries.h"
 
 /* The elements to differentiate: all elements of all inputs. In a case with too many elements, a sample of each
  * input's elements moves alone, and all of them move together along a random direction. */

@@ -130,7 +130,8 @@ static bool is_repeatable(Properties *p) {
     CheckRun *run = p->run;
     Results first = {0};
     memcpy(first.value, run->first_grad, sizeof run->first_grad);
-    if (!same(p, run_at(p, p->one, 0), p->want, 0, p->how->nondeterminism, "two runs must give the same bits"))
+    if (!same(p, run_at(p, p->one, 0), p->want, 0, p->how->nondeterminism,
+              "two runs must give the same bits"))
         return false;
     if (run->first_dy && !same(p, run_at(p, run->first_dy, 0), first, 0, p->how->nondeterminism,
                                "a later run must give the bits of the first"))
@@ -332,7 +333,8 @@ void check_properties(CheckRun *run, const CheckOptions *how, Arena *arena, Case
         rounding_largest(p.one, p.outputs) * fmax(1, rounding_largest(p.want.value[CHECK_INPUTS], p.outputs));
     for (report->properties = PROPERTY_FORWARD + 1; report->properties < PROPERTIES; report->properties++) {
         p.text = report->broken[report->properties];
-        if (!how->functions || report_property[report->properties].of_functions) holds[report->properties](&p);
+        if (!how->functions || report_property[report->properties].of_functions)
+            holds[report->properties](&p);
         run->stage = NULL;
     }
     run->ways.keep = keep;

@@ -1,5 +1,10 @@
-#include "check/gradcheck/check_smooth.h"
+/* Decides whether an added point can accuse a gradient.
+ *
+ * The checker adds points to those of a case: larger values, zeros, the ends of a range. There a right file
+ * may overflow, leave its domain, or meet a tie. A gradient is wrong at such a point only where forward is
+ * finite, far from overflow, and has the same slope nearby. */
 #include "base/random.h"
+#include "check/gradcheck/entries.h"
 #include <math.h>
 
 /* Number of points nearby, and their distance relative to a value or to 1. */

@@ -1,4 +1,4 @@
-#include "check/gradcheck/counterexample.h"
+#include "check/gradcheck/diagnosis.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

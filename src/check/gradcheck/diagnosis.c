@@ -1,5 +1,4 @@
 #include "check/gradcheck/diagnosis.h"
-#include "check/gradcheck/counterexample.h"
 #include "check/gradcheck/patterns.h"
 #include "check/gradcheck/wrong_map.h"
 #include <ctype.h>

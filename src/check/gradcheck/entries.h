@@ -1,8 +1,9 @@
 /* The entries of an input's gradient: pairs (cotangent, coordinate of the input), each with the analytic and the numeric
- * derivative and their verdict. */
+ * derivative and their verdict. All entries of a coordinate come from the same evaluations of the output at x ± h. */
 #ifndef GRADCHECK_ENTRIES_H
 #define GRADCHECK_ENTRIES_H
 
+#include "check/gradcheck/check_run.h"
 #include "check/gradcheck/report.h"
 
 /* From best to worst. */
@@ -58,5 +59,23 @@ typedef struct Entries {
 static inline long check_entries_element(const Entries *e, long j) {
     return e->place ? e->place[j] : j;
 }
+
+/* Approximate number of forward runs for one coordinate. */
+enum { CHECK_ENTRIES_RUNS = 20 };
+
+/* Differentiates the run's output with respect to one input and judges every entry. The caller sets the
+ * analytic values. The point is unchanged afterwards. */
+void check_entries(CheckRun *run, Entries *e);
+
+/* Checks the shares of all ties at a point with kinks; all[k] has the whole Jacobian of input k. Returns true if the
+ * shares of a tie are wrong: then *input is one of its inputs, its elements are ENTRY_WRONG, and the text says how. */
+bool check_ties(CheckRun *run, Entries *all, Arena *arena, int *input, char *text, size_t size);
+
+/* Whether every output of the last forward is a number far below overflow. */
+bool check_smooth_outputs(const CheckRun *run);
+
+/* Excuses the wrong coordinates of an input (state and doubt: unclear, a kink) unless the slope is the same
+ * nearby and an entry is off by more than the part `least` of its size, or of 1. */
+void check_smooth_excuse(CheckRun *differences, Entries *e, double least);
 
 #endif

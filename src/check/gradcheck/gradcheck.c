@@ -2,7 +2,6 @@
 #include "check/gradcheck/check_gradients.h"
 #include "check/gradcheck/check_noise.h"
 #include "check/gradcheck/check_properties.h"
-#include "check/gradcheck/counterexample.h"
 #include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/rounding.h"
 #include "check/gradcheck/tape_runner.h"

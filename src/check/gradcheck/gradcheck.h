@@ -33,23 +33,20 @@ double gradcheck_tolerance(void);
 /* Checks one case of an operation at the points that `seed` draws. */
 void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report);
 
-typedef struct CheckOptions {
-    uint64_t seed;
-    double nondeterminism;      /* what equal runs may differ by, as a part of their size */
-    bool differences;           /* checks no properties (properties.def): for a slow function */
-    bool added;                 /* by the checker: fails only where the function is smooth (check_smooth.c) */
-    JobRunner *runner;          /* of the programs below */
-    void *program;              /* runs the case; NULL: this process does */
-    bool functions;             /* they return gradients: some properties mean nothing (properties.def) */
-    void *fresh;                /* another one, which has run nothing; NULL: none */
-    const CheckCase *reference; /* with the build whose output is wanted and differentiated; NULL: none */
-    void *reference_program;    /* runs it; NULL: this process does */
-} CheckOptions;
-
 /* Checks the case as the options say. */
 void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report);
 
 /* Updates the rest of a report from its broken properties. */
 void gradcheck_conclude(CaseReport *r);
+
+/* ---- The cases of an operation together (agreement.c) ---- */
+
+/* Whether the verdict depends on the other cases: gradients are 0, and nothing promises that. */
+bool gradcheck_is_open(const CaseReport *r);
+
+/* Chooses the explanation that fits most cases, for each wrong gradient of the operation of these `count` reports. A
+ * report that it does not fit loses its own. A case whose gradients are all 0 is untested if another proves a gradient of
+ * its inputs, and otherwise inconclusive. */
+void gradcheck_agree(CaseReport *r, long count);
 
 #endif

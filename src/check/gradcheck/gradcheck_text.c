@@ -1,5 +1,5 @@
 #include "check/gradcheck/gradcheck_text.h"
-#include "check/gradcheck/agreement.h"
+#include "check/gradcheck/gradcheck.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* A job: an operation's case is run several times at a point, forward and, if wanted, backward. Its result is all that
  * comes of it. A runner does jobs: in this process (tape_runner.h), or in a program at the other end of two pipes
- * (protocol.h). */
+ * (student_program.h). */
 #ifndef GRADCHECK_JOB_H
 #define GRADCHECK_JOB_H
 
@@ -62,5 +62,19 @@ int job_backwards(const Job *j);
 /* Does a job for an operation's case. */
 typedef struct CheckRun CheckRun;
 typedef void JobRunner(void *where, CheckRun *run, const Job *j, Result *r);
+
+/* How a case is checked (gradcheck.h). */
+typedef struct CheckOptions {
+    uint64_t seed;
+    double nondeterminism;      /* what equal runs may differ by, as a part of their size */
+    bool differences;           /* checks no properties (properties.def): for a slow function */
+    bool added;                 /* by the checker: fails only where the function is smooth (check_smooth.c) */
+    JobRunner *runner;          /* of the programs below */
+    void *program;              /* runs the case; NULL: this process does */
+    bool functions;             /* they return gradients: some properties mean nothing (properties.def) */
+    void *fresh;                /* another one, which has run nothing; NULL: none */
+    const CheckCase *reference; /* with the build whose output is wanted and differentiated; NULL: none */
+    void *reference_program;    /* runs it; NULL: this process does */
+} CheckOptions;
 
 #endif

@@ -1,7 +1,7 @@
 #include "check/grading/gradcheck_show.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "check/gradcheck/agreement.h"
+#include "check/gradcheck/gradcheck.h"
 #include <stdlib.h>
 #include <string.h>
 

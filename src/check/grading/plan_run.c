@@ -3,8 +3,7 @@
 #include "check/grading/functions.h"
 #include "check/grading/plan.h"
 #include "check/grading/student_file.h"
-#include "check/protocol.h"
-#include "check/tape_program.h"
+#include "check/student_program.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
