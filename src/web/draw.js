@@ -25,14 +25,14 @@ function button(text, act, more = {}) {
   return b;
 }
 
-// The colours of the style sheet, read anew when the scheme changes; shade and minus as three numbers.
+// The colours of the style sheet, read anew when the scheme changes; shade and minus as the pixel of an image.
 let palette = null;
 function colours() {
   if (!palette) {
     const style = getComputedStyle(document.documentElement), value = name => style.getPropertyValue('--' + name).trim();
     palette = {};
     for (const name of ['ink', 'faint', 'line', 'panel', 'accent', 'wrong']) palette[name] = value(name);
-    for (const name of ['shade', 'minus']) palette[name] = value(name).split(' ').map(Number);
+    for (const name of ['shade', 'minus']) palette[name] = value(name).split(' ').reduceRight((sum, x) => sum * 256 + +x, 0);
   }
   return palette;
 }
@@ -68,7 +68,7 @@ function draw(turn) {
 function painter(name, draw, section) { painters.set(name, {draw, section, due: false}); }
 function repaint() { palette = null; painters.forEach((p, name) => paint(name)); }
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
-new ResizeObserver(repaint).observe(document.body);
+addEventListener('resize', repaint);
 function paper(printing) {
   document.documentElement.classList.toggle('printing', printing);
   repaint();
@@ -147,25 +147,18 @@ function drawChart(canvas, lines, top, percent, goal, least) {
 }
 
 // An image of m: {rows, columns, values}, a pixel for each element: above zero blue, below zero ochre, as opaque as its share
-// of `top`. Where a row is given, the others are faint. The next call overwrites it.
+// of `top`. The next call overwrites it.
 const scratch = make('canvas');
-function imageOf({rows, columns, values}, top, row) {
+function imageOf({rows, columns, values}, top) {
   if (scratch.width !== columns || scratch.height !== rows) scratch.width = columns, scratch.height = rows;
   const c = scratch.getContext('2d'), image = c.createImageData(columns, rows), {shade, minus} = colours();
+  const pixels = new Uint32Array(image.data.buffer);
   for (let i = 0; i < values.length; i++) {
     const v = values[i], share = Number.isFinite(v) && top ? Math.min(1, Math.abs(v) / top) : 0;
-    image.data.set(v < 0 ? minus : shade, 4 * i);
-    image.data[4 * i + 3] = 255 * share * (row === undefined || row === Math.floor(i / columns) ? 1 : .25);
+    pixels[i] = (v < 0 ? minus : shade) | 255 * share << 24;
   }
   c.putImageData(image, 0, 0);
   return scratch;
-}
-// Fills a canvas with it. Its size stays: another would cost a layout.
-function drawSmall(canvas, m, top, row) {
-  const c = canvas.getContext('2d'), {width, height} = canvas;
-  c.imageSmoothingEnabled = false;
-  c.clearRect(0, 0, width, height);
-  c.drawImage(imageOf(m, top, row), 0, 0, width, height);
 }
 
 // A heat map with labels and marks. -infinity is crossed out.
@@ -252,5 +245,6 @@ function figure(x, digits = 4) {
   return s.replace(/-/g, '−');
 }
 function small(x) {
+  if (x === 0) return '0'; // beside small numbers, which are .00
   return Number.isFinite(x) ? x.toFixed(Math.abs(x) >= 10 ? 1 : 2).replace(/^(-?)0\./, '$1.').replace('-', '−') : '−∞';
 }

@@ -250,7 +250,7 @@
   }
 
   function paintBackward(box, step) {
-    $('stage-formula').textContent = step.formula;
+    $('stage-formula').textContent = pretty(step.formula);
     $('stage-says').textContent = t('b_' + step.operation);
     const key = 'backward ' + step.name + step.adds.map(m => m.to);
     if (box.dataset.key !== key) {
@@ -305,8 +305,8 @@
     c.fillStyle = p.ink, c.beginPath(), c.arc(X(h), Y(at), 4, 0, 7), c.fill();
     const x = flat(m), name = `${m.title.slice(2)}[${x.rows > 1 ? i + 1 + ', ' : ''}${j + 1}]`;
     const trend = t(['falls', 'stays', 'rises'][1 + Math.sign(Math.abs(gradient) < 1e-12 ? 0 : gradient)]);
-    $('push-says').textContent = t('push_says', name, value === null ? '−∞' : v(value), v(gradient), trend) + ' ' +
-      t('push_now', h.toFixed(2).replace('-', '−'), figure(at, 5), figure(now + gradient * h, 5), figure(now, 5));
+    const moved = t('push_now', figure(h, 2), figure(at, 5), figure(now + gradient * h, 5), figure(now, 5));
+    $('push-says').textContent = t('push_says', name, value === null ? '−∞' : v(value), v(gradient), trend) + (h ? ' ' + moved : '');
     canvas.setAttribute('aria-label', $('push-says').textContent);
     $('h').setAttribute('aria-valuetext', 'h = ' + h);
   }

@@ -67,20 +67,32 @@
       const heads = make('div', {className: 'heads'}, ...maps.map(m => {
         const name = headName(m.layer, m.head), {value} = m;
         const b = button(name, () => flip(value), {'aria-label': t('switch_head', t('kind_' + kind), name)});
-        b.prepend(make('canvas', {ariaHidden: 'true', width: 120, height: 120}));
+        b.prepend(make('i'));
         for (const event of ['pointerenter', 'focus']) b.addEventListener(event, () => choose(value));
         for (const event of ['pointerleave', 'blur']) b.addEventListener(event, () => choose(null));
         return b;
-      }));
+      }), make('canvas', {ariaHidden: 'true'}));
       heads.style.setProperty('--heads', Math.max(4, maps.length));
       box.replaceChildren(...maps.length ? [make('h3', {}, t('kind_' + kind)), heads] : []);
     }
-    box.querySelectorAll('button').forEach((b, n) => {
-      const m = maps[n];
-      if (b.ariaPressed !== String(off.has(m.value))) b.ariaPressed = off.has(m.value);
-      drawSmall(b.firstChild, m, 1, token && mine(kind) ? token.i : undefined);
+    if (!maps.length) return;
+    const heads = box.lastChild, {clientWidth: width, lastChild: canvas} = heads, {rows, columns} = maps[0];
+    if (heads.width !== width) heads.width = width, heads.places = [...heads.querySelectorAll('i')].map(placeOf);
+    const c = clear(canvas, width, heads.clientHeight), row = token && mine(kind) ? token.i : -1;
+    const image = imageOf({rows: rows * maps.length, columns, values: maps.flatMap(m => [...m.values])}, 1);
+    c.imageSmoothingEnabled = false;
+    maps.forEach(({value}, n) => {
+      const [x, y, w, h] = heads.places[n], alpha = off.has(value) ? .25 : 1;
+      attributes(heads.children[n], {'aria-pressed': off.has(value)});
+      const draw = (strength, first, count) => {
+        c.globalAlpha = alpha * strength;
+        c.drawImage(image, 0, n * rows + first, columns, count, x, y + h * first / rows, w, h * count / rows);
+      };
+      draw(row < 0 ? 1 : .25, 0, rows);
+      if (row >= 0) draw(1, row, 1);
     });
   }
+  const placeOf = x => [x.offsetLeft, x.offsetTop, x.offsetWidth, x.offsetHeight];
   const mine = kind => kind === 'encoder' ? token.side === 'source' : token.side === 'target';
 
   // ---- The lines ----
@@ -101,7 +113,7 @@
   const place = (side, i) => i + (side === 'source' || model.lm ? 1 : 0);
   const elements = {source: [], target: []}; // of the tokens that were ever drawn
   function makeToken(side, i) {
-    const g = make('g', {tabindex: 0, role: 'button'}, make('rect', {y: -16, height: 32, rx: 4}), make('text', {y: 5}));
+    const g = make('g', {tabindex: 0, role: 'button'}, make('rect', {y: -16, height: 32, rx: 4}), make('text', {y: 5}), make('text', {y: 34, class: 'writes'}));
     const point = at => { token = at; paint('lines'), paintMaps(); };
     for (const event of ['pointerenter', 'pointerdown', 'focus']) g.addEventListener(event, () => point({side, i}));
     g.addEventListener('blur', () => point(null));
@@ -130,7 +142,8 @@
         const g = elements[side][i] ??= makeToken(side, i), {x, y} = at[side][i];
         attributes(g, {transform: `translate(${x} ${y})`, 'aria-label': t('token_' + side, place(side, i), label)});
         attributes(g.firstChild, {x: -box / 2, width: box});
-        write(g.lastChild, mark(label));
+        write(g.children[1], mark(label));
+        write(g.lastChild, side === 'target' && !model.lm ? '→ ' + mark(found.next[i]) : '');
         if (!g.parentNode) row.append(g);
       });
       elements[side].slice(labels.length).forEach(g => g.remove());
@@ -138,7 +151,6 @@
     const notes = [];
     if (!$('mask').checked) notes.push(t('mask_off'));
     if (!$('positions').checked) notes.push(t('positions_off'));
-    if (notes.length) notes.push(t('now_next', found.next.map(mark).join(' ')));
     write($('switch-says'), notes.join(' '));
   }, 'look');
 

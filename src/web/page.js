@@ -378,8 +378,8 @@ painter('state', () => {
   $('step').disabled = !model || !model.steps;
   $('save').disabled = !model;
   write($('pace-says'), pace() < Infinity ? t('pace_says', pace().toFixed(pace() < 10 ? 1 : 0)) : t('pace_all'));
-  $('pace').setAttribute('aria-valuetext', $('pace-says').textContent);
-  for (const id of ['answer', 'line-says']) $(id).ariaLive = running ? 'off' : 'polite';
+  attributes($('pace'), {'aria-valuetext': $('pace-says').textContent});
+  for (const id of ['answer', 'line-says']) attributes($(id), {'aria-live': running ? 'off' : 'polite'});
   const {step, loss, exact} = state, figures = [['step', number(step)], ['loss', loss === null ? '–' : loss.toFixed(3)],
     [model?.lm ? 'accuracy' : 'exact', exact === null ? '–' : percent(exact)]];
   figures.forEach(([key, value], i) => {
