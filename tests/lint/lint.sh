@@ -1,6 +1,6 @@
 #!/bin/sh
 # Warnings with gcc and clang where present, format, the direction of dependencies, and the register tile's machine
-# code. Silent where all is well. BUILT=gcc: gcc has compiled all files without a warning, so that it need not again.
+# code. Silent where all is well. COMPILED=gcc: gcc has compiled all files without a warning, so that it need not again.
 status=0
 cd "$(dirname "$0")/../.." || exit 74
 say() { echo "lint: $*"; status=1; }
@@ -62,7 +62,7 @@ for cc in gcc clang; do
     command -v $cc >/dev/null || { echo "lint: $cc is not installed, its warnings not checked" >&2; continue; }
     flags=$(MAKEFLAGS= make -s CC=$cc print-lint-flags)
     for precision in "" -DREAL_DOUBLE; do
-        [ "$BUILT" = $cc ] || echo $files | tr ' ' '\n' | grep '\.c$' |
+        [ "$COMPILED" = $cc ] || echo $files | tr ' ' '\n' | grep '\.c$' |
             xargs -P 2 -n 8 $cc $flags $precision -Werror -fsyntax-only || say "$cc $precision warns"
         case $(uname -m) in x86_64) for arch in native x86-64 x86-64-v3 x86-64-v4; do
             found=$($cc $flags $precision -march=$arch -S src/kernels/gemm_tile.c -o - | awk -f tests/lint/tile_loops.awk) ||
