@@ -1,6 +1,9 @@
 #include "text/encoding.h"
+#include "base/program.h"
 #include "base/utf8.h"
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The common letters of an encoding: bytes from `first` to `last`. In an encoding of two bytes they are first bytes, and
@@ -19,7 +22,11 @@ static const Encoding encodings[] = {
     {"ISO-8859-1", 0xC0, 0xFF, 0, ALONE},
     {"WINDOWS-1252", 0x91, 0x97, 0, ANYWHERE}, /* quotation marks and dashes */
     {"WINDOWS-1251", 0xE0, 0xFF, 0, BESIDE},   /* lower case */
+    {"WINDOWS-1253", 0xDC, 0xFE, 0, BESIDE},   /* lower case */
+    {"WINDOWS-1255", 0xE0, 0xFA, 0, BESIDE},
+    {"WINDOWS-1256", 0xC7, 0xED, 0, BESIDE},
     {"KOI8-R", 0xC0, 0xDF, 0, BESIDE},         /* lower case */
+    {"CP874", 0xA1, 0xED, 0, BESIDE},          /* Thai */
     {"GB18030", 0xA1, 0xD7, 0xA1, ANYWHERE},   /* signs and level 1 of GB 2312 */
     {"BIG5", 0xA4, 0xC6, 0x40, ANYWHERE},      /* level 1 */
     {"SHIFT_JIS", 0x82, 0x83, 0x40, ANYWHERE}, /* kana */
@@ -27,8 +34,8 @@ static const Encoding encodings[] = {
     {"EUC-KR", 0xB0, 0xC8, 0xA1, ANYWHERE},    /* Hangul */
 };
 
-/* The fit of an encoding: the square of the share that common letters have of all that is not ASCII, for each value of
- * their first byte. The square prefers an encoding that explains nearly all. */
+/* The fit of an encoding: the fourth power of the share that common letters have of all that is not ASCII, for each value
+ * of their first byte. The power prefers an encoding that explains nearly all. */
 static double fit(const Encoding *c, const unsigned char *text, size_t length) {
     long common = 0, all = 0;
     for (size_t i = 0; i < length; i++) {
@@ -44,12 +51,14 @@ static double fit(const Encoding *c, const unsigned char *text, size_t length) {
         common += fits, all++;
     }
     double share = all ? (double)common / (double)all : 0;
-    return share * share / (c->last - c->first + 1);
+    return share * share * share * share / (c->last - c->first + 1);
 }
 
-/* UTF-16 has a mark, or NUL in one half of the bytes of Latin letters and blanks. */
+/* UTF-32 has a mark. UTF-16 has one, or NUL in one half of the bytes of Latin letters and blanks. */
 static const char *wide_encoding(const char *text, size_t length) {
     size_t zeros[2] = {0};
+    if (length >= 4 && (!memcmp(text, "\xFF\xFE\0\0", 4) || !memcmp(text, "\0\0\xFE\xFF", 4)))
+        return "UTF-32";
     if (length >= 2 && (!memcmp(text, "\xFF\xFE", 2) || !memcmp(text, "\xFE\xFF", 2))) return "UTF-16";
     for (size_t i = 0; i < length; i++) zeros[i % 2] += text[i] == 0;
     if (200 * (zeros[0] + zeros[1]) < length || zeros[0] + zeros[1] < 4) return NULL;
@@ -57,14 +66,30 @@ static const char *wide_encoding(const char *text, size_t length) {
     return zeros[0] > 4 * zeros[1] ? "UTF-16BE" : NULL;
 }
 
+/* Whether few bytes are lost or wrong. */
+static bool is_damaged_utf8(const char *text, size_t length) {
+    long whole = 0, wrong = 0;
+    uint32_t character;
+    for (size_t at = 0; at < length;) {
+        int bytes = utf8_decode(text + at, length - at, &character);
+        whole += bytes > 1, wrong += bytes == 0;
+        at += bytes ? (size_t)bytes : 1;
+    }
+    return whole > 4 * wrong;
+}
+
 const char *text_encoding(const char *text, size_t length) {
     const char *best = wide_encoding(text, length);
     double most = 0;
     if (best || memchr(text, 0, length)) return best;
+    if (is_damaged_utf8(text, length)) return "UTF-8";
     for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++) {
         double found = fit(&encodings[i], (const unsigned char *)text, length);
         if (found > most) most = found, best = encodings[i].name;
     }
+    if (best == encodings[0].name) /* bytes that are control characters there */
+        for (size_t i = 0; i < length; i++)
+            if ((text[i] & 0xE0) == 0x80) return encodings[1].name;
     return best;
 }
 
@@ -78,11 +103,15 @@ bool text_check(const char *where, const char *text, size_t length, Error *e) {
     }
     if (at == length) return true;
     const char *name = text_encoding(text, length);
-    if (!name)
-        return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8 text", where, at,
-                         (unsigned)(unsigned char)text[at]);
-    return error_set(e, STATUS_BAD_DATA,
-                     "%s: byte %zu: found 0x%02X, need UTF-8 text or --tokenizer byte; this may be %s: iconv "
-                     "-f %s -t UTF-8 '%s' >NEW",
-                     where, at, (unsigned)(unsigned char)text[at], name, name, where);
+    bool damaged = name && strcmp(name, "UTF-8") == 0;
+    char *words[] = {"iconv", damaged ? "-c" : "iconv", "-f", (char *)name, "-t", "UTF-8", (char *)where};
+    char *command = name ? shell_command(6 + damaged, words + !damaged, &(Error){0}) : NULL;
+    error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8 text or --tokenizer byte", where,
+              at, (unsigned)(unsigned char)text[at]);
+    size_t used = strlen(e->text);
+    if (command)
+        snprintf(e->text + used, sizeof e->text - used, "; this may be %s%s: %s >NEW",
+                 damaged ? "damaged " : "", name, command);
+    free(command);
+    return false;
 }

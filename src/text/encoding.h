@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include <stddef.h>
 
-/* True if all of it is UTF-8 without NUL. If not, STATUS_BAD_DATA `WHERE: byte N: found 0xXX, need UTF-8 text`, N counted
- * from 0, with the encoding that the bytes look like and the command that converts a file of that name. */
+/* True if all of it is UTF-8 without NUL. If not, STATUS_BAD_DATA `WHERE: byte N: found 0xXX, need UTF-8 text or --tokenizer
+ * byte`, N counted from 0, with the encoding that the bytes look like and the command that converts a file of that name. */
 bool text_check(const char *where, const char *text, size_t length, Error *e);
 
 /* The likeliest encoding of bytes that are not UTF-8, as iconv names it; NULL: none. */

@@ -170,7 +170,7 @@ TEST(train_texts) {
         {"train lm --text letter", 65, "letter: found 1 token, need at least 2"},
         {"train lm --text latin1", 65,
          "latin1: byte 3: found 0xE9, need UTF-8 text or --tokenizer byte; this may be ISO-8859-1: iconv -f "
-         "ISO-8859-1 -t UTF-8 'latin1' >NEW"});
+         "ISO-8859-1 -t UTF-8 latin1 >NEW"});
 }
 
 /* More than any machine has is refused before it is touched. */

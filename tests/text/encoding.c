@@ -43,7 +43,30 @@ TEST(bytes_that_are_not_utf8_are_named) {
                "\xE7\xE0\xF1\xF2\xE0\xE2\xE8\xEB")},
         {"ISO-8859-1", BYTES("Wer reitet so sp\xE4t durch Nacht und Wind\x3F Es ist der Vater; caf\xE9, "
                              "gar\xE7on, na\xEFve, \xDC\x62\x65rmut und F\xFC\xDF\x65.")},
+        {"WINDOWS-1252", BYTES("Wer reitet so sp\xE4t durch Nacht und Wind\x3F L\x92\xE9t\xE9, gar\xE7on")},
         {"WINDOWS-1252", BYTES("\x93It\x92s a test,\x94 she said \x97 \x93isn\x92t it\x3F\x94")},
+        {"WINDOWS-1253",
+         BYTES("\xD0\xE5\xF2 \xEC\xEF\xF5, \xCC\xEF\xFD\xF3\xE1, \xF4\xEF\xED \xDC\xED\xF4\xF1\xE1 \xF4\xEF"
+               "\xED \xF0\xEF\xEB\xFD\xF4\xF1\xEF\xF0\xEF, \xF0\xEF\xF5 \xF0\xDC\xF1\xE1 \xF0\xEF\xEB\xFD "
+               "\xF0\xEB\xE1\xED\xDE\xE8\xE7\xEA\xE5, \xE1\xF6\xEF\xFD \xEA\xF5\xF1\xDF\xE5\xF8\xE5 \xF4"
+               "\xE7\xED \xE9\xE5\xF1\xDE \xF0\xFC\xEB\xE7 \xF4\xE7\xF2 \xD4\xF1\xEF\xDF\xE1\xF2")},
+        {"WINDOWS-1255",
+         BYTES("\xE1\xF8\xE0\xF9\xE9\xFA \xE1\xF8\xE0 \xE0\xEC\xE4\xE9\xED \xE0\xFA \xE4\xF9\xEE\xE9\xED "
+               "\xE5\xE0\xFA \xE4\xE0\xF8\xF5. \xE5\xE4\xE0\xF8\xF5 \xE4\xE9\xFA\xE4 \xFA\xE4\xE5 \xE5\xE1"
+               "\xE4\xE5, \xE5\xE7\xF9\xEA \xF2\xEC \xF4\xF0\xE9 \xFA\xE4\xE5\xED")},
+        {"WINDOWS-1256",
+         BYTES("\xDE\xDD\xC7 \xE4\xC8\xDF \xE3\xE4 \xD0\xDF\xD1\xEC \xCD\xC8\xED\xC8 \xE6\xE3\xE4\xD2\xE1"
+               "\xA1 \xC8\xD3\xDE\xD8 \xC7\xE1\xE1\xE6\xEC \xC8\xED\xE4 \xC7\xE1\xCF\xCE\xE6\xE1 \xDD\xCD"
+               "\xE6\xE3\xE1. \xDF\xE1\xED\xE4\xED \xE1\xE5\xE3 \xED\xC7 \xC3\xE3\xED\xE3\xC9 \xE4\xC7\xD5"
+               "\xC8")},
+        {"CP874",
+         BYTES("\xB7\xD8\xA1\xA4\xB9\xE0\xA1\xD4\xB4\xC1\xD2\xC1\xD5\xCD\xD4\xCA\xC3\xD0\xE1\xC5\xD0\xE0"
+               "\xCA\xC1\xCD\xC0\xD2\xA4\xA1\xD1\xB9\xE3\xB9\xE0\xA1\xD5\xC2\xC3\xB5\xD4\xC8\xD1\xA1\xB4"
+               "\xD4\xEC\xE1\xC5\xD0\xCA\xD4\xB7\xB8\xD4 \xB5\xE8\xD2\xA7\xC1\xD5\xE0\xCB\xB5\xD8\xBC\xC5"
+               "\xE1\xC5\xD0\xC1\xE2\xB9\xB8\xC3\xC3\xC1")},
+        {"UTF-32",
+         BYTES("\xFF\xFE\x00\x00t\x00\x00\x00h\x00\x00\x00\x65\x00\x00\x00 \x00\x00\x00\x63\x00\x00\x00\x61"
+               "\x00\x00\x00t\x00\x00\x00 \x00\x00\x00s\x00\x00\x00\x61\x00\x00\x00t\x00\x00\x00")},
         {"UTF-16", BYTES("\xFF\xFEt\x00h\x00\x65\x00 \x00\x63\x00\x61\x00t\x00 \x00s\x00\x61\x00t\x00 "
                          "\x00o\x00n\x00 \x00t\x00h\x00\x65\x00 \x00m\x00\x61\x00t\x00")},
         {"UTF-16LE", BYTES("t\x00h\x00\x65\x00 \x00\x63\x00\x61\x00t\x00 \x00s\x00\x61\x00t\x00 "
@@ -59,7 +82,7 @@ TEST(bytes_that_are_not_utf8_are_named) {
               cases[i].name);
         CHECK(!text_check("f", cases[i].text, cases[i].length, &e) && e.status == STATUS_BAD_DATA, "%s",
               e.text);
-        snprintf(want, sizeof want, "this may be %s: iconv -f %s -t UTF-8 'f' >NEW", cases[i].name,
+        snprintf(want, sizeof want, "this may be %s: iconv -f %s -t UTF-8 f >NEW", cases[i].name,
                  cases[i].name);
         CHECK(strstr(e.text, want), "%s", e.text);
     }
@@ -70,7 +93,25 @@ TEST(text_and_bytes_of_no_encoding) {
     CHECK(text_check("f", BYTES("Wind, Füße, 无可奈何, \n\t"), &e), "%s", e.text);
     CHECK(text_check("f", "", 0, &e), "%s", e.text);
     CHECK(!text_check("f", BYTES("a\0b\0\0c\0\0"), &e) &&
-              !strcmp(e.text, "f: byte 1: found 0x00, need UTF-8 text"),
+              !strcmp(e.text, "f: byte 1: found 0x00, need UTF-8 text or --tokenizer byte"),
+          "%s", e.text);
+}
+
+/* A text of which a byte is lost, as `head -c` cuts it. */
+TEST(damaged_utf8_stays_utf8) {
+    static const char text[] = "Füße, schön und grün; äöü, ÄÖÜ, ñandú";
+    static const char *const want = "need UTF-8 text or --tokenizer byte; this may be damaged UTF-8: "
+                                    "iconv -c -f UTF-8 -t UTF-8 'a b' >NEW";
+    Error e = {0};
+    CHECK(!text_check("a b", text, sizeof text - 2, &e) && strstr(e.text, want), "%s", e.text);
+    CHECK(!text_check("a b", text + 2, sizeof text - 3, &e) && strstr(e.text, want), "%s", e.text);
+}
+
+/* The command can be pasted, whatever the name is. */
+TEST(the_command_is_quoted) {
+    Error e = {0};
+    CHECK(!text_check("it's", BYTES("caf\xE9, gar\xE7on, na\xEFve"), &e) &&
+              strstr(e.text, "iconv -f ISO-8859-1 -t UTF-8 'it'\\''s' >NEW"),
           "%s", e.text);
 }
 
