@@ -64,6 +64,18 @@ int utf8_next(int state, unsigned char byte) {
     return -1;
 }
 
+size_t utf8_whole(const char *text, size_t length) {
+    for (size_t k = 1; k < UTF8_MAX && k <= length; k++)
+        for (int rest = 0x80; rest <= 0xBF; rest += 0x3F) { /* the least and the greatest */
+            char whole[UTF8_MAX];
+            uint32_t character;
+            memset(whole, rest, sizeof whole);
+            memcpy(whole, text + length - k, k);
+            if (utf8_decode(whole, sizeof whole, &character) > (int)k) return length - k;
+        }
+    return length;
+}
+
 size_t utf8_count(const char *text, size_t length) {
     size_t count = 0;
     for (size_t i = 0; i < length; i++) count += ((unsigned char)text[i] & 0xC0) != 0x80;

@@ -28,6 +28,9 @@ size_t utf8_mark(const char *text, size_t length);
 enum { UTF8_STATES = 8 };
 int utf8_next(int state, unsigned char byte);
 
+/* Bytes of text without those at its end that further ones would complete to a character. */
+size_t utf8_whole(const char *text, size_t length);
+
 /* Characters in text, which is UTF-8. */
 size_t utf8_count(const char *text, size_t length);
 

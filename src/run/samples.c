@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Prints what a model wrote: it may end inside a character. */
+static void print_written(const char *text) {
+    utf8_print(stderr, text, utf8_whole(text, strlen(text)));
+}
+
 /* ---- Answers ---- */
 
 static void show(const Tokenizer *k, BatchRow row, const int32_t *answer, long length, bool right,
@@ -14,7 +19,7 @@ static void show(const Tokenizer *k, BatchRow row, const int32_t *answer, long l
     utf8_print(stderr, text, strlen(text));
     fputs(" -> ", stderr);
     tokenizer_decode(k, answer, length, text);
-    utf8_print(stderr, text, strlen(text));
+    print_written(text);
     fprintf(stderr, "%s\n", right ? "" : "   (wrong)");
 }
 
@@ -141,7 +146,7 @@ bool samples_lines(Trainer *t, long lines, Error *e) {
                             task->max_T, ids, &length, e);
         if (!ok) break;
         tokenizer_decode(task->tokenizer, ids, length, text);
-        utf8_print(stderr, text, strlen(text));
+        print_written(text);
         fputs("\n", stderr);
     }
     free(ids), free(text);
@@ -152,18 +157,16 @@ bool samples_text(Trainer *t, Error *e) {
     enum { PROMPT = 1 };
     const Task *task = t->task;
     int32_t ids[PROMPT + MOST_TOKENS] = {task->opening_id};
-    char text[TOKEN_BYTES * MOST_TOKENS + 1];
+    char text[TOKEN_BYTES * (PROMPT + MOST_TOKENS) + 1];
     long more = samples_text_tokens(task);
     Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
-    if (task->opening_id == NO_TOKEN) { /* begins in the middle of the held-out data */
-        task_held_out_batch(task, 0, 1, t->batch);
-        ids[0] = batch_row(t->batch, 0).target_in[0];
-    }
     if (!decode_continue(t->tape, t->model, &sampler, ids, PROMPT, more, NULL, NULL, e)) return false;
-    tokenizer_decode(task->tokenizer, ids + PROMPT, more, text);
+    long hidden =
+        tokenizer_state(task->tokenizer, ids, PROMPT) ? 0 : PROMPT; /* what follows completes a character */
+    tokenizer_decode(task->tokenizer, ids + hidden, PROMPT - hidden + more, text);
     end_sentence(text);
     fputs("a sample at temperature 0.8:\n", stderr);
-    utf8_print(stderr, text, strlen(text));
+    print_written(text);
     fputs("\n", stderr);
     return true;
 }

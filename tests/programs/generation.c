@@ -1,4 +1,5 @@
 /* Decoding as a user meets it: the options of generate print the right text and agree with one another. */
+#include "base/utf8.h"
 #include "child.h"
 #include "json_lines.h"
 
@@ -172,6 +173,20 @@ TEST(characters_are_written_whole) {
              *text = PRINTED("--prompt", "水", "--greedy", "--length", length);
         CHECK(!strcmp(text, want[i]), "%d bytes: %s", i + 1, text);
         free(text);
+    }
+    write_text("pairs", "é\t水水\nü\t水水\nö\t水水水\nä\t水水水\n");
+    for (int i = 0; i < 3; i++) { /* samples of trainings that learned little */
+        static const char *const task[] = {"lm", "lm", "pairs"}, *const file[] = {"text", "pairs", "pairs"};
+        CHECK(TRAIN(task[i], file[i], "--tokenizer", "byte", i == 1 ? "--lines" : "--seed=2", "--steps", "20",
+                    "--samples", "40", "--d-model", "16", "--heads", "2", "--layers", "1", "--tail", "0.5",
+                    "--run", "run2", "--force") == 0,
+              "%s", err);
+        CHECK(utf8_check("samples", err, strlen(err), &(Error){0}), "%s", err);
+        CHECK(run_program("generate",
+                          i < 2 ? ARGUMENTS("run2") : ARGUMENTS("run2", "--score", "pairs", "--show"),
+                          (Streams){0}) == 0 &&
+                  utf8_check("answers", out, strlen(out), &(Error){0}),
+              "%s", out);
     }
 }
 
