@@ -2,7 +2,7 @@
 #include "pictures/picture.h"
 #include <math.h>
 
-enum { WIDTH = 440, LEFT = 56, RIGHT = 12, TOP = 22, PLOT = 190, BELOW = 38, SAMPLE = 24, TICKS = 6 };
+enum { WIDTH = 440, LEFT = 64, RIGHT = 12, TOP = 22, PLOT = 190, BELOW = 38, SAMPLE = 24, TICKS = 6 };
 
 Size svg_chart_size(const LineChart *c) {
     long lines = c->count > 1 ? (c->count + 1) / 2 : 0;

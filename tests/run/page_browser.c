@@ -44,6 +44,12 @@ static const char reader[] =
     "style.rotate === 'none',\n"
     "      'a turned label: ' + style.transform);\n"
     "}\n"
+    "for (const label of all('.curves text')) {\n"
+    "  const svg = label.ownerSVGElement.getBoundingClientRect(), r = label.getBoundingClientRect();\n"
+    "  say(r.left >= svg.left && r.right <= svg.right, 'a label is cut off: ' + label.textContent);\n"
+    "}\n"
+    "for (const count of all('.answers .faint'))\n"
+    "  say(count.getClientRects().length === 1, 'a text tears apart ' + count.textContent);\n"
     "one('#choose').value = 1; one('#choose').dispatchEvent(new Event('change'));\n"
     "say(all('.example')[0].hidden && !all('.example')[1].hidden, 'the other example is not shown');\n"
     "one('#controls').hidden = true;\n"
@@ -71,6 +77,7 @@ static void write_files(const char *const *token, int width) {
     char *text = NULL;
     size_t size;
     sample_page(&s, token);
+    for (int k = 0; k < SAMPLE_FRAMES; k++) s.loss[k] *= 5e4; /* with labels of six digits */
     CHECK(page_write(&s.page, in_folder("page.html"), &e) &&
               file_read(in_folder("page.html"), 0, &text, &size, &e),
           "%s", e.text);
@@ -132,6 +139,12 @@ TEST(a_page_of_long_words) {
     static const char gene[] = "ACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCA";
     static const char *const token[] = {gene, "花草木", gene, gene, "\xE8\x8A"};
     browse(token, 390, false, "seen 390 light: well");
+    browse(token, 1280, false, "seen 1280 light: well");
+}
+
+/* Tokens that are read from right to left. */
+TEST(a_page_of_hebrew) {
+    static const char *const token[] = {"ש", "לו", "ם.", " ", "ה"};
     browse(token, 1280, false, "seen 1280 light: well");
 }
 
