@@ -98,6 +98,8 @@ static void add_tokens(WalkSteps *s) {
                   "[UNK], any "
                   "other word.";
     if (o->model) purpose = "The text. The run's vocabulary gives the ids.";
+    if (w->run.lines)
+        purpose = "A line, which the token of its end begins. The run's vocabulary gives the ids.";
     if (answers) purpose = "The decoder reads <begin>, then the model's own answer to the source.";
     if (answers)
         add(s, "tokens", "source", "source_i = id of token i", "id", ids_of(w, &w->source), &w->source, NULL,

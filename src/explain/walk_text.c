@@ -54,8 +54,10 @@ bool walk_characters(WalkThrough *w, WalkText *x, Error *e) {
     size_t bytes = strlen(text);
     long count;
     if (bytes == 0) return error_set(e, STATUS_BAD_DATA, "--text: found no character, need at least one");
-    int32_t *id = arena_alloc(&w->arena, bytes * sizeof *id);
-    if (!tokenizer_encode(w->run.tokenizer, "--text", text, bytes, id, &count, e)) return false;
-    *x = walk_ids(w, id, count);
+    bool line = w->run.lines != NULL; /* the token of its end begins it */
+    int32_t *id = arena_alloc(&w->arena, (bytes + 1) * sizeof *id);
+    id[0] = w->run.begin_id;
+    if (!tokenizer_encode(w->run.tokenizer, "--text", text, bytes, id + line, &count, e)) return false;
+    *x = walk_ids(w, id, line + count);
     return true;
 }

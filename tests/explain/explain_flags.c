@@ -94,6 +94,26 @@ TEST(the_walk_shows_tokens_steps_and_models) {
     CHECK(EXPLAIN("--text", "éb", "--step", "tokens") == 0 && strstr(out, "\n  0  0\n  1  1\n"), "%s", out);
 }
 
+/* A line begins with the token of its end, in the walk as in training: the loss is that of --score. */
+TEST(a_line_is_walked_from_its_beginning) {
+    static const char *const tokenizer[] = {"char", "bpe"};
+    write_text("lines", "the cat\nthe rat\na mat\n"), write_text("line", "the mat\n");
+    for (int i = 0; i < 2; i++) {
+        CHECK(TRAIN("lm", "lines", "--lines", TINY, "--force", "--tokenizer", tokenizer[i], "--run", "run") ==
+                  0,
+              "%s", err);
+        CHECK(GENERATE("run", "--score", "line") == 0, "%s", err);
+        const char *perplexity = strstr(out, "perplexity ");
+        double score = perplexity ? log(strtod(perplexity + 11, NULL)) : 0;
+        CHECK(EXPLAIN("--model", "run", "--text", "the mat", "--backward") == 0, "%s", err);
+        const char *loss = strstr(out, "Backward from L = ");
+        CHECK(loss && fabs(strtod(loss + 18, NULL) - score) < 1e-3, "%s", out);
+        CHECK(!strstr(out, "but the last"), "%s", out);
+        CHECK(EXPLAIN("--model", "run", "--text", "the mat", "--step", "tokens") == 0, "%s", err);
+        CHECK(strstr(out, "tokens: x, ") && strstr(out, "  ↵"), "%s", out);
+    }
+}
+
 /* Under the causal mask row 0 of A is 1 0 0 …: the decoder's first token attends to itself alone. The last row
  * does. */
 TEST(before_and_after_is_of_the_last_row) {
