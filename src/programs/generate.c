@@ -325,11 +325,8 @@ static bool respond(Run *r, const char *text, size_t bytes, const char *where, E
     const Tokenizer *k = r->saved.tokenizer;
     bool line = r->saved.lines; /* its token begins it */
     long said = line ? 1 : r->said_count, n = 0;
-    if (bytes == 0 && !said && r->saved.opening_id != NO_PAD) {
-        int32_t opening = r->saved.opening_id;
-        return reply(r, &opening, 1, tokenizer_state(k, &opening, 1) != 0,
-                     e); /* shown if a character goes on */
-    }
+    if (bytes == 0 && !said && r->saved.opening_id != NO_PAD) /* shown where a character goes on after it */
+        return reply(r, &r->saved.opening_id, 1, tokenizer_state(k, &r->saved.opening_id, 1) != 0, e);
     if (bytes == 0 && !said)
         return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
     int32_t *ids = calloc((size_t)said + 1 + bytes, sizeof *ids);

@@ -62,7 +62,7 @@ static bool config_line(TrainConfig *r, const char *where, char *line, Error *e)
     const char *name[TRAIN_SETTINGS], *nearest;
     int names = 0;
     for (s = train_settings; s->name; s++)
-        if (s->type != SETTING_HEADING) name[names++] = s->name;
+        if (s->type != SETTING_HEADING && strcmp(s->name, "config") != 0) name[names++] = s->name;
     nearest = suggest_option(line, name, names);
     return error_set(e, STATUS_USAGE, "%s: found \"%s\", need the name of an option%s%s, see --help", where,
                      ESCAPED(line), nearest ? "; the nearest is " : "", nearest ? nearest : "");

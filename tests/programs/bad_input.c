@@ -67,6 +67,7 @@ TEST(train_tasks_and_flags) {
         {"train copy lm", 2,
          "\"lm\": found one operand too many, need copy|reverse|sort|add|dates|pairs|lm|grammar"},
         {"train copy --stepp 5", 2, "--stepp: no such option; the nearest is --steps, see --help"},
+        {"train lm --bptt 35", 2, "--bptt: no such option; the nearest is --context, see --help"},
         {"train copy --run", 2, "--run: found no value, need a text"},
         {"train copy --run \xFF", 2, "argument 3: byte 0: found 0xFF, need UTF-8"});
 }

@@ -495,8 +495,9 @@ TEST(a_file_of_choices) {
           "%s", err);
     check_same_runs("a", "b");
     write_text("choices", "config choices\n");
-    CHECK(TRAIN("--config", "choices") == 2 && strstr(err, "line 1: found \"config\", need the name"), "%s",
-          err);
+    CHECK(TRAIN("--config", "choices") == 2 &&
+              strstr(err, "line 1: found \"config\", need the name of an option, see --help\n"),
+          "%s", err);
     write_text("choices", "quiet yes\n");
     CHECK(TRAIN("--config", "choices") == 2 &&
               strstr(err, "line 1: quiet: found \"yes\", need true or false\n"),
