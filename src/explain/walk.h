@@ -104,7 +104,17 @@ typedef struct WalkSteps {
 } WalkSteps;
 
 /* Adds a matrix; of a strided value, a contiguous copy. */
-void walk_add(WalkSteps *s, const WalkMatrix *m);
+void walk_add(WalkSteps *s, const char *step, const char *name, const char *formula, const char *from,
+              Tensor *value, const WalkText *rows, const WalkText *columns, const char *purpose);
+
+/* Text that lives as long as the walk. */
+__attribute__((format(printf, 2, 3))) const char *walk_format(WalkSteps *s, const char *format, ...);
+
+/* Whether the layer is the paper's: attention, residual connection and norm, feed-forward network. STATUS_BAD_DATA. */
+bool walk_knows_layer(const WalkThrough *w, Error *e);
+
+/* Adds what follows attention: residual connection, norm, feed-forward network. */
+void walk_add_layer(WalkSteps *s);
 
 /* Adds the weights that the formulas name: those of the layer and of the head, as the formulas multiply by them. */
 void walk_add_weights(WalkSteps *s);

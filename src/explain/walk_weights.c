@@ -16,7 +16,7 @@ static void add_weight(WalkSteps *s, const char *name, const char *prefix, const
         tape_slice(w->tape, tape_leaf(w->tape, p->shape, w->run.model->parameters.value + p->offset, NULL), 0,
                    first, count ? first + count : p->shape.size[0]);
     if (x->shape.rank > 1) x = tape_transpose(w->tape, x, 0, 1);
-    walk_add(s, &(WalkMatrix){"weights", name, name, "weight", .value = x});
+    walk_add(s, "weights", name, name, "weight", x, NULL, NULL, NULL);
 }
 
 static void add_pair(WalkSteps *s, const char *weight, const char *bias, const char *prefix) {
@@ -28,14 +28,13 @@ void walk_add_weights(WalkSteps *s) {
     const WalkThrough *w = s->walk;
     Model *m = w->run.model;
     bool cross = w->side == SIDE_CROSS, decoder = strncmp(w->layer, "decoder", 7) == 0;
-    long d = m->config.d_model, d_k = d / m->config.heads, head = (w->options->head - 1) * d_k;
     const char *attention = cross ? "multihead_attn" : "self_attn";
     for (int i = 0; i < 6; i++)
-        add_weight(s, names[i], attention, i < 3 ? ".in_proj_weight" : ".in_proj_bias", i % 3 * d + head,
-                   d_k);
+        add_weight(s, names[i], attention, i < PART_END ? ".in_proj_weight" : ".in_proj_bias",
+                   config_head_column(&m->config, i % PART_END, w->options->head - 1), config_d_k(&m->config));
     add_pair(s, "W^O", "b^O", cross ? "multihead_attn.out_proj" : "self_attn.out_proj");
     add_pair(s, "W_1", "b_1", "linear1"), add_pair(s, "W_2", "b_2", "linear2");
     add_pair(s, "gain", "bias", walk_norms[cross + (m->config.norm == NORM_PRE)]);
     add_pair(s, "last gain", "last bias", walk_norms[1 + decoder]);
-    walk_add(s, &(WalkMatrix){"weights", "W", "W", "weight", .value = &m->embedding});
+    walk_add(s, "weights", "W", "W", "weight", &m->embedding, NULL, NULL, NULL);
 }

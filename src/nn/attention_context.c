@@ -9,7 +9,8 @@ static Heads windows(const Forward *f, Heads here) {
     const Sequences *s = here.reach.queries;
     Tensor *qkv = here.q;
     long n = s->total_rows;
-    Tensor *kv = tape_concat(f->tape, 1, 2, (Tensor *[]){nn_columns(f, qkv, 1), nn_columns(f, qkv, 2)});
+    Tensor *k = nn_part(f, qkv, PART_Q, PART_K), *v = nn_part(f, qkv, PART_Q, PART_V);
+    Tensor *kv = tape_concat(f->tape, 1, 2, (Tensor *[]){k, v});
     Sequences *each = node_record(kv->maker, 2 * sizeof *each);
     int32_t *row = node_record(kv->maker, 4 * (size_t)n * sizeof *row), *one = row + n, *start = one + n;
     int32_t *length = start + n, room = (int32_t)f->model->config.max_length;
@@ -22,7 +23,8 @@ static Heads windows(const Forward *f, Heads here) {
     each[0] = (Sequences){n, row, one, one, n, 1};
     each[1] = (Sequences){n, start, length, length, n, room};
     here.reach.queries = &each[0], here.reach.keys = &each[1], here.reach.causal = false;
-    return (Heads){nn_columns(f, qkv, 0), kv, here.reach};
+    here.q = nn_part(f, qkv, PART_Q, PART_Q), here.kv = kv;
+    return here;
 }
 
 Heads nn_heads_in_context(const Forward *f, Heads here) {
@@ -33,7 +35,8 @@ Heads nn_heads_in_context(const Forward *f, Heads here) {
     if (!past || s->longest > 1) return here;
     /* The newest token of its sequence attends to all that the cache holds. */
     here.reach.keys = &past->cache->keys, here.reach.causal = false;
-    return (Heads){nn_columns(f, here.q, 0), &past->own, here.reach};
+    here.q = nn_part(f, here.q, PART_Q, PART_Q), here.kv = &past->own;
+    return here;
 }
 
 Tensor *nn_source_keys(const Forward *f, Tensor *kv) {

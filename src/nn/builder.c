@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const Init init_zeros = {INIT_ZERO, 0}, init_ones = {INIT_ONE, 0};
+const Init init_zeros = {INIT_CONSTANT, 0}, init_ones = {INIT_CONSTANT, 1};
 
 Init glorot(long fan_in, long fan_out) {
     return (Init){INIT_UNIFORM, sqrt(6.0 / (double)(fan_in + fan_out))};

@@ -53,6 +53,6 @@ Init glorot(long fan_in, long fan_out);
  * positional encoding; as an output matrix it gives small logits and a first loss near log(vocab_size). */
 Init small_normal(const ModelConfig *c);
 
-extern const Init init_zeros, init_ones;
+extern const Init init_zeros, init_ones; /* {INIT_CONSTANT, 0.5}: 0.5 everywhere */
 
 #endif

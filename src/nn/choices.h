@@ -26,20 +26,29 @@ struct Positions {
     /* Turns the queries and keys of self-attention: the first `heads` heads of x, whose rows are `tokens`; normalises
      * them before, if wanted. */
     Tensor *(*turn)(const Forward *f, Tensor *x, long heads, const Tokens *tokens, bool normalise);
-    /* In self-attention a score falls by slope · distance of query and key: the slopes of the heads, [heads]. */
+    /* Changes the scaled scores of self-attention, [h, n, m], where query i stands at key i + offset. `masked`: no query
+     * attends to later keys. */
+    Tensor *(*scores)(const Forward *f, Tensor *scaled, long offset, bool masked);
+    /* The slopes of the heads, [heads], if `scores` subtracts slope · distance of query and key: ops/attention.c does the
+     * same. Without them attention runs step by step: plain_attention.c. */
     void (*slopes)(int heads, real *out);
     /* Attention depends on distances alone. A text may be longer than the context: a token attends to the newest. */
     bool relative;
     bool (*check)(const ModelConfig *c, Status status, Error *e); /* of the model's sizes */
-    const char *formula;                                          /* of an added row, for ./explain */
+    /* For ./explain: of an added row; of a turned query, by angles phi, [n, d_k / 2]; of what is added to scores: " - m |i - j|".
+     * NULL: it names the kind. */
+    const char *formula, *turned, *scored;
+    double (*angle)(long position, long i, long d_k);
 };
 
 /* 3.1: the norm around every sublayer. */
 struct NormKind {
     Choice choice;
-    bool bias;
-    Tensor *(*apply)(Tape *t, Tensor *x, Tensor *weight, Tensor *bias);
-    const char *title, *again, *formula, *purpose; /* for ./explain */
+    void *(*add)(Builder *b); /* the module, with its parameters */
+    Sublayer *forward;
+    const char *title, *formula, *purpose; /* for ./explain; NULL: it names the kind */
+    const char *
+        from; /* the computation of a cell from weight and bias, as ./explain --json names it; NULL: not told */
 };
 
 /* 3.3: the activation between the two products of a feed-forward network. */

@@ -59,6 +59,28 @@ static inline bool config_is_lm(const ModelConfig *c) {
     return c->decoder_layers == 0;
 }
 
+/* The queries, keys and values of attention stand side by side in q | k | v. Its parameters, products, adapters and cache, weight
+ * files and ./explain take their columns from here. */
+typedef enum AttentionPart { PART_Q, PART_K, PART_V, PART_END } AttentionPart;
+
+/* The first column of a part; of PART_END, the number of all columns. */
+static inline long config_column(const ModelConfig *c, AttentionPart part) {
+    return (long)part * c->d_model;
+}
+
+/* The columns of a part: those of all its heads. */
+static inline long config_columns(const ModelConfig *c, AttentionPart part) {
+    return config_column(c, part + 1) - config_column(c, part);
+}
+
+/* The width of a head, and the first column of q | k | v that head 0, 1, … reads in a part. */
+static inline long config_d_k(const ModelConfig *c) {
+    return c->d_model / c->heads;
+}
+static inline long config_head_column(const ModelConfig *c, AttentionPart part, long head) {
+    return config_column(c, part) + head * config_d_k(c);
+}
+
 /* The paper's encoder-decoder (N = 2, d_model = 128, h = 4, d_ff = 512) and a decoder-only language model (N
  * = 4). */
 ModelConfig config_seq2seq(int vocab_size, int max_length, int pad_id);

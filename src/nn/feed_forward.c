@@ -2,6 +2,7 @@
  *
  * With a gated activation, W_1 and b_1 have twice as many rows, gates and values (ops/swiglu.c). */
 #include "nn/nn.h"
+#include <stdio.h>
 
 typedef struct Dense {
     Linear in, out; /* W_1: [columns · d_ff, d_model], b_1; W_2: [d_model, d_ff], b_2 */
@@ -25,10 +26,21 @@ static Tensor *forward(const Forward *f, void *module, Tensor *x) {
 
 const FeedForwardKind feed_forward_dense = {{"dense"}, add_parameters, forward};
 
+typedef struct FeedForward {
+    char name[PARAMETER_NAME]; /* "encoder.layers.0.feed_forward" */
+    void *module;              /* of the configured kind */
+} FeedForward;
+
 void *nn_feed_forward_new(Builder *b) {
-    return b->config->feed_forward->add(b);
+    FeedForward *w = build_module(b, sizeof *w);
+    snprintf(w->name, sizeof w->name, "%.40sfeed_forward", b->prefix);
+    w->module = b->config->feed_forward->add(b);
+    return w;
 }
 
 Tensor *nn_feed_forward(const Forward *f, void *module, Tensor *x) {
-    return f->model->config.feed_forward->forward(f, module, x);
+    FeedForward *w = module;
+    Tensor *y = f->model->config.feed_forward->forward(f, w->module, x);
+    if (f->trace) nn_trace_module(f->trace, w->name, x, y);
+    return y;
 }

@@ -11,6 +11,11 @@ static int decoding_layers(const ModelConfig *c) {
     return config_is_lm(c) ? c->encoder_layers : c->decoder_layers;
 }
 
+/* Of q | k | v: those of k | v. */
+static long columns_kept(const ModelConfig *c) {
+    return config_column(c, PART_END) - config_column(c, PART_K);
+}
+
 static bool slides(const ModelConfig *c, long room) {
     return config_is_lm(c) && c->positions->relative && room > c->max_length;
 }
@@ -56,13 +61,13 @@ static void count_decodings(Parameters *p, int change) {
 
 size_t kv_cache_bytes(const ModelConfig *c, long sequences, long room, long source_rows) {
     size_t rows = (size_t)sequences * (size_t)capacity_of(c, room) + (size_t)source_rows;
-    return rows * 2 * (size_t)c->d_model * (size_t)decoding_layers(c) * sizeof(real);
+    return rows * (size_t)columns_kept(c) * (size_t)decoding_layers(c) * sizeof(real);
 }
 
 bool kv_cache_new(KvCache *c, const ModelConfig *config, Parameters *weights, long sequences, long room,
                   long source_rows, Error *e) {
     int layers = decoding_layers(config);
-    long width = 2L * config->d_model;
+    long width = columns_kept(config);
     *c = (KvCache){.room = slides(config, room) ? config->max_length : room,
                    .capacity = capacity_of(config, room),
                    .slides = slides(config, room),
@@ -165,7 +170,7 @@ void kv_layer_append(KvLayer *l, const Tensor *qkv, const Sequences *s) {
         for (long row = s->rows[i] > l->cache->room ? s->rows[i] - l->cache->room : 0; row < s->rows[i];
              row++)
             memcpy(l->own.data + (first + row) * width,
-                   qkv->data + (s->start[i] + row) * qkv->stride[0] + width / 2,
+                   qkv->data + (s->start[i] + row) * qkv->stride[0] + qkv->shape.size[1] - width,
                    (size_t)width * sizeof(real));
     }
 }

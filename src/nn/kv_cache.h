@@ -18,8 +18,8 @@
 
 typedef struct KvLayer {
     struct KvCache *cache;
-    Tensor own;    /* [sequences · capacity, 2 d_model]: keys | values of the tokens so far */
-    Tensor source; /* [source rows, 2 d_model]: keys | values of the encoder's output */
+    Tensor own;    /* [sequences · capacity, columns of k | v]: keys | values of the tokens so far */
+    Tensor source; /* [source rows, columns of k | v]: keys | values of the encoder's output */
 } KvLayer;
 
 typedef struct KvCache {

@@ -123,7 +123,8 @@ static bool read_tensors(const Safetensors *file, Parameters *p, Error *e) {
 }
 
 /* Adds B A to the rows of q, or of v, of the in_proj_weight that the adapter with this A belongs to. */
-static bool merge_adapter(const Safetensors *file, const Array *a, Parameters *p, Error *e) {
+static bool merge_adapter(const Safetensors *file, const Array *a, Model *m, Error *e) {
+    Parameters *p = &m->parameters;
     char name[2][PARAMETER_NAME];
     const char *kind = strstr(a->name, ADAPTER) + strlen(ADAPTER);
     snprintf(name[0], PARAMETER_NAME, "%.*sb", (int)strlen(a->name) - 1, a->name);
@@ -134,13 +135,14 @@ static bool merge_adapter(const Safetensors *file, const Array *a, Parameters *p
     if (!b || !w)
         return b && error_set(e, STATUS_BAD_DATA, "%s: found an adapter of no matrix, need an in_proj_weight",
                               ARRAY_PLACE(a));
-    long d = w->shape.size[1], rank = a->size[0];
+    AttentionPart part = *kind == 'v' ? PART_V : PART_Q;
+    long d = w->shape.size[1], rank = a->size[0], rows = config_columns(&m->config, part);
     real *x = calloc((size_t)(a->count + b->count) + 1, sizeof *x), *y = x + a->count;
     bool ok = x || error_set(e, STATUS_NO_MEMORY, "%s: no memory for its adapters", file->path);
-    ok = ok && array_expect_shape(a, SHAPE(rank, d), e) && array_expect_shape(b, SHAPE(d, rank), e) &&
+    ok = ok && array_expect_shape(a, SHAPE(rank, d), e) && array_expect_shape(b, SHAPE(rows, rank), e) &&
          read_tensor(a, x, e) && read_tensor(b, y, e);
-    real *value = p->value + w->offset + (*kind == 'v' ? 2 * d * d : 0);
-    for (long i = 0; ok && i < d * d; i++)
+    real *value = p->value + w->offset + config_column(&m->config, part) * d;
+    for (long i = 0; ok && i < rows * d; i++)
         for (long j = 0; j < rank; j++) value[i] += y[i / d * rank + j] * x[j * d + i % d];
     free(x);
     return ok;
@@ -172,7 +174,7 @@ bool model_read_weights(Model *m, const char *path, Error *e) {
     for (int i = 0; ok && !m->config.lora && i < file.tensors; i++) {
         const char *kind = strstr(file.tensor[i].name, ADAPTER);
         if (kind && (strcmp(kind, ADAPTER "q.a") == 0 || strcmp(kind, ADAPTER "v.a") == 0))
-            ok = merge_adapter(&file, &file.tensor[i], &m->parameters, e);
+            ok = merge_adapter(&file, &file.tensor[i], m, e);
     }
     safetensors_free(&file);
     return ok;

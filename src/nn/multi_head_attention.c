@@ -9,11 +9,11 @@
 
 /* Low-rank adaptation (Hu et al., arXiv:2106.09685) of a matrix W that stays: x Wᵀ + (x Aᵀ) Bᵀ. B begins as 0. */
 typedef struct Adapter {
-    Tensor a, b; /* [rank, d_model], [d_model, rank] */
+    Tensor a, b; /* [rank, d_model], [rows of W, rank] */
 } Adapter;
 
-/* W^Q, W^K, W^V of all heads, and W^O. As in PyTorch the three are one matrix [3·d_model, d_model]. Cross-attention
- * multiplies the target by its first d_model rows and the memory by the others. */
+/* W^Q, W^K, W^V of all heads, and W^O. As in PyTorch the three are one matrix, whose rows make the columns of q | k | v
+ * (config_column). Cross-attention multiplies the target by the rows of W^Q and the memory by the others. */
 struct Attention {
     Linear in;    /* self-attention: q, k, v in one product */
     Linear q, kv; /* cross-attention: the same rows, split */
@@ -23,43 +23,44 @@ struct Attention {
     char name[PARAMETER_NAME];
 };
 
-static void add_adapter(Builder *b, const char *name, Adapter *l) {
+static void add_adapter(Builder *b, const char *name, AttentionPart part, Adapter *l) {
     long d = b->config->d_model, rank = b->config->lora;
     if (!rank) return;
     size_t outside = build_enter(b, "%s", name);
     build_tensor(b, "a", SHAPE(rank, d), glorot(d, rank), &l->a);
-    build_tensor(b, "b", SHAPE(d, rank), init_zeros, &l->b);
+    build_tensor(b, "b", SHAPE(config_columns(b->config, part), rank), init_zeros, &l->b);
     build_leave(b, outside);
 }
 
 Attention *nn_attention_new(Builder *b, const char *name, bool cross) {
     const ModelConfig *c = b->config;
-    long d = c->d_model;
+    long d = c->d_model, queries = config_columns(c, PART_Q), all = config_column(c, PART_END);
     Attention *a = build_module(b, sizeof *a);
     snprintf(a->name, sizeof a->name, "%.40s%.20s", b->prefix, name);
     size_t outside = build_enter(b, "%s", name);
     Init init = glorot(d, d); /* each of the three on its own */
     if (cross) {
-        build_split(b, "in_proj_weight", SHAPE(3 * d, d), init, &a->q.weight, d, &a->kv.weight);
-        build_split(b, "in_proj_bias", SHAPE(3 * d), init_zeros, &a->q.bias, d, &a->kv.bias);
+        build_split(b, "in_proj_weight", SHAPE(all, d), init, &a->q.weight, queries, &a->kv.weight);
+        build_split(b, "in_proj_bias", SHAPE(all), init_zeros, &a->q.bias, queries, &a->kv.bias);
     } else {
-        build_tensor(b, "in_proj_weight", SHAPE(3 * d, d), init, &a->in.weight);
-        build_tensor(b, "in_proj_bias", SHAPE(3 * d), init_zeros, &a->in.bias);
+        build_tensor(b, "in_proj_weight", SHAPE(all, d), init, &a->in.weight);
+        build_tensor(b, "in_proj_bias", SHAPE(all), init_zeros, &a->in.bias);
     }
-    build_linear(b, "out_proj", d, d, &a->out);
+    build_linear(b, "out_proj", queries, d, &a->out);
     if (c->attention->weight) build_tensor(b, "score_weight", SHAPE(d), glorot(d / c->heads, 1), &a->score);
-    add_adapter(b, "lora_q", &a->adapt_q);
-    add_adapter(b, "lora_v", &a->adapt_v);
+    add_adapter(b, "lora_q", PART_Q, &a->adapt_q);
+    add_adapter(b, "lora_v", PART_V, &a->adapt_v);
     build_leave(b, outside);
     return a;
 }
 
-Tensor *nn_columns(const Forward *f, Tensor *x, long i) {
-    long d = f->model->config.d_model;
-    return tape_slice(f->tape, x, 1, i * d, (i + 1) * d);
+Tensor *nn_part(const Forward *f, Tensor *x, AttentionPart first, AttentionPart part) {
+    const ModelConfig *c = &f->model->config;
+    long begin = config_column(c, part) - config_column(c, first);
+    return tape_slice(f->tape, x, 1, begin, begin + config_columns(c, part));
 }
 
-/* The slopes of the heads where scores fall with the distance; NULL: they do not. */
+/* The slopes of the heads, for the fused operation; NULL: there are none. */
 static const real *slopes(const Forward *f) {
     const ModelConfig *c = &f->model->config;
     if (!c->positions->slopes || f->model->unplaced) return NULL;
@@ -72,26 +73,29 @@ static const real *slopes(const Forward *f) {
 static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in, AttentionTrace **trace) {
     const ModelConfig *c = &f->model->config;
     *trace = NULL;
-    if (c->attention->fused && !f->trace)
-        return tape_attention(f->tape, in->q, in->kv, NULL, c->heads, &in->reach,
-                              f->model->attention_dropout);
-    Tensor *q = nn_columns(f, in->q, 0);
-    Tensor *k = in->kv ? nn_columns(f, in->kv, 0) : nn_columns(f, in->q, 1);
-    Tensor *v = in->kv ? nn_columns(f, in->kv, 1) : nn_columns(f, in->q, 2);
+    double dropout = f->model->attention_dropout;
+    bool steps_only = f->trace || (in->placed && c->positions->scores && !c->positions->slopes);
+    if (c->attention->fused && !steps_only)
+        return tape_attention(f->tape, in->q, in->kv, NULL, c->heads, &in->reach, dropout);
+    Tensor *source = in->kv ? in->kv : in->q;
+    AttentionPart first = in->kv ? PART_K : PART_Q;
+    Tensor *q = nn_part(f, in->q, PART_Q, PART_Q);
+    Tensor *k = nn_part(f, source, first, PART_K), *v = nn_part(f, source, first, PART_V);
     AttentionSteps *steps = NULL;
     if (f->trace) {
         *trace = nn_trace_add(f->trace, k, a->name, in->reach.queries->count);
         (*trace)->normalised = c->qk_norm;
         steps = (*trace)->steps;
     }
-    return nn_plain_attention(f->tape, c->attention, &a->score, q, k, v, c->heads, &in->reach, steps);
+    Scoring scoring = {c->attention, &a->score, dropout, in->placed ? f : NULL, in->masked};
+    return nn_plain_attention(f->tape, &scoring, q, k, v, c->heads, &in->reach, steps);
 }
 
-/* Concat(head_1, …, head_h) W^O */
-static Tensor *multi_head(const Forward *f, Attention *a, const Heads *in) {
+/* Concat(head_1, …, head_h) W^O, of queries made of x */
+static Tensor *multi_head(const Forward *f, Attention *a, Tensor *x, const Heads *in) {
     AttentionTrace *trace;
     Tensor *y = nn_project(f, &a->out, attend_in_heads(f, a, in, &trace));
-    if (trace) trace->output = y;
+    if (trace) trace->input = x, trace->memory = f->memory, trace->output = y;
     return y;
 }
 
@@ -101,7 +105,7 @@ static Tensor *normalise_and_turn(const Forward *f, Tensor *x, long heads, const
     const ModelConfig *c = &f->model->config;
     bool turns = tokens && c->positions->turn && !f->model->unplaced;
     if (turns) return c->positions->turn(f, x, heads, tokens, c->qk_norm);
-    return c->qk_norm ? tape_rotary(f->tape, x, heads, c->d_model / c->heads, NULL, NULL, true) : x;
+    return c->qk_norm ? tape_rotary(f->tape, x, heads, config_d_k(c), NULL, NULL, true) : x;
 }
 
 /* y = x Wᵀ, adapted */
@@ -112,40 +116,50 @@ static Tensor *adapt(const Forward *f, Adapter *l, Tensor *x, Tensor *y) {
 
 /* q | k | v of the tokens whose rows x are. */
 static Tensor *project_qkv(const Forward *f, Attention *a, Tensor *x, const Tokens *tokens) {
+    const ModelConfig *c = &f->model->config;
     Tensor *qkv = tape_linear(f->tape, x, &a->in.weight, &a->in.bias, ACT_NONE, NULL);
-    if (f->model->config.lora) {
-        Tensor *q = adapt(f, &a->adapt_q, x, nn_columns(f, qkv, 0)), *k = nn_columns(f, qkv, 1);
-        Tensor *v = adapt(f, &a->adapt_v, x, nn_columns(f, qkv, 2));
-        qkv = tape_concat(f->tape, 1, 3, (Tensor *[]){q, k, v});
+    if (c->lora) {
+        Tensor *q = adapt(f, &a->adapt_q, x, nn_part(f, qkv, PART_Q, PART_Q));
+        Tensor *v = adapt(f, &a->adapt_v, x, nn_part(f, qkv, PART_Q, PART_V));
+        qkv = tape_concat(f->tape, 1, 3, (Tensor *[]){q, nn_part(f, qkv, PART_Q, PART_K), v});
     }
-    return normalise_and_turn(f, qkv, 2L * f->model->config.heads, tokens);
+    return normalise_and_turn(f, qkv, config_column(c, PART_V) / config_d_k(c), tokens);
+}
+
+/* Self-attention over the sequences of `tokens`. */
+static Heads heads_of(const Forward *f, Attention *a, Tensor *x, const Tokens *tokens, bool masked) {
+    const Sequences *s = &tokens->sequences;
+    return (Heads){.q = project_qkv(f, a, x, tokens),
+                   .reach = {s, s, masked, slopes(f)},
+                   .placed = !f->model->unplaced,
+                   .masked = masked};
 }
 
 Tensor *nn_self_attention(const Forward *f, void *module, Tensor *x) {
-    const Sequences *s = &f->source->sequences;
-    return multi_head(f, module,
-                      &(Heads){project_qkv(f, module, x, f->source), NULL, {s, s, false, slopes(f)}});
+    Heads all = heads_of(f, module, x, f->source, false);
+    return multi_head(f, module, x, &all);
 }
 
 Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
-    const Sequences *s = &f->target->sequences;
-    Heads all = {project_qkv(f, module, x, f->target), NULL, {s, s, !f->model->unmasked, slopes(f)}};
-    if (f->cache || s->longest > f->model->config.max_length) all = nn_heads_in_context(f, all);
-    return multi_head(f, module, &all);
+    Heads all = heads_of(f, module, x, f->target, !f->model->unmasked);
+    if (f->cache || f->target->sequences.longest > f->model->config.max_length)
+        all = nn_heads_in_context(f, all);
+    return multi_head(f, module, x, &all);
 }
 
 Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x) {
     Attention *a = module;
-    long h = f->model->config.heads;
+    const ModelConfig *c = &f->model->config;
     Tensor *q = tape_linear(f->tape, x, &a->q.weight, &a->q.bias, ACT_NONE, NULL), *kv = NULL;
-    if (f->model->config.lora) q = adapt(f, &a->adapt_q, x, q);
-    q = normalise_and_turn(f, q, h, NULL);
+    if (c->lora) q = adapt(f, &a->adapt_q, x, q);
+    q = normalise_and_turn(f, q, c->heads, NULL);
     if (f->memory) kv = tape_linear(f->tape, f->memory, &a->kv.weight, &a->kv.bias, ACT_NONE, NULL);
-    if (kv && f->model->config.lora) {
-        Tensor *v = adapt(f, &a->adapt_v, f->memory, nn_columns(f, kv, 1));
-        kv = tape_concat(f->tape, 1, 2, (Tensor *[]){nn_columns(f, kv, 0), v});
+    if (kv && c->lora) {
+        Tensor *v = adapt(f, &a->adapt_v, f->memory, nn_part(f, kv, PART_K, PART_V));
+        kv = tape_concat(f->tape, 1, 2, (Tensor *[]){nn_part(f, kv, PART_K, PART_K), v});
     }
-    if (kv) kv = normalise_and_turn(f, kv, h, NULL);
+    if (kv) kv = normalise_and_turn(f, kv, config_columns(c, PART_K) / config_d_k(c), NULL);
     if (f->cache) kv = nn_source_keys(f, kv);
-    return multi_head(f, a, &(Heads){q, kv, {&f->target->sequences, &f->source->sequences, false}});
+    Reach reach = {&f->target->sequences, &f->source->sequences, false};
+    return multi_head(f, a, x, &(Heads){.q = q, .kv = kv, .reach = reach});
 }

@@ -23,13 +23,13 @@ typedef struct DecoderLayer DecoderLayer;
 typedef struct Model {
     ModelConfig config;
     double dropout;           /* P_drop of section 5.4; how a model is trained, not what it is: not saved */
-    double attention_dropout; /* of dot-product attention's probabilities; not saved either */
+    double attention_dropout; /* of attention's probabilities; not saved either */
     bool unmasked, unplaced; /* experiments, not saved: a target without its mask, tokens without positions */
     Parameters parameters;
     Arena modules;    /* memory of the modules */
     Tensor embedding; /* [vocab_size, d_model], for source, target and, if tied, output */
-    Tensor
-        positions; /* [max_length, d_model], if they are added to embeddings: learned, or over position_table */
+    /* [max_length, d_model], added to embeddings: learned, or over position_table. Or what else positions learn. */
+    Tensor positions;
     Tensor output;                     /* [vocab_size, d_model], if not tied */
     EncoderLayer *encoder;             /* [encoder_layers]; a language model has only these */
     DecoderLayer *decoder;             /* [decoder_layers] */
@@ -89,10 +89,13 @@ Sublayer nn_feed_forward;
 typedef struct Heads {
     Tensor *q, *kv;
     Reach reach;
+    bool placed; /* self-attention: positions may change the scores */
+    bool
+        masked; /* no query attends to later tokens, even where reach.causal is false because there are none */
 } Heads;
 
-/* Columns [i d_model, (i + 1) d_model) of x. */
-Tensor *nn_columns(const Forward *f, Tensor *x, long i);
+/* The columns of a part of x, whose columns begin with part `first` of q | k | v. */
+Tensor *nn_part(const Forward *f, Tensor *x, AttentionPart first, AttentionPart part);
 
 /* The operands of masked self-attention, made of `here`, the q | k | v of this pass. A cache adds the keys and values of
  * earlier passes. In a text longer than the context a token attends to the newest max_length keys only. */

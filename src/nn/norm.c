@@ -1,43 +1,68 @@
-/* The kinds of norm. */
+/* The kinds of norm, and what is common to them: a name, for a trace, and the parameters of the configured kind. */
 #include "nn/nn.h"
+#include <stdio.h>
 
 struct Norm {
-    Tensor weight, bias; /* [d_model]; RMS norm has no bias */
+    char name[PARAMETER_NAME]; /* "encoder.layers.0.norm1" */
+    void *module;
 };
 
 Norm *nn_norm_new(Builder *b, const char *name) {
     Norm *n = build_module(b, sizeof *n);
+    snprintf(n->name, sizeof n->name, "%.40s%.20s", b->prefix, name);
     size_t outside = build_enter(b, "%s", name);
-    build_tensor(b, "weight", SHAPE(b->config->d_model), init_ones, &n->weight);
-    if (b->config->norm_kind->bias) build_tensor(b, "bias", SHAPE(b->config->d_model), init_zeros, &n->bias);
+    n->module = b->config->norm_kind->add(b);
     build_leave(b, outside);
     return n;
 }
 
 Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x) {
-    return f->model->config.norm_kind->apply(f->tape, x, &norm->weight, &norm->bias);
+    Tensor *y = f->model->config.norm_kind->forward(f, norm->module, x);
+    if (f->trace) nn_trace_module(f->trace, norm->name, x, y);
+    return y;
 }
 
-static Tensor *rms(Tape *t, Tensor *x, Tensor *weight, Tensor *bias) {
-    (void)bias;
-    return tape_rms_norm(t, x, weight);
+typedef struct Scale {
+    Tensor weight, bias; /* [d_model]; RMS norm has no bias */
+} Scale;
+
+static void *add_weight(Builder *b) {
+    Scale *n = build_module(b, sizeof *n);
+    build_tensor(b, "weight", SHAPE(b->config->d_model), init_ones, &n->weight);
+    return n;
+}
+
+static void *add_weight_and_bias(Builder *b) {
+    Scale *n = add_weight(b);
+    build_tensor(b, "bias", SHAPE(b->config->d_model), init_zeros, &n->bias);
+    return n;
+}
+
+static Tensor *layer(const Forward *f, void *module, Tensor *x) {
+    Scale *n = module;
+    return tape_layer_norm(f->tape, x, &n->weight, &n->bias);
+}
+
+static Tensor *rms(const Forward *f, void *module, Tensor *x) {
+    Scale *n = module;
+    return tape_rms_norm(f->tape, x, &n->weight);
 }
 
 const NormKind norm_layer = {
     {"layer"},
-    .bias = true,
-    .apply = tape_layer_norm,
+    .add = add_weight_and_bias,
+    .forward = layer,
     .title = "LayerNorm",
-    .again = "LayerNorm of it",
     .formula = "N = gamma (R - mean) / sqrt(variance + 1e-5) + beta",
     .purpose = "Each row gets mean 0 and variance 1, then a learnt scale and shift.",
+    .from = "norm",
 };
 
 const NormKind norm_rms = {
     {"rms"},
-    .apply = rms,
+    .add = add_weight,
+    .forward = rms,
     .title = "RMSNorm",
-    .again = "RMSNorm of it",
     .formula = "N = gamma R / sqrt(mean of R^2 + 1e-5)",
     .purpose = "Each row gets a mean square of 1, then a learnt scale.",
 };

@@ -122,8 +122,7 @@ static double initial_value(Init init, uint64_t key, uint64_t j) {
     switch (init.how) {
     case INIT_NORMAL: return init.scale * random_normal(key, j);
     case INIT_UNIFORM: return init.scale * (2 * (double)random_uniform(key, j) - 1);
-    case INIT_ONE: return 1;
-    default: return 0;
+    default: return init.scale;
     }
 }
 

@@ -14,8 +14,8 @@
 
 /* The initial values of a tensor. */
 typedef struct Init {
-    enum { INIT_ZERO, INIT_ONE, INIT_NORMAL, INIT_UNIFORM } how;
-    double scale; /* standard deviation of a normal, bound of a uniform distribution */
+    enum { INIT_CONSTANT, INIT_NORMAL, INIT_UNIFORM } how;
+    double scale; /* the constant; standard deviation of a normal, bound of a uniform distribution */
 } Init;
 
 enum { PARAMETER_NAME = 64, PARAMETER_PARTS = 2 };

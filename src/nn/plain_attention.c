@@ -8,7 +8,6 @@
 #include "autograd/op.h"
 #include "nn/nn.h"
 #include <math.h>
-#include <stdlib.h>
 
 /* Rows [start, start + n) of x, split into heads: [rows, d_model] to [h, n, d_k]. */
 static Tensor *split_heads(Tape *t, Tensor *x, int heads, long start, long n) {
@@ -33,29 +32,19 @@ static Tensor *hide_later(Tape *t, Tensor *scores) {
     return tape_masked_fill(t, scores, hidden, SHAPE(n, m), (real)-INFINITY);
 }
 
-/* The scores minus slope · distance of query and key, where query i stands at key i + offset. */
-static Tensor *subtract_distances(Tape *t, Tensor *scores, const real *slopes, long offset) {
-    long h = scores->shape.size[0], n = scores->shape.size[1], m = scores->shape.size[2];
-    Tensor *bias = tape_constant(t, scores->shape);
-    real *b = bias->data;
-    if (!b) return tape_sub(t, scores, bias); /* the tape plans */
-    for (long head = 0; head < h; head++)
-        for (long i = 0; i < n; i++)
-            for (long j = 0; j < m; j++) *b++ = slopes[head] * (real)labs(i + offset - j);
-    return tape_sub(t, scores, bias);
-}
-
 /* One sequence: its queries q, keys k and values v, split into heads. `reach` says which keys a query attends to. */
-static AttentionSteps attend(Tape *t, const AttentionKind *kind, Tensor *w, Tensor *q, Tensor *k, Tensor *v,
+static AttentionSteps attend(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k, Tensor *v,
                              const Reach *reach, long offset) {
     double d_k = (double)q->shape.size[2];
     AttentionSteps s = {.q = q, .k = k, .v = v};
-    s.scores = kind->scores(t, q, k, w);
-    s.scaled = kind->scaled ? tape_scale(t, s.scores, (real)(1 / sqrt(d_k))) : s.scores;
-    if (reach->slopes) s.scaled = subtract_distances(t, s.scaled, reach->slopes, offset);
+    s.scores = scoring->kind->scores(t, q, k, scoring->weight);
+    s.scaled = scoring->kind->scaled ? tape_scale(t, s.scores, (real)(1 / sqrt(d_k))) : s.scores;
+    const Forward *f = scoring->placed;
+    if (f && f->model->config.positions->scores)
+        s.scaled = f->model->config.positions->scores(f, s.scaled, offset, scoring->masked);
     s.masked = reach->causal ? hide_later(t, s.scaled) : s.scaled;
     s.weights = tape_softmax(t, s.masked, -1);
-    s.z = tape_matmul(t, s.weights, v);
+    s.z = tape_matmul(t, tape_dropout(t, s.weights, scoring->dropout), v);
     s.concatenation = join_heads(t, s.z);
     return s;
 }
@@ -79,15 +68,15 @@ static long value_at(const int32_t *values, long s, long planned) {
     return values ? values[s] : planned;
 }
 
-Tensor *nn_plain_attention(Tape *t, const AttentionKind *kind, Tensor *w, Tensor *q, Tensor *k, Tensor *v,
-                           int heads, const Reach *reach, AttentionSteps *steps) {
+Tensor *nn_plain_attention(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k, Tensor *v, int heads,
+                           const Reach *reach, AttentionSteps *steps) {
     const Sequences *queries = reach->queries, *keys = reach->keys;
     Tensor **z = NULL;
     for (long s = 0; s < queries->count; s++) {
         long n = value_at(queries->rows, s, queries->longest), m = value_at(keys->length, s, keys->longest);
         long first = value_at(queries->start, s, s * n), first_key = value_at(keys->start, s, s * m);
         AttentionSteps found =
-            attend(t, kind, w, split_heads(t, q, heads, first, n), split_heads(t, k, heads, first_key, m),
+            attend(t, scoring, split_heads(t, q, heads, first, n), split_heads(t, k, heads, first_key, m),
                    split_heads(t, v, heads, first_key, m), reach, m - value_at(queries->length, s, n));
         if (!z) z = node_record(found.concatenation->maker, (size_t)queries->count * sizeof(Tensor *));
         z[s] = found.concatenation;

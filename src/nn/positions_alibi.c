@@ -5,8 +5,9 @@
  *
  * These slopes are for h a power of two. Others take those of the next lower power, and then every second one of the
  * power above it, as the authors' code does. */
-#include "nn/choices.h"
+#include "nn/nn.h"
 #include <math.h>
+#include <stdlib.h>
 
 static void slopes(int heads, real *out) {
     int power = 1;
@@ -17,4 +18,23 @@ static void slopes(int heads, real *out) {
     }
 }
 
-const Positions positions_alibi = {{"alibi"}, .slopes = slopes, .relative = true};
+static Tensor *scores(const Forward *f, Tensor *scaled, long offset, bool masked) {
+    (void)masked;
+    long h = scaled->shape.size[0], n = scaled->shape.size[1], m = scaled->shape.size[2];
+    real *slope = tape_constant(f->tape, SHAPE(h))->data;
+    Tensor *bias = tape_constant(f->tape, scaled->shape);
+    real *b = bias->data;
+    if (slope && b) slopes((int)h, slope); /* otherwise the tape plans */
+    for (long head = 0; slope && b && head < h; head++)
+        for (long i = 0; i < n; i++)
+            for (long j = 0; j < m; j++) *b++ = slope[head] * (real)labs(i + offset - j);
+    return tape_sub(f->tape, scaled, bias);
+}
+
+const Positions positions_alibi = {
+    {"alibi"},
+    .slopes = slopes,
+    .scores = scores,
+    .relative = true,
+    .scored = " - m |i - j|, m: the slope of the head",
+};

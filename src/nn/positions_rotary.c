@@ -4,7 +4,7 @@
 #include <math.h>
 
 static long width(const ModelConfig *c) {
-    return c->d_model / c->heads;
+    return config_d_k(c);
 }
 
 /* The turns of a position: all cosines, then all sines. */
@@ -35,6 +35,19 @@ static bool check(const ModelConfig *c, Status status, Error *e) {
                      c->heads, c->d_model);
 }
 
+/* Of pair i. */
+static double angle(long pos, long i, long d_k) {
+    return nn_angle(pos, 2 * i, d_k);
+}
+
 const Positions positions_rotary = {
-    {"rotary"}, .width = width, .row = turns, .turn = turn, .relative = true, .check = check,
+    {"rotary"},
+    .width = width,
+    .row = turns,
+    .turn = turn,
+    .relative = true,
+    .check = check,
+    .angle = angle,
+    .turned =
+        "(a, b) = (q_ij, q_i(j+d_k/2)) becomes (a cos phi_ij - b sin phi_ij, a sin phi_ij + b cos phi_ij)",
 };

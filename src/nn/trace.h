@@ -23,9 +23,18 @@ typedef struct AttentionTrace {
     bool normalised;  /* queries and keys */
     long sequences;
     AttentionSteps *steps; /* [sequences] */
-    Tensor *output;        /* [query rows, d_model] of all sequences: concatenation W^O */
+    Tensor *input,
+        *memory;    /* [rows, d_model] what queries are made of; the encoder's output, if there is one */
+    Tensor *output; /* [query rows, d_model] of all sequences: concatenation W^O */
     struct AttentionTrace *next;
 } AttentionTrace;
+
+/* A norm or a feed-forward network at work. */
+typedef struct ModuleTrace {
+    const char *name; /* "encoder.layers.0.norm1", "encoder.layers.0.feed_forward" */
+    Tensor *in, *out; /* [rows, d_model] */
+    struct ModuleTrace *next;
+} ModuleTrace;
 
 /* Counts that a module shows beside its matrices: the tokens of each expert. */
 typedef struct TraceCounts {
@@ -39,23 +48,38 @@ typedef struct TraceCounts {
  * reset. */
 typedef struct Trace {
     AttentionTrace *first, *last;
-    TraceCounts *counts; /* the newest first */
+    ModuleTrace *modules; /* these and the counts: the newest first */
+    TraceCounts *counts;
 } Trace;
 
 /* The first trace of that name, or NULL. */
 const AttentionTrace *nn_trace_find(const Trace *trace, const char *name);
+const ModuleTrace *nn_trace_find_module(const Trace *trace, const char *name);
 
 /* For modules: appends an attention over `sequences` sequences, its steps still empty. `x` is any tensor of
  * the tape. */
 AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, long sequences);
 
+/* For modules: adds input and output. */
+void nn_trace_module(Trace *trace, const char *name, Tensor *in, Tensor *out);
+
 /* For modules: adds counts, which live as long as the tape. */
 void nn_trace_counts(Trace *trace, const Tensor *x, const char *name, int n, const int32_t *count);
 
-/* 3.2.1, 3.2.2: attention made of elementary operations; with attention_dot it is tape_attention up to rounding. w,
- * [d_model], is the kind's weight, if it has one. q, k, v are [rows, d_model]; the result is [query rows, d_model]. Stores
- * the steps of every sequence in `steps`, if not NULL. */
-Tensor *nn_plain_attention(Tape *t, const AttentionKind *kind, Tensor *w, Tensor *q, Tensor *k, Tensor *v,
-                           int heads, const Reach *reach, AttentionSteps *steps);
+/* How scores become weights. */
+typedef struct Scoring {
+    const AttentionKind *kind;
+    Tensor *weight; /* [d_model] of the kind, if it has one */
+    double dropout; /* of the weights */
+    /* The pass whose positions change the scores; NULL: none. `masked`: no query attends to later tokens. */
+    const struct Forward *placed;
+    bool masked;
+} Scoring;
+
+/* 3.2.1, 3.2.2: attention made of elementary operations; with attention_dot it is tape_attention up to rounding. q, k, v are
+ * [rows, d_model]; the result is [query rows, d_model]. The positions of scoring->placed stand for reach->slopes. Stores the
+ * steps of every sequence in `steps`, if not NULL. */
+Tensor *nn_plain_attention(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k, Tensor *v, int heads,
+                           const Reach *reach, AttentionSteps *steps);
 
 #endif

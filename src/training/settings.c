@@ -76,8 +76,7 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
 #include "nn/settings.def"
     {"dropout", "P", "[0,1)", "dropout probability P_drop", AT(REAL, dropout),
      .computed = "0.1; lm 0, 0.2 or 0.4 by passes through the text"},
-    {"attention-dropout", "P", "[0,1)", "dropout of attention's probabilities", AT(REAL, attention_dropout),
-     .with = &attention_dot.choice},
+    {"attention-dropout", "P", "[0,1)", "dropout of attention's probabilities", AT(REAL, attention_dropout)},
     {"Training"},
     {"train", "PATTERN", NULL, "parameters that learn, by name, like '*self_attn*'; the others stay",
      AT(TEXT, train), .computed = "all"},

@@ -214,7 +214,8 @@ TEST(the_first_loss_is_near_log_vocab) {
 
 /* ---- Dropout ---- */
 
-static void check_dropout(ModelConfig c) {
+/* With P_drop, and P_drop of attention's probabilities. */
+static void check_dropout(ModelConfig c, double dropout, double attention) {
     Model *m = new_model(c, 5);
     PaddedBatch *b = random_batch(&c, 4, 6, 6, 5);
     Pass p = pass_new(m, b);
@@ -222,7 +223,7 @@ static void check_dropout(ModelConfig c) {
     p.tape->training = true, p.tape->seed = 9, p.tape->step = 3;
     pass_run(&p);
     real without = p.loss;
-    m->dropout = 0.2;
+    m->dropout = dropout, m->attention_dropout = attention;
 
     p.tape->training = false;
     pass_run(&p);
@@ -246,8 +247,12 @@ static void check_dropout(ModelConfig c) {
 }
 
 TEST(dropout_in_training_only_and_repeatable) {
-    check_dropout(small_seq2seq());
-    check_dropout(small_language_model());
+    check_dropout(small_seq2seq(), 0.2, 0);
+    check_dropout(small_language_model(), 0.2, 0);
+    check_dropout(small_language_model(), 0, 0.2);
+    ModelConfig plain = small_language_model();
+    plain.attention = &attention_plain;
+    check_dropout(plain, 0, 0.2);
 }
 
 /* ---- Threads ---- */
@@ -428,7 +433,10 @@ static void check_plain(ModelConfig c) {
 
 TEST(plain_attention_is_the_fused_one) {
     check_plain(small_seq2seq());
-    check_plain(small_language_model());
+    ModelConfig lm = small_language_model();
+    check_plain(lm);
+    lm.positions = &positions_alibi;
+    check_plain(lm);
 }
 
 /* ---- Sublayers ---- */

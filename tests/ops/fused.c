@@ -267,8 +267,24 @@ BUILD(cross_attention_fused, AttentionContext, tape_attention(t, x[0], x[1], NUL
 
 BUILD(open_attention_fused, AttentionContext, tape_attention(t, x[0], x[1], x[2], c->heads, &c->reach, 0))
 
+static const real slopes[] = {(real)0.5, (real)0.125, (real)2, (real)0.03};
+
+static Tensor *subtract_distances(const Forward *f, Tensor *scaled, long offset, bool masked) {
+    (void)masked;
+    long h = scaled->shape.size[0], n = scaled->shape.size[1], m = scaled->shape.size[2];
+    Tensor *bias = tape_constant(f->tape, scaled->shape);
+    for (long i = 0; i < h * n * m; i++)
+        bias->data[i] = slopes[i / (n * m)] * (real)labs(i / m % n + offset - i % m);
+    return tape_sub(f->tape, scaled, bias);
+}
+
+static const Positions falling_positions = {{"falling"}, .scores = subtract_distances};
+
 static Tensor *attention_of(Tape *t, Tensor *q, Tensor *k, Tensor *v, const AttentionContext *c) {
-    return nn_plain_attention(t, &attention_dot, NULL, q, k, v, c->heads, &c->reach, NULL);
+    Model model = {.config.positions = &falling_positions};
+    Forward f = {t, &model};
+    Scoring scoring = {&attention_dot, .placed = c->reach.slopes ? &f : NULL};
+    return nn_plain_attention(t, &scoring, q, k, v, c->heads, &c->reach, NULL);
 }
 
 static Tensor *attention_composed(Tape *t, Tensor **x, const void *context) {
@@ -293,7 +309,6 @@ TEST(attention_is_matmul_mask_softmax_matmul) {
     const Sequences wide = {3, (Ints){0, 70, 140}, (Ints){70, 70, 70}, (Ints){70, 3, 65}, 210, 70};
     const Sequences memory = {3, (Ints){0, 20, 170}, (Ints){20, 150, 9}, (Ints){20, 149, 0}, 179, 150};
     const Sequences newest = {3, (Ints){0, 1, 2}, (Ints){1, 1, 1}, (Ints){1, 1, 1}, 3, 1};
-    static const real slopes[] = {(real)0.5, (real)0.125, (real)2, (real)0.03};
     const AttentionContext all = {2, {&packed, &packed, false}}, causal = {2, {&packed, &packed, true}},
                            with_padding = {1, {&padded, &padded, false}},
                            causal_with_padding = {3, {&padded, &padded, true}},

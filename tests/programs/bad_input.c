@@ -150,8 +150,7 @@ TEST(train_contradictions) {
         {LM "--tokenizer byte --vocab-size 100", 2, "--vocab-size: found --tokenizer byte, need another"},
         {"train copy --vocab-size 100", 2, "--vocab-size: found the task copy, need lm or pairs"},
         {"train copy --minutes 1 --steps 5", 2, "--minutes: found --steps, need one of the two"},
-        {"train copy --attention additive --attention-dropout 0.1", 2,
-         "--attention-dropout: found --attention additive, need dot"},
+        {"train copy --experts 4", 2, "--experts: found --feed-forward dense, need experts"},
         {"train copy --quiet --samples 3", 2, "--samples: found --quiet, need one of the two"});
 }
 

@@ -266,8 +266,8 @@ TEST(adapters) {
         moved = fmax(moved, fabs(adapted - (double)logits[0][i]));
     }
     CHECK(moved > 0.01, "found %g", moved);
-    CHECK(run_program("explain", ARGUMENTS("--model", "whole", "--text", "the cat"), (Streams){0}) == 65 &&
-              strstr(err, "found an attention that the walk does not know"),
+    CHECK(run_program("explain", ARGUMENTS("--model", "whole", "--text", "the cat"), (Streams){0}) == 0 &&
+              strstr(out, "The walk does not know how this model computes them."),
           "%s", err);
     CHECK(run_program("explain", ARGUMENTS("--model", "merged", "--text", "the cat"), (Streams){0}) == 0,
           "%s", err);

@@ -38,8 +38,8 @@ static Parameters two_tensors(long rows, long columns, long vector) {
     Parameters p = {0};
     static Tensor leaf[2];
     Error e = {0};
-    bool ok = parameters_add(&p, "matrix", SHAPE(rows, columns), (Init){INIT_ZERO, 0}, &leaf[0], &e) &&
-              parameters_add(&p, "vector", SHAPE(vector), (Init){INIT_ZERO, 0}, &leaf[1], &e) &&
+    bool ok = parameters_add(&p, "matrix", SHAPE(rows, columns), (Init){INIT_CONSTANT, 0}, &leaf[0], &e) &&
+              parameters_add(&p, "vector", SHAPE(vector), (Init){INIT_CONSTANT, 0}, &leaf[1], &e) &&
               parameters_allocate(&p, true, &e);
     must(ok ? &p : NULL, &e);
     return p;
@@ -102,8 +102,8 @@ static Parameters layers(long rows, long columns) {
     Error e = {0};
     bool ok = true;
     for (int i = 0; ok && i < 4; i++)
-        ok = parameters_add(&p, name[i], i == 3 ? SHAPE(rows) : SHAPE(rows, columns), (Init){INIT_ONE, 0},
-                            &leaf[i], &e);
+        ok = parameters_add(&p, name[i], i == 3 ? SHAPE(rows) : SHAPE(rows, columns),
+                            (Init){INIT_CONSTANT, 1}, &leaf[i], &e);
     must(ok && parameters_allocate(&p, true, &e) ? &p : NULL, &e);
     parameters_init(&p, 1);
     return p;
