@@ -70,7 +70,7 @@ static inline long config_column(const ModelConfig *c, AttentionPart part) {
 
 /* The columns of a part: those of all its heads. */
 static inline long config_columns(const ModelConfig *c, AttentionPart part) {
-    return config_column(c, part + 1) - config_column(c, part);
+    return config_column(c, (AttentionPart)(part + 1)) - config_column(c, part);
 }
 
 /* The width of a head, and the first column of q | k | v that head 0, 1, … reads in a part. */
