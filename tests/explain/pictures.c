@@ -107,12 +107,12 @@ static const struct {
     DRAWN(POINTS, 34, false, false, "\n          cost\n    10000 |                      *\n",
           "\n      100 |       *\n", "\n       10 |\n", "\n        1 |*\n",
           "\n           1      10      100 1000\n"),
-    DRAWN(POINTS, 0, false, false, "<circle cx=\"56.0\" cy=\"212.0\"", "<circle cx=\"180.0\" cy=\"117.0\""),
+    DRAWN(POINTS, 0, false, false, "<circle cx=\"64.0\" cy=\"212.0\"", "<circle cx=\"185.3\" cy=\"117.0\""),
     /* A line continues after values that are not finite, and is cut where it leaves the axis. */
     DRAWN(BOUNDED, 24, false, false, "\n        2 |            *\n", "\n      1.5 |         *\n",
           "\n        0 |+\n", "\n  * one  + another one\n"),
     DRAWN(BOUNDED, 12, false, false, "\n        2 | *\n", "\n  * one\n  + another~\n"),
-    DRAWN(BOUNDED, 0, false, false, "d=\"M56.0 212.0M279.2 117.0L428.0 22.0\""),
+    DRAWN(BOUNDED, 0, false, false, "d=\"M64.0 212.0M282.4 117.0L428.0 22.0\""),
 };
 
 TEST(pictures_are_drawn) {
