@@ -29,9 +29,11 @@ void walk_add_weights(WalkSteps *s) {
     Model *m = w->run.model;
     bool cross = w->side == SIDE_CROSS, decoder = strncmp(w->layer, "decoder", 7) == 0;
     const char *attention = cross ? "multihead_attn" : "self_attn";
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 6; i++) {
+        AttentionPart part = (AttentionPart)(i % PART_END);
         add_weight(s, names[i], attention, i < PART_END ? ".in_proj_weight" : ".in_proj_bias",
-                   config_head_column(&m->config, i % PART_END, w->options->head - 1), config_d_k(&m->config));
+                   config_head_column(&m->config, part, w->options->head - 1), config_d_k(&m->config));
+    }
     add_pair(s, "W^O", "b^O", cross ? "multihead_attn.out_proj" : "self_attn.out_proj");
     add_pair(s, "W_1", "b_1", "linear1"), add_pair(s, "W_2", "b_2", "linear2");
     add_pair(s, "gain", "bias", walk_norms[cross + (m->config.norm == NORM_PRE)]);
