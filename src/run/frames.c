@@ -12,15 +12,13 @@ bool frames_new(Frames *f, const ModelConfig *c, long longest, long width, Error
     *f =
         (Frames){.model = {c->encoder_layers, c->decoder_layers, c->heads, (int32_t)longest}, .width = width};
     f->tokens = malloc((size_t)(LISTS * width) * sizeof *f->tokens);
-    f->probability = calloc((size_t)(BEAMS * width), sizeof *f->probability);
-    if (!f->tokens || !f->probability)
-        return error_set(e, STATUS_NO_MEMORY, "memory: lists of %ld tokens for the page", width);
+    if (!f->tokens) return error_set(e, STATUS_NO_MEMORY, "memory: lists of %ld tokens for the page", width);
     for (long i = 0; i < LISTS * width; i++) f->tokens[i] = -1;
     return true;
 }
 
 void frames_free(Frames *f) {
-    free(f->tokens), free(f->probability), free(f->weight);
+    free(f->tokens), free(f->weight);
     *f = (Frames){0};
 }
 
@@ -160,8 +158,7 @@ bool frames_write(const Frames *f, const Metadata *note, int notes, const char *
         array_over("model", DTYPE_I32, SHAPE(4), f->model),
         array_over("steps", DTYPE_I32, SHAPE(f->count), f->step),
         array_over("tokens", DTYPE_I32, SHAPE(frames_answer(f->count, 0), f->width), f->tokens),
-        array_over("weights", DTYPE_U8, SHAPE(f->count, f->weights), f->weight),
-        array_over("probability", DTYPE_F64, SHAPE(BEAMS, f->width), f->probability)};
+        array_over("weights", DTYPE_U8, SHAPE(f->count, f->weights), f->weight)};
     return directory_file(path, directory, "frames.safetensors", STATUS_CANNOT_CREATE, e) &&
            safetensors_write(path, note, notes, arrays, sizeof arrays / sizeof *arrays, e);
 }
@@ -189,16 +186,13 @@ bool frames_read(Frames *f, const Safetensors *file, long tokens, Error *e) {
     *f = (Frames){0};
     const Array *model = need(file, "model", DTYPE_I32, 1, e), *steps = need(file, "steps", DTYPE_I32, 1, e),
                 *lists = need(file, "tokens", DTYPE_I32, 2, e),
-                *weights = need(file, "weights", DTYPE_U8, 2, e),
-                *probability = need(file, "probability", DTYPE_F64, 2, e);
-    if (!model || !steps || !lists || !weights || !probability || !array_expect_shape(model, SHAPE(4), e))
-        return false;
+                *weights = need(file, "weights", DTYPE_U8, 2, e);
+    if (!model || !steps || !lists || !weights || !array_expect_shape(model, SHAPE(4), e)) return false;
     long width = lists->size[1], frames = steps->count;
     if (frames > FRAMES || width == 0)
         return error_set(e, STATUS_BAD_DATA, "%s: found %ld frames of lists of %ld tokens, need at most %d",
                          file->path, frames, width, FRAMES);
     if (!array_expect_shape(lists, SHAPE(frames_answer((int)frames, 0), width), e) ||
-        !array_expect_shape(probability, SHAPE(BEAMS, width), e) ||
         !frames_new(f, &(ModelConfig){0}, 0, width, e) || !array_to_int32(model, f->model, e) ||
         !array_to_int32(steps, f->step, e) || !array_to_int32(lists, f->tokens, e) ||
         !in_range(model, f->model, 0, 1 << 20, e) || !in_range(lists, f->tokens, -1, tokens - 1, e))
@@ -208,7 +202,6 @@ bool frames_read(Frames *f, const Safetensors *file, long tokens, Error *e) {
         return error_set(e, STATUS_BAD_DATA, "%s: found shape [%ld,%ld], need [%ld,%.0f]",
                          ARRAY_PLACE(weights), weights->size[0], weights->size[1], frames, need_weights);
     if (!frames_reserve(f, (int)frames, e)) return false;
-    array_to_double(probability, f->probability);
     memcpy(f->weight, weights->bytes, (size_t)weights->count);
     f->count = (int)frames;
     return true;

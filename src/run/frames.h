@@ -6,7 +6,6 @@
  *     tokens       I32 [L, width]    lists of tokens, numbered as below, filled up with -1; answers of F frames
  *     weights      U8 [F, W]         attention in percent: the maps of all examples, groups, layers and heads, row by
  *                                    row; a causal map has of its row i the columns 0 … i
- *     probability  F64 [3, width]    of each token of a beam after those before it
  *
  * The metadata are its notes: the keys below, `task`, `vocabulary`, `begin_id` and `end_id` as in a model's file, and an option
  * of the run as `recipe.NAME`. */
@@ -27,17 +26,15 @@
 #define NOTE_SHARES     "shares." /* and a module's name: how often each of its parts was used, in percent */
 #define NOTE_RECIPE     "recipe."
 
-enum { FRAMES = 24, EXAMPLES = 3, SAMPLES = 6, BEAMS = 3, GROUPS = 3 }; /* at most */
+enum { FRAMES = 24, EXAMPLES = 3, SAMPLES = 6, GROUPS = 3 }; /* at most */
 
 /* The numbers of the lists of tokens. Lists that are not there are empty. */
 enum {
     LIST_SOURCE, /* of each example, which is an attention to show: the source, if there is one, */
-    LIST_TARGET = LIST_SOURCE + EXAMPLES,  /* and the decoder's input */
-    LIST_GIVEN = LIST_TARGET + EXAMPLES,   /* of each sample: what the model gets, */
-    LIST_WANTED = LIST_GIVEN + SAMPLES,    /* and the right answer, if there is one */
-    LIST_SEARCHED = LIST_WANTED + SAMPLES, /* what a beam search got, */
-    LIST_BEAM,                             /* and found, best first, with the end tokens */
-    LIST_ANSWER = LIST_BEAM + BEAMS,       /* of each frame: the answers to all samples */
+    LIST_TARGET = LIST_SOURCE + EXAMPLES, /* and the decoder's input */
+    LIST_GIVEN = LIST_TARGET + EXAMPLES,  /* of each sample: what the model gets, */
+    LIST_WANTED = LIST_GIVEN + SAMPLES,   /* and the right answer, if there is one */
+    LIST_ANSWER = LIST_WANTED + SAMPLES,  /* of each frame: the answers to all samples */
     LISTS = LIST_ANSWER + FRAMES * SAMPLES
 };
 
@@ -51,7 +48,6 @@ typedef struct Frames {
     int count, most;                /* frames; at most so many */
     long width, weights;            /* of a list; of a frame */
     int32_t *tokens;                /* [LISTS, width] */
-    double *probability;            /* [BEAMS, width] */
     uint8_t *weight;                /* [most, weights]; NULL before frames_reserve */
 } Frames;
 

@@ -1,4 +1,4 @@
-/* Answers on a page: a line for each step, with wrong tokens marked; and a tree of those of a beam search. */
+/* Answers on a page: a line for each step, with wrong tokens marked. */
 #include "run/run_page.h"
 
 bool page_is_of_text(const Page *p) {
@@ -61,41 +61,5 @@ void page_answers(const Page *p, FILE *out) {
           "<div class=\"samples\">\n",
           out);
     for (int i = 0; i < samples; i++) sample(p, i, out);
-    fputs("</div>\n</section>\n", out);
-}
-
-/* Lists the tokens at place `at` of the beams of a set, a bit each, and below each token what follows it. */
-static void branches(const Page *p, unsigned set, long at, FILE *out) {
-    enum { COLUMNS = 6 };
-    const Frames *f = p->frames;
-    fputs("<ul>\n", out);
-    for (int first = 0; first < BEAMS; first++) {
-        List beam = frames_list(f, LIST_BEAM + first);
-        unsigned same = 0;
-        if (!(set >> first & 1) || at >= beam.count) continue;
-        for (int i = first; i < BEAMS; i++) {
-            List other = frames_list(f, LIST_BEAM + i);
-            if (set >> i & 1 && at < other.count && other.id[at] == beam.id[at]) same |= 1u << i;
-        }
-        fprintf(out, "<li%s><span><small>%.2f</small>", first ? "" : " class=\"best\"",
-                f->probability[first * f->width + at]);
-        page_label(p->token, (List){beam.id + at, 1}, COLUMNS, out);
-        fputs("</span>", out);
-        branches(p, same, at + 1, out);
-        fputs("</li>\n", out);
-        set &= ~same;
-    }
-    fputs("</ul>", out);
-}
-
-void page_beams(const Page *p, FILE *out) {
-    if (frames_list(p->frames, LIST_BEAM).count == 0) return;
-    fputs("<section>\n<h2>Beam search</h2>\n<p>The best answers to <code>", out);
-    page_text(p->token, frames_list(p->frames, LIST_SEARCHED), out);
-    fputs("</code> as a tree of their common beginnings, with the probability of each token after those "
-          "before it.</p>\n"
-          "<div class=\"beams\">\n",
-          out);
-    branches(p, (1u << BEAMS) - 1, 0, out);
     fputs("</div>\n</section>\n", out);
 }

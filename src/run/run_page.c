@@ -143,7 +143,6 @@ static void write_page(FILE *out, const void *page) {
     figures(p, out);
     curves(p, out);
     page_answers(p, out);
-    page_beams(p, out);
     page_maps(p, out);
     fputs("<section>\n<h2>Options</h2>\n<dl class=\"facts\">\n", out);
     noted(p, NOTE_RECIPE, out);

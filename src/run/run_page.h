@@ -33,7 +33,6 @@ bool page_is_of_text(const Page *p);
 
 /* A section each, if there is something to show. */
 void page_answers(const Page *p, FILE *out);
-void page_beams(const Page *p, FILE *out);
 void page_maps(const Page *p, FILE *out);
 
 /* The weights of all frames, for page.js. */

@@ -1,7 +1,7 @@
 /* The rows, and the frames made of them. */
 #include "run/watch.h"
 #include "base/directory.h"
-#include "decoding/beam.h"
+#include "decoding/decode.h"
 #include "kernels/arrays.h"
 #include <math.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static void take_earlier(Watch *w) {
               safetensors_read(&file, path, &(Error){0}) &&
               frames_read(&old, &file, w->trainer->task->vocab_size, &(Error){0}) && old.width == f->width &&
               old.weights == f->weights &&
-              memcmp(old.tokens, f->tokens, (size_t)(LIST_SEARCHED * f->width) * sizeof *f->tokens) == 0;
+              memcmp(old.tokens, f->tokens, (size_t)(LIST_ANSWER * f->width) * sizeof *f->tokens) == 0;
     for (int i = 0; ok && i < old.count && old.step[i] <= w->trainer->state.step; i++) {
         int frame = frames_begin(f, old.step[i]);
         memcpy(f->weight + frame * f->weights, old.weight + i * f->weights, (size_t)f->weights);
@@ -187,70 +187,6 @@ static void add_counts(Watch *w, const TraceCounts *c) {
     for (int k = 0; k < c->n; k++) sum->count[k] += c->count[k];
 }
 
-/* ---- Beam search ---- */
-
-static NextTokens next_of(const Task *t) {
-    return (NextTokens){t->tokenizer, t->begin_id, t->end_id, t->pad_id};
-}
-
-/* Computes the probabilities of the n tokens of an answer in one pass over all, as in training. */
-static bool judge(Trainer *t, List given, const int32_t *ids, long n, double *probability, Error *e) {
-    NextTokens next = next_of(t->task);
-    int32_t target[WIDTH] = {t->task->begin_id};
-    memcpy(target + 1, ids, (size_t)(n - 1) * sizeof *target);
-    const Tensor *logits = frames_logits(t->tape, t->model, given, (List){target, n}, NULL, e);
-    for (long i = 0, V = t->model->config.vocab_size; logits && i < n; i++) {
-        real *row = logits->data + i * V;
-        next_tokens_hide(&next, ids, i, V, row);
-        double sum = 0;
-        for (long v = 0; v < V; v++) sum += exp((double)(row[v] - row[ids[i]]));
-        probability[i] = 1 / sum;
-    }
-    tape_reset(t->tape);
-    return logits;
-}
-
-/* The first sample that a frame answers wrongly; otherwise the first. */
-static int first_wrong(const Frames *f, int frame) {
-    for (int i = 0; i < frames_lists(f, LIST_GIVEN, SAMPLES); i++) {
-        List wanted = frames_list(f, LIST_WANTED + i), answer = frames_list(f, frames_answer(frame, i));
-        if (answer.count != wanted.count ||
-            memcmp(answer.id, wanted.id, (size_t)wanted.count * sizeof *wanted.id) != 0)
-            return i;
-    }
-    return 0;
-}
-
-static bool search(Watch *w, int frame, Error *e) {
-    Trainer *t = w->trainer;
-    const Task *task = t->task;
-    Frames *f = &w->frames;
-    Hypothesis best[BEAMS];
-    Decoder d;
-    long found = 0;
-    int sample = first_wrong(f, frame);
-    List given = frames_list(f, LIST_GIVEN + sample), wanted = frames_list(f, LIST_WANTED + sample);
-    if (!task->max_S || given.count == 0) return true;
-    frames_set(f, LIST_SEARCHED, given.id, given.count);
-    Given all = {&task->begin_id, 1, 1, (long[]){0, given.count}, given.id, .next = next_of(task)};
-    BeamOptions o = {.length_penalty = 0.6, .n_best = BEAMS};
-    bool ok = decoder_open(&d, t->tape, t->model, BEAMS, &all, most_tokens(wanted), e) &&
-              beam_search(&d, &o, best, &found, e);
-    long room = d.room;
-    decoder_close(&d);
-    for (int i = 0; i < BEAMS; i++) frames_set(f, LIST_BEAM + i, NULL, 0);
-    for (int i = 0; i < found; i++) {
-        int32_t ids[WIDTH];
-        long n = best[i].n;
-        memcpy(ids, best[i].ids, (size_t)n * sizeof *ids);
-        if (n + 1 < room) ids[n++] = task->end_id; /* it was not cut off */
-        frames_set(f, LIST_BEAM + i, ids, n);
-        ok = ok && judge(t, given, ids, n, f->probability + i * f->width, e);
-        free(best[i].ids);
-    }
-    return ok;
-}
-
 bool watch_look(Watch *w, Error *e) {
     Trainer *t = w->trainer;
     Frames *f = &w->frames;
@@ -270,5 +206,5 @@ bool watch_look(Watch *w, Error *e) {
         tape_reset(t->tape);
     }
     for (int i = 0; ok && i < frames_lists(f, LIST_GIVEN, SAMPLES); i++) ok = answer(w, frame, i, e);
-    return ok && search(w, frame, e);
+    return ok;
 }

@@ -147,14 +147,13 @@ TEST(charts_of_tables) {
 
 /* ---- Texts of tokens ---- */
 
-/* A page of one frame without tables, from which the caller writes. */
-static char *page_of_lists(Frames *f, const char *const *token) {
+/* A page of one frame without tables, whose answer is `count` ids. */
+static char *page_of_answer(Frames *f, const int32_t *ids, long count, const char *const *token) {
     Error e = {0};
     CHECK(frames_reserve(f, 1, &e), "%s", e.text);
     memset(f->weight, 0, (size_t)f->weights);
     frames_begin(f, 1);
-    frames_set(f, frames_answer(0, 0), f->tokens + LIST_SEARCHED * f->width,
-               frames_list(f, LIST_SEARCHED).count);
+    frames_set(f, frames_answer(0, 0), ids, count);
     char *text = written(&(Page){"run", &(Safetensors){0}, &(RunTables){.characters = 0}, f, token});
     frames_free(f);
     return text;
@@ -168,9 +167,8 @@ TEST(a_character_of_several_tokens) {
     Frames f;
     Error e = {0};
     CHECK(frames_new(&f, &(ModelConfig){.encoder_layers = 1, .heads = 1}, 7, 8, &e), "%s", e.text);
-    frames_set(&f, LIST_TARGET, ids, 8), frames_set(&f, LIST_GIVEN, ids, 8),
-        frames_set(&f, LIST_SEARCHED, ids, 8);
-    char *text = page_of_lists(&f, token);
+    frames_set(&f, LIST_TARGET, ids, 8), frames_set(&f, LIST_GIVEN, ids, 8);
+    char *text = page_of_answer(&f, ids, 8, token);
     CHECK(strstr(text, "<th scope=\"row\">step 1<td>a汉字\\xE6b\uFFFD\\x80\n"), "%s",
           strstr(text, "step 1<td>"));
     CHECK(strstr(text, "<tr><th><th colspan=3><span>a汉</span><th><span>字</span><th><span>\\xE6</span>"),
@@ -190,8 +188,7 @@ TEST(a_wrong_character_of_several_tokens) {
     Error e = {0};
     CHECK(frames_new(&f, &(ModelConfig){0}, 4, 4, &e), "%s", e.text);
     frames_set(&f, LIST_GIVEN, wanted, 4), frames_set(&f, LIST_WANTED, wanted, 4);
-    frames_set(&f, LIST_SEARCHED, answered, 4);
-    char *text = page_of_lists(&f, token);
+    char *text = page_of_answer(&f, answered, 4, token);
     CHECK(strstr(text, "<td><mark>\xE6\xB1\x97</mark>字 <span class=\"faint\">1 wrong</span>"), "%s",
           strstr(text, "step 1<td>"));
     free(text);

@@ -43,7 +43,6 @@ static inline void sample_weights(Frames *f, int frame) {
  * column f, or in a causal group to the last one it has if that comes before. To be freed with frames_free. */
 static inline void sample_page(SamplePage *s, const char *const *token) {
     static const int32_t ids[] = {0, 1, 2, 3, 4}, wrong[] = {0, 2, 2};
-    static const double probability[] = {0.5, 0.25, 1, 1, 1};
     Error e = {0};
     Frames *f = &s->frames;
     memset(s, 0, sizeof *s);
@@ -52,9 +51,6 @@ static inline void sample_page(SamplePage *s, const char *const *token) {
     for (int i = 0; i < 2 * EXAMPLES; i++)
         if (i % EXAMPLES < SAMPLE_EXAMPLES) frames_set(f, LIST_SOURCE + i, ids, SAMPLE_TOKENS);
     frames_set(f, LIST_GIVEN, ids, SAMPLE_TOKENS), frames_set(f, LIST_WANTED, ids, SAMPLE_TOKENS);
-    frames_set(f, LIST_SEARCHED, ids, SAMPLE_TOKENS);
-    frames_set(f, LIST_BEAM, wrong, 3), frames_set(f, LIST_BEAM + 1, ids, SAMPLE_TOKENS);
-    for (int i = 0; i < 2; i++) memcpy(f->probability + i * f->width, probability, sizeof probability);
     CHECK(frames_reserve(f, SAMPLE_FRAMES, &e), "%s", e.text);
     for (int k = 0; k < SAMPLE_FRAMES; k++) {
         frames_begin(f, 100 * (k + 1));

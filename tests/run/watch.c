@@ -1,7 +1,6 @@
 /* The rows and steps that a page shows, and the progress bar. */
 #include "run/watch.h"
 #include "child.h"
-#include "decoding/beam.h"
 #include "run/progress.h"
 #include "run/run_page.h"
 #include "training/train_config.h"
@@ -65,11 +64,10 @@ TEST(long_runs_are_thinned_out) {
     CHECK(frames_write(f, NULL, 0, ".", &e) && safetensors_read(&read, "frames.safetensors", &e) &&
               frames_read(&file, &read, w.task->vocab_size, &e),
           "%s", e.text);
-    CHECK(file.count == f->count && !memcmp(file.step, f->step, (size_t)f->count * sizeof *f->step) &&
-          !memcmp(file.weight, f->weight, (size_t)(f->count * f->weights)) &&
-          !memcmp(file.tokens, f->tokens,
-                  (size_t)(frames_answer(f->count, 0) * f->width) * sizeof *f->tokens) &&
-          !memcmp(file.probability, f->probability, (size_t)(BEAMS * f->width) * sizeof(double)));
+    CHECK(
+        file.count == f->count && !memcmp(file.step, f->step, (size_t)f->count * sizeof *f->step) &&
+        !memcmp(file.weight, f->weight, (size_t)(f->count * f->weights)) &&
+        !memcmp(file.tokens, f->tokens, (size_t)(frames_answer(f->count, 0) * f->width) * sizeof *f->tokens));
     frames_free(&file);
     safetensors_free(&read);
     close_watch(&w);
@@ -80,15 +78,13 @@ TEST(damaged_frames) {
     enum { ROWS = LIST_ANSWER + SAMPLES };
     static const int32_t model[] = {1, 0, 2, 8}, far[] = {1, 0, 2 << 20, 8}, step[] = {1};
     static const uint8_t weights[6] = {0};
-    static const double probability[2 * BEAMS] = {0};
     static int32_t tokens[2 * ROWS], outside[2 * ROWS];
     for (int i = 0; i < 2 * ROWS; i++) tokens[i] = outside[i] = i / 2 == LIST_TARGET ? i % 2 : -1;
     outside[0] = 4;
     const Array whole[] = {array_over("model", DTYPE_I32, SHAPE(4), model),
                            array_over("steps", DTYPE_I32, SHAPE(1), step),
                            array_over("tokens", DTYPE_I32, SHAPE(ROWS, 2), tokens),
-                           array_over("weights", DTYPE_U8, SHAPE(1, 6), weights),
-                           array_over("probability", DTYPE_F64, SHAPE(BEAMS, 2), probability)};
+                           array_over("weights", DTYPE_U8, SHAPE(1, 6), weights)};
     const struct {
         int place;
         Array array;
@@ -105,17 +101,15 @@ TEST(damaged_frames) {
         {2, array_over("tokens", DTYPE_I32, SHAPE(ROWS, 2), outside),
          "tokens: found 4, need one from -1 to 3"},
         {3, array_over("weights", DTYPE_U8, SHAPE(1, 5), weights), "weights: found shape [1,5], need [1,6]"},
-        {4, array_over("probability", DTYPE_F64, SHAPE(BEAMS, 1), probability),
-         "probability: found shape [3,1]"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Array array[5];
+        Array array[4];
         Safetensors file = {0};
         Frames f;
         Error e = {0};
         memcpy(array, whole, sizeof array);
         array[cases[i].place] = cases[i].array;
-        CHECK(safetensors_write("frames", NULL, 0, array, 5, &e) && safetensors_read(&file, "frames", &e),
+        CHECK(safetensors_write("frames", NULL, 0, array, 4, &e) && safetensors_read(&file, "frames", &e),
               "%s", e.text);
         bool ok = frames_read(&f, &file, 4, &e);
         CHECK(cases[i].said ? !ok && e.status == STATUS_BAD_DATA && strstr(e.text, cases[i].said) : ok,
@@ -123,81 +117,6 @@ TEST(damaged_frames) {
         frames_free(&f);
         safetensors_free(&file);
     }
-}
-
-/* The page has the answers of a beam search to the first source with a wrong answer. Their probabilities multiply to the
- * scores of another search, and the list has one item for each different beginning. */
-TEST(beams_are_a_tree) {
-    enum { STEPS = 40 };
-    Watched w;
-    Error e = {0};
-    OPEN(&w, "train", "reverse", "--d-model", "16", "--heads", "2", "--layers", "1", "--batch", "16",
-         "--symbols", "4", "--max-length", "5", "--held-out", "9");
-    for (int step = 0; step < STEPS; step++)
-        CHECK(trainer_step(&w.trainer, &(StepResult){0}, &e), "%s", e.text);
-    CHECK(watch_look(&w.watch, &e), "%s", e.text);
-    const Frames *f = &w.watch.frames;
-    List wanted, given = frames_list(f, LIST_SEARCHED);
-    int first = 0, samples = frames_lists(f, LIST_GIVEN, SAMPLES);
-    for (; first + 1 < samples; first++) {
-        List answer = frames_list(f, frames_answer(0, first));
-        wanted = frames_list(f, LIST_WANTED + first);
-        if (answer.count != wanted.count ||
-            memcmp(answer.id, wanted.id, (size_t)answer.count * sizeof *answer.id) != 0)
-            break;
-    }
-    List source = frames_list(f, LIST_GIVEN + first);
-    wanted = frames_list(f, LIST_WANTED + first);
-    CHECK(given.count == source.count &&
-              !memcmp(given.id, source.id, (size_t)given.count * sizeof *given.id) &&
-              frames_lists(f, LIST_BEAM, BEAMS) == 3,
-          "%d answers", frames_lists(f, LIST_BEAM, BEAMS));
-
-    Hypothesis best[3];
-    Decoder d;
-    long found, beginnings = 0;
-    const Task *task = w.task;
-    Given again = {&task->begin_id,
-                   1,
-                   1,
-                   (long[]){0, given.count},
-                   given.id,
-                   .next = {task->tokenizer, task->begin_id, task->end_id, task->pad_id}};
-    BeamOptions o = {.length_penalty = 0.6, .n_best = 3};
-    CHECK(decoder_open(&d, w.trainer.tape, w.trainer.model, 3, &again, wanted.count + 4, &e) &&
-              beam_search(&d, &o, best, &found, &e) && found == 3,
-          "%s", e.text);
-    for (int i = 0; i < 3; i++) {
-        List beam = frames_list(f, LIST_BEAM + i);
-        double log_p = 0;
-        for (long k = 0; k < beam.count; k++) log_p += log(f->probability[i * f->width + k]);
-        CHECK_NEAR(log_p / pow((5 + (double)beam.count) / 6, 0.6), best[i].score, 1e-4);
-        CHECK(memcmp(beam.id, best[i].ids, (size_t)best[i].n * sizeof *best->ids) == 0, "answer %d", i);
-        for (long k = 0; k < beam.count; k++) {
-            bool again_there = false;
-            for (int other = 0; other < i; other++) {
-                List before = frames_list(f, LIST_BEAM + other);
-                again_there |=
-                    before.count > k && !memcmp(before.id, beam.id, (size_t)(k + 1) * sizeof *beam.id);
-            }
-            beginnings += !again_there;
-        }
-        free(best[i].ids);
-    }
-    decoder_close(&d);
-    static const char *const token[7] = {"1", "2", "3", "4", "begin", "end", "pad"};
-    CHECK(page_write(&(Page){"run", &(Safetensors){0}, &(RunTables){.characters = 0}, f, token}, "page.html",
-                     &e),
-          "%s", e.text);
-    size_t size;
-    char *text = read_bytes("page.html", &size), *list = strstr(text, "class=\"beams\""),
-         *end = strstr(list, "</div>");
-    *end = 0;
-    CHECK(count_of(list, "<li") == beginnings &&
-              count_of(list, "class=\"best\"") == frames_list(f, LIST_BEAM).count,
-          "%d items, %ld beginnings", count_of(list, "<li"), beginnings);
-    free(text);
-    close_watch(&w);
 }
 
 /* Sources are shown whole or not at all, and with as many weights as fit a page: for a model with many heads,
