@@ -31,6 +31,7 @@ ANSWER(int, system_columns, (int fd), 0)
 ANSWER(int, interrupt_signal, (void), 0)
 ANSWER(bool, program_start, (const char *argv0, Error *e), true)
 ANSWER(const char *, program_prefix, (void), "")
+ANSWER(char *, shell_command, (int argc, char *const *argv, Error *e), NULL)
 
 void pool_set_threads(int threads) {}
 void program_print(const char *text, size_t length) {}
