@@ -2,8 +2,7 @@
 'use strict';
 (() => {
   const MISTAKES = ['none', 'sign', 'factor', 'order', 'edge', 'overwrites'];
-  let operations = null, result = null, input = 0, element = 0, told = 1;
-  const LINES = 5;
+  let operations = null, result = null, input = 0, element = 0;
   const body = $('check-body'), part = {};
 
   function build() {
@@ -11,12 +10,10 @@
     const grid = key => make('figure', {}, add(key + '-name', 'figcaption'), add(key, 'canvas', {role: 'img'}));
     const grids = (...all) => make('div', {className: 'grids'}, ...all);
     const choose = i => { if (result) element = i, paint('check'); };
-    part.next = button('', () => { told = Math.min(LINES + 1, told + 1), paint('check'); }, {className: 'first'});
     body.append(add('formula', 'p', {className: 'formula'}), add('inputs', 'div', {className: 'switches'}),
                 grids(grid('x'), make('span', {className: 'sign'}, '→'), grid('y'), grid('c')),
-                add('list', 'ol', {ariaLive: 'polite'}), make('div', {className: 'buttons'}, part.next),
-                add('rest', 'div', {}, add('says', 'p'), grids(grid('difference'), grid('backward')),
-                    add('verdict', 'p', {className: 'verdict', role: 'status'}), add('report', 'pre', {tabIndex: 0})));
+                add('list', 'ol', {ariaLive: 'polite'}), add('says', 'p'), grids(grid('difference'), grid('backward')),
+                add('verdict', 'p', {className: 'verdict', role: 'status'}), add('report', 'pre', {tabIndex: 0}));
     part.x.setAttribute('role', 'application');
     const moved = () => result ? shape(result.inputs[input]) : {rows: 1, columns: 1};
     part.set = choosable(part.x, moved, (i, j) => choose(i * moved().columns + j));
@@ -55,14 +52,12 @@
     element = wrong >= 0 ? wrong : Math.min(element, r.elements.length - 1);
     paint('check');
   });
-  const restart = () => { input = element = 0; renewCheck(); };
-  $('operation').addEventListener('change', restart);
-  $('mistake').addEventListener('change', () => { told = LINES + 1; renewCheck(); });
+  $('operation').addEventListener('change', () => { input = element = 0; renewCheck(); });
+  $('mistake').addEventListener('change', renewCheck);
   viewers.push({section: 'check', renew: () => { if (!result) renewCheck(); }});
   translators.push(() => {
     fill($('mistake'), MISTAKES.map(m => [m, t('mk_' + m)]), $('mistake').value || 'none');
-    if (!part.next) build();
-    part.next.textContent = t('next');
+    if (!part.x) build();
     paint('check');
   });
 
@@ -77,7 +72,6 @@
   }
 
   painter('check', () => {
-    part.rest.hidden = told <= LINES;
     $('mistake-says').textContent = t('mk_says_' + $('mistake').value);
     if (!result || !result.elements.length) return;
     const r = result, x = r.inputs[input], e = r.elements[element];
@@ -107,8 +101,7 @@
                    t('step_down', at, figure(e.minus, 10)), t('step_difference', figure(e.difference, 8)),
                    t(bad ? 'step_wrong' : 'step_right', figure(e.backward, 8))];
     const verdict = bad ? 'wrong' : 'right', line = (text, i) => make('li', {className: i < 4 ? '' : verdict}, text);
-    part.list.replaceChildren(...lines.slice(0, told).map(line));
-    part.next.disabled = told > LINES;
+    part.list.replaceChildren(...lines.map(line));
     const wrong = new Set(r.elements.filter(differs).map(k => k.index));
     const of = key => ({shape: x.shape, values: Float64Array.from(r.elements, k => k[key])});
     const top = Math.max(...r.elements.map(k => Math.max(Math.abs(k.difference), Math.abs(k.backward))));

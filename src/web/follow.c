@@ -18,15 +18,13 @@ WEB_EXPORT(void, walk, (int side, int layer, int head, int backward)) {
     const char *answer = web_file_data("answer");
     walk_close(&kept.walk);
     kept.walk = (WalkThrough){0}, kept.open = false;
-    kept.options = (WalkOptions){.text = web_file_data("text"),
-                                 .model = "saved",
-                                 .side = (Side)side,
-                                 .side_given = true,
+    kept.options = (WalkOptions){.model = "saved",
                                  .layer = layer,
                                  .head = head,
-                                 .json = true,
-                                 .operands = true,
+                                 .side = (Side)side,
+                                 .side_given = true,
                                  .backward = backward};
+    kept.options.text = web_file_data("text"), kept.options.json = kept.options.operands = true;
     if (!backward) {
         explain_walk(&kept.options, &web_error);
         return;

@@ -92,12 +92,8 @@ function serve(modules, scope) {
 
     const training = {
         start(q, m) {
-            let settings = String(q.config ?? "");
-            for (const name of ["text", "pairs"].filter(name => q[name] !== undefined)) {
-                m.write("your " + name, String(q[name]));
-                settings += `\n${name} your ${name}`;
-            }
-            m.write("settings", settings);
+            if (q.text !== undefined) m.write("your text", String(q.text));
+            m.write("settings", String(q.config) + (q.text === undefined ? "" : "\ntext your text"));
             return result(m, "start", q.mask !== false, q.positions !== false);
         },
         step: (q, m) => result(m, "step", number(q.n, 1), number(q.ms, 50), Boolean(q.more)),
