@@ -40,6 +40,8 @@ def cases_of(module):
 
 into, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 os.dup2(2, 1)  # what the file prints is no message
+empty, end = os.pipe()
+os.dup2(empty, 0), os.close(empty), os.close(end)  # nor may it read one
 try:
     if sys.argv[1] == "--cases":
         served = [(name, None, case) for name, case in cases_of(load(sys.argv[2]))]
@@ -51,6 +53,6 @@ try:
             named = cases_of(load(given) if given else module)
         served = [(name, find(module, name), case) for name, case in named]
 except Exception as e:
-    line = f" (line {e.lineno})" if isinstance(e, SyntaxError) else ""
+    line = f" (line {e.lineno})" if getattr(e, "lineno", None) else ""
     raise SystemExit(f"{type(e).__name__}: {e.msg if line else e}{line}")
 Server(served, into, out).serve()

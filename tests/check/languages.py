@@ -22,6 +22,7 @@ HOSTILE = {
     "forks.py": ("y = e", "import os; os.fork(); y = e", "FAIL", "PermissionError"),
     "prints.py": ("y = e", "print('x' * 10 ** 5); y = e", "PASS", ""),
     "reads.py": ("y = e", "open('/etc/passwd').read(); y = e", "FAIL", "PermissionError"),
+    "asks.py": ("y = e", "input(); y = e", "FAIL", "EOFError"),
     "raises.py": ("y = e", "raise KeyError('no such'); y = e", "FAIL", "line 4"),
     "endless.py": ("y = e", "\n    while True: pass\n    y = e", "FAIL", "time limit"),
     "sleeps.py": ("y = e", "import time; time.sleep(1000); y = e", "FAIL", "time limit"),
