@@ -463,7 +463,7 @@ TEST(a_folder_is_a_table) {
     write_text("files/dora.C", "int f("), write_text("files/notes.txt", "");
     CHECK(GRADCHECK("files", "--cases", "cases.c", "--gradescope", "g", "--junit", "j") == 1, "%s%s", err,
           out);
-    CHECK(strstr(out, "\nleft out, because they do not end in .c: dora.C, notes.txt\n"), "%s", out);
+    CHECK(strstr(out, "\nleft out, because they do not end in .c or .py: dora.C, notes.txt\n"), "%s", out);
     CHECK(strstr(out, "anna.c ") && strstr(out, "bert.c ") && strstr(out, "carl.c "), "%s", out);
     CHECK(strstr(out, "does not compile"), "%s", out);
     Score anna = score_of("g/anna.json"), bert = score_of("g/bert.json"), carl = score_of("g/carl.json");

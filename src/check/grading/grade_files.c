@@ -261,7 +261,8 @@ static bool judge_all(FolderRun *run, Error *e) {
 static void print_left(FILE *out, const FileNames *left) {
     enum { NAMED = 20 };
     for (long i = 0; i < left->count && i < NAMED; i++)
-        fprintf(out, "%s%s", i ? ", " : "left out, because they do not end in .c: ", ESCAPED(left->name[i]));
+        fprintf(out, "%s%s",
+                i ? ", " : "left out, because they do not end in .c or .py: ", ESCAPED(left->name[i]));
     if (left->count > NAMED) fprintf(out, " and %ld more", left->count - NAMED);
     if (left->count) fprintf(out, "\n");
 }
