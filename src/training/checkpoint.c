@@ -172,11 +172,17 @@ static bool same_run(const Checkpoint *c, const Trainer *t, Error *e) {
     Metadata identity[IDENTITIES];
     identities(t, vocabulary, checksum, identity);
     for (int i = 0; i < IDENTITIES; i++) {
-        const char *text = safetensors_metadata(&c->file, identity[i].key);
-        size_t used = strlen(list);
-        if (!text || strcmp(text, identity[i].value) != 0)
-            snprintf(list + used, sizeof list - used, "%s%s: found %.40s, need %.40s", used ? "; " : "",
-                     identity[i].key, identity[i].value, text ? text : "none");
+        enum {
+            SHOWN = 40
+        }; /* the difference of two long values, as of vocabularies, is seldom in their beginnings */
+        const char *text = safetensors_metadata(&c->file, identity[i].key), *found = identity[i].value;
+        const char *need = text ? text : "none", *between = *list ? "; " : "";
+        size_t used = strlen(list), room = sizeof list - used;
+        if (strcmp(need, found) == 0) continue;
+        if (strlen(found) <= SHOWN && strlen(need) <= SHOWN)
+            snprintf(list + used, room, "%s%s: found %s, need %s", between, identity[i].key, found, need);
+        else
+            snprintf(list + used, room, "%sthe %s differs", between, identity[i].key);
     }
     free(vocabulary);
     return !*list || error_set(e, STATUS_OTHER_MODEL, "%s: text or program differ: %s", c->path, list);

@@ -276,7 +276,8 @@ static bool resume_setting(TrainConfig *r, const Setting *s, const Safetensors *
     snprintf(what, sizeof what, "%.200s: metadata: %s", where, key);
     if (!option_read(&o, text, what, STATUS_BAD_DATA, e)) return false;
     const char *old = option_text(&chosen, found), *new = option_text(&o, want);
-    if (*given(r, s) && strcmp(old, new) != 0) append(others, "; --%s: found %s, need %s", s->name, old, new);
+    if (*given(r, s) && strcmp(old, new) != 0)
+        append(others, "; --%s: found %s, need %s", s->name, old, *new ? new : "none");
     *given(r, s) = false;
     return true;
 }

@@ -325,6 +325,8 @@ TEST(other_choices) {
               strstr(err, "program differ: vocabulary: found ") && strstr(err, "; text_crc32: found "),
           "%s", err);
     CHECK(TRAIN("--resume", "run", "--seed", "2") == 78 && strstr(err, "--seed: found 2, need 1"), "%s", err);
+    CHECK(TRAIN("--resume", "run", "--from", "run") == 78 && strstr(err, "--from: found run, need none"),
+          "%s", err);
     CHECK(TRAIN("--resume", "run", "--run", "other run") == 2, "%s", err);
     CHECK(TRAIN("--resume", "nowhere") == 66 && strstr(err, "nowhere: found no run"), "%s", err);
     CHECK(rename("text", "moved") == 0);
@@ -423,6 +425,8 @@ TEST(changed_checkpoints) {
         {"norm_kind", NULL, 65, "metadata: found no norm_kind, need it"}, /* a setting of the model */
         {"norm_kind", "batch", 65, "metadata: norm_kind: found \"batch\", need one of layer|rms"},
         {"vocabulary", "12354", 78, "text or program differ: vocabulary: found 12345, need 12354"},
+        {"vocabulary", "12345 and more characters than a message shows", 78,
+         "text or program differ: the vocabulary differs"},
         {"precision", "half", 78, "text or program differ: precision: found float, need half"},
         {"text_crc32", NULL, 78, "text or program differ: text_crc32: found 00000000, need none"},
         {"moment2.embedding.weight", NULL, 65, "found no tensor \"moment2.embedding.weight\""},
