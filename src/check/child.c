@@ -50,10 +50,10 @@ enum { GLANCE = 20, MOMENT = 1 };
 /* A child that uses less of its time sleeps. On a busy machine one that computes uses more. */
 static const double SLEEPING = 0.02;
 
-/* Sends all bytes, or takes as many. */
-static bool transfer(char *at, size_t size, bool sends) {
+bool child_send(const void *bytes, size_t size) {
+    const char *at = bytes;
     while (size) {
-        ssize_t n = sends ? write(result_pipe, at, size) : read(request_pipe, at, size);
+        ssize_t n = write(result_pipe, at, size);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return false;
         at += n;
@@ -62,12 +62,15 @@ static bool transfer(char *at, size_t size, bool sends) {
     return true;
 }
 
-bool child_send(const void *bytes, size_t size) {
-    return transfer((char *)(uintptr_t)bytes, size, true);
-}
-
 bool child_read(void *to, size_t size) {
-    return transfer(to, size, false);
+    for (char *at = to; size;) {
+        ssize_t n = read(request_pipe, at, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
 }
 
 _Noreturn void child_become(char *const argument[]) {

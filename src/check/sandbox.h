@@ -12,7 +12,7 @@ void sandbox_protect(void);
 
 /* A confined process needs these besides its folder and the system's libraries; lists end with NULL. */
 typedef struct SandboxNeeds {
-    /* What the process may read when it becomes an interpreter; NULL: it becomes none. */
+    /* The process may read these when it becomes an interpreter; NULL: it becomes none. */
     const char *const *interpreter;
     /* Programs of which a compiler consists; NULL: it is none. A compiler may start processes, write in its folder, and read
      * the system's headers and tools. */

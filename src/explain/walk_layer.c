@@ -1,4 +1,4 @@
-/* What a walk shows after attention: the residual connection and norm of 3.1, the feed-forward network of 3.3. */
+/* A walk after attention: the residual connection and norm of 3.1, the feed-forward network of 3.3. */
 #include "explain/walk.h"
 #include <stdio.h>
 #include <string.h>

@@ -47,8 +47,8 @@ struct NormKind {
     void *(*add)(Builder *b); /* the module, with its parameters */
     Sublayer *forward;
     const char *title, *formula, *purpose; /* for ./explain; NULL: it names the kind */
-    const char *
-        from; /* the computation of a cell from weight and bias, as ./explain --json names it; NULL: not told */
+    /* The computation of a cell from weight and bias, as ./explain --json names it; NULL: not told. */
+    const char *from;
 };
 
 /* 3.3: the activation between the two products of a feed-forward network. */

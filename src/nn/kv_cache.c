@@ -11,7 +11,7 @@ static int decoding_layers(const ModelConfig *c) {
     return config_is_lm(c) ? c->encoder_layers : c->decoder_layers;
 }
 
-/* Of q | k | v: those of k | v. */
+/* The cache keeps k | v of q | k | v. */
 static long columns_kept(const ModelConfig *c) {
     return config_column(c, PART_END) - config_column(c, PART_K);
 }

@@ -90,8 +90,8 @@ typedef struct Heads {
     Tensor *q, *kv;
     Reach reach;
     bool placed; /* self-attention: positions may change the scores */
-    bool
-        masked; /* no query attends to later tokens, even where reach.causal is false because there are none */
+    /* No query attends to later tokens, even where reach.causal is false because there are none. */
+    bool masked;
 } Heads;
 
 /* The columns of a part of x, whose columns begin with part `first` of q | k | v. */

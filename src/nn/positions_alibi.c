@@ -24,8 +24,9 @@ static Tensor *scores(const Forward *f, Tensor *scaled, long offset, bool masked
     real *slope = tape_constant(f->tape, SHAPE(h))->data;
     Tensor *bias = tape_constant(f->tape, scaled->shape);
     real *b = bias->data;
-    if (slope && b) slopes((int)h, slope); /* otherwise the tape plans */
-    for (long head = 0; slope && b && head < h; head++)
+    if (!slope || !b) return tape_sub(f->tape, scaled, bias); /* the tape plans */
+    slopes((int)h, slope);
+    for (long head = 0; head < h; head++)
         for (long i = 0; i < n; i++)
             for (long j = 0; j < m; j++) *b++ = slope[head] * (real)labs(i + offset - j);
     return tape_sub(f->tape, scaled, bias);

@@ -35,7 +35,7 @@ static bool check(const ModelConfig *c, Status status, Error *e) {
                      c->heads, c->d_model);
 }
 
-/* Of pair i. */
+/* Pair i turns by this angle. */
 static double angle(long pos, long i, long d_k) {
     return nn_angle(pos, 2 * i, d_k);
 }

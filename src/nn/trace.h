@@ -23,9 +23,9 @@ typedef struct AttentionTrace {
     bool normalised;  /* queries and keys */
     long sequences;
     AttentionSteps *steps; /* [sequences] */
-    Tensor *input,
-        *memory;    /* [rows, d_model] what queries are made of; the encoder's output, if there is one */
-    Tensor *output; /* [query rows, d_model] of all sequences: concatenation W^O */
+    Tensor *input;         /* [rows, d_model]: makes the queries */
+    Tensor *memory;        /* [rows, d_model]: the encoder's output, or NULL */
+    Tensor *output;        /* [query rows, d_model] of all sequences: concatenation W^O */
     struct AttentionTrace *next;
 } AttentionTrace;
 

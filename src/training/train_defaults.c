@@ -27,7 +27,7 @@ static void set_gpt(TrainConfig *r) {
  *                 --decay 1 1.968; --weight-decay 0.1 1.961; context 128, batch 6 1.991; batch 24, 250 steps 2.025;
  *                 d_model 96 2.010, 3 layers 1.982
  *
- * What Muon adds to a step does not depend on the batch: at 12 rows it is 19 % of a step with AdamW. */
+ * Muon adds the same time to a step at any batch: at 12 rows, 19 % of a step with AdamW. */
 static void set_modern(TrainConfig *r) {
     set_gpt(r);
     r->optimizer.kind = &optimizer_muon, r->optimizer.weight_decay = 0;

@@ -9,7 +9,7 @@ typedef struct Score {
     double points, of;
 } Score;
 
-/* Of the tests in whose line `part` is. */
+/* Counts the tests whose line contains `part`. */
 static inline Score score_of_part(const char *path, const char *part) {
     Score s = {0};
     size_t size;
