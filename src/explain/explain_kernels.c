@@ -71,12 +71,10 @@ static bool open(Regression *r, Kernel kernel, double h, const Points *known, ui
     *r = (Regression){.kernel = kernel, .known = known};
     Parameters *p = &r->fit.weights;
     Init start = {INIT_NORMAL, 1 / sqrt(FEATURES)};
-    bool ok = parameters_add(p, "log_h", SHAPE(1), (Init){INIT_CONSTANT, 0}, &r->log_h, e) &&
-              parameters_add(p, "query", SHAPE(FEATURES, FEATURES), start, &r->query, e) &&
-              parameters_add(p, "key", SHAPE(FEATURES, FEATURES), start, &r->key, e) &&
-              fit_start(&r->fit, seed, e);
-    if (ok) r->log_h.data[0] = (real)log(h);
-    return ok;
+    return parameters_add(p, "log_h", SHAPE(1), (Init){INIT_CONSTANT, log(h)}, &r->log_h, e) &&
+           parameters_add(p, "query", SHAPE(FEATURES, FEATURES), start, &r->query, e) &&
+           parameters_add(p, "key", SHAPE(FEATURES, FEATURES), start, &r->key, e) &&
+           fit_start(&r->fit, seed, e);
 }
 
 /* K(x_i, x_j): [count, KNOWN] */
