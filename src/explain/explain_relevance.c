@@ -53,8 +53,7 @@ static bool open(Relevance *r, Rule rule, uint64_t seed, Error *e) {
     }
     return parameters_add(p, "query", SHAPE(WIDTH, WIDTH), start, &r->query, e) &&
            parameters_add(p, "key", SHAPE(WIDTH, WIDTH), start, &r->key, e) &&
-           parameters_add(p, "beta", SHAPE(1), init_ones, &r->beta, e) &&
-           fit_start(&r->fit, seed, e);
+           parameters_add(p, "beta", SHAPE(1), init_ones, &r->beta, e) && fit_start(&r->fit, seed, e);
 }
 
 static Tensor *fixed_ratio(Tape *t) {
