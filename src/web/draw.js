@@ -245,6 +245,6 @@ function figure(x, digits = 4) {
   return s.replace(/-/g, '−');
 }
 function small(x) {
-  if (x === 0) return '0'; // beside small numbers, which are .00
+  if (Math.abs(x) < .005) return x ? '≈0' : '0';
   return Number.isFinite(x) ? x.toFixed(Math.abs(x) >= 10 ? 1 : 2).replace(/^(-?)0\./, '$1.').replace('-', '−') : '−∞';
 }

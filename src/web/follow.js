@@ -45,7 +45,7 @@
 
   const stages = () => walk.steps || walk.matrices.filter(m => !HIDDEN.has(m.name));
   function go(name) {
-    where = name, cell = [0, 0], added = 0;
+    where = name, cell = [0, 0], $('h').value = 0;
     if (walk.steps) choose(null);
     paint('walk');
   }
@@ -133,9 +133,10 @@
     return ['row', 'scaled', 'mask', 'softmax', 'norm'].includes(kind) ? [of[0], '→'] : [];
   }
 
-  // choose: what a chosen cell does.
-  function matrixFigure(name, choose) {
+  // choose: what a chosen cell does, one under the pointer, or with `clicks` one that is clicked.
+  function matrixFigure(name, choose, clicks) {
     const canvas = make('canvas', {role: choose ? 'application' : 'img'});
+    canvas.clicks = clicks;
     const box = make('figure', {}, make('figcaption'), canvas);
     box.name = name;
     if (choose) box.set = choosable(canvas, () => flat(box.matrix), choose);
@@ -206,14 +207,19 @@
   // at `first`. Every matrix and step gets a name to read.
   function prepare(head) {
     const byIndex = new Map(walk.steps.map(s => [s.backward, s]));
+    const own = walk.steps.map(s => s.place).find(place => /layers/.test(place)).match(/.*layers.\d+./)[0];
+    const sum = names => `(${names.map(read).join(' + ').replace(/[()]/g, '')})`;
     function read(name) {
       const [, operation, index] = name.match(/^(\w+) (\d+)$/) || [], s = byIndex.get(+index);
-      if (!s) return name.replace(/^\w+\.layers\.\d+\./, '').replace('masked S', 'mask S');
+      if (!s) return name.replace(own, '');
       if (operation === 'transpose') return read(s.reads[0]) + 'ᵀ';
       if (/^(slice|reshape|contiguous)$/.test(operation)) return read(s.reads[0]);
+      if (operation === 'residual') return sum(s.reads);
+      if (operation === 'embedding') return model.lm ? 'E' : +index ? 'E answer' : 'E source';
       if (/attn$/.test(s.place) && operation === 'linear')
         return {first: 'Q', last: 'K V'}[(s.reads[1].match(/(first|last) rows/) || [])[1]] || 'Q K V';
-      return /linear|norm/.test(operation) ? s.place.split('.').pop() : operation;
+      if (/linear|norm/.test(operation)) return s.place.replace(own, '');
+      return `${operation}(${read(s.reads[0])})`;
     }
     for (const s of walk.steps)
       for (const m of [s, ...s.adds]) {
@@ -228,10 +234,9 @@
       }
     walk.steps = walk.steps.filter(s => !s.view && s.operation !== 'contiguous');
     for (const s of walk.steps) s.chip = s.title, s.name = String(s.backward);
-    if (walk.steps.some(s => s.name === where)) choose(cell);
+    if (walk.steps.some(s => s.name === where)) choose(cell, added);
   }
 
-  // Asks for the terms of a cell of the chosen matrix; null: of its largest.
   const renewPush = latest(async () => {
     const mine = walk, step = walk.steps && walk.steps.find(s => s.name === where);
     if (!step) return;
@@ -241,21 +246,24 @@
     pushed = {...r, of: m, cell: [i, j]};
     paint('walk');
   });
-  function choose(at) {
-    const step = walk.steps.find(s => s.name === where), m = step && step.adds[added];
-    if (!m) return;
-    const {values, columns} = flat(m), largest = values.reduce((k, x, i) => Math.abs(x) > Math.abs(values[k]) ? i : k, 0);
+  // Chooses a cell of a step's matrix, and asks for its terms; null: the largest, of a weight where the step has one.
+  function choose(at, k = 0) {
+    const {adds} = walk.steps.find(s => s.name === where);
+    const room = adds[k] ? flat(adds[k]) : {};
+    if (at && !(at[0] < room.rows && at[1] < room.columns)) at = null;
+    added = at ? k : Math.max(0, adds.findIndex(m => /weight/.test(m.to)));
+    const {values, columns} = flat(adds[added]), largest = values.reduce((k, x, i) => Math.abs(x) > Math.abs(values[k]) ? i : k, 0);
     cell = at || [Math.floor(largest / columns), largest % columns];
     renewPush();
   }
 
   function paintBackward(box, step) {
-    $('stage-formula').textContent = pretty(step.formula);
+    $('stage-formula').textContent = `${step.title} → ${step.adds.map(m => m.title).join(', ')}\n${pretty(step.formula)}`;
     $('stage-says').textContent = t('b_' + step.operation);
     const key = 'backward ' + step.name + step.adds.map(m => m.to);
     if (box.dataset.key !== key) {
       box.dataset.key = key;
-      const figures = step.adds.map((m, k) => matrixFigure(m.to, (i, j) => { added = k, choose([i, j]); }));
+      const figures = step.adds.map((m, k) => matrixFigure(m.to, (i, j) => { $('h').value = 0, choose([i, j], k); }, true));
       box.replaceChildren(matrixFigure(step.name), make('span', {className: 'sign'}, '→'), ...figures);
       if (!pushed || !step.adds.includes(pushed.of)) choose(null);
     }
@@ -274,34 +282,47 @@
     if (chosen) tellSum(step, chosen, terms, columns), drawPush(chosen);
   }
 
-  function tellSum(step, {of: m, cell: [i, j], gradient}, terms, columns) {
-    const x = flat(m), sum = x.values[i * x.columns + j], scalar = rows => rows === 1 && columns === 1;
-    const name = `${m.title}[${x.rows > 1 ? counted(x.row, i) + ', ' : ''}${counted(x.column, j)}]`;
+  function tellSum(step, {of: m, cell: [i, j], gradient, value, zero, end}, terms, columns) {
+    const x = flat(m), row = m.to === 'embedding.weight' ? model.tokens : x.row, sum = x.values[i * x.columns + j], scalar = rows => rows === 1 && columns === 1;
+    const name = `${m.title}[${x.rows > 1 ? counted(row, i) + ', ' : ''}${counted(x.column, j)}]`;
     const from = at => scalar(step.values.length) ? '' : `[${Math.floor(at / columns) + 1}, ${at % columns + 1}]`;
     const largest = [...terms].sort((a, b) => Math.abs(b[1] * b[2]) - Math.abs(a[1] * a[2])).slice(0, 4);
     const text = largest.map(([at, dy, slope]) => `${par(dy)}${from(at)}·${par(slope)}`);
     if (terms.length > 4) text.push('… ' + t('more_products', terms.length - 4));
-    const none = TEXTS['zero_' + step.operation] ? t('zero_' + step.operation) : t('zero');
-    const zeros = terms.every(([, dy]) => dy === 0) ? t('zero_arrives') : '', why = terms.length ? zeros : none;
-    const total = m.parts > 1 ? ' ' + t('total', m.title, v(gradient)) : '';
-    const how = make('span', {className: 'how'}, terms.length ? `${name} = ${text.join(' + ')} = ${v(sum)}` : `${name} = 0`);
-    $('cell-says').replaceChildren(how, ' ', why || t('terms', step.title), total);
+    let reason = 'zero_' + zero;
+    if (value === null) reason = 'zero_masked_fill';
+    if (zero === 'embedding' && m.to === 'positions') reason = 'zero_positions';
+    const since = walk.steps.find(s => s.backward === end && s !== step);
+    let why = t('terms', step.title);
+    if (zero) why = t(TEXTS[reason] ? reason : 'zero') + (since ? ' ' + t('since', since.title) : '');
+    else if (Math.abs(sum) < 1e-12 * Math.abs(largest[0][1] * largest[0][2])) why = t('cancels');
+    const part = m.parts > 1 ? t('part', m.part, m.parts) + ': ' : '', total = part && ' ' + t('total', m.parts, v(gradient));
+    const how = make('span', {className: 'how'}, `${part}${name} = ${terms.length ? text.join(' + ') + ' = ' : ''}${sum ? v(sum) : 0}`);
+    $('cell-says').replaceChildren(how, ' ', why, total);
   }
 
   // The loss while the chosen number is pushed by -1 … 1, and its tangent.
   function drawPush({losses, gradient, value, of: m, cell: [i, j]}) {
     const canvas = $('push-curve'), h = $('h').value / 20, now = losses[20], at = losses[20 + +$('h').value];
     const w = canvas.clientWidth, high = canvas.clientHeight, c = clear(canvas, w, high), p = colours();
-    const low = Math.min(...losses), top = Math.max(...losses, low + 1e-6);
-    const X = d => 8 + (w - 16) * (d + 1) / 2, Y = y => high - 10 - (high - 20) * (y - low) / (top - low);
+    const low = Math.min(...losses), top = Math.max(...losses, low + 1e-6), left = 62, bottom = high - 26;
+    const X = d => left + (w - left - 8) * (d + 1) / 2, Y = y => bottom - (bottom - 10) * (y - low) / (top - low);
     const line = (colour, width, points) => {
       c.strokeStyle = p[colour], c.lineWidth = width, c.beginPath();
       points.forEach(([x, y]) => c.lineTo(X(x), Y(y)));
       c.stroke();
     };
+    $('push').hidden = value === null;
+    c.save(), c.beginPath(), c.rect(left, 0, w, bottom + 1), c.clip();
     line('line', 1, [[0, low], [0, top]]);
     line('faint', 1, [[-1, now - gradient], [1, now + gradient]]);
     line('accent', 2, losses.map((y, k) => [(k - 20) / 20, y]));
+    c.restore();
+    c.font = '12px system-ui, sans-serif', c.fillStyle = p.faint;
+    c.textAlign = 'right';
+    for (const y of [low, top]) c.fillText(figure(y, 4), left - 6, Y(y) + 4);
+    c.textAlign = 'center';
+    for (const d of [-1, 0, 1]) c.fillText(`${d ? '' : 'h = '}${d}`.replace('-', '−'), X(d) - 8 * d, high - 8);
     c.fillStyle = p.ink, c.beginPath(), c.arc(X(h), Y(at), 4, 0, 7), c.fill();
     const x = flat(m), name = `${m.title.slice(2)}[${x.rows > 1 ? i + 1 + ', ' : ''}${j + 1}]`;
     const trend = t(['falls', 'stays', 'rises'][1 + Math.sign(Math.abs(gradient) < 1e-12 ? 0 : gradient)]);

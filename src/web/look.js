@@ -1,17 +1,18 @@
 // Look: attention maps of all heads, and lines from a token to the tokens that it attends to.
 'use strict';
+const off = new Set(); // heads that are switched off, as the worker calls them
+const switches = () => ({mask: $('mask').checked, positions: $('positions').checked, off: [...off]});
 (() => {
   const KINDS = ['encoder', 'decoder', 'cross'];
   let found = null;          // the worker's last answer
   let chosen = null;        // the map under the pointer or with the focus; null: the mean of all heads
-  const off = new Set();    // heads that are switched off, as the worker calls them
   let token = null;         // {side, i} under the pointer or with the focus; null: all tokens
   const WIDTHS = 10;        // of lines, by weight: one path holds all lines of a width
 
   const renewLook = latest(async () => {
     const mine = model, text = model && typed();
     if (!text) return;
-    const r = await ask('attention', {text, mask: $('mask').checked, positions: $('positions').checked, off: [...off]});
+    const r = await ask('attention', {text, ...switches()});
     if (mine !== model) return;
     found = r;
     for (const m of r.maps) m.value = `${m.name} ${m.head}`;
@@ -25,8 +26,8 @@
     const mine = model, text = model && typed(), says = [];
     if (!text || !off.size) return;
     for (const without of [[], [...off]]) {
-      const {answer, wanted} = await ask('answer', {text, more: 30, off: without});
-      const r = model === mine && model.steps ? await ask('evaluate', {rows: 128, off: without}) : {};
+      const {answer, wanted} = await ask('answer', {text, more: 30, ...switches(), off: without});
+      const r = model === mine && model.steps ? await ask('evaluate', {rows: 128, ...switches(), off: without}) : {};
       const share = mine.lm ? r.accuracy : r.exact;
       says.push(' ', t(without.length ? 'off_without' : 'off_with'), ' ', ...marked({answer, wanted}),
                 share === undefined ? '' : `, ${t(mine.lm ? 'accuracy' : 'exact')} ${percent(share)}.`);
@@ -39,12 +40,12 @@
   function flip(value) {
     off.has(value) ? off.delete(value) : off.add(value);
     if (!off.size) $('off-says').textContent = '';
-    paintMaps(), renewLook();
+    paintMaps(), answered();
   }
 
   const headName = (l, h) => Math.max(...model.layers) > 1 ? t('layer_head', l + 1, h + 1) : t('only_head', h + 1);
   const choose = value => { chosen = value; paintMaps(), paint('tokens'), paint('lines'); };
-  for (const id of ['mask', 'positions']) $(id).addEventListener('change', renewLook);
+  for (const id of ['mask', 'positions']) $(id).addEventListener('change', answered);
 
   const mapsOf = kind => found.maps.filter(m => m.kind === kind);
   // The weights of the chosen head, or the mean of all: {rows, columns, values}, or null.
@@ -66,7 +67,7 @@
       box.dataset.key = key;
       const heads = make('div', {className: 'heads'}, ...maps.map(m => {
         const name = headName(m.layer, m.head), {value} = m;
-        const b = button(name, () => flip(value), {'aria-label': t('switch_head', t('kind_' + kind), name)});
+        const b = button(name, () => flip(value), {role: 'switch', 'aria-label': t('switch_head', t('kind_' + kind), name)});
         b.prepend(make('i'));
         for (const event of ['pointerenter', 'focus']) b.addEventListener(event, () => choose(value));
         for (const event of ['pointerleave', 'blur']) b.addEventListener(event, () => choose(null));
@@ -83,7 +84,7 @@
     c.imageSmoothingEnabled = false;
     maps.forEach(({value}, n) => {
       const [x, y, w, h] = heads.places[n], alpha = off.has(value) ? .25 : 1;
-      attributes(heads.children[n], {'aria-pressed': off.has(value)});
+      attributes(heads.children[n], {'aria-checked': !off.has(value)});
       const draw = (strength, first, count) => {
         c.globalAlpha = alpha * strength;
         c.drawImage(image, 0, n * rows + first, columns, count, x, y + h * first / rows, w, h * count / rows);

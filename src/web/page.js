@@ -330,12 +330,14 @@ const mostTyped = () => Math.min(model.maxSource, 24);
 const answer = latest(async () => {
   const mine = model, text = model && typed();
   if (!text) return;
-  const r = await ask('answer', {text, more: 60});
+  const all = switches(), whole = all.mask && all.positions && !off.size;
+  const r = await ask('answer', {text, more: 60, ...all});
   if (mine !== model || text !== $('input').value) return;
   const sum = model.task === 'add' && text.match(/^(\d+)\+(\d+)$/);
   if (sum) r.wanted = [...String(+sum[1] + +sum[2])].reverse().join('');
   said = r;
   paint('answer');
+  if (!whole) return;
   const last = answers[0];
   if (last && last.text === text && last.r.answer === r.answer) last.to = state.step;
   else answers.unshift({from: state.step, to: state.step, text, r});

@@ -190,7 +190,7 @@ WEB_EXPORT(void, evaluate, (int rows, int aside)) {
     puts("}");
 }
 
-/* ---- Heads that are switched off ---- */
+/* ---- Mask, positions and heads that are switched off ---- */
 
 /* Exchanges the columns of W^O that read a head with `kept`. Returns how many numbers they are. */
 static long exchange_head(const Parameter *out, long head, real *kept) {
@@ -203,22 +203,32 @@ static long exchange_head(const Parameter *out, long head, real *kept) {
     return rows * d_k;
 }
 
-/* Switches the heads of the file `off` off, at the second call on again. A line of it is an attention's name and a head,
- * from 0: "encoder.layers.0.self_attn 2". */
-WEB_EXPORT(void, switch_heads, (void)) {
-    static real *kept; /* their columns of W^O while they are off; zeros otherwise */
+/* What the switches have replaced; `heads` are columns of W^O. NULL: they are on. */
+static struct {
+    real *heads;
+    bool unmasked, unplaced;
+} kept;
+
+/* Switches off the heads of the file `off`, and mask and positions where they are false; at the second call all on again.
+ * A line of the file is an attention's name and a head, from 0: "encoder.layers.0.self_attn 2". */
+WEB_EXPORT(void, flip, (int mask, int positions)) {
     Model *m = session.run.model;
     char name[PARAMETER_NAME];
     long head, taken = 0, length;
-    bool off = kept != NULL;
+    bool off = kept.heads != NULL;
     const char *line = web_file_data("off");
-    if (m && !off) kept = calloc((size_t)m->parameters.elements, sizeof *kept);
-    for (; m && sscanf(line, "%40s %ld\n%ln", name, &head, &length) == 2; line += length) {
+    if (!m) return;
+    if (!off) {
+        kept.heads = calloc((size_t)m->parameters.elements, sizeof *kept.heads);
+        kept.unmasked = m->unmasked, kept.unplaced = m->unplaced;
+    }
+    m->unmasked = kept.unmasked || (!off && !mask), m->unplaced = kept.unplaced || (!off && !positions);
+    for (; sscanf(line, "%40s %ld\n%ln", name, &head, &length) == 2; line += length) {
         strcat(name, ".out_proj.weight");
         const Parameter *out = parameters_find(&m->parameters, name);
-        if (out && head >= 0 && head < m->config.heads) taken += exchange_head(out, head, kept + taken);
+        if (out && head >= 0 && head < m->config.heads) taken += exchange_head(out, head, kept.heads + taken);
     }
-    if (off) free(kept), kept = NULL;
+    if (off) free(kept.heads), kept.heads = NULL;
 }
 
 /* ---- The reader's text, and the model's answer or continuation ---- */
@@ -272,9 +282,8 @@ WEB_EXPORT(void, answer, (int more)) {
 
 /* ---- Attention ---- */
 
-/* Prints the maps, and the likeliest token after each token (`next`), with mask and positions as the page's switches
- * say. The answer that is read was given without these switches. */
-WEB_EXPORT(void, attention, (int mask, int positions)) {
+/* Prints the maps, and the likeliest token after each token (`next`). */
+WEB_EXPORT(void, attention, (void)) {
     Reading r = {0};
     Tokens source = {0}, target = {0};
     Trace trace = {0};
@@ -282,17 +291,15 @@ WEB_EXPORT(void, attention, (int mask, int positions)) {
     Tensor *logits = NULL;
     if (read_text(&r, 0)) {
         Model *m = session.run.model;
-        bool lm = config_is_lm(&m->config), unmasked = m->unmasked, unplaced = m->unplaced;
+        bool lm = config_is_lm(&m->config);
         const int32_t *in = lm ? r.text : r.answer - 1;
         long n = lm ? r.count : r.length + 1, V = m->config.vocab_size;
         Forward f = {t, m, lm ? NULL : &source, &target, .trace = &trace};
         if (tokens_new(&target, 1, n, &web_error) && tokens_new(&source, 1, r.count, &web_error)) {
             tokens_pack(&target, 1, (long[]){0, n}, in);
             tokens_pack(&source, 1, (long[]){0, r.count}, r.text);
-            m->unmasked |= !mask, m->unplaced |= !positions;
             t->training = false, t->no_grad = true;
             logits = nn_logits(&f, nn_hidden(&f));
-            m->unmasked = unmasked, m->unplaced = unplaced;
         }
         if (logits && !tape_failed(t, &web_error)) {
             int32_t *next = arena_alloc(&r.arena, (size_t)n * sizeof *next);

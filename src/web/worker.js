@@ -82,12 +82,12 @@ function serve(modules, scope) {
     const number = (x, otherwise, most = 1e9) => Number.isFinite(x) ? Math.min(x, most) : otherwise;
     const result = (m, ...call) => JSON.parse(m.call(...call));
     const reading = (q, m) => (m.write("text", String(q.text)), m);
-    /* f() without the heads of q.off: ["encoder.layers.0.self_attn 2", …] */
-    function without(q, m, f) {
-        if (!q.off?.length) return f();
+    /* f() without what is switched off: the heads of q.off, ["encoder.layers.0.self_attn 2", …], mask, positions */
+    function switched(q, m, f) {
+        const flip = () => m.call("flip", q.mask !== false, q.positions !== false);
         m.write("off", [...new Set(q.off)].join("\n"));
-        m.call("switch_heads");
-        try { return f(); } finally { m.call("switch_heads"); }
+        flip();
+        try { return f(); } finally { flip(); }
     }
 
     const training = {
@@ -98,11 +98,10 @@ function serve(modules, scope) {
         },
         step: (q, m) => result(m, "step", number(q.n, 1), number(q.ms, 50), Boolean(q.more)),
         rate: (q, m) => ({said: m.call("rate", number(q.rate, 0))}),
-        evaluate: (q, m) => without(q, m, () => result(m, "evaluate", number(q.rows, 0), Boolean(q.off))),
-        answer: (q, m) => without(q, m, () => result(reading(q, m), "answer", number(q.more, 100, 10000))),
+        evaluate: (q, m) => switched(q, m, () => result(m, "evaluate", number(q.rows, 0), Boolean(q.off))),
+        answer: (q, m) => switched(q, m, () => result(reading(q, m), "answer", number(q.more, 100, 10000))),
         attention(q, m) {
-            const switches = [q.mask !== false, q.positions !== false];
-            const found = without(q, m, () => result(reading(q, m), "attention", ...switches));
+            const found = switched(q, m, () => result(reading(q, m), "attention"));
             found.maps = found.maps.flatMap(({name, rows, columns, values}) => {
                 const [side, , layer, last] = name.split("."), size = rows * columns;
                 const kind = {multihead_attn: "cross"}[last] ?? (found.lm ? "decoder" : side);

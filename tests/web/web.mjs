@@ -175,6 +175,13 @@ const tests = {
         const first = maps => maps[0].values.slice(0, 3), last = maps => maps[0].values.slice(3 * 6, 3 * 6 + 3);
         const {maps} = await made({op: "attention", text: "ABCABC", positions: false});
         first(maps).forEach((x, i) => near(x, last(maps)[i], 1e-6)); // an A is like any other A
+        await made({op: "start", config: COPY + "steps 200\nbatch 32"});
+        await trained();
+        const answer = async (text, switches) => (await made({op: "answer", text, ...switches})).answer;
+        assert.equal(await answer("ABC", {positions: false}), await answer("CAB", {positions: false}));
+        const whole = await answer("ABC");
+        assert.notEqual(whole, await answer("CAB"));
+        assert.equal(await answer("ABC", {mask: false}), whole); // nothing is to the right while it is written
         await made({op: "start", config: COPY, mask: false, positions: false});
         const one = (await made({op: "step"})).losses[0];
         await made({op: "start", config: COPY});
