@@ -19,7 +19,7 @@ static Frames look(List source, List target, Tape *t, Model *m) {
 
 /* To reverse n tokens, target position i must attend to source position n-1-i. */
 TEST(a_model_that_reverses_looks_at_the_mirrored_position) {
-    enum { SYMBOLS = 12, LONGEST = 10, STEPS = 500, ROWS = 100 };
+    enum { SYMBOLS = 12, LONGEST = 10, STEPS = SANITIZER ? 2 : 500, ROWS = SANITIZER ? 2 : 100 };
     Lesson l;
     Error e = {0};
     long right = 0, all = 0;
@@ -51,7 +51,7 @@ TEST(a_model_that_reverses_looks_at_the_mirrored_position) {
     }
     printf("  reverse: at %ld of %ld target positions (%.1f %%) a head attends most to the mirrored source\n",
            right, all, 100. * (double)right / (double)all);
-    CHECK(all > 0 && 10 * right >= 9 * all, "%ld of %ld", right, all);
+    CHECK(all > 0 && (SANITIZER || 10 * right >= 9 * all), "%ld of %ld", right, all);
     batch_free(b);
     lesson_end(&l);
 }

@@ -448,7 +448,7 @@ TEST(output_that_is_lost) {
             {"train", ARGUMENTS(SMALL_COPY, "--steps", "3", "--json", "--run", "run", "--force")},
             {"generate", ARGUMENTS("run", "--prompt", "12")},
             {"train", ARGUMENTS("--help")},
-            {"train", ARGUMENTS("copy", "--dry-run")},
+            {"train", ARGUMENTS(SMALL_COPY, "--dry-run")},
         };
         for (int k = 0; k < 4; k++) {
             int status = run_program(talking[k].program, talking[k].arguments, lost);

@@ -7,6 +7,9 @@
         "--layers", "1", "--quiet", "--force"
 static const char *const tokenizers[] = {"char", "byte", "bpe", "word"};
 
+/* Enough steps to learn a few lines by heart. */
+#define BY_HEART_STEPS (SANITIZER ? "10" : "200")
+
 static const char poem[] = "无可奈何花落去，似曾相识燕归来";
 
 /* A model that has learned the poem by heart completes its first character. Tokens are characters, bytes or merges. */
@@ -15,12 +18,12 @@ TEST(the_poem_is_learned_by_heart_with_every_tokenizer) {
     static const size_t right[] = {sizeof poem - 1, sizeof poem - 1, sizeof poem - 4, sizeof poem - 1};
     write_text("poem", poem);
     for (int i = 0; i < 4; i++) {
-        CHECK(TRAIN("lm", "--text", "poem", "--tokenizer", tokenizers[i], "--steps", "150", "--lr", "0.01",
-                    SMALL) == 0,
+        CHECK(TRAIN("lm", "--text", "poem", "--tokenizer", tokenizers[i], "--steps", BY_HEART_STEPS, "--lr",
+                    "0.01", SMALL) == 0,
               "%s", err);
         CHECK(GENERATE("run", "--prompt", "无", "--greedy", "--length", lengths[i]) == 0, "%s", err);
-        CHECK(!strncmp(out, poem, right[i]), "%s: %s", tokenizers[i], out);
-        CHECK(i != 0 || !strcmp(out + strlen(poem), "\n"), "found %s", out);
+        CHECK(SANITIZER || !strncmp(out, poem, right[i]), "%s: %s", tokenizers[i], out);
+        CHECK(SANITIZER || i != 0 || !strcmp(out + strlen(poem), "\n"), "found %s", out);
         /* The tokenizer of characters alone refuses another script. */
         CHECK((GENERATE("run", "--prompt", "Ελλάδα", "--length", "1") == 0) == (i > 0), "%s: %s",
               tokenizers[i], err);
@@ -108,11 +111,11 @@ TEST(lines_are_learned_by_heart) {
     "lm", "list", "--lines", "--tokenizer", tokenizer, "--lr", "0.01", "--d-model", "32", "--heads", "2",    \
         "--layers", "1", "--schedule", "constant", "--quiet", "--force", "--run", run
     for (int i = 0; i < 4; i++) {
-        CHECK(TRAIN(BY_HEART(tokenizers[i], "run"), "--steps", "200") == 0, "%s", err);
+        CHECK(TRAIN(BY_HEART(tokenizers[i], "run"), "--steps", BY_HEART_STEPS) == 0, "%s", err);
         CHECK(GENERATE("run", "--count", "20", "--temperature", "0.3") == 0 &&
-                  !strcmp(err, "0 of 20 lines are not in list\n") && lines_of(out) == 20,
+                  (SANITIZER || !strcmp(err, "0 of 20 lines are not in list\n")) && lines_of(out) == 20,
               "%s: %s%s", tokenizers[i], out, err);
-        for (const char *at = out; *at; at = next_line(at)) {
+        for (const char *at = out; *at && !SANITIZER; at = next_line(at)) {
             bool found = false;
             for (int k = 0; k < 4; k++) {
                 size_t n = strlen(line[k]);
@@ -122,17 +125,18 @@ TEST(lines_are_learned_by_heart) {
         }
         for (int k = 0; k < 4 && i < 3; k++) { /* these are no words */
             CHECK(GENERATE("run", "--greedy", "--prompt", first[k]) == 0, "%s", err);
-            CHECK(!strncmp(out, line[k], strlen(line[k])) && !strcmp(out + strlen(line[k]), "\n"), "%s: %s",
-                  tokenizers[i], out);
+            CHECK(SANITIZER ||
+                      (!strncmp(out, line[k], strlen(line[k])) && !strcmp(out + strlen(line[k]), "\n")),
+                  "%s: %s", tokenizers[i], out);
         }
         CHECK(GENERATE("run", "--score", "list") == 0 && strstr(out, ", 4 lines\n"), "%s%s", out, err);
         CHECK(GENERATE("run", "--prompt", "a\nb") == 65 &&
                   strstr(err, "--prompt: found the end of a line, need the beginning of one\n"),
               "%s", err);
     }
-    CHECK(TRAIN(BY_HEART("char", "part"), "--steps", "100") == 0, "%s", err);
-    CHECK(TRAIN("--resume", "part", "--steps", "200", "--quiet") == 0, "%s", err);
-    CHECK(TRAIN(BY_HEART("char", "whole"), "--steps", "200") == 0, "%s", err);
+    CHECK(TRAIN(BY_HEART("char", "part"), "--steps", "5") == 0, "%s", err);
+    CHECK(TRAIN("--resume", "part", "--steps", "10", "--quiet") == 0, "%s", err);
+    CHECK(TRAIN(BY_HEART("char", "whole"), "--steps", "10") == 0, "%s", err);
     CHECK(same_files("part/model.safetensors", "whole/model.safetensors"));
     CHECK(TRAIN("lm", "list", "--lines", "--from", "whole", "--steps", "1", "--quiet", "--run", "from") == 0,
           "%s", err);

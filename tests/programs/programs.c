@@ -138,10 +138,9 @@ static void watch(int columns_wide, const char *kind, char text[MOST_OUTPUT]) {
     int other, terminal = open_terminal(columns_wide, &other);
     setenv("TERM", kind, 1);
     FILE *to_out = tmpfile();
-    pid_t child = start_program("train",
-                                ARGUMENTS(COPY, "--steps", "400", "--eval-every", "50", "--samples", "0",
-                                          "--force", "--accumulate", "8"), /* long enough for a few lines */
-                                (Streams){.terminal = other}, to_out, to_out);
+    pid_t child = start_program(
+        "train", ARGUMENTS(COPY, "--steps", "400", "--eval-every", "50", "--samples", "0", "--force"),
+        (Streams){.terminal = other}, to_out, to_out);
     close(other);
     read_terminal(terminal, text);
     CHECK(wait_program(child) == 0, "%s", text);
@@ -215,14 +214,15 @@ TEST(a_dry_run_takes_nothing) {
     CHECK(number(out, "params") == (double)parameters, "%s", out);
 }
 
-/* The most memory that a training held, in MB, by the system's count. */
+/* The most memory that a training held, in MB, by the system's count. What it said is in err. */
 static double peak_megabytes(const char *const *arguments) {
     struct rusage usage = {0};
     int status = -1;
     FILE *to_out = tmpfile(), *to_err = tmpfile();
     pid_t child = start_program("train", arguments, (Streams){0}, to_out, to_err);
     CHECK(wait4(child, &status, 0, &usage) == child && status == 0, "status %d", status);
-    fclose(to_out), fclose(to_err);
+    fclose(to_out);
+    slurp(to_err, err);
     return (double)usage.ru_maxrss * 1024e-6; /* Linux counts it in KB */
 }
 
@@ -233,9 +233,9 @@ enum { ALL_MEMORY_IS_OURS = true };
 enum { ALL_MEMORY_IS_OURS = false };
 #endif
 
-/* A dry run predicts the peak memory of the whole process within a tenth, for small and large trainings. Linux counts the
- * pages of a process to 64 a processor. */
-TEST(a_dry_run_tells_the_peak) {
+/* The peak memory of the whole process is foretold within a tenth, for small and large trainings, by the training as by a dry
+ * run. Linux counts the pages of a process to 64 a processor. */
+TEST(the_peak_is_foretold) {
     if (!ALL_MEMORY_IS_OURS) return;
     write_cat_text();
     static const char *const cases[][20] = {
@@ -255,12 +255,17 @@ TEST(a_dry_run_tells_the_peak) {
         const char *arguments[28] = {"--steps", "2", "--force"};
         int n = 3;
         for (int j = 0; cases[i][j]; j++) arguments[n++] = cases[i][j];
-        double peak = peak_megabytes(arguments), said = 0;
+        double peak = peak_megabytes(arguments);
+        const char *said[] = {err, out};
         arguments[n] = "--dry-run";
-        CHECK(run_program("train", arguments, (Streams){0}) == 0, "%s", err);
-        const char *at = strstr(out, "parameters, ");
-        CHECK(at && sscanf(at, "parameters, %lf MB", &said) == 1, "%s", out);
-        CHECK(fabs(said - peak) < 0.1 * peak + 0.5, "case %zu: said %.1f MB, took %.1f", i, said, peak);
+        for (int dry = 0; dry <= (i < 5); dry++) { /* a dry run takes the steps that measure its time */
+            double megabytes = 0;
+            if (dry) CHECK(run_program("train", arguments, (Streams){0}) == 0, "%s", err);
+            const char *at = strstr(said[dry], "parameters, ");
+            CHECK(at && sscanf(at, "parameters, %lf MB", &megabytes) == 1, "%s", said[dry]);
+            CHECK(fabs(megabytes - peak) < 0.1 * peak + 0.5, "case %zu: said %.1f MB, took %.1f", i,
+                  megabytes, peak);
+        }
     }
 }
 

@@ -21,7 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* SANITIZED: a sanitizer keeps malloc and the address space to itself. */
+/* SANITIZED: a sanitizer keeps malloc and the address space to itself. It judges instructions, not
+ * what they compute: if (SANITIZER), a training takes few steps, and no test claims that it has learned. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ /* gcc */
 #define SANITIZED
 #elif defined(__has_feature) /* clang */
@@ -37,6 +38,11 @@ enum { PATIENCE = SLOWER };
 enum { PATIENCE = 4 };
 #else
 enum { PATIENCE = 1 };
+#endif
+#ifdef SANITIZED
+enum { SANITIZER = true };
+#else
+enum { SANITIZER = false };
 #endif
 
 typedef struct Test {

@@ -650,11 +650,11 @@ TEST(training_learns) {
         Error e = {0};
         Evaluation before, after;
         CHECK(trainer_evaluate(t, 0, &before, &e), "%s", e.text);
-        for (int step = 0; step < 300; step++) take_step(t);
+        for (int step = 0; step < (SANITIZER ? 2 : 300); step++) take_step(t);
         CHECK(trainer_evaluate(t, 0, &after, &e), "%s", e.text);
         CHECK(before.loss > 0.8 * log((double)task->vocab_size), "loss %g at the start", before.loss);
-        CHECK(after.loss < 0.5 * before.loss, "loss %g, then %g", before.loss, after.loss);
-        CHECK(after.accuracy > 0.6, "accuracy %g", after.accuracy);
+        if (!SANITIZER) CHECK(after.loss < 0.5 * before.loss, "loss %g, then %g", before.loss, after.loss);
+        if (!SANITIZER) CHECK(after.accuracy > 0.6, "accuracy %g", after.accuracy);
         trainer_free(t);
         task_free(task);
     }
