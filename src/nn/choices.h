@@ -26,9 +26,8 @@ struct Positions {
     /* Turns the queries and keys of self-attention: the first `heads` heads of x, whose rows are `tokens`; normalises
      * them before, if wanted. */
     Tensor *(*turn)(const Forward *f, Tensor *x, long heads, const Tokens *tokens, bool normalise);
-    /* Changes the scaled scores of self-attention, [h, n, m], where query i stands at key i + offset. `masked`: no query
-     * attends to later keys. */
-    Tensor *(*scores)(const Forward *f, Tensor *scaled, long offset, bool masked);
+    /* Changes the scaled scores of self-attention, [h, n, m], where query i stands at key i + offset. */
+    Tensor *(*scores)(const Forward *f, Tensor *scaled, long offset);
     /* The slopes of the heads, [heads], if `scores` subtracts slope · distance of query and key: ops/attention.c does the
      * same. Without them attention runs step by step: plain_attention.c. */
     void (*slopes)(int heads, real *out);

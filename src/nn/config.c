@@ -77,7 +77,7 @@ void config_set_preset(ModelConfig *c, Preset preset) {
 
 void config_derive(ModelConfig *c, bool is_lm) {
     c->decoder_layers = is_lm ? 0 : c->encoder_layers;
-    c->final_norm = c->norm == NORM_PRE;
+    c->final_norm = c->norm != NORM_POST;
     /* 3.4: embeddings must not be small beside sinusoids of size 1. */
     c->scale_embedding = !is_lm || (c->positions->added && c->positions->width);
 }

@@ -63,7 +63,7 @@ Tensor *nn_part(const Forward *f, Tensor *x, AttentionPart first, AttentionPart 
 /* The slopes of the heads, for the fused operation; NULL: there are none. */
 static const real *slopes(const Forward *f) {
     const ModelConfig *c = &f->model->config;
-    if (!c->positions->slopes || f->model->unplaced) return NULL;
+    if (!c->positions->slopes) return NULL;
     real *slope = tape_constant(f->tape, SHAPE(c->heads))->data;
     if (slope) c->positions->slopes(c->heads, slope);
     return slope;
@@ -74,9 +74,11 @@ static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in, 
     const ModelConfig *c = &f->model->config;
     *trace = NULL;
     double dropout = f->model->attention_dropout;
+    Reach reach = in->reach;
+    if (in->placed) reach.slopes = slopes(f);
     bool steps_only = f->trace || (in->placed && c->positions->scores && !c->positions->slopes);
     if (c->attention->fused && !steps_only)
-        return tape_attention(f->tape, in->q, in->kv, NULL, c->heads, &in->reach, dropout);
+        return tape_attention(f->tape, in->q, in->kv, NULL, c->heads, &reach, dropout);
     Tensor *source = in->kv ? in->kv : in->q;
     AttentionPart first = in->kv ? PART_K : PART_Q;
     Tensor *q = nn_part(f, in->q, PART_Q, PART_Q);
@@ -87,8 +89,8 @@ static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in, 
         (*trace)->normalised = c->qk_norm;
         steps = (*trace)->steps;
     }
-    Scoring scoring = {c->attention, &a->score, dropout, in->placed ? f : NULL, in->masked};
-    return nn_plain_attention(f->tape, &scoring, q, k, v, c->heads, &in->reach, steps);
+    Scoring scoring = {c->attention, &a->score, dropout, in->placed ? f : NULL};
+    return nn_plain_attention(f->tape, &scoring, q, k, v, c->heads, &reach, steps);
 }
 
 /* Concat(head_1, …, head_h) W^O, of queries made of x */
@@ -129,10 +131,8 @@ static Tensor *project_qkv(const Forward *f, Attention *a, Tensor *x, const Toke
 /* Self-attention over the sequences of `tokens`. */
 static Heads heads_of(const Forward *f, Attention *a, Tensor *x, const Tokens *tokens, bool masked) {
     const Sequences *s = &tokens->sequences;
-    return (Heads){.q = project_qkv(f, a, x, tokens),
-                   .reach = {s, s, masked, slopes(f)},
-                   .placed = !f->model->unplaced,
-                   .masked = masked};
+    return (Heads){
+        .q = project_qkv(f, a, x, tokens), .reach = {s, s, .causal = masked}, .placed = !f->model->unplaced};
 }
 
 Tensor *nn_self_attention(const Forward *f, void *module, Tensor *x) {
@@ -147,19 +147,25 @@ Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
     return multi_head(f, module, x, &all);
 }
 
-Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x) {
-    Attention *a = module;
+/* k | v of the memory. Later passes of decoding have no memory: the cache has kept them. */
+static Tensor *memory_keys(const Forward *f, Attention *a) {
     const ModelConfig *c = &f->model->config;
-    Tensor *q = tape_linear(f->tape, x, &a->q.weight, &a->q.bias, ACT_NONE, NULL), *kv = NULL;
-    if (c->lora) q = adapt(f, &a->adapt_q, x, q);
-    q = normalise_and_turn(f, q, c->heads, NULL);
-    if (f->memory) kv = tape_linear(f->tape, f->memory, &a->kv.weight, &a->kv.bias, ACT_NONE, NULL);
-    if (kv && c->lora) {
+    if (!f->memory) return nn_source_keys(f, NULL);
+    Tensor *kv = tape_linear(f->tape, f->memory, &a->kv.weight, &a->kv.bias, ACT_NONE, NULL);
+    if (c->lora) {
         Tensor *v = adapt(f, &a->adapt_v, f->memory, nn_part(f, kv, PART_K, PART_V));
         kv = tape_concat(f->tape, 1, 2, (Tensor *[]){nn_part(f, kv, PART_K, PART_K), v});
     }
-    if (kv) kv = normalise_and_turn(f, kv, config_columns(c, PART_K) / config_d_k(c), NULL);
-    if (f->cache) kv = nn_source_keys(f, kv);
-    Reach reach = {&f->target->sequences, &f->source->sequences, false};
-    return multi_head(f, a, x, &(Heads){.q = q, .kv = kv, .reach = reach});
+    kv = normalise_and_turn(f, kv, config_columns(c, PART_K) / config_d_k(c), NULL);
+    return f->cache ? nn_source_keys(f, kv) : kv;
+}
+
+Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x) {
+    Attention *a = module;
+    const ModelConfig *c = &f->model->config;
+    Tensor *q = tape_linear(f->tape, x, &a->q.weight, &a->q.bias, ACT_NONE, NULL);
+    if (c->lora) q = adapt(f, &a->adapt_q, x, q);
+    q = normalise_and_turn(f, q, c->heads, NULL);
+    Reach reach = {&f->target->sequences, &f->source->sequences, .causal = false};
+    return multi_head(f, a, x, &(Heads){.q = q, .kv = memory_keys(f, a), .reach = reach});
 }

@@ -88,11 +88,23 @@ Sublayer nn_feed_forward;
 /* The operands of attention in all heads. Without kv the columns of q are q | k | v; kv is k | v. */
 typedef struct Heads {
     Tensor *q, *kv;
-    Reach reach;
+    Reach reach; /* without slopes: attend_in_heads adds them */
     bool placed; /* self-attention: positions may change the scores */
-    /* No query attends to later tokens, even where reach.causal is false because there are none. */
-    bool masked;
 } Heads;
+
+/* How scores become weights. */
+typedef struct Scoring {
+    const AttentionKind *kind;
+    Tensor *weight;        /* [d_model] of the kind, if it has one */
+    double dropout;        /* of the weights */
+    const Forward *placed; /* the pass whose positions change the scores; NULL: none */
+} Scoring;
+
+/* 3.2.1, 3.2.2: attention made of elementary operations; with attention_dot it is tape_attention up to rounding. q, k, v are
+ * [rows, d_model]; the result is [query rows, d_model]. The positions of scoring->placed stand for reach->slopes. Stores the
+ * steps of every sequence in `steps`, if not NULL. */
+Tensor *nn_plain_attention(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k, Tensor *v, int heads,
+                           const Reach *reach, AttentionSteps *steps);
 
 /* The columns of a part of x, whose columns begin with part `first` of q | k | v. */
 Tensor *nn_part(const Forward *f, Tensor *x, AttentionPart first, AttentionPart part);

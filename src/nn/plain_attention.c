@@ -41,7 +41,7 @@ static AttentionSteps attend(Tape *t, const Scoring *scoring, Tensor *q, Tensor 
     s.scaled = scoring->kind->scaled ? tape_scale(t, s.scores, (real)(1 / sqrt(d_k))) : s.scores;
     const Forward *f = scoring->placed;
     if (f && f->model->config.positions->scores)
-        s.scaled = f->model->config.positions->scores(f, s.scaled, offset, scoring->masked);
+        s.scaled = f->model->config.positions->scores(f, s.scaled, offset);
     s.masked = reach->causal ? hide_later(t, s.scaled) : s.scaled;
     s.weights = tape_softmax(t, s.masked, -1);
     s.z = tape_matmul(t, tape_dropout(t, s.weights, scoring->dropout), v);

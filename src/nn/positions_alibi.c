@@ -18,8 +18,7 @@ static void slopes(int heads, real *out) {
     }
 }
 
-static Tensor *scores(const Forward *f, Tensor *scaled, long offset, bool masked) {
-    (void)masked;
+static Tensor *scores(const Forward *f, Tensor *scaled, long offset) {
     long h = scaled->shape.size[0], n = scaled->shape.size[1], m = scaled->shape.size[2];
     real *slope = tape_constant(f->tape, SHAPE(h))->data;
     Tensor *bias = tape_constant(f->tape, scaled->shape);

@@ -66,20 +66,4 @@ void nn_trace_module(Trace *trace, const char *name, Tensor *in, Tensor *out);
 /* For modules: adds counts, which live as long as the tape. */
 void nn_trace_counts(Trace *trace, const Tensor *x, const char *name, int n, const int32_t *count);
 
-/* How scores become weights. */
-typedef struct Scoring {
-    const AttentionKind *kind;
-    Tensor *weight; /* [d_model] of the kind, if it has one */
-    double dropout; /* of the weights */
-    /* The pass whose positions change the scores; NULL: none. `masked`: no query attends to later tokens. */
-    const struct Forward *placed;
-    bool masked;
-} Scoring;
-
-/* 3.2.1, 3.2.2: attention made of elementary operations; with attention_dot it is tape_attention up to rounding. q, k, v are
- * [rows, d_model]; the result is [query rows, d_model]. The positions of scoring->placed stand for reach->slopes. Stores the
- * steps of every sequence in `steps`, if not NULL. */
-Tensor *nn_plain_attention(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k, Tensor *v, int heads,
-                           const Reach *reach, AttentionSteps *steps);
-
 #endif

@@ -296,7 +296,7 @@ static void backward_head(void *context, long chunk) {
         first = block_start(a, end, (Matrix[]){h.q.data, h.k.data, h.v.data, h.y.grad}, 4);
         Part b = block_of(a, &h, first, end);
         Matrix p = scores_of(n, &b), ds = p; /* ds: first dp, then ds */
-        ds.at += a->block_size / 2;
+        ds.at += p.rows * p.ld;
         product_nt(b.q.data, b.k.data, p, false);  /* (1) again */
         product_nt(b.y.grad, b.v.data, ds, false); /* (3): dp */
         for (long i = 0; i < b.rows; i++) {        /* (2): p again, and ds */

@@ -269,8 +269,7 @@ BUILD(open_attention_fused, AttentionContext, tape_attention(t, x[0], x[1], x[2]
 
 static const real slopes[] = {(real)0.5, (real)0.125, (real)2, (real)0.03};
 
-static Tensor *subtract_distances(const Forward *f, Tensor *scaled, long offset, bool masked) {
-    (void)masked;
+static Tensor *subtract_distances(const Forward *f, Tensor *scaled, long offset) {
     long h = scaled->shape.size[0], n = scaled->shape.size[1], m = scaled->shape.size[2];
     Tensor *bias = tape_constant(f->tape, scaled->shape);
     for (long i = 0; i < h * n * m; i++)
