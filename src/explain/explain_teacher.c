@@ -95,7 +95,7 @@ static bool show_steps(const ExplainOptions *o, Lesson *l, Error *e) {
         "%d sequences after %ld steps of training, one letter each in every column. The encoder reads "
         "the source; the right answer is the source sorted. Taught, the decoder reads the right answer; "
         "free, it reads what it said one step before. < begins and > ends an answer.",
-        SHOWN, l->trainer.optimizer.step);
+        SHOWN, l->trainer.state.step);
     for (long i = 0; i < MOST; i++) {
         char text[TEXTS][SHOWN + 1] = {0};
         for (long r = 0; r < SHOWN; r++) {

@@ -41,12 +41,12 @@ bool lesson_train(Lesson *l, long until, Error *e) {
     char loss[32];
     Report report = {.words = loss, .more = "", .unit = "tok/s"};
     double begin = clock_seconds(), tokens = 0;
-    while (l->trainer.optimizer.step < until) {
+    while (l->trainer.state.step < until) {
         StepResult r;
         if (!trainer_step(&l->trainer, &r, e)) return false;
         tokens += (double)r.tokens;
         snprintf(loss, sizeof loss, "loss %.3f", r.loss);
-        report.done = l->trainer.optimizer.step, report.rate = tokens / (clock_seconds() - begin);
+        report.done = l->trainer.state.step, report.rate = tokens / (clock_seconds() - begin);
         if (l->progress.terminal) progress_show(&l->progress, &report);
     }
     progress_clear(&l->progress);

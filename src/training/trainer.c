@@ -34,7 +34,7 @@ static bool check_loss(const Trainer *t, double loss, Error *e) {
     const Node *first = tape_first_non_finite(t->tape);
     return error_set(e, STATUS_NON_FINITE,
                      "step %ld: found a loss that is %s, first in %s (operation %ld), need a finite one",
-                     t->optimizer.step + 1, isnan(loss) ? "not a number" : "infinite",
+                     t->state.step + 1, isnan(loss) ? "not a number" : "infinite",
                      first ? first->op->name : "its sum", first ? first->index : t->tape->nodes);
 }
 
@@ -44,7 +44,7 @@ static Tensor *forward(Trainer *t, long micro_batch, StepResult *step, Error *e)
     long first = micro_batch * t->micro_batch, left = t->batch->rows - first;
     take_rows(t, first, left < t->micro_batch ? left : t->micro_batch);
     double share = (double)t->target.sequences.total_rows / (double)step->tokens;
-    t->tape->step = (uint64_t)(t->optimizer.step * step->micro_batches + micro_batch);
+    t->tape->step = (uint64_t)(t->state.step * step->micro_batches + micro_batch);
     t->tape->seed = t->seed;
     t->tape->training = true;
     Tensor *mean, *loss = trainer_record_loss(t, &t->source, &t->target, share, &mean);
@@ -64,7 +64,7 @@ static bool add_gradient(Trainer *t, long micro_batch, StepResult *step, Error *
 
 bool trainer_step(Trainer *t, StepResult *step, Error *e) {
     Parameters *p = &t->model->parameters;
-    long number = t->optimizer.step + 1;
+    long number = t->state.step + 1;
     double scale = 1;
     task_training_batch(t->task, (uint64_t)number, 0, t->rows * t->accumulate, t->batch); /* 5.1 */
     *step = (StepResult){.tokens = batch_target_tokens(t->batch),
@@ -92,7 +92,7 @@ bool trainer_check(const Trainer *t, Error *e) {
             if (!(fabs((double)p->value[w->offset + j]) <= model_largest_weight))
                 return error_set(
                     e, STATUS_NON_FINITE, "step %ld: found a weight of %s that is %g, need them within %g",
-                    t->optimizer.step, w->name, (double)p->value[w->offset + j], model_largest_weight);
+                    t->state.step, w->name, (double)p->value[w->offset + j], model_largest_weight);
     }
     return true;
 }
