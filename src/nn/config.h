@@ -81,8 +81,8 @@ static inline long config_head_column(const ModelConfig *c, AttentionPart part, 
     return config_column(c, part) + head * config_d_k(c);
 }
 
-/* The paper's encoder-decoder (N = 2, d_model = 128, h = 4, d_ff = 512) and a decoder-only language model (N
- * = 4). */
+/* The paper's encoder-decoder (N = 2, d_model = 128, h = 4, d_ff = 512) and a decoder-only language model
+ * (N = 4). */
 ModelConfig config_seq2seq(int vocab_size, int max_length, int pad_id);
 ModelConfig config_language_model(int vocab_size, int max_length);
 

@@ -36,9 +36,9 @@ typedef struct KvCache {
     size_t bytes;
 } KvCache;
 
-/* Allocates a cache for sequences of at most `room` tokens, and sources of source_rows tokens in all; owned
- * by the caller, for kv_cache_free, even if it fails (STATUS_NO_MEMORY). It must not be copied. Until then
- * the weights must not change. */
+/* Allocates a cache for sequences of at most `room` tokens, and sources of source_rows tokens in all. The caller
+ * frees it with kv_cache_free, even if this fails (STATUS_NO_MEMORY), and changes no weight before. It must not be
+ * copied. */
 bool kv_cache_new(KvCache *c, const ModelConfig *config, Parameters *weights, long sequences, long room,
                   long source_rows, Error *e);
 void kv_cache_free(KvCache *c);

@@ -1,9 +1,9 @@
-/* A batch: rows of token ids, packed one after another. Row r has ids source_start[r] … source_start[r + 1] -
- * 1 of
+/* A batch: rows of token ids, packed one after another. Row r has the ids from source_start[r] to before
+ * source_start[r + 1] of
  *
  *     source      input of the encoder; a language model has none
  *
- * and ids target_start[r] … target_start[r + 1] - 1 of
+ * and the ids from target_start[r] to before target_start[r + 1] of
  *
  *     target_in   input of the decoder:    begin y₁ y₂ … yₙ
  *     target_out  its targets:             y₁ y₂ … yₙ end

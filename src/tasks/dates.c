@@ -1,5 +1,5 @@
-/* dates: a date as people write it, "the 3rd of March 2021" -> "2021-03-03". Dates
- * are of the years 1900 to 2099. All forms of one date are on the same side, training or held out. */
+/* dates: a date as people write it, "the 3rd of March 2021" -> "2021-03-03".
+ * Dates are of the years 1900 to 2099. All forms of one date are on the same side, training or held out. */
 #include "base/random.h"
 #include "tasks/written_task.h"
 #include <stdio.h>
