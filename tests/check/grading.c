@@ -452,6 +452,13 @@ TEST(loops_get_less_time) {
     CHECK(strstr(out, "square/6: did not end within its time limit of 0.05 s"), "%s", out);
 }
 
+/* Cases that the checker adds are not run where the file's own never end: they would take a time limit each. */
+TEST(cases_are_not_added_to_loops) {
+    write_square("op.c", "1", "({ volatile long n = N; while (n == 6) continue; x[i]; })", "");
+    CHECK(GRADCHECK("op.c", "--time-limit", "0.5", "--threads", "1") == 1, "%s", err);
+    CHECK(strstr(out, "time limit of 0.5 s") && !strstr(out, "size 11"), "%s", out);
+}
+
 /* ---- A folder ---- */
 
 TEST(a_folder_is_a_table) {

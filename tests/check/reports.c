@@ -213,6 +213,25 @@ TEST(cases_agree_on_an_explanation) {
     }
 }
 
+/* A factor that is the same at other sizes is not a size. */
+TEST(a_factor_has_the_source_of_all_cases) {
+    static const char *const reasons[][2] = {{"factor 4. 4 is the size of axis 0 of x", "factor 4"},
+                                             {"factor 4. 4 is the size of axis 0 of x", "factor 3. 3 is"}};
+    for (int k = 0; k < 2; k++) {
+        CaseReport r[2];
+        for (int i = 0; i < 2; i++) {
+            r[i] = failing("op", i ? "a" : "b", 6, "");
+            r[i].in[0].explanations = 1;
+            r[i].in[0].explanation[0] =
+                (Explanation){.pattern = PATTERN_CONSTANT_FACTOR, .form = 1, .sure = true};
+            REPORT_SET(r[i].in[0].explanation[0].reason, reasons[k][i]);
+        }
+        gradcheck_agree(r, 2);
+        const char *want = reasons[k][!k], *found = r[0].in[0].reason;
+        CHECK(strcmp(found, k ? reasons[k][0] : want) == 0, "found %s", found);
+    }
+}
+
 /* ---- Operations with a known mistake ---- */
 
 /* Contiguous arrays of a run; backward adds to dx. */
@@ -290,8 +309,11 @@ static void their_slope(const Arrays *a) {
     }
 }
 
-static const double mask[] = {1, 0, 0, 1, 0, 1}, with_a_0[] = {0.5, 0, 1.5, 2},
-                    hidden_row[] = {1, 1, 0, 0, 0, 0};
+PASS_OF(sign_of_three, a->dx[i] += (i < 3 ? -2 : 2) * a->x[i] * a->dy[i])
+PASS_OF(last_alone, a->dx[i] += i % 2 ? 2 * a->x[i] * a->dy[i] : 0)
+
+static const double negative[] = {-1, -1.5, -0.5, -2, -1.25, 1}, mask[] = {1, 0, 0, 1, 0, 1},
+                    with_a_0[] = {0.5, 0, 1.5, 2}, hidden_row[] = {1, 1, 0, 0, 0, 0};
 
 #define LIE(what, forward, backward, pattern, says, never, ...)                                              \
     { what, {__VA_ARGS__}, forward, backward, pattern, says, never }
@@ -306,6 +328,10 @@ static const Lie lies[] = {
         {"x", DIMS(5, 6)}),
     LIE("values are no cause", squares, largest_alone, "only somewhere",
         "rows 1 and 2 in columns 2 and 3 WRONG", "where x", {"x", DIMS(3, 4)}),
+    LIE("a sign is no function of x", squares, sign_of_three, "only somewhere",
+        "x[3 to 5] right, x[0 to 2] WRONG", "instead of", {"x", DIMS(6), .values = negative}),
+    LIE("one column", squares, last_alone, "no gradient in part", "arrives at column 0. column 1 is right",
+        NULL, {"x", DIMS(3, 2)}),
     LIE("a mask", masked, mask_forgotten, "only somewhere", "the output does not depend on this element",
         NULL, {"x", DIMS(6)}, {"m", DIMS(6), .values = mask, .constant = true}),
     LIE("a forward that is not finite", x_log_x, its_slope, "forward not finite",

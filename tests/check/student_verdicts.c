@@ -103,6 +103,22 @@ TEST(gradients_of_0_have_one_rule) {
     }
 }
 
+/* A smaller case is one that forward takes: here it reads beside an input of another size. */
+TEST(the_smallest_case_is_one_of_the_function) {
+    write_student(
+        "own.c", source_folder,
+        "#include \"student.h\"\n"
+        "static void own_forward(Node *n) { n->out->data[0] = n->in[0]->data[0] * n->in[0]->data[2]; }\n"
+        "static void own_backward(Node *n) {\n"
+        "    n->in[0]->grad[0] += n->out->grad[0] * n->in[0]->data[1];\n"
+        "    n->in[0]->grad[2] += n->out->grad[0] * n->in[0]->data[0];\n"
+        "}\n"
+        "BUILD(own, SHAPE(1), x[0])\n"
+        "static const CheckCase cases[] = {{\"three\", own_build, {{\"x\", DIMS(3)}}}};\n"
+        "const Op op_own = {\"own\", own_forward, own_backward, CASES(cases)};\n");
+    CHECK(GRADCHECK("own.c") == 1 && strstr(out, "  x [3] = ") && !strstr(out, "yours nan"), "%s", out);
+}
+
 /* Sums whose order depends on the calls may be told to differ in their last digits. */
 TEST(last_digits_may_depend_on_calls) {
     static const char sums[] =

@@ -72,6 +72,13 @@ def wrong_functions_fail():
     assert not bad, bad
 
 
+def a_scalar_is_drawn_on_both_sides_of_a_condition():
+    text = "def kinked(x): return x * x / 2 if abs(x) <= 1 else abs(x) - 0.5\ndef kinked_gradient(x): return {} if abs(x) <= 1 else x / abs(x)"
+    for slope, want in ("x", "PASS"), ("2 * x", "FAIL"):
+        found, said = verdicts([("kinked", text.format(slope), "kinked", [dict(x=())])])
+        assert found["kinked"][0] == want, said
+
+
 def explanations_are_those_of_an_operation():
     text, cases = block("relu")
     _, said = verdicts([("relu", text.replace("cache > 0)", "cache > 0) * 2"), "relu", cases)])
@@ -80,7 +87,7 @@ def explanations_are_those_of_an_operation():
 
 
 failed = 0
-for test in right_functions_pass, wrong_functions_fail, explanations_are_those_of_an_operation:
+for test in right_functions_pass, wrong_functions_fail, a_scalar_is_drawn_on_both_sides_of_a_condition, explanations_are_those_of_an_operation:
     try:
         test()
         print("ok   students_py:", test.__name__.replace("_", " "), flush=True)

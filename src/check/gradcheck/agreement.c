@@ -120,6 +120,23 @@ static void judge_unseen(const CaseReport *r, long count, CaseReport *one) {
     }
 }
 
+/* The number of bytes of a reason before the source of a constant factor, ". 4 is the size of axis 0 of x". */
+static size_t without_source(const char *reason) {
+    const char *end = strstr(reason, ". ");
+    return end ? (size_t)(end - reason) : strlen(reason);
+}
+
+/* Removes the source of a constant factor where the factor is the same in a case of other sizes. */
+static void drop_sources(const Wrong *w, long n) {
+    for (long i = 0; i < n; i++)
+        for (long k = 0; k < n; k++) {
+            const char *a = w[i].in->reason, *b = w[k].in->reason;
+            size_t length = without_source(a);
+            if (w[i].in->pattern != PATTERN_CONSTANT_FACTOR || strcmp(a, b) == 0) continue;
+            if (length == without_source(b) && strncmp(a, b, length) == 0) w[i].in->reason[length] = 0;
+        }
+}
+
 void gradcheck_agree(CaseReport *r, long count) {
     for (CaseReport *one = r; one < r + count; one++)
         (is_vacuous(one) ? judge_vacuous : judge_unseen)(r, count, one);
@@ -135,7 +152,7 @@ void gradcheck_agree(CaseReport *r, long count) {
                 InputReport *in = find_wrong(&r[i], name);
                 if (in) wrong[n++] = (Wrong){in, !r[i].added, false};
             }
-            if (n) agree(wrong, n);
+            if (n) agree(wrong, n), drop_sources(wrong, n);
         }
     free(wrong);
     for (long c = 0; c < count; c++)

@@ -163,6 +163,7 @@ static bool try_smaller(Trial *t, const char *how, CaseReport *report) {
     CaseReport *small = arena_alloc(t->arena, sizeof *small);
     bool any = false;
     judge_gradients(t, false, small);
+    if (!check_smooth_outputs(&t->run)) return false; /* forward does not take this size */
     for (int k = 0, i = 0; k < t->point.inputs && small->inputs == report->inputs; k++) {
         if (!t->gradients.element[k].entry) continue;
         InputReport *in = &report->in[i], *found = &small->in[i++];
@@ -177,7 +178,6 @@ static bool try_smaller(Trial *t, const char *how, CaseReport *report) {
 static void show_smaller(Trial *t, CaseReport *report) {
     CheckCase c = *t->run.c, small;
     char how[REPORT_WORD], all[REPORT_TEXT] = "";
-    t->run.ways.guard = false;
     for (int step = 0; step < SMALLER_CASES; step++) {
         if (!counterexample_shrink(&c, step, &small, how)) continue;
         size_t used = strlen(all);

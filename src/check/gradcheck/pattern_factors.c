@@ -116,17 +116,18 @@ static bool is_quotient(const Factors *t, const double *value, int f, int g, dou
     return true;
 }
 
-/* One value everywhere is no evidence, nor is an infinite one. */
-static bool values_differ(const Factors *t, const double *value) {
-    const double *first = NULL;
-    bool any = false;
+/* One value everywhere is no evidence, nor is one factor, such as a wrong sign, or an infinite value. */
+static bool values_differ(const Factors *t, const double *value, double tolerance) {
+    long first = -1;
+    bool values = false, factors = false;
     for (long i = 0; i < t->count; i++) {
         if (!t->known[i]) continue;
         if (!isfinite(value[i])) return false;
-        if (!first) first = &value[i];
-        any |= value[i] != *first;
+        if (first < 0) first = i;
+        values |= value[i] != value[first];
+        factors |= fabs(t->factor[i] - t->factor[first]) > tolerance * fabs(t->factor[first]);
     }
-    return any;
+    return values && factors;
 }
 
 /* "multiplied by sigmoid(x) instead of sigmoid'(x)": the factors of the elements of a shape in words, as functions of an
@@ -137,7 +138,7 @@ static bool name_factors(const Suspect *s, const Factors *t, Shape over, char *t
     const char *name;
     for (int which = 0, inputs = s->point->inputs; which <= inputs; which++) {
         int functions = which == inputs ? RARE : FUNCTIONS;
-        if (!pattern_values_over(s, over, which, v, &name) || !values_differ(t, v)) continue;
+        if (!pattern_values_over(s, over, which, v, &name) || !values_differ(t, v, s->tolerance)) continue;
         for (int sum = 1; sum < 2 * functions; sum++)
             for (int i = 0; i <= sum && i < functions; i++) {
                 int k = sum - i;

@@ -112,6 +112,12 @@ static bool all_lost(const Suspect *s) {
     return true;
 }
 
+/* Whether words name one element, row, column or index. */
+static bool is_one(const char *words) {
+    return !strchr(words, ' ') || strncmp(words, "row ", 4) == 0 || strncmp(words, "column ", 7) == 0 ||
+           strncmp(words, "index ", 6) == 0;
+}
+
 /* An example is a loop that ends early or skips a remainder. */
 bool pattern_missing_in_part(Suspect *s) {
     enum { HALF = REPORT_TEXT / 2 };
@@ -121,8 +127,8 @@ bool pattern_missing_in_part(Suspect *s) {
     for (long j = 0; j < set.count; j++) wrongs += set.wrong[j];
     return (wrongs > 1 || s->shape.rank > 1) && all_lost(s) &&
            wrong_map_rule(&set, s->arena, wrong, right, HALF) &&
-           pattern_say(s, "no gradient arrives at %s. %s%s right", wrong, right,
-                       strncmp(right, "all", 3) == 0 || strchr(right, ' ') ? " are" : " is");
+           pattern_say(s, "no gradient arrives at %s. %s %s right", wrong, right,
+                       is_one(right) ? "is" : "are");
 }
 
 bool pattern_place(Suspect *s) {

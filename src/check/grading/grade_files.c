@@ -251,7 +251,8 @@ static bool judge_all(FolderRun *run, Error *e) {
                "of");
     run->end = calloc((size_t)run->files.count, sizeof *run->end);
     if (!run->end) error_no_memory("reports");
-    child_run_all(run->files.count, pool_threads(), &unlimited, judge_one, take_one, run);
+    /* One more than there are processors: some files sleep until their time is over. */
+    child_run_all(run->files.count, pool_threads() + 1, &unlimited, judge_one, take_one, run);
     free(run->end);
     if (e->status) return false;
     return run->worst == STATUS_DONE || error_set(e, run->worst, "%s: not all is proved", run->path);

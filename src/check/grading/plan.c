@@ -76,6 +76,19 @@ static void add_larger(Plan *p, const PlanItem *base, double factor, const char 
     if (any) add_changed(p, base, &c, how);
 }
 
+/* Draws a scalar function's one value again: it lies on one side of each of the function's conditions. */
+static void add_draws(Plan *p, const PlanItem *base) {
+    enum { DRAWS = 8 };
+    char how[REPORT_NAME];
+    long elements = 0;
+    for (const CheckInput *in = base->c.in; in < base->c.in + CHECK_INPUTS && in->name; in++)
+        if (shape_count(in->shape) > elements) elements = shape_count(in->shape);
+    for (int i = 0; i < DRAWS && elements == 1; i++) {
+        snprintf(how, sizeof how, "draw %d", i + 2);
+        add_changed(p, base, &base->c, how);
+    }
+}
+
 /* Negates an input whose range has one sign. If several have, one may have to be larger than another. */
 static void add_other_sign(Plan *p, const PlanItem *base) {
     CheckCase c = base->c;
@@ -141,7 +154,7 @@ void plan_add_made(Plan *p, long first) {
     PlanItem base = p->item[plain >= 0 ? plain : drawn]; /* the plan's items move as it grows */
     for (CheckInput *in = base.c.in; in < base.c.in + CHECK_INPUTS && in->name; in++)
         if (in->low == 0 && in->high == 0) in->low = -2, in->high = 2; /* the default */
-    if (plain >= 0) add_sizes(p, &base);
+    if (plain >= 0) add_sizes(p, &base), add_draws(p, &base);
     add_larger(p, &base, 2, "larger values");
     add_larger(p, &base, 8, "much larger values");
     add_other_sign(p, &base);

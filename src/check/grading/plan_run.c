@@ -22,8 +22,9 @@ typedef struct PlanRun {
     const Plan *plan;
     ChildLimits limits; /* of a program */
     int endless;
-    CaseReport **report; /* [items]; NULL: not finished, or passed on */
-    long next;           /* the next item to pass on */
+    const char *never_ends; /* the operation of the last endless case: its added cases are not run */
+    CaseReport **report;    /* [items]; NULL: not finished, or passed on */
+    long next;              /* the next item to pass on */
     void (*sink)(void *context, const CaseReport *r);
     void *context;
 } PlanRun;
@@ -199,6 +200,10 @@ static void judge_items(void *context, long job) {
     pool_set_threads(1); /* the cases run side by side */
     for (; i < end && p->item[i].index >= 0; i++) {
         j.item = &p->item[i];
+        if (j.item->added && run->never_ends && strcmp(run->never_ends, j.item->op) == 0) {
+            child_send(&(CaseReport){.verdict = FAIL}, sizeof(CaseReport));
+            continue;
+        }
         if (functions && !program.child) program = start_functions(&j, end - i);
         CaseReport r = judge_item(&j, functions ? &program : NULL);
         child_send(&r, sizeof r);
@@ -220,6 +225,7 @@ static void take_report(PlanRun *run, long i, const CaseReport *found) {
     CaseReport *r = malloc(sizeof *r);
     if (!r) error_no_memory("a report");
     *r = *found;
+    if (r->endless) run->never_ends = p->item[i].op;
     if (r->endless && ++run->endless == ENOUGH_LOOPS) run->limits.seconds /= PART;
     plan_describe(p, &p->item[i], r);
     run->report[i] = r;

@@ -16,6 +16,8 @@ cases = {
     "word_embedding": [dict(x=np.array([[0, 2], [3, 2]]), W=(4, 3))],
     "attention": [dict(q=(2, 3, 4), k=(2, 5, 4), v=(2, 5, 4))],
     "rnn": [dict(x=(2, 3, 2), h0=(2, 3), Wx=(2, 3), Wh=(3, 3), b=(3,))],
+    "std": [dict(x=(3, 4))],
+    "weight_norm": [dict(x=(3, 4), v=(4, 2), g=(2,))],
     "spatial_groupnorm": [dict(x=(2, 4, 2, 2), gamma=(4,), beta=(4,), G=2)],
 }
 
@@ -214,6 +216,32 @@ def rnn_backward(dh, cache):
         dWh += hs[t].T @ da
         db = db + da.sum(axis=0)
     return dx, carry, dWx, dWh, db
+
+
+# ---- std
+def std_forward(x):
+    d = x - x.mean(axis=1, keepdims=True)
+    s = np.sqrt((d**2).mean(axis=1, keepdims=True))
+    return s, (d, s)
+
+
+def std_backward(dout, cache):
+    d, s = cache
+    return dout * d / (d.shape[1] * s)
+
+
+# ---- weight_norm
+def weight_norm_forward(x, v, g):
+    n = np.linalg.norm(v, axis=0)
+    W = v * (g / n)
+    return x @ W, (x, v, g, n, W)
+
+
+def weight_norm_backward(dout, cache):
+    x, v, g, n, W = cache
+    dW = x.T @ dout
+    dg = (dW * v).sum(axis=0) / n
+    return dout @ W.T, g / n * dW - g * dg / n**2 * v, dg
 
 
 # ---- spatial_groupnorm

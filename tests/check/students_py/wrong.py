@@ -1,5 +1,9 @@
 """Mistakes, one a line, in the functions of cs231n.py and classes.py: (function, its text, the text in its place)."""
 wrong = [
+    ("std", "(d.shape[1] * s)", "s"),
+    ("std", "dout * d", "dout * (d + s)"),
+    ("weight_norm", " - g * dg / n**2 * v", ""),
+    ("weight_norm", "n**2", "n"),
     ("affine", "dout @ w.T", "dout @ w.T * 2"),
     ("affine", "dout.sum(axis=0)", "dout.mean(axis=0)"),
     ("affine", ".T @ dout, dout", ".T @ dout / x.shape[0], dout"),
