@@ -104,14 +104,13 @@ TEST(golden_models_pass) {
 
 /* Files of a generated model give the same bits when they are read again. */
 TEST(saved_files_give_the_same_gradients) {
-    CHECK(MODEL_CHECK("--save", "a", "--unchecked") == 0, "%s", err);
+    MUST(MODEL_CHECK("--save", "a", "--unchecked"));
     for (int i = 0; i < 2; i++) {
         const char *kind = i ? "lm" : "seq2seq";
         char path[3][64];
         const char *const part[] = {"weights", "batch", "grads"};
         for (int k = 0; k < 3; k++) snprintf(path[k], sizeof path[k], "a/%s.%s.safetensors", kind, part[k]);
-        CHECK(MODEL_CHECK("--weights", path[0], "--batch", path[1], "--out", "g", "--unchecked") == 0, "%s",
-              err);
+        MUST(MODEL_CHECK("--weights", path[0], "--batch", path[1], "--out", "g", "--unchecked"));
         CHECK(same_files(path[2], "g"), "%s", kind);
     }
 }
@@ -140,8 +139,7 @@ TEST(choices_of_generated_models_pass) {
             free(found);
         }
     }
-    CHECK(MODEL_CHECK("lm", "--positions", "rotary", "--qk-norm", "true", "--save", "a", "--unchecked") == 0,
-          "%s", err);
+    MUST(MODEL_CHECK("lm", "--positions", "rotary", "--qk-norm", "true", "--save", "a", "--unchecked"));
     char *text = read_bytes("a/lm.weights.safetensors", &(size_t){0});
     CHECK(text && strstr(text + 8, "\"positions\": \"rotary\"") && strstr(text + 8, "\"qk_norm\": \"true\""));
     free(text);
@@ -264,7 +262,7 @@ TEST(padding_is_not_compared) {
 /* A tensor that is compared with nothing has no verdict: loss and logits without a port. */
 TEST(only_compared_tensors_count) {
     if (!IN_DOUBLE) return;
-    CHECK(MODEL_CHECK(MODEL("lm"), "--samples", "0", "--only", "norm.bias") == 0, "%s", err);
+    MUST(MODEL_CHECK(MODEL("lm"), "--samples", "0", "--only", "norm.bias"));
     CHECK(!strstr(out, "lm/loss") && !strstr(out, "lm/logits") && strstr(out, "\n1 passed, 0 failed"), "%s",
           out);
 }
@@ -353,7 +351,7 @@ TEST(tiny_biases_are_proved) {
 
 TEST(only_restricts_the_parameters) {
     if (!IN_DOUBLE) return;
-    CHECK(MODEL_CHECK("lm", "--only", "encoder.layers.?.norm1.*", "--json") == 0, "%s", err);
+    MUST(MODEL_CHECK("lm", "--only", "encoder.layers.?.norm1.*", "--json"));
     CHECK(lines_of(out) == 4 * 2, "%s", out); /* ds and dw of four */
     CHECK(MODEL_CHECK("lm", "--only", "norm1", "--json") == STATUS_USAGE, "%s", out);
     CHECK(strcmp(err, "gradcheck: --only: found no parameter like 'norm1'\n") == 0, "%s", err);
@@ -361,16 +359,16 @@ TEST(only_restricts_the_parameters) {
 
 TEST(threads_do_not_matter) {
     if (!IN_DOUBLE) return;
-    CHECK(MODEL_CHECK("--threads", "1", "--json", "--samples", "2") == 0, "%s", err);
+    MUST(MODEL_CHECK("--threads", "1", "--json", "--samples", "2"));
     char *one = strdup(out);
-    CHECK(MODEL_CHECK("--threads", "3", "--json", "--samples", "2") == 0, "%s", err);
+    MUST(MODEL_CHECK("--threads", "3", "--json", "--samples", "2"));
     CHECK(strcmp(one, out) == 0);
     free(one);
 }
 
 TEST(table_and_graders_files) {
     if (!IN_DOUBLE) return;
-    CHECK(MODEL_CHECK("lm", "--junit", "j.xml", "--gradescope", "g.json") == 0, "%s", err);
+    MUST(MODEL_CHECK("lm", "--junit", "j.xml", "--gradescope", "g.json"));
     CHECK(strstr(out, "\n28 passed, 0 failed, 0 inconclusive\n") && strstr(out, "\nlm: 2 layers, "), "%s",
           out);
     size_t size;

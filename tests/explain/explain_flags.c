@@ -9,14 +9,12 @@
 /* Runs of every kind of model: copy, lm, pre (norm first), additive, modern, pairs (byte pairs, rotary positions). */
 static void make_runs(void) {
     MAKE_RUNS(TINY);
-    CHECK(TRAIN(COPY, "--norm", "pre", "--run", "pre") == 0, "%s", err);
-    CHECK(TRAIN(COPY, "--attention", "additive", "--run", "additive") == 0, "%s", err);
-    CHECK(TRAIN(COPY, "--positions", "rotary", "--norm-kind", "rms", "--qk-norm", "true", "--activation",
-                "swiglu", "--run", "modern") == 0,
-          "%s", err);
-    CHECK(TRAIN("lm", TINY, "--preset", "gpt", "--text", "text", "--tail", "0", "--context", "8",
-                "--tokenizer", "bpe", "--positions", "rotary", "--activation", "silu", "--run", "pairs") == 0,
-          "%s", err);
+    MUST(TRAIN(COPY, "--norm", "pre", "--run", "pre"));
+    MUST(TRAIN(COPY, "--attention", "additive", "--run", "additive"));
+    MUST(TRAIN(COPY, "--positions", "rotary", "--norm-kind", "rms", "--qk-norm", "true", "--activation",
+               "swiglu", "--run", "modern"));
+    MUST(TRAIN("lm", TINY, "--preset", "gpt", "--text", "text", "--tail", "0", "--context", "8",
+               "--tokenizer", "bpe", "--positions", "rotary", "--activation", "silu", "--run", "pairs"));
 }
 
 /* ---- The walk; tests/explain/numpy_walk.py computes its numbers again ---- */
@@ -99,17 +97,15 @@ TEST(a_line_is_walked_from_its_beginning) {
     static const char *const tokenizer[] = {"char", "bpe"};
     write_text("lines", "the cat\nthe rat\na mat\n"), write_text("line", "the mat\n");
     for (int i = 0; i < 2; i++) {
-        CHECK(TRAIN("lm", "lines", "--lines", TINY, "--force", "--tokenizer", tokenizer[i], "--run", "run") ==
-                  0,
-              "%s", err);
-        CHECK(GENERATE("run", "--score", "line") == 0, "%s", err);
+        MUST(TRAIN("lm", "lines", "--lines", TINY, "--force", "--tokenizer", tokenizer[i], "--run", "run"));
+        MUST(GENERATE("run", "--score", "line"));
         const char *perplexity = strstr(out, "perplexity ");
         double score = perplexity ? log(strtod(perplexity + 11, NULL)) : 0;
-        CHECK(EXPLAIN("--model", "run", "--text", "the mat", "--backward") == 0, "%s", err);
+        MUST(EXPLAIN("--model", "run", "--text", "the mat", "--backward"));
         const char *loss = strstr(out, "Backward from L = ");
         CHECK(loss && fabs(strtod(loss + 18, NULL) - score) < 1e-3, "%s", out);
         CHECK(!strstr(out, "but the last"), "%s", out);
-        CHECK(EXPLAIN("--model", "run", "--text", "the mat", "--step", "tokens") == 0, "%s", err);
+        MUST(EXPLAIN("--model", "run", "--text", "the mat", "--step", "tokens"));
         CHECK(strstr(out, "tokens: x, ") && strstr(out, "  ↵"), "%s", out);
     }
 }
@@ -117,10 +113,9 @@ TEST(a_line_is_walked_from_its_beginning) {
 /* Under the causal mask row 0 of A is 1 0 0 …: the decoder's first token attends to itself alone. The last row
  * does. */
 TEST(before_and_after_is_of_the_last_row) {
-    CHECK(EXPLAIN("--text", "abcd", "--side", "decoder", "--step", "before-after", "--json") == 0, "%s", err);
+    MUST(EXPLAIN("--text", "abcd", "--side", "decoder", "--step", "before-after", "--json"));
     char *shown = strdup(out);
-    CHECK(EXPLAIN("--text", "abcd", "--side", "decoder", "--step", "concatenation", "--json") == 0, "%s",
-          err);
+    MUST(EXPLAIN("--text", "abcd", "--side", "decoder", "--step", "concatenation", "--json"));
     const char *values = strstr(shown, "\"values\": ["), *last = strrchr(out, ' ');
     CHECK(strstr(shown, "last row of X and of Z") && values, "%s", shown);
     CHECK(strlen(shown) > strlen(last) && !strcmp(shown + strlen(shown) - strlen(last), last), "%s%s", shown,
@@ -152,7 +147,7 @@ TEST(a_run_shows_its_maps) {
                   count_of(out, "query down, key across\n") == cases[i].maps,
               "%d maps, want %d:\n%s", count_of(out, "Layer "), cases[i].maps, out);
         if (!f[0]) continue;
-        CHECK(EXPLAIN("copy", "--text", "123", "--svg", "pictures", f[0], f[1], f[2], f[3]) == 0, "%s", err);
+        MUST(EXPLAIN("copy", "--text", "123", "--svg", "pictures", f[0], f[1], f[2], f[3]));
         list_folder("pictures");
         CHECK(lines_of(listing) == cases[i].maps + 1, "%s", listing);
         CHECK(system("rm -r pictures") == 0);
@@ -216,7 +211,7 @@ TEST(all_fits_a_narrow_terminal) {
     setenv("COLUMNS", "40", 1);
     watch(80, (const char *const[]){"scaling", NULL});
     check_width(40);
-    CHECK(EXPLAIN("convolution") == 0, "%s", err);
+    MUST(EXPLAIN("convolution"));
     check_width(40);
     CHECK(EXPLAIN("--help") == 0 && strstr(out, "\n  heads        one head"), "%s", out);
 }

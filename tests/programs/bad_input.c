@@ -217,7 +217,7 @@ TEST(train_places_that_cannot_be) {
 /* A trained model is replaced only on demand, and not by a training that fails. */
 TEST(train_a_run_is_not_lost) {
     static const char stands[] = "run: found a run, need --resume to continue it or --force to replace it";
-    CHECK(TRAIN(SMALL_COPY, "--steps", "3", "--run", "run") == 0, "%s", err);
+    MUST(TRAIN(SMALL_COPY, "--steps", "3", "--run", "run"));
     refuses(SMALL_WORDS "--run run", 73, stands);
     CHECK(rename("run/model.safetensors", "kept") == 0);
     refuses(SMALL_WORDS "--run run", 73, stands);
@@ -231,7 +231,7 @@ TEST(train_a_run_is_not_lost) {
     check_refusal("train", status, STATUS_NON_FINITE, "step 1: found a ...", "--lr 1e300");
     CHECK(same_files("run/model.safetensors", "kept"));
     CHECK(!strstr(list_folder("run"), "tmp"), "%s", listing);
-    CHECK(TRAIN(SMALL_COPY, "--steps", "4", "--run", "run", "--force") == 0, "%s", err);
+    MUST(TRAIN(SMALL_COPY, "--steps", "4", "--run", "run", "--force"));
     CHECK(!same_files("run/model.safetensors", "kept"));
 }
 
@@ -250,7 +250,7 @@ static void copy_with_change(const char *from, const char *to, const char *find,
 }
 
 TEST(generate_models_that_cannot_be) {
-    CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
+    MUST(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run"));
     mkdir("folder", 0777);
     mkdir("folder/model.safetensors", 0777);
     REFUSES({"generate --prompt 12", 2, "found 0 operands, need RUN, see --help"},
@@ -311,9 +311,8 @@ TEST(generate_models_of_damaged_lines) {
         {"\"end_id\"", "\"no_end\"", "end_id: found none, need a token in [0,5), not padding"},
     };
     write_text("lines", "a\nab\nabc\nabcd\n");
-    CHECK(TRAIN("lm", SMALL, "lines", "--lines", "--tail", "0", "--tokenizer", "char", "--steps", "1",
-                "--run", "run") == 0,
-          "%s", err);
+    MUST(TRAIN("lm", SMALL, "lines", "--lines", "--tail", "0", "--tokenizer", "char", "--steps", "1", "--run",
+               "run"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char want[200];
         snprintf(want, sizeof want, "changed/model.safetensors: metadata: %s", cases[i][2]);
@@ -324,7 +323,7 @@ TEST(generate_models_of_damaged_lines) {
 
 /* A file with a misspelt checksum is refused without --no-checksum. A file without a checksum is read with a remark. */
 TEST(generate_models_without_a_checksum) {
-    CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
+    MUST(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run"));
     copy_with_change("run/model.safetensors", "changed", "\"crc32\"", "\"crc-2\"");
     refuses("generate changed --prompt 12", 65,
             "changed/model.safetensors: the file is damaged: found no \"crc32\" before its checksum");
@@ -341,9 +340,8 @@ TEST(generate_models_without_a_checksum) {
 TEST(generate_models_that_compute_nothing) {
     if (sizeof(real) == sizeof(double)) return; /* which such weights do not overflow */
     write_text("text", "a text that is long enough for the context that is asked for");
-    CHECK(TRAIN("lm", SMALL, "--text", "text", "--tail", "0", "--context", "8", "--steps", "1", "--run",
-                "run") == 0,
-          "%s", err);
+    MUST(TRAIN("lm", SMALL, "--text", "text", "--tail", "0", "--context", "8", "--steps", "1", "--run",
+               "run"));
     size_t size = 0;
     char *bytes = read_bytes("run/model.safetensors", &size);
     uint64_t header = 0;
@@ -369,7 +367,7 @@ TEST(paths_without_room) {
 }
 
 TEST(generate_prompts) {
-    CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
+    MUST(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run"));
     REFUSES({"generate run --prompt ''", 65, "--prompt: found no character, need at least one"},
             {"generate run --prompt 12a3", 65,
              "--prompt: byte 2: found 'a' (U+0061), need one of the 5 characters of the vocabulary"},
@@ -459,9 +457,8 @@ TEST(output_that_is_lost) {
         check_refusal("train", status, STATUS_USAGE, "--nonsense: no such option, see --help", "--nonsense");
     }
     /* Nothing to print, nothing lost. */
-    CHECK(run_program("train", ARGUMENTS(SMALL_COPY, "--steps", "3", "--run", "run", "--force"),
-                      (Streams){.output = "/dev/full"}) == 0,
-          "%s", err);
+    MUST(run_program("train", ARGUMENTS(SMALL_COPY, "--steps", "3", "--run", "run", "--force"),
+                     (Streams){.output = "/dev/full"}));
 }
 
 /* A reader of figures that goes, as `| head -n 1` does, does not take the run with it. */
@@ -487,7 +484,7 @@ TEST(a_reader_that_goes) {
 /* With standard streams closed a run leaves the same files: nothing that is meant for them gets into these. */
 TEST(streams_that_are_closed) {
 #define TALKING "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--held-out", "20"
-    CHECK(TRAIN(TALKING, "--steps", "5", "--run", "open", "--json") == 0, "%s", err);
+    MUST(TRAIN(TALKING, "--steps", "5", "--run", "open", "--json"));
     CHECK(run_program("train", ARGUMENTS(TALKING, "--steps", "5", "--run", "closed", "--json"),
                       (Streams){"", "", "", 0}) == STATUS_IO);
     CHECK(same_files("open/model.safetensors", "closed/model.safetensors"));

@@ -9,16 +9,14 @@
 static void train_text(const char *tokenizer) {
     enter_folder();
     write_text("text", TEXT TEXT TEXT TEXT);
-    CHECK(TRAIN("lm", "--text", "text", "--tokenizer", tokenizer, "--context", "12", "--steps", "30", "--lr",
-                "0.01", SMALL, "run") == 0,
-          "%s", err);
+    MUST(TRAIN("lm", "--text", "text", "--tokenizer", tokenizer, "--context", "12", "--steps", "30", "--lr",
+               "0.01", SMALL, "run"));
 }
 
 static void train_copy(void) {
     enter_folder();
-    CHECK(TRAIN("copy", "--symbols", "5", "--max-length", "5", "--held-out", "20", "--steps", "40", SMALL,
-                "run") == 0,
-          "%s", err);
+    MUST(TRAIN("copy", "--symbols", "5", "--max-length", "5", "--held-out", "20", "--steps", "40", SMALL,
+               "run"));
 }
 
 /* Runs generate with these options. Returns its output, to be freed. */
@@ -91,7 +89,7 @@ TEST(a_beam_of_one_prints_the_greedy_text) {
 TEST(a_file_of_prompts_is_answered_line_by_line) {
     train_copy();
     write_text("lines", "12\n345\r\n1");
-    CHECK(run_program("generate", ARGUMENTS("run"), (Streams){.input = "lines"}) == 0, "%s", err);
+    MUST(run_program("generate", ARGUMENTS("run"), (Streams){.input = "lines"}));
     char *piped = strdup(out), *read = PRINTED("--input", "lines");
     CHECK(!strcmp(piped, read) && lines_of(read) == 3, "%s", read);
     free(piped), free(read);
@@ -114,10 +112,10 @@ TEST(runs_are_found_by_what_a_user_types) {
         {"two", NULL},
     };
     write_text("text", TEXT);
-    CHECK(TRAIN("copy", "--symbols", "5", "--steps", "1", SMALL, "runs/one") == 0, "%s", err);
+    MUST(TRAIN("copy", "--symbols", "5", "--steps", "1", SMALL, "runs/one"));
     char want[200] = "";
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (i == 8) CHECK(TRAIN("copy", "--symbols", "5", "--steps", "1", SMALL, "runs/two") == 0, "%s", err);
+        if (i == 8) MUST(TRAIN("copy", "--symbols", "5", "--steps", "1", SMALL, "runs/two"));
         int status = GENERATE(cases[i].typed, "--prompt", "12");
         if (!*want) snprintf(want, sizeof want, "%.199s", out);
         if (cases[i].error)
@@ -137,9 +135,8 @@ TEST(texts_begin_by_themselves) {
                  {"abcabcabcabcabcabcabcabcabcabcabcabc", "byte", "bca"}}; /* after the first token */
     for (int i = 0; i < 3; i++) {
         write_text("text", cases[i].text);
-        CHECK(TRAIN("lm", "--text", "text", "--tokenizer", cases[i].tokenizer, "--context", "6", "--tail",
-                    "0", "--steps", "80", "--lr", "0.01", "--force", SMALL, "run") == 0,
-              "%s", err);
+        MUST(TRAIN("lm", "--text", "text", "--tokenizer", cases[i].tokenizer, "--context", "6", "--tail", "0",
+                   "--steps", "80", "--lr", "0.01", "--force", SMALL, "run"));
         CHECK(GENERATE("run", "--greedy", "--length", "6") == 0 &&
                   !strncmp(out, cases[i].begins, strlen(cases[i].begins)),
               "%s: %s%s", cases[i].tokenizer, out, err);
@@ -164,9 +161,8 @@ TEST(texts_begin_by_themselves) {
 /* Only whole characters are written; a text may end inside one. */
 TEST(characters_are_written_whole) {
     write_text("text", "水水水水水水水水水水水水水水水水水水水水");
-    CHECK(TRAIN("lm", "--text", "text", "--tokenizer", "byte", "--context", "6", "--tail", "0", "--steps",
-                "60", "--lr", "0.01", SMALL, "run") == 0,
-          "%s", err);
+    MUST(TRAIN("lm", "--text", "text", "--tokenizer", "byte", "--context", "6", "--tail", "0", "--steps",
+               "60", "--lr", "0.01", SMALL, "run"));
     static const char *const want[] = {"水\n", "水\n", "水水\n", "水水\n", "水水\n"};
     for (int i = 0; i < 5; i++) {
         char length[] = {(char)('1' + i), 0},
@@ -177,10 +173,9 @@ TEST(characters_are_written_whole) {
     write_text("pairs", "é\t水水\nü\t水水\nö\t水水水\nä\t水水水\n");
     for (int i = 0; i < 3; i++) { /* samples of trainings that learned little */
         static const char *const task[] = {"lm", "lm", "pairs"}, *const file[] = {"text", "pairs", "pairs"};
-        CHECK(TRAIN(task[i], file[i], "--tokenizer", "byte", i == 1 ? "--lines" : "--seed=2", "--steps", "20",
-                    "--samples", "40", "--d-model", "16", "--heads", "2", "--layers", "1", "--tail", "0.5",
-                    "--run", "run2", "--force") == 0,
-              "%s", err);
+        MUST(TRAIN(task[i], file[i], "--tokenizer", "byte", i == 1 ? "--lines" : "--seed=2", "--steps", "20",
+                   "--samples", "40", "--d-model", "16", "--heads", "2", "--layers", "1", "--tail", "0.5",
+                   "--run", "run2", "--force"));
         CHECK(utf8_check("samples", err, strlen(err), &(Error){0}), "%s", err);
         CHECK(run_program("generate",
                           i < 2 ? ARGUMENTS("run2") : ARGUMENTS("run2", "--score", "pairs", "--show"),
@@ -201,9 +196,8 @@ TEST(control_characters_reach_no_terminal) {
                                 "8", "--steps", "60", "--lr", "0.01", "--d-model", "16", "--heads", "2",
                                 "--layers", "1", "--run", "run"),
                       (Streams){.terminal = shown}) == 0);
-    CHECK(run_program("generate", ARGUMENTS("run", "--prompt", "a\x1B", "--length", "9"),
-                      (Streams){.output = ptsname(terminal)}) == 0,
-          "%s", err);
+    MUST(run_program("generate", ARGUMENTS("run", "--prompt", "a\x1B", "--length", "9"),
+                     (Streams){.output = ptsname(terminal)}));
     close(shown);
     read_terminal(terminal, out);
     char *sample = strstr(out, "a sample"), *end = strstr(out, "report: ");
@@ -222,9 +216,7 @@ TEST(a_conversation_remembers) {
     int other, terminal = open_terminal(80, &other);
     static const char typed[] = "the c\n\nZ\nand\n\004"; /* Ctrl-D at the end */
     CHECK(write(terminal, typed, strlen(typed)) == (ssize_t)strlen(typed));
-    CHECK(run_program("generate", ARGUMENTS("run", "--length", "20"),
-                      (Streams){.input = ptsname(terminal)}) == 0,
-          "%s", err);
+    MUST(run_program("generate", ARGUMENTS("run", "--length", "20"), (Streams){.input = ptsname(terminal)}));
     static const char *const lines[] = {"", "\nthe c", "", "\nand"};
     char *said = strdup(out), text[200] = "\n", want[400] = ""; /* a text begins as a line begins */
     CHECK(lines_of(err) == 2 && strstr(err, "line 3: byte 0: found 'Z'"), "%s", err);
@@ -240,9 +232,7 @@ TEST(a_conversation_remembers) {
     free(said);
     /* Without a conversation each line is a prompt, and an invalid one is no end either. */
     CHECK(write(terminal, "Z\nthe c\n\004", 9) == 9);
-    CHECK(run_program("generate", ARGUMENTS("run", "--beam", "1"), (Streams){.input = ptsname(terminal)}) ==
-              0,
-          "%s", err);
+    MUST(run_program("generate", ARGUMENTS("run", "--beam", "1"), (Streams){.input = ptsname(terminal)}));
     CHECK(lines_of(out) == 1 && strstr(err, "line 1: byte 0: found 'Z'"), "%s%s", out, err);
     close(other);
     close(terminal);
@@ -279,10 +269,9 @@ TEST(only_text_is_written) {
     CHECK(!has_special_tokens(drawn) && !has_special_tokens(best), "%s%s", drawn, best);
     free(drawn), free(best);
     write_text("pairs", "a x\ty z\nb x\tz z\nc q\tu y\nd a\tv y\n");
-    CHECK(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", "word", "--vocab-size", "4", "--tail", "0",
-                "--steps", "5", SMALL, "two") == 0,
-          "%s", err);
-    CHECK(GENERATE("two", "--prompt", "a x", "--temperature", "5", "--count", "200") == 0, "%s", err);
+    MUST(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", "word", "--vocab-size", "4", "--tail", "0",
+               "--steps", "5", SMALL, "two"));
+    MUST(GENERATE("two", "--prompt", "a x", "--temperature", "5", "--count", "200"));
     CHECK(!has_special_tokens(out), "%s", out);
 
     train_text("bpe");
@@ -310,9 +299,8 @@ TEST(scores_are_the_losses_of_training) {
     char *tail = strndup(text + 648, 64); /* the last tenth: 7 windows of 9 and a token, and a rest */
     write_text("tail", tail);
     free(tail);
-    CHECK(TRAIN("lm", "--text", "text", "--tokenizer", "char", "--context", "9", "--tail", "0.1", "--steps",
-                "30", "--json", SMALL, "run") == 0,
-          "%s", err);
+    MUST(TRAIN("lm", "--text", "text", "--tokenizer", "char", "--context", "9", "--tail", "0.1", "--steps",
+               "30", "--json", SMALL, "run"));
     const char *last = out;
     while (*next_line(last)) last = next_line(last);
     double nats = number(last, "val_nats_per_char"), bits = number(last, "val_bits_per_char");
@@ -323,12 +311,11 @@ TEST(scores_are_the_losses_of_training) {
     free(found);
 
     write_text("pairs", "ab\tb\nba\ta\nabc\tc\nc\tcc\n");
-    CHECK(TRAIN("pairs", "--pairs", "pairs", "--tail", "0", "--steps", "5", "--json", SMALL, "two") == 0,
-          "%s", err);
+    MUST(TRAIN("pairs", "--pairs", "pairs", "--tail", "0", "--steps", "5", "--json", SMALL, "two"));
     last = out;
     while (*next_line(last)) last = next_line(last);
     double want = number(last, "val_loss");
-    CHECK(GENERATE("two", "--score", "pairs") == 0, "%s", err);
+    MUST(GENERATE("two", "--score", "pairs"));
     const char *at = strstr(out, "perplexity ");
     CHECK(at && fabs(strtod(at + 11, NULL) - exp(want)) < 0.006 && strstr(out, " 9 tokens, 4 pairs, "),
           "%s, want %g", out, exp(want));
@@ -340,9 +327,8 @@ TEST(scores_read_a_text_as_training_does) {
     write_text("dos",
                "\xEF\xBB\xBFthe cat sat on the mat, and the rat sat on the cat;\r\nthe mat was red.\r\n");
     write_text("same", "the cat sat on the mat, and the rat sat on the cat;\nthe mat was red.\n");
-    CHECK(TRAIN("lm", "--text", "unix", "--newline", "unix", "--tokenizer", "char", "--context", "8",
-                "--steps", "9", SMALL, "run") == 0,
-          "%s", err);
+    MUST(TRAIN("lm", "--text", "unix", "--newline", "unix", "--tokenizer", "char", "--context", "8",
+               "--steps", "9", SMALL, "run"));
     char *one = PRINTED("--score", "same"), *two = PRINTED("--score", "same", "unix");
     CHECK(GENERATE("run", "--score", "dos") == 0 && !strcmp(out, one) &&
               !strcmp(err, "dos: skipped a byte-order mark\n"),
@@ -350,9 +336,8 @@ TEST(scores_read_a_text_as_training_does) {
     CHECK(strstr(one, "; 68 characters, 68 tokens\n") && strstr(two, "; 247 characters, 247 tokens\n"),
           "%s%s", one, two);
     free(one), free(two);
-    CHECK(TRAIN("lm", "--text", "unix", "--tokenizer", "char", "--vocab-size", "9", "--context", "8",
-                "--steps", "9", SMALL, "few") == 0,
-          "%s", err);
+    MUST(TRAIN("lm", "--text", "unix", "--tokenizer", "char", "--vocab-size", "9", "--context", "8",
+               "--steps", "9", SMALL, "few"));
     write_text("rare", "the zzzz");
     CHECK(GENERATE("few", "--score", "rare") == 0 &&
               strstr(out, " nats/token, not comparable: 57.1 % of the characters are [UNK]; 7 c"),
@@ -389,9 +374,8 @@ TEST(losses_of_tokens_are_shown) {
           "%s", page);
     int other, terminal = open_terminal(80, &other);
     setenv("TERM", "xterm", 1);
-    CHECK(run_program("generate", ARGUMENTS("run", "--score", "text", "--show"),
-                      (Streams){.output = ptsname(terminal)}) == 0,
-          "%s", err);
+    MUST(run_program("generate", ARGUMENTS("run", "--score", "text", "--show"),
+                     (Streams){.output = ptsname(terminal)}));
     close(other);
     read_terminal(terminal, out);
     CHECK(count_of(out, "\x1B[30;48;5;") == tokens + 1 && !strchr(out, '{'), "%s", out);
@@ -404,7 +388,7 @@ TEST(scores_of_pairs_count_exact_answers) {
     int exact = 0;
     train_copy();
     write_text("prompts", "1\n2\n3512\n12\n");
-    CHECK(GENERATE("run", "--input", "prompts") == 0, "%s", err);
+    MUST(GENERATE("run", "--input", "prompts"));
     char pairs[200], *at = out;
     for (int i = 0; i < 4; i++, at += strcspn(at, "\n") + 1) answer[i] = strndup(at, strcspn(at, "\n"));
     static const char *const source[] = {"1", "2", "3512", "12"};
@@ -440,7 +424,7 @@ TEST(the_last_checkpoints_are_kept_and_averaged) {
     char *mean = PRINTED("--score", "text", "--average", "3");
     CHECK(!strcmp(last, plain) && strcmp(mean, plain) != 0, "%s, %s and %s", last, plain, mean);
     CHECK(GENERATE("run", "--prompt", "t", "--average", "4") == 66, "%s", err);
-    CHECK(TRAIN("--resume", "run", "--steps", "27", "--quiet") == 0, "%s", err);
+    MUST(TRAIN("--resume", "run", "--steps", "27", "--quiet"));
     files = list_folder("run");
     CHECK(!strstr(files, "step-0000000020") && strstr(files, "step-0000000022") &&
               strstr(files, "step-0000000025"),

@@ -18,10 +18,9 @@ TEST(the_poem_is_learned_by_heart_with_every_tokenizer) {
     static const size_t right[] = {sizeof poem - 1, sizeof poem - 1, sizeof poem - 4, sizeof poem - 1};
     write_text("poem", poem);
     for (int i = 0; i < 4; i++) {
-        CHECK(TRAIN("lm", "--text", "poem", "--tokenizer", tokenizers[i], "--steps", BY_HEART_STEPS, "--lr",
-                    "0.01", SMALL) == 0,
-              "%s", err);
-        CHECK(GENERATE("run", "--prompt", "无", "--greedy", "--length", lengths[i]) == 0, "%s", err);
+        MUST(TRAIN("lm", "--text", "poem", "--tokenizer", tokenizers[i], "--steps", BY_HEART_STEPS, "--lr",
+                   "0.01", SMALL));
+        MUST(GENERATE("run", "--prompt", "无", "--greedy", "--length", lengths[i]));
         CHECK(SANITIZER || !strncmp(out, poem, right[i]), "%s: %s", tokenizers[i], out);
         CHECK(SANITIZER || i != 0 || !strcmp(out + strlen(poem), "\n"), "found %s", out);
         /* The tokenizer of characters alone refuses another script. */
@@ -33,7 +32,7 @@ TEST(the_poem_is_learned_by_heart_with_every_tokenizer) {
 /* Characters fit so short a text, and the run says so. */
 TEST(five_lines_train_with_a_hint) {
     write_text("five", "One line.\nAnother line.\nA third one.\nThe fourth.\nAnd the last line.\n");
-    CHECK(TRAIN("lm", "--text", "five", "--d-model", "8", "--heads", "2", "--steps", "2") == 0, "%s", err);
+    MUST(TRAIN("lm", "--text", "five", "--d-model", "8", "--heads", "2", "--steps", "2"));
     size_t size = 0;
     char *model = read_bytes("runs/lm/model.safetensors", &size),
          *page = read_bytes("runs/lm/report.html", &size);
@@ -57,9 +56,9 @@ TEST(several_texts_and_runs_that_go_on) {
         "b",
         "a bell in the tower and a bell in the hall and the bell ringer by the bell, and the bell rang\n");
     for (int i = 0; i < 4; i++) {
-        CHECK(TRAIN(TEXTS, "--tokenizer", tokenizers[i], "--steps", "6", "--run", "whole") == 0, "%s", err);
-        CHECK(TRAIN(TEXTS, "--tokenizer", tokenizers[i], "--steps", "3", "--run", "run") == 0, "%s", err);
-        CHECK(TRAIN("--resume", "run", "--steps", "6", "--quiet") == 0, "%s", err);
+        MUST(TRAIN(TEXTS, "--tokenizer", tokenizers[i], "--steps", "6", "--run", "whole"));
+        MUST(TRAIN(TEXTS, "--tokenizer", tokenizers[i], "--steps", "3", "--run", "run"));
+        MUST(TRAIN("--resume", "run", "--steps", "6", "--quiet"));
         CHECK(same_files("run/model.safetensors", "whole/model.safetensors"), "%s", tokenizers[i]);
     }
     CHECK(TRAIN("lm", "--text", "a", "none", SMALL) == 66 && strstr(err, "none: No such file"), "%s", err);
@@ -83,10 +82,10 @@ TEST(files_are_operands) {
         const char *const *o = cases[i].operand, *const *s = cases[i].same;
         int status = o[1] ? TRAIN(o[0], o[1], BRIEFLY, "runs/one") : TRAIN(o[0], BRIEFLY, "runs/one");
         CHECK(status == 0, "%s", err);
-        CHECK(TRAIN(s[0], s[1], s[2], BRIEFLY, "runs/other") == 0, "%s", err);
+        MUST(TRAIN(s[0], s[1], s[2], BRIEFLY, "runs/other"));
         CHECK(same_files("runs/one/model.safetensors", "runs/other/model.safetensors"), "%s", o[0]);
     }
-    CHECK(TRAIN("a.txt", "a.txt", BRIEFLY, "runs/one") == 0, "%s", err);
+    MUST(TRAIN("a.txt", "a.txt", BRIEFLY, "runs/one"));
     CHECK(TRAIN("pairs", "p.tsv", "p.tsv", BRIEFLY, "runs/one") == 2 &&
               strstr(err, "\"p.tsv\": found one operand too many"),
           "%s", err);
@@ -94,7 +93,7 @@ TEST(files_are_operands) {
               strstr(err, "found a run, need a task or a text; ./train --resume runs/other continues it"),
           "%s", err);
     CHECK(TRAIN("b.txt") == 66 && !strcmp(err, "train: b.txt: No such file or directory\n"), "%s", err);
-    CHECK(TRAIN("--resume", "other", "--steps", "2", "--lr", "0.001", "--quiet") == 0, "%s", err);
+    MUST(TRAIN("--resume", "other", "--steps", "2", "--lr", "0.001", "--quiet"));
     CHECK(TRAIN("--resume", "another") == 66 &&
               strstr(err, "another: found no run, need one: runs/one, runs/other\n"),
           "%s", err);
@@ -111,7 +110,7 @@ TEST(lines_are_learned_by_heart) {
     "lm", "list", "--lines", "--tokenizer", tokenizer, "--lr", "0.01", "--d-model", "32", "--heads", "2",    \
         "--layers", "1", "--schedule", "constant", "--quiet", "--force", "--run", run
     for (int i = 0; i < 4; i++) {
-        CHECK(TRAIN(BY_HEART(tokenizers[i], "run"), "--steps", BY_HEART_STEPS) == 0, "%s", err);
+        MUST(TRAIN(BY_HEART(tokenizers[i], "run"), "--steps", BY_HEART_STEPS));
         CHECK(GENERATE("run", "--count", "20", "--temperature", "0.3") == 0 &&
                   (SANITIZER || !strcmp(err, "0 of 20 lines are not in list\n")) && lines_of(out) == 20,
               "%s: %s%s", tokenizers[i], out, err);
@@ -124,7 +123,7 @@ TEST(lines_are_learned_by_heart) {
             CHECK(found, "%s: %s", tokenizers[i], at);
         }
         for (int k = 0; k < 4 && i < 3; k++) { /* these are no words */
-            CHECK(GENERATE("run", "--greedy", "--prompt", first[k]) == 0, "%s", err);
+            MUST(GENERATE("run", "--greedy", "--prompt", first[k]));
             CHECK(SANITIZER ||
                       (!strncmp(out, line[k], strlen(line[k])) && !strcmp(out + strlen(line[k]), "\n")),
                   "%s: %s", tokenizers[i], out);
@@ -134,12 +133,11 @@ TEST(lines_are_learned_by_heart) {
                   strstr(err, "--prompt: found the end of a line, need the beginning of one\n"),
               "%s", err);
     }
-    CHECK(TRAIN(BY_HEART("char", "part"), "--steps", "5") == 0, "%s", err);
-    CHECK(TRAIN("--resume", "part", "--steps", "10", "--quiet") == 0, "%s", err);
-    CHECK(TRAIN(BY_HEART("char", "whole"), "--steps", "10") == 0, "%s", err);
+    MUST(TRAIN(BY_HEART("char", "part"), "--steps", "5"));
+    MUST(TRAIN("--resume", "part", "--steps", "10", "--quiet"));
+    MUST(TRAIN(BY_HEART("char", "whole"), "--steps", "10"));
     CHECK(same_files("part/model.safetensors", "whole/model.safetensors"));
-    CHECK(TRAIN("lm", "list", "--lines", "--from", "whole", "--steps", "1", "--quiet", "--run", "from") == 0,
-          "%s", err);
+    MUST(TRAIN("lm", "list", "--lines", "--from", "whole", "--steps", "1", "--quiet", "--run", "from"));
     CHECK(GENERATE("from", "--greedy") == 0 && lines_of(out) == 1, "%s%s", out, err);
     CHECK(TRAIN("lm", "list", "--lines", "--newline", "unix") == 2 &&
               strstr(err, "--newline: found --lines, need one of the two\n"),
@@ -155,8 +153,7 @@ TEST(new_lines_are_counted) {
     char list[200], want[100];
     for (int i = 0; i < 26; i++) sprintf(list + 4 * i, "%c%c\n\n", 'a' + i, 'a' + i * 7 % 26);
     write_text("list", list);
-    CHECK(TRAIN("lm", "list", "--lines", "--tokenizer", "byte", "--lr", "0.01", "--steps", "60", SMALL) == 0,
-          "%s", err);
+    MUST(TRAIN("lm", "list", "--lines", "--tokenizer", "byte", "--lr", "0.01", "--steps", "60", SMALL));
     CHECK(GENERATE("run", "--count", "200", "--temperature", "1") == 0 && lines_of(out) == 200, "%s", err);
     int unknown = 0;
     for (const char *at = out, *next; *at; at = next) {
@@ -174,16 +171,14 @@ TEST(pairs_of_ones_own) {
     for (char c = 'a'; f && c <= 'z'; c++) fprintf(f, "%c%c\t%c\n", c, c, c);
     if (!f || fclose(f)) exit(1);
     for (int i = 0; i < 4; i++) {
-        CHECK(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", tokenizers[i], "--steps", "3", SMALL) == 0,
-              "%s", err);
-        CHECK(GENERATE("run", "--prompt", "ab", "--length", "2") == 0, "%s", err);
+        MUST(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", tokenizers[i], "--steps", "3", SMALL));
+        MUST(GENERATE("run", "--prompt", "ab", "--length", "2"));
     }
     f = fopen("pairs",
               "w"); /* Sources are longer than any answer: a sanitizer sees a buffer that is too small. */
     for (int i = 0; f && i < 40; i++) fprintf(f, "%d%0900d\t%d\n", i, i, i);
     if (!f || fclose(f)) exit(1);
-    CHECK(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", "word", "--steps", "1", "--run", "long") == 0,
-          "%s", err);
+    MUST(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", "word", "--steps", "1", "--run", "long"));
     CHECK(strstr(err, "0000") && strstr(err, " -> "), "%s", err);
     write_text("pairs", "a\tb\nab\n");
     CHECK(TRAIN("pairs", "--pairs", "pairs", SMALL) == 65 && strstr(err, "pairs: line 2: found no tab"), "%s",
@@ -196,9 +191,8 @@ TEST(a_loss_without_the_unknown_is_not_comparable) {
     FILE *f = fopen("text", "w");
     for (int i = 0; f && i < 300; i++) fprintf(f, "the mill the mill the mill the mill w%c\n", 'a' + i % 26);
     if (!f || fclose(f)) exit(1);
-    CHECK(TRAIN("lm", "--text", "text", "--tokenizer", "word", "--vocab-size", "5", "--d-model", "16",
-                "--heads", "2", "--layers", "1", "--steps", "2", "--run", "run", "--force") == 0,
-          "%s", err);
+    MUST(TRAIN("lm", "--text", "text", "--tokenizer", "word", "--vocab-size", "5", "--d-model", "16",
+               "--heads", "2", "--layers", "1", "--steps", "2", "--run", "run", "--force"));
     size_t size;
     char *page = read_bytes("run/report.html", &size);
     CHECK(!strstr(err, "nats/char") && strstr(err, "nats/token, not comparable: ") &&
@@ -231,32 +225,29 @@ TEST(a_run_of_minutes_is_the_run_of_its_steps) {
     FILE *f = fopen("text", "w");
     for (int i = 0; f && i < 4000; i++) fprintf(f, "%d mills ", i);
     if (!f || fclose(f)) exit(1);
-    CHECK(TRAIN("lm", "--text", "text", "--batch", "1", "--minutes", "0.01", SMALL) == 0, "%s", err);
-    CHECK(TRAIN("--resume", "run", "--minutes", "0.005") == 0, "%s", err);
+    MUST(TRAIN("lm", "--text", "text", "--batch", "1", "--minutes", "0.01", SMALL));
+    MUST(TRAIN("--resume", "run", "--minutes", "0.005"));
     CHECK(rename("run/model.safetensors", "minutes") == 0);
     const char *resumed = note("steps");
-    CHECK(TRAIN("lm", "--text", "text", "--batch", "1", "--minutes", "0.01", SMALL) == 0, "%s", err);
+    MUST(TRAIN("lm", "--text", "text", "--batch", "1", "--minutes", "0.01", SMALL));
     CHECK(atol(note("steps")) >= 2 && atol(resumed) >= 3, "%s steps", resumed);
     CHECK(rename("run/model.safetensors", "minutes") == 0);
-    CHECK(TRAIN("lm", "--text", "text", "--batch", "1", "--steps", note("steps"), "--warmup", note("warmup"),
-                "--eval-every", note("eval-every"), "--tokenizer", "bpe", "--vocab-size", note("vocab-size"),
-                "--dropout", note("dropout"), SMALL) == 0,
-          "%s", err);
+    MUST(TRAIN("lm", "--text", "text", "--batch", "1", "--steps", note("steps"), "--warmup", note("warmup"),
+               "--eval-every", note("eval-every"), "--tokenizer", "bpe", "--vocab-size", note("vocab-size"),
+               "--dropout", note("dropout"), SMALL));
     CHECK(same_files("run/model.safetensors", "minutes"), "%s steps", note("steps"));
 }
 
 /* Several seeds give mean and deviation. Each run has a directory of its own and the bits of its seed alone. */
 TEST(several_seeds_and_lengths) {
-    CHECK(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--max-length",
-                "4", "--seeds", "2", "--run", "run") == 0,
-          "%s", err);
+    MUST(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--max-length", "4",
+               "--seeds", "2", "--run", "run"));
     CHECK(strstr(err, "2 seeds: loss ") && strstr(err, " ± ") && strstr(err, ", exact "), "%s", err);
     CHECK(strstr(err, "exact answers by length: 1 ") && strstr(err, "longer than any in training: 5 "), "%s",
           err);
     CHECK(!same_files("run/seed-1/model.safetensors", "run/seed-2/model.safetensors"));
-    CHECK(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--max-length",
-                "4", "--seed", "2", "--run", "alone", "--quiet") == 0,
-          "%s", err);
+    MUST(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--max-length", "4",
+               "--seed", "2", "--run", "alone", "--quiet"));
     CHECK(same_files("alone/model.safetensors", "run/seed-2/model.safetensors"));
 }
 

@@ -106,7 +106,7 @@ TEST(metrics_are_complete) {
 
 /* A model that has not been trained has no training loss. Its held-out loss is near log(vocabulary). */
 TEST(no_steps) {
-    CHECK(TRAIN(COPY, "--steps", "0", "--json", "--run", "a/b/c") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "0", "--json", "--run", "a/b/c"));
     CHECK(lines_of(out) == 1 && isnan(number(out, "train_loss")) && number(out, "tokens") == 0, "%s", out);
     CHECK_NEAR(number(out, "val_loss"), log(8), 0.5);
     check_csv("a/b/c/metrics.csv", "copy", out);
@@ -177,8 +177,7 @@ TEST(the_bar_fits_the_terminal) {
 /* A context of a few characters is enough to train and to write. */
 TEST(a_context_of_four) {
     write_cat_text();
-    CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "4", "--steps", "1", "--run", "run") == 0, "%s",
-          err);
+    MUST(TRAIN("lm", TINY, "--text", "text", "--context", "4", "--steps", "1", "--run", "run"));
     CHECK(occurs(err, "a sample at temperature 0.8:\n"), "%s", err);
 }
 
@@ -210,7 +209,7 @@ TEST(a_dry_run_takes_nothing) {
     CHECK(TRAIN(COPY, "--dry-run", "--steps", "5", "--schedule", "constant") == 0 && !*err, "no warm-up: %s",
           err);
     free(before);
-    CHECK(TRAIN(COPY, "--steps", "0", "--json", "--quiet") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "0", "--json", "--quiet"));
     CHECK(number(out, "params") == (double)parameters, "%s", out);
 }
 
@@ -260,7 +259,7 @@ TEST(the_peak_is_foretold) {
         arguments[n] = "--dry-run";
         for (int dry = 0; dry <= (i < 5); dry++) { /* a dry run takes the steps that measure its time */
             double megabytes = 0;
-            if (dry) CHECK(run_program("train", arguments, (Streams){0}) == 0, "%s", err);
+            if (dry) MUST(run_program("train", arguments, (Streams){0}));
             const char *at = strstr(said[dry], "parameters, ");
             CHECK(at && sscanf(at, "parameters, %lf MB", &megabytes) == 1, "%s", said[dry]);
             CHECK(fabs(megabytes - peak) < 0.1 * peak + 0.5, "case %zu: said %.1f MB, took %.1f", i,
@@ -273,20 +272,19 @@ TEST(the_peak_is_foretold) {
 
 /* The whole way of a sequence task: what was learned in training is there in the file. */
 TEST(learns_to_copy) {
-    CHECK(TRAIN("copy", "--d-model", "32", "--layers", "1", "--symbols", "8", "--max-length", "3",
-                "--held-out", "30", "--steps", "250", "--batch", "32", "--lr", "0.01", "--dropout", "0",
-                "--json") == 0,
-          "%s", err);
+    MUST(TRAIN("copy", "--d-model", "32", "--layers", "1", "--symbols", "8", "--max-length", "3",
+               "--held-out", "30", "--steps", "250", "--batch", "32", "--lr", "0.01", "--dropout", "0",
+               "--json"));
     const char *last = strstr(out, "\"step\": 250,");
     CHECK(last && number(last, "val_exact") >= 0.9, "%s", out);
     write_text("lines", "123\n8\n77\r\n456");
     int same = 0;
-    CHECK(run_program("generate", ARGUMENTS("runs/copy"), (Streams){.input = "lines"}) == 0, "%s", err);
+    MUST(run_program("generate", ARGUMENTS("runs/copy"), (Streams){.input = "lines"}));
     CHECK(lines_of(out) == 4 && !*err, "%s", out);
     CHECK(GENERATE("runs/copy", "--prompt", "5128") == 0 && lines_of(out) == 1, "%s", err);
     for (int i = 0; i < 5; i++) {
         const char *prompt = (const char *[]){"12", "345", "8", "66", "781"}[i];
-        CHECK(GENERATE("runs/copy", "--prompt", prompt) == 0, "%s", err);
+        MUST(GENERATE("runs/copy", "--prompt", prompt));
         same += !strncmp(out, prompt, strlen(prompt)) && out[strlen(prompt)] == '\n';
     }
     CHECK(same >= 4, "%d of 5 are copied", same);
@@ -302,12 +300,9 @@ TEST(the_window_slides) {
     uint32_t x = 1;
     for (int i = 0; i < TEXT; i++) text[i] = "abc"[((x = x * 1103515245 + 12345) >> 16 & 0x7fff) % 3];
     write_text("text", text);
-    CHECK(TRAIN(LM, "--preset", "gpt", "--steps", "20", "--lr", "0.1", "--quiet", "--run", "run") == 0, "%s",
-          err);
+    MUST(TRAIN(LM, "--preset", "gpt", "--steps", "20", "--lr", "0.1", "--quiet", "--run", "run"));
     for (int k = 0; k < 2; k++) {
-        CHECK(GENERATE("run", "--prompt", "abca", "--length", "30", "--greedy", "--slide", k ? "5" : "1") ==
-                  0,
-              "%s", err);
+        MUST(GENERATE("run", "--prompt", "abca", "--length", "30", "--greedy", "--slide", k ? "5" : "1"));
         CHECK(strlen(out) == PROMPT + MORE + 1, "%s", out);
         snprintf(written[k], sizeof written[k], "%.*s", (int)sizeof written[k] - 1, out);
         for (int start = 0, i = PROMPT; i < PROMPT + MORE; i++) {
@@ -325,7 +320,7 @@ TEST(the_window_slides) {
 TEST(samples_are_reproducible) {
     char first[200];
     write_cat_text();
-    CHECK(TRAIN(LM, "--tokenizer", "char", "--steps", "20", "--quiet", "--run", "run") == 0, "%s", err);
+    MUST(TRAIN(LM, "--tokenizer", "char", "--steps", "20", "--quiet", "--run", "run"));
 #define SAMPLE(...) GENERATE("run", "--prompt", "the cat sat on", "--length", "60", __VA_ARGS__)
     CHECK(SAMPLE("--temperature", "1", "--seed", "3") == 0 && strlen(out) == 14 + 60 + 1, "%s", out);
     CHECK(!strncmp(out, "the cat sat on", 14), "%s", out);
@@ -346,7 +341,7 @@ TEST(samples_are_reproducible) {
 
 /* No more answers are shown than are held out. A training that fails reports which weights it has saved. */
 TEST(samples_and_saved_weights_are_reported) {
-    CHECK(TRAIN(COPY, "--steps", "1", "--samples", "40", "--run", "run") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "1", "--samples", "40", "--run", "run"));
     CHECK(count_of(err, " -> ") == 30, "%s", err);
     int status = TRAIN(COPY, "--steps", "3", "--schedule", "constant", "--lr", "9e17", "--d-ff", "512",
                        "--run", "wild");
@@ -424,7 +419,7 @@ TEST(ignored_signals_do_not_end_a_training) {
     slurp(to_err, err);
     CHECK(!occurs(err, "stopped after"), "%s", err);
     CHECK(access("run/model.safetensors", F_OK) != 0);
-    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));
     CHECK(lines_of(list_folder("run")) == 8, "%s", listing);
 }
 

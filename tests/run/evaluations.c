@@ -29,9 +29,8 @@ TEST(the_same_rows_every_time) {
     double first = NAN;
     write_two_languages();
     for (int i = 0; i < 3; i++) {
-        CHECK(TRAIN("lm", TINY, STILL, "--text", "text", "--tokenizer", "byte", "--context", "16", "--batch",
-                    batches[i], "--steps", "5", "--eval-every", "2", "--run", batches[i], "--quiet") == 0,
-              "%s", err);
+        MUST(TRAIN("lm", TINY, STILL, "--text", "text", "--tokenizer", "byte", "--context", "16", "--batch",
+                   batches[i], "--steps", "5", "--eval-every", "2", "--run", batches[i], "--quiet"));
         Csv t = metrics_of(i == 0 ? "1/metrics.csv" : i == 1 ? "7/metrics.csv" : "64/metrics.csv");
         const double *loss = csv_column(&t, "val_loss"), *all = csv_column(&t, "final_loss");
         CHECK(t.rows == 3 && loss && all, "%ld rows", t.rows);
@@ -50,9 +49,8 @@ TEST(the_same_rows_every_time) {
 TEST(the_same_sequences_every_time) {
     double first = NAN;
     for (int i = 0; i < 2; i++) {
-        CHECK(TRAIN(COPY, STILL, "--held-out", "700", "--symbols", "9", "--batch", i ? "64" : "2", "--steps",
-                    "2", "--eval-every", "1", "--run", "run", "--force", "--quiet") == 0,
-              "%s", err);
+        MUST(TRAIN(COPY, STILL, "--held-out", "700", "--symbols", "9", "--batch", i ? "64" : "2", "--steps",
+                   "2", "--eval-every", "1", "--run", "run", "--force", "--quiet"));
         Csv t = metrics_of("run/metrics.csv");
         const double *loss = csv_column(&t, "val_loss"), *all = csv_column(&t, "final_loss");
         if (i == 0) first = loss[0];
@@ -64,8 +62,7 @@ TEST(the_same_sequences_every_time) {
 
 /* The weights of the last step may be the best; the last line of progress is about them. */
 TEST(the_last_step_may_be_the_best) {
-    CHECK(TRAIN(COPY, "--held-out", "30", "--steps", "30", "--eval-every", "7", "--batch", "8") == 0, "%s",
-          err);
+    MUST(TRAIN(COPY, "--held-out", "30", "--steps", "30", "--eval-every", "7", "--batch", "8"));
     CHECK(same_files("runs/copy/best.safetensors", "runs/copy/model.safetensors"));
     CHECK(strstr(err, "\ncopy 30/30  loss ") && strstr(err, " at 30  "), "%s", err);
 }
@@ -76,9 +73,8 @@ TEST(losses_that_are_not_the_same_function) {
         {"0", NULL}, {"0.25", "The training loss is with dropout 0.25, the held-out loss without."}};
     for (int i = 0; i < 2; i++) {
         size_t size;
-        CHECK(TRAIN(COPY, "--steps", "3", "--held-out", "30", "--dropout", cases[i][0], "--label-smoothing",
-                    "0", "--force") == 0,
-              "%s", err);
+        MUST(TRAIN(COPY, "--steps", "3", "--held-out", "30", "--dropout", cases[i][0], "--label-smoothing",
+                   "0", "--force"));
         CHECK(i ? strstr(err, cases[i][1]) != NULL : !strstr(err, "The training loss"), "%s", err);
         char *page = read_bytes("runs/copy/report.html", &size);
         CHECK(page && (i ? strstr(page, cases[i][1]) != NULL : !strstr(page, "The training loss")));
@@ -91,7 +87,7 @@ TEST(losses_that_are_not_the_same_function) {
 
 /* A folder's name is quoted in the commands that a run prints. */
 TEST(commands_are_quoted) {
-    CHECK(TRAIN(COPY, "--steps", "3", "--held-out", "30", "--run", "a b's") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "3", "--held-out", "30", "--run", "a b's"));
     CHECK(strstr(err, "generate 'a b'\\''s'\n"), "%s", err);
     CHECK(TRAIN("--resume", "a b's") == 0 && strstr(err, "train --resume 'a b'\\''s' --steps N\n"), "%s",
           err);

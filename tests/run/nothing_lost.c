@@ -87,7 +87,7 @@ TEST(within_a_step) {
     Checkpoint c;
     CHECK(checkpoint_open(&c, "run", &e) && c.state.step == 0, "%s, step %ld", e.text, c.state.step);
     checkpoint_free(&c);
-    CHECK(TRAIN(COPY, "--steps", "0", "--run", "none") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "0", "--run", "none"));
     CHECK(same_files("run/model.safetensors", "none/model.safetensors"));
 }
 
@@ -122,7 +122,7 @@ TEST(unsaved_after_a_bad_step) {
 
 /* With --force all files of the old run stay until the first file of the new run is written. */
 TEST(the_old_run_stands) {
-    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));
     char *before = strdup(list_folder("run"));
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--force"));
     CHECK(appears("run/.model.safetensors.tapeformer-tmp"));
@@ -138,7 +138,7 @@ TEST(the_old_run_stands) {
     CHECK(end_training(t) == 128 + SIGINT, "%s", err);
     CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
     free(before), free(after);
-    CHECK(TRAIN(COPY, "--steps", "3", "--eval-every", "9", "--run", "run", "--force") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "3", "--eval-every", "9", "--run", "run", "--force"));
     CHECK(!strcmp(steps_in_metrics(), "step 3 ") && lines_of(list_folder("run")) == 8, "%s%s",
           steps_in_metrics(), listing);
 }
@@ -174,7 +174,7 @@ TEST(a_closed_terminal) {
     sleep_ms(50);
     kill(t.child, SIGHUP);
     CHECK(end_training(t) == 128 + SIGHUP, "%s", err);
-    CHECK(GENERATE("run", "--prompt", "12") == 0, "%s", err);
+    MUST(GENERATE("run", "--prompt", "12"));
     Error e = {0};
     Checkpoint c;
     CHECK(checkpoint_open(&c, "run", &e) && c.state.step > 0, "%s, step %ld", e.text, c.state.step);
@@ -219,7 +219,7 @@ TEST(asked_twice_at_once) {
 TEST(a_moved_folder) {
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--checkpoint-every", "100"));
     CHECK(appears("run/steps.csv") && rename("run", "moved") == 0);
-    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));
     char *before = strdup(list_folder("run"));
     sleep_ms(50);
     kill(t.child, SIGINT);
@@ -239,7 +239,7 @@ static void deleted_folder_of(bool replaced) {
     kill(t.child, SIGTERM);
     int status = end_training(t);
     CHECK(status == 128 + SIGTERM, "status %d: %s", status, err);
-    CHECK(GENERATE("run", "--prompt", "12") == 0, "%s", err);
+    MUST(GENERATE("run", "--prompt", "12"));
     CHECK(lines_in("run/metrics.csv") == 2 && lines_of(list_folder("run")) == 7, "%s", listing);
 }
 
@@ -279,7 +279,7 @@ TEST(no_room) {
 /* If the best model cannot be written, the run continues and is saved at its end. */
 TEST(no_best_model) {
     CHECK(mkdir("run", 0777) == 0 && mkdir("run/best.safetensors", 0777) == 0);
-    CHECK(TRAIN(COPY, "--steps", "3", "--eval-every", "1", "--run", "run") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "3", "--eval-every", "1", "--run", "run"));
     CHECK(!strncmp(err,
                    "no best model at step 1: run/best.safetensors: found a directory, need a regular file\n",
                    84),
@@ -301,7 +301,7 @@ TEST(damaged_figures) {
         {"copy,6,", "copy,-6,", "4", "step 2 4 7 8 "},
         {"task,step", "Task,step", "1", "step 2 4 6 7 8 "},
     };
-    CHECK(TRAIN(COPY, "--steps", "7", "--eval-every", "2", "--run", "made") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "7", "--eval-every", "2", "--run", "made"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char said[200] = "";
         size_t size;
@@ -333,7 +333,7 @@ TEST(steps_of_a_run_that_goes_on) {
 #define LOUD                                                                                                 \
     "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--symbols", "5",             \
         "--held-out", "30"
-    CHECK(TRAIN(LOUD, "--steps", "10", "--warmup", "2", "--run", "run") == 0, "%s", err);
+    MUST(TRAIN(LOUD, "--steps", "10", "--warmup", "2", "--run", "run"));
     CHECK(TRAIN("--resume", "run") == 0 &&
               strstr(err, "run is finished after 10 steps; to continue: ./train --resume run --steps N\n"),
           "%s", err);
@@ -439,13 +439,13 @@ TEST(texts_from_elsewhere) {
 #define SHORT                                                                                                \
     "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--context", "4", "--steps", "2",     \
         "--samples", "0"
-    CHECK(TRAIN("lm", "--text", "marked", SHORT, "--run", "a") == 0, "%s", err);
+    MUST(TRAIN("lm", "--text", "marked", SHORT, "--run", "a"));
     CHECK(strstr(err, "marked: skipped a byte-order mark\n") &&
               strstr(err, "marked: kept 3 carriage returns as characters; --newline unix"),
           "%s", err);
-    CHECK(TRAIN("lm", "--text", "marked", "--newline", "unix", SHORT, "--run", "b") == 0, "%s", err);
+    MUST(TRAIN("lm", "--text", "marked", "--newline", "unix", SHORT, "--run", "b"));
     CHECK(!strstr(err, "carriage"), "%s", err);
-    CHECK(TRAIN("lm", "--text", "plain", "--newline", "unix", SHORT, "--run", "c") == 0, "%s", err);
+    MUST(TRAIN("lm", "--text", "plain", "--newline", "unix", SHORT, "--run", "c"));
     CHECK(same_files("b/model.safetensors", "c/model.safetensors"));
 }
 
@@ -458,7 +458,7 @@ TEST(sinusoids_do_not_drown_a_text) {
     for (int i = 0; i < 2; i++) {
         Safetensors s;
         Error e = {0};
-        CHECK(TRAIN(LM, "--steps", "0", "--positions", positions[i], "--run", positions[i]) == 0, "%s", err);
+        MUST(TRAIN(LM, "--steps", "0", "--positions", positions[i], "--run", positions[i]));
         CHECK(safetensors_read(&s, i ? "sinusoidal/model.safetensors" : "learned/model.safetensors", &e),
               "%s", e.text);
         const char *found = safetensors_metadata(&s, "scale_embedding");

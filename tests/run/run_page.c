@@ -16,7 +16,7 @@ static char *page_of(const char *path) {
 }
 
 TEST(a_runs_page_is_reported_and_complete) {
-    CHECK(TRAIN(COPY, "--steps", "30", "--seed", "7") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "30", "--seed", "7"));
     CHECK(strstr(err, "report: runs/copy/report.html\n"), "%s", err);
     CHECK(!strcmp(strstr(err, "report: "), "report: runs/copy/report.html\n"), "%s", err);
     char *text = page_of("runs/copy/report.html");
@@ -33,7 +33,7 @@ TEST(a_runs_page_is_reported_and_complete) {
 /* Every evaluation is a point of the held-out curve, also those without pictures and those before --resume;
  * the page has the number of those with pictures. It lists no options without effect. */
 TEST(a_page_has_every_evaluation) {
-    CHECK(TRAIN(COPY, "--steps", "200", "--eval-every", "5") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "200", "--eval-every", "5"));
     for (int resumed = 0; resumed < 2; resumed++) {
         char *text = page_of("runs/copy/report.html"), *end = strstr(text, "</figure>");
         CHECK(strstr(text, resumed ? " of 42 evaluations" : " of 40 evaluations"), "%.2000s",
@@ -45,7 +45,7 @@ TEST(a_page_has_every_evaluation) {
         CHECK(count_of(text, "<circle") == (resumed ? 42 + 2 + 1 : 40 + 1 + 1), "%d points",
               count_of(text, "<circle"));
         free(text);
-        CHECK(TRAIN("--resume", "runs/copy", "--steps", "210", "--quiet") == 0, "%s", err);
+        MUST(TRAIN("--resume", "runs/copy", "--steps", "210", "--quiet"));
     }
 }
 
@@ -54,9 +54,8 @@ TEST(a_page_has_every_evaluation) {
 TEST(the_command_on_a_page_repeats_the_run) {
     char words[PATH_MAX + 700];
     write_text("text", "the cat sat on the mat, and the dog sat on the cat, and the mat was flat\n");
-    CHECK(TRAIN("lm", TINY, "--text", "text", "--preset", "gpt", "--positions", "rotary", "--tokenizer",
-                "bpe", "--minutes", "0.003", "--lr", "0.01", "--seed", "3", "--run", "a b") == 0,
-          "%s", err);
+    MUST(TRAIN("lm", TINY, "--text", "text", "--preset", "gpt", "--positions", "rotary", "--tokenizer", "bpe",
+               "--minutes", "0.003", "--lr", "0.01", "--seed", "3", "--run", "a b"));
     char *text = page_of("a b/report.html"), *start = strstr(text, "<pre>./train "),
          *end = start ? strstr(start, "</pre>") : NULL;
     CHECK(start && end && strstr(start, " --steps "), "no command, or without its steps");
@@ -82,7 +81,7 @@ TEST(a_text_that_is_markup_is_text) {
     FILE *f = fopen("text", "w");
     for (int i = 0; f && i < 60; i++) fputs("</script><img src=x onerror=alert(1)><b>&amp;\"'\n", f);
     if (f) fclose(f);
-    CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "32", "--steps", "20") == 0, "%s", err);
+    MUST(TRAIN("lm", TINY, "--text", "text", "--context", "32", "--steps", "20"));
     char *text = page_of("runs/lm/report.html");
     CHECK(count_of(text, "<script") == 2 && count_of(text, "</script") == 2, "%d scripts begin, %d end",
           count_of(text, "<script"), count_of(text, "</script"));
@@ -96,7 +95,7 @@ TEST(a_text_that_is_markup_is_text) {
  * in the bits of one that never stopped. */
 TEST(a_mixture_shows_its_load) {
 #define MIXTURE COPY, "--feed-forward", "experts", "--experts", "3", "--schedule", "constant"
-    CHECK(TRAIN(MIXTURE, "--steps", "30", "--run", "whole") == 0, "%s", err);
+    MUST(TRAIN(MIXTURE, "--steps", "30", "--run", "whole"));
     char *text = page_of("whole/report.html"), *load = strstr(text, "encoder.layers.0.experts"), *end;
     CHECK(load && strstr(text, "decoder.layers.0.experts"), "no load");
     long sum = 0, shares = 0;
@@ -116,7 +115,7 @@ TEST(a_mixture_shows_its_load) {
 /* --resume of a finished run, without more steps, changes no file. With more steps its page keeps all it showed: the
  * points of every curve, and the frames. ./explain makes the same page of the run's files. */
 TEST(a_resumed_run_keeps_its_page) {
-    CHECK(TRAIN(COPY, "--steps", "30", "--eval-every", "7") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "30", "--eval-every", "7"));
     char *before = strdup(list_folder("runs/copy"));
     CHECK(TRAIN("--resume", "runs/copy") == 0 && strstr(err, "is finished after 30 steps") &&
               lines_of(err) == 1,
@@ -127,7 +126,7 @@ TEST(a_resumed_run_keeps_its_page) {
     int frames = count_of(text, "{\"step\":");
     CHECK(frames > 1 && strstr(text, "{\"step\":7,") && strstr(text, "{\"step\":30,"), "%d frames", frames);
     free(text);
-    CHECK(TRAIN("--resume", "runs/copy", "--steps", "40", "--quiet") == 0, "%s", err);
+    MUST(TRAIN("--resume", "runs/copy", "--steps", "40", "--quiet"));
     text = page_of("runs/copy/report.html");
     CHECK(count_of(text, "{\"step\":") > frames && strstr(text, "{\"step\":7,") &&
               strstr(text, "{\"step\":30,"),
@@ -141,9 +140,7 @@ TEST(a_resumed_run_keeps_its_page) {
     CHECK(run_program("explain", ARGUMENTS("runs/copy", "--html", "page.html"), (Streams){0}) == 0 && !*out,
           "%s", err);
     CHECK(same_files("page.html", "runs/copy/report.html"));
-    CHECK(run_program("explain", ARGUMENTS("runs/copy", "--html", "page.html", "--text", "12"),
-                      (Streams){0}) == 0,
-          "%s", err);
+    MUST(run_program("explain", ARGUMENTS("runs/copy", "--html", "page.html", "--text", "12"), (Streams){0}));
     text = page_of("page.html");
     CHECK(strstr(text, "<title>Attention of runs/copy") && count_of(text, "<svg") == 5 &&
           strstr(text, "<dt>d-model</dt><dd>16</dd>"));
@@ -152,10 +149,8 @@ TEST(a_resumed_run_keeps_its_page) {
 
 /* --compare: the curves of runs in one chart, and in one table their results and the options that differ, no others. */
 TEST(runs_compared) {
-    CHECK(TRAIN(COPY, "--steps", "12", "--run", "runs/a", "--quiet") == 0, "%s", err);
-    CHECK(TRAIN(COPY, "--steps", "12", "--run", "runs/<b>", "--lr", "0.01", "--preset", "gpt", "--quiet") ==
-              0,
-          "%s", err);
+    MUST(TRAIN(COPY, "--steps", "12", "--run", "runs/a", "--quiet"));
+    MUST(TRAIN(COPY, "--steps", "12", "--run", "runs/<b>", "--lr", "0.01", "--preset", "gpt", "--quiet"));
     CHECK(TRAIN("--compare", "runs/a", "runs/<b>", "--run", "both") == 0 &&
               !strcmp(err, "compared in both/compare.html\n"),
           "%s", err);
@@ -168,7 +163,7 @@ TEST(runs_compared) {
     CHECK(text && count_of(text, "<svg") == 2 &&
           count_of(text, "\n<tr><th scope=\"row\">held-out loss<td>") == 1);
     free(text);
-    CHECK(TRAIN("--compare", "a", "runs/<b>/report.html", "--run", "names") == 0, "%s", err);
+    MUST(TRAIN("--compare", "a", "runs/<b>/report.html", "--run", "names"));
     static const struct {
         const char *argument[4];
         int status;

@@ -135,6 +135,9 @@ static inline int run_program(const char *program, const char *const *arguments,
 #define GENERATE(...)  run_program("generate", ARGUMENTS(__VA_ARGS__), (Streams){0})
 #define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
 
+/* This run of a program ends with status 0. */
+#define MUST(run) CHECK((run) == 0, "%s", err)
+
 /* ---- Folders ---- */
 
 #ifdef __APPLE__

@@ -46,12 +46,12 @@ static void check_damage(void) {
 
 TEST(checkpoint_of_a_text) {
     write_text("text", "abababbabaabababababababaaababab");
-    CHECK(TRAIN("lm", LEAST, "--text", "text", "--context", "2") == 0, "%s", err);
+    MUST(TRAIN("lm", LEAST, "--text", "text", "--context", "2"));
     check_damage();
 }
 
 TEST(checkpoint_of_sequences) {
-    CHECK(TRAIN("copy", LEAST, "--symbols", "2", "--max-length", "1", "--held-out", "1") == 0, "%s", err);
+    MUST(TRAIN("copy", LEAST, "--symbols", "2", "--max-length", "1", "--held-out", "1"));
     check_damage();
 }
 

@@ -156,8 +156,7 @@ TEST(weights_of_another_run) {
         text[i] = "the cat sat on the mat, \n"[(i * i + i / 7) % 25], other[i] = "at hat"[i % 6];
     text[199] = other[199] = 0;
     write_text("text", text), write_text("other", other);
-    CHECK(TRAIN(LM, "--tokenizer", "char", "--positions", "learned", "--steps", "4", "--run", "base") == 0,
-          "%s", err);
+    MUST(TRAIN(LM, "--tokenizer", "char", "--positions", "learned", "--steps", "4", "--run", "base"));
 #define TUNE                                                                                                 \
     "lm", "--from", "base", "--text", "other", "--train", "*norm*", "--steps", "6", "--batch", "4", "--quiet"
     CHECK(train_some(ARGUMENTS(TUNE, "--checkpoint-every", "1", "--run", "whole"), 6) == 6);
@@ -228,10 +227,10 @@ TEST(adapters) {
     for (int i = 0; i < 199; i++) text[i] = "the cat sat on the mat, \n"[(i * i + i / 7) % 25];
     text[199] = 0;
     write_text("text", text);
-    CHECK(TRAIN(LM, "--steps", "4", "--run", "base") == 0, "%s", err);
+    MUST(TRAIN(LM, "--steps", "4", "--run", "base"));
 #define ADAPT                                                                                                \
     "lm", "--from", "base", "--text", "text", "--lora", "3", "--batch", "4", "--lr", "0.1", "--quiet"
-    CHECK(TRAIN(ADAPT, "--steps", "0", "--run", "start") == 0, "%s", err);
+    MUST(TRAIN(ADAPT, "--steps", "0", "--run", "start"));
     CHECK(train_some(ARGUMENTS(ADAPT, "--steps", "6", "--checkpoint-every", "1", "--run", "whole"), 6) == 6);
     long reached =
         train_some(ARGUMENTS(ADAPT, "--steps", "6", "--checkpoint-every", "1", "--run", "parts"), 1);
@@ -241,10 +240,9 @@ TEST(adapters) {
     }
     CHECK(reached == 6, "found %ld", reached);
     check_same_runs("whole", "parts");
-    CHECK(TRAIN("--resume", "whole", "--quiet") == 0, "%s", err);
-    CHECK(TRAIN("lm", "--from", "whole", "--text", "text", "--lora", "0", "--steps", "0", "--run", "merged",
-                "--quiet") == 0,
-          "%s", err);
+    MUST(TRAIN("--resume", "whole", "--quiet"));
+    MUST(TRAIN("lm", "--from", "whole", "--text", "text", "--lora", "0", "--steps", "0", "--run", "merged",
+               "--quiet"));
     CHECK(safetensors_read(&base, "base/model.safetensors", &e) &&
               safetensors_read(&tuned, "whole/model.safetensors", &e),
           "%s", e.text);
@@ -269,8 +267,7 @@ TEST(adapters) {
     CHECK(run_program("explain", ARGUMENTS("--model", "whole", "--text", "the cat"), (Streams){0}) == 0 &&
               strstr(out, "The walk does not know how this model computes them."),
           "%s", err);
-    CHECK(run_program("explain", ARGUMENTS("--model", "merged", "--text", "the cat"), (Streams){0}) == 0,
-          "%s", err);
+    MUST(run_program("explain", ARGUMENTS("--model", "merged", "--text", "the cat"), (Streams){0}));
     CHECK(safetensors_read(&tuned, "merged/model.safetensors", &e) &&
               !safetensors_find(&tuned, "encoder.layers.0.self_attn.lora_q.a"),
           "%s", e.text);
@@ -283,7 +280,7 @@ TEST(adapters) {
 /* Kills and signals at any moment; at last the run finishes. */
 TEST(at_any_moment) {
 #define LONGER "--steps", "800", "--eval-every", "40", "--checkpoint-every", "5", "--dropout", "0.1"
-    CHECK(TRAIN(COPY, LONGER, "--run", "whole", "--threads", "2") == 0, "%s", err);
+    MUST(TRAIN(COPY, LONGER, "--run", "whole", "--threads", "2"));
     static const int signals[] = {SIGKILL, SIGINT, SIGTERM, SIGHUP};
     for (int i = 0; i < 16; i++) {
         bool begun = access("parts/checkpoint.safetensors", F_OK) == 0;
@@ -309,7 +306,7 @@ TEST(other_choices) {
                "a text that is long enough for the context that is asked for, and for its tail as wall");
     write_text("third",
                "A text that is long enough for the context that is Asked for, And for its tAil As well");
-    CHECK(TRAIN(LM, "--preset", "gpt", "--steps", "4", "--run", "run") == 0, "%s", err);
+    MUST(TRAIN(LM, "--preset", "gpt", "--steps", "4", "--run", "run"));
     CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--beta1", "0.8", "--d-model", "16", "--layers", "1") ==
           78);
     CHECK(
@@ -330,7 +327,7 @@ TEST(other_choices) {
     CHECK(TRAIN("--resume", "run", "--run", "other run") == 2, "%s", err);
     CHECK(TRAIN("--resume", "nowhere") == 66 && strstr(err, "nowhere: found no run"), "%s", err);
     CHECK(rename("text", "moved") == 0);
-    CHECK(TRAIN("lm", "--resume", "run", "--text", "moved", "--steps", "6", "--quiet") == 0, "%s", err);
+    MUST(TRAIN("lm", "--resume", "run", "--text", "moved", "--steps", "6", "--quiet"));
     size_t size = 0;
     char *csv = read_bytes("run/metrics.csv", &size);
     CHECK(csv && strstr(csv, "\nlm,6,") && !strstr(csv, "\nlm,4,128,0.000\n"), "%s", csv ? csv : "none");
@@ -348,7 +345,7 @@ TEST(overfitting_keeps_the_best_weights) {
     "lm", "--text", "text", "--tokenizer", "char", "--tail", "0.5", "--context", "16", "--dropout", "0",     \
         "--lr", "0.02", "--schedule", "constant", "--d-model", "16", "--heads", "2", "--layers", "1",        \
         "--batch", "8", "--eval-every", "5"
-    CHECK(TRAIN(BY_HEART, "--steps", "60", "--run", "whole") == 0, "%s", err);
+    MUST(TRAIN(BY_HEART, "--steps", "60", "--run", "whole"));
     CHECK(strstr(err, "Overfitting: the held-out loss rises (") &&
               strstr(err, "Overfitting: model.safetensors has the weights of step "),
           "%s", err);
@@ -357,15 +354,15 @@ TEST(overfitting_keeps_the_best_weights) {
     char *page = read_bytes("whole/report.html", &size);
     CHECK(page && strstr(page, "Overfitting: model.safetensors has the weights of step "));
     free(page);
-    CHECK(TRAIN(BY_HEART, "--steps", "30", "--run", "run", "--quiet") == 0, "%s", err);
-    CHECK(TRAIN("--resume", "run", "--steps", "60", "--quiet") == 0, "%s", err);
+    MUST(TRAIN(BY_HEART, "--steps", "30", "--run", "run", "--quiet"));
+    MUST(TRAIN("--resume", "run", "--steps", "60", "--quiet"));
     CHECK(same_files("run/model.safetensors", "whole/model.safetensors"));
 }
 
 /* --resume accepts fewer --steps than the warm-up has; a new run refuses them. */
 TEST(may_end_early) {
     CHECK(train_some(ARGUMENTS(COPY, "--steps", "10", "--run", "run", "--checkpoint-every", "1"), 1) == 1);
-    CHECK(TRAIN("--resume", "run", "--steps", "1", "--quiet") == 0, "%s", err);
+    MUST(TRAIN("--resume", "run", "--steps", "1", "--quiet"));
 }
 
 /* ---- Invalid checkpoints ---- */
@@ -439,7 +436,7 @@ TEST(changed_checkpoints) {
         {"more", NULL, 65, "found 94 tensors, need 93"},
     };
     if (sizeof(real) != sizeof(float)) return;
-    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));
     CHECK(mkdir("changed", 0777) == 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char line[400];
@@ -455,7 +452,7 @@ TEST(changed_checkpoints) {
 
 /* A checkpoint that another process replaces after it was read is refused: the other run would be lost. */
 TEST(replaced_meanwhile) {
-    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));
     char *argv[] = {"train", "--resume", "run", "--quiet"};
     Error e = {0};
     TrainConfig config;
@@ -468,7 +465,7 @@ TEST(replaced_meanwhile) {
     ModelConfig c = train_config_model(&config, task);
     t.model = model_new(&c, true, 1, &e);
     CHECK(trainer_start(&t, &e) && checkpoint_restore(&past, &t, &e), "%s", e.text);
-    CHECK(TRAIN("--resume", "run", "--steps", "5", "--quiet") == 0, "%s", err);
+    MUST(TRAIN("--resume", "run", "--steps", "5", "--quiet"));
     char *before = strdup(list_folder("run"));
     Run run;
     CHECK(!run_open(&run, &config, &t, &past, &e) && e.status == STATUS_CANNOT_CREATE);
@@ -490,7 +487,7 @@ TEST(a_file_of_choices) {
                "# small\ntask copy\nd-model = 8\nheads 2\n\nlayers 1\r\nbatch 4\nsymbols 5\nmax-length 4\n"
                "held-out 30\nsteps 9\nquiet true\n");
     CHECK(TRAIN("--config", "choices", "--run", "a", "--steps", "3") == 0 && !*err, "%s", err);
-    CHECK(TRAIN(COPY, "--run", "b", "--steps", "3") == 0, "%s", err);
+    MUST(TRAIN(COPY, "--run", "b", "--steps", "3"));
     check_same_runs("a", "b");
     write_text("choices", "task lm\nsteps 9\nd-model 8\nheads 2\nlayers 1\nbatch 4\nquiet false\n  \n#");
     CHECK(TRAIN("copy", "--config", "choices", "--quiet", "--run", "b", "--force", "--symbols", "5",
