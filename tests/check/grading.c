@@ -332,19 +332,19 @@ TEST(an_old_report_never_stays) {
     }
 }
 
-/* Starts a run on files that never end loading, waits for the report that says so, and sends a signal.
- * Returns how it ended; `printed` gets its output. */
-static int end_early(const char *file, const char *reports, const char *first, int signal_number,
-                     char printed[MOST_OUTPUT]) {
-    FILE *to_out = tmpfile(), *to_err = tmpfile();
-    pid_t child = start_program("gradcheck", ARGUMENTS(file, "--cases", "cases.c", "--gradescope", reports),
-                                (Streams){0}, to_out, to_err);
+/* Starts a run, and waits for this report of it. */
+static Child start_judging(const char *file, const char *reports, const char *first) {
+    Child child = start_program("gradcheck", ARGUMENTS(file, "--cases", "cases.c", "--gradescope", reports),
+                                (Streams){0});
     for (int i = 0; i < 3000 && score_of(first).tests < TEACHERS_TESTS; i++) usleep(10000);
-    kill(child, signal_number);
-    int status = wait_program(child);
-    slurp(to_out, printed);
-    fclose(to_err);
-    return status;
+    return child;
+}
+
+/* A run on files that never end loading gets a signal; its status. */
+static int end_early(const char *file, const char *reports, const char *first, int signal_number) {
+    Child child = start_judging(file, reports, first);
+    kill(child.pid, signal_number);
+    return end_program(child);
 }
 
 static const char never_ends[] =
@@ -359,7 +359,6 @@ static void expect_no_points(const char *report) {
 /* A run that is killed leaves a report in which all tests fail; in a directory, one for each file. A run
  * that is asked to end says so in the report, accuses no file and removes its files. */
 TEST(runs_that_end_leave_reports) {
-    static char printed[MOST_OUTPUT];
     char *json;
     size_t size;
     CHECK(mkdir("files", 0777) == 0 && mkdir("g", 0777) == 0 && mkdir("tmp", 0777) == 0);
@@ -369,17 +368,17 @@ TEST(runs_that_end_leave_reports) {
     write_square("op.c", "1", right, never_ends);
     write_square("files/a.c", "1", right, never_ends);
     write_square("files/b.c", "1", right, "");
-    CHECK(end_early("op.c", "g.json", "g.json", SIGTERM, printed) == 128 + SIGTERM);
+    CHECK(end_early("op.c", "g.json", "g.json", SIGTERM) == 128 + SIGTERM);
     expect_no_points("g.json");
     json = read_bytes("g.json", &size);
     CHECK(json && strstr(json, "was asked to end"), "%s", json);
-    CHECK(strstr(printed, "was asked to end") && !strstr(printed, "FAIL"), "%s", printed);
+    CHECK(strstr(out, "was asked to end") && !strstr(out, "FAIL"), "%s", out);
     free(json);
     CHECK(rmdir("tmp") == 0 && mkdir("tmp", 0777) == 0, "something is left in TMPDIR");
     unlink("g.json");
-    CHECK(end_early("op.c", "g.json", "g.json", SIGKILL, printed) == 128 + SIGKILL);
+    CHECK(end_early("op.c", "g.json", "g.json", SIGKILL) == 128 + SIGKILL);
     expect_no_points("g.json");
-    CHECK(end_early("files", "g", "g/b.json", SIGKILL, printed) == 128 + SIGKILL);
+    CHECK(end_early("files", "g", "g/b.json", SIGKILL) == 128 + SIGKILL);
     expect_no_points("g/a.json");
     expect_no_points("g/b.json");
 }
@@ -397,26 +396,19 @@ static pid_t child_of(pid_t parent) {
 
 /* A judge that dies is a line in the table; the next file is judged. */
 TEST(a_judge_may_die) {
-    static char printed[MOST_OUTPUT];
     pid_t judge = 0;
     if (access("/proc/self/task", R_OK) != 0) return;
     CHECK(mkdir("files", 0777) == 0);
     write_text("cases.c", teachers);
     write_square("files/a.c", "1", right, never_ends);
     write_square("files/b.c", "1", right, "");
-    FILE *to_out = tmpfile(), *to_err = tmpfile();
-    pid_t child = start_program("gradcheck", ARGUMENTS("files", "--cases", "cases.c", "--gradescope", "g"),
-                                (Streams){0}, to_out, to_err);
-    for (int i = 0; i < 3000 && score_of("g/b.json").tests < TEACHERS_TESTS; i++) usleep(10000);
-    for (int i = 0; i < 3000 && !judge; i++) usleep(10000), judge = child_of(child);
+    Child child = start_judging("files", "g", "g/b.json");
+    for (int i = 0; i < 3000 && !judge; i++) usleep(10000), judge = child_of(child.pid);
     CHECK(judge > 0 && kill(judge, SIGKILL) == 0);
-    CHECK(wait_program(child) == STATUS_NO);
-    slurp(to_out, printed);
-    fclose(to_err);
-    CHECK(strstr(printed, "a.c ") && strstr(printed, "not judged: the judge crashed: signal 9"), "%s",
-          printed);
+    CHECK(end_program(child) == STATUS_NO);
+    CHECK(strstr(out, "a.c ") && strstr(out, "not judged: the judge crashed: signal 9"), "%s", out);
     expect_no_points("g/a.json");
-    CHECK(is_near(score_of("g/b.json").points, 4), "%s", printed);
+    CHECK(is_near(score_of("g/b.json").points, 4), "%s", out);
 }
 
 /* A reader of the table that closes the pipe does not change the grade. */
@@ -426,12 +418,9 @@ TEST(a_reader_that_goes_costs_no_grade) {
     int end[2];
     CHECK(pipe(end) == 0);
     close(end[0]);
-    FILE *to_out = fdopen(end[1], "w"), *to_err = tmpfile();
-    pid_t child =
-        start_program("gradcheck", ARGUMENTS("op.c", "--cases", "cases.c", "--gradescope", "g.json"),
-                      (Streams){0}, to_out, to_err);
-    CHECK(wait_program(child) == STATUS_IO);
-    fclose(to_out), fclose(to_err);
+    CHECK(run_program("gradcheck", ARGUMENTS("op.c", "--cases", "cases.c", "--gradescope", "g.json"),
+                      (Streams){.pipe = end[1]}) == STATUS_IO);
+    close(end[1]);
     Score s = score_of("g.json");
     CHECK(is_near(s.points, 4), "%g points", s.points);
 }

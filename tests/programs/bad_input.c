@@ -466,16 +466,13 @@ TEST(a_reader_that_goes) {
     char first[16];
     CHECK(mkfifo("pipe", 0600) == 0);
     int reader = open("pipe", O_RDONLY | O_NONBLOCK);
-    FILE *to_out = tmpfile(), *to_err = tmpfile();
-    pid_t child = start_program(
+    Child child = start_program(
         "train", ARGUMENTS(SMALL_COPY, "--steps", "300", "--eval-every", "3", "--json", "--run", "run"),
-        (Streams){.output = "pipe"}, to_out, to_err);
+        (Streams){.output = "pipe"});
     CHECK(poll(&(struct pollfd){.fd = reader, .events = POLLIN}, 1, 50000) == 1);
     CHECK(read(reader, first, sizeof first) > 0);
     close(reader);
-    int status = wait_program(child);
-    slurp(to_out, out);
-    slurp(to_err, err);
+    int status = end_program(child);
     CHECK(status == STATUS_IO, "status %d: %s", status, err);
     CHECK(strcmp(err, "train: standard output: Broken pipe\n") == 0, "%s", err);
     CHECK(GENERATE("run", "--prompt", "12") == 0 && *out, "%s", err);

@@ -137,14 +137,12 @@ TEST(talk_is_plain_without_a_terminal) {
 static void watch(int columns_wide, const char *kind, char text[MOST_OUTPUT]) {
     int other, terminal = open_terminal(columns_wide, &other);
     setenv("TERM", kind, 1);
-    FILE *to_out = tmpfile();
-    pid_t child = start_program(
+    Child child = start_program(
         "train", ARGUMENTS(COPY, "--steps", "400", "--eval-every", "50", "--samples", "0", "--force"),
-        (Streams){.terminal = other}, to_out, to_out);
+        (Streams){.terminal = other});
     close(other);
     read_terminal(terminal, text);
-    CHECK(wait_program(child) == 0, "%s", text);
-    fclose(to_out);
+    CHECK(end_program(child) == 0, "%s", text);
 }
 
 /* The bar begins each time at the start of a cleared line and leaves the last column free, however narrow. */
@@ -217,11 +215,9 @@ TEST(a_dry_run_takes_nothing) {
 static double peak_megabytes(const char *const *arguments) {
     struct rusage usage = {0};
     int status = -1;
-    FILE *to_out = tmpfile(), *to_err = tmpfile();
-    pid_t child = start_program("train", arguments, (Streams){0}, to_out, to_err);
-    CHECK(wait4(child, &status, 0, &usage) == child && status == 0, "status %d", status);
-    fclose(to_out);
-    slurp(to_err, err);
+    Child child = start_program("train", arguments, (Streams){0});
+    CHECK(wait4(child.pid, &status, 0, &usage) == child.pid && status == 0, "status %d", status);
+    end_program(child);
     return (double)usage.ru_maxrss * 1024e-6; /* Linux counts it in KB */
 }
 
@@ -371,10 +367,8 @@ static int wait_for_rows(const char *csv, int rows) {
 }
 
 /* Starts a training that never ends, in `run`. */
-static pid_t start_endless(FILE *to_out, FILE *to_err) {
-    pid_t child = start_program(
-        "train", ARGUMENTS(COPY, "--steps", "2147483647", "--eval-every", "500", "--json", "--run", "run"),
-        (Streams){0}, to_out, to_err);
+static Child start_endless(void) {
+    Child child = START(COPY, "--steps", "2147483647", "--eval-every", "500", "--json", "--run", "run");
     wait_for_rows("run/metrics.csv", 1);
     return child;
 }
@@ -384,15 +378,12 @@ static pid_t start_endless(FILE *to_out, FILE *to_err) {
 TEST(signals_end_a_training) {
     for (int i = 0; i < 2; i++) {
         int signal_number = i ? SIGTERM : SIGINT;
-        FILE *to_out = tmpfile(), *to_err = tmpfile();
-        pid_t child = start_endless(to_out, to_err);
+        Child child = start_endless();
         CHECK(TRAIN(COPY, "--run", "run", "--force") == 73, "%s", err);
         CHECK(!strcmp(err, "train: run/model.safetensors: another process is writing it\n"), "%s", err);
-        kill(child, signal_number);
-        int status = wait_program(child);
+        kill(child.pid, signal_number);
+        int status = end_program(child);
         CHECK(status == 128 + signal_number, "status %d", status);
-        slurp(to_out, out);
-        slurp(to_err, err);
         const char *final = strstr(out, "\"final\": true");
         CHECK(final && *next_line(final) == 0, "%s", out);
         CHECK(occurs(err, "stopped after step ") && occurs(err, "saved in run"), "%s", err);
@@ -408,15 +399,12 @@ TEST(signals_end_a_training) {
 /* A run in the background, which Ctrl-C is not meant for, goes on. A killed one leaves nothing that the next
  * would stumble over. */
 TEST(ignored_signals_do_not_end_a_training) {
-    FILE *to_out = tmpfile(), *to_err = tmpfile();
     signal(SIGINT, SIG_IGN);
-    pid_t child = start_endless(to_out, to_err);
-    kill(child, SIGINT);
+    Child child = start_endless();
+    kill(child.pid, SIGINT);
     wait_for_rows("run/metrics.csv", wait_for_rows("run/metrics.csv", 1) + 2);
-    kill(child, SIGKILL);
-    CHECK(wait_program(child) == 128 + SIGKILL);
-    slurp(to_out, out);
-    slurp(to_err, err);
+    kill(child.pid, SIGKILL);
+    CHECK(end_program(child) == 128 + SIGKILL);
     CHECK(!occurs(err, "stopped after"), "%s", err);
     CHECK(access("run/model.safetensors", F_OK) != 0);
     MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));

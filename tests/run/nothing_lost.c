@@ -17,24 +17,6 @@ static bool appears(const char *path) {
     return access(path, F_OK) == 0;
 }
 
-/* A training process. */
-typedef struct Training {
-    FILE *to_out, *to_err;
-    pid_t child;
-} Training;
-
-static Training start_training(const char *const *arguments) {
-    Training t = {tmpfile(), tmpfile()};
-    t.child = start_program("train", arguments, (Streams){0}, t.to_out, t.to_err);
-    return t;
-}
-
-static int end_training(Training t) {
-    int status = wait_program(t.child);
-    slurp(t.to_out, out), slurp(t.to_err, err);
-    return status;
-}
-
 static long lines_in(const char *path) {
     size_t size = 0;
     char *text = read_bytes(path, &size);
@@ -77,11 +59,11 @@ TEST(before_a_bad_step) {
 /* Ctrl-C between two micro-batches ends the training before that step. */
 TEST(within_a_step) {
 #define SLOW "--accumulate", "100000", "--schedule", "constant"
-    Training t = start_training(ARGUMENTS(COPY, SLOW, "--steps", "1", "--run", "run"));
+    Child t = START(COPY, SLOW, "--steps", "1", "--run", "run");
     CHECK(appears("run/metrics.csv"));
     sleep_ms(400);
-    kill(t.child, SIGINT);
-    int status = end_training(t);
+    kill(t.pid, SIGINT);
+    int status = end_program(t);
     CHECK(status == 128 + SIGINT, "status %d: %s", status, err);
     Error e = {0};
     Checkpoint c;
@@ -124,18 +106,18 @@ TEST(unsaved_after_a_bad_step) {
 TEST(the_old_run_stands) {
     MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));
     char *before = strdup(list_folder("run"));
-    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--force"));
+    Child t = START(COPY, ENDLESS, "--run", "run", "--force");
     CHECK(appears("run/.model.safetensors.tapeformer-tmp"));
-    kill(t.child, SIGKILL);
-    CHECK(end_training(t) == 128 + SIGKILL, "%s", err);
+    kill(t.pid, SIGKILL);
+    CHECK(end_program(t) == 128 + SIGKILL, "%s", err);
     unlink("run/.model.safetensors.tapeformer-tmp");
     char *after = strdup(list_folder("run"));
     CHECK(!strcmp(before, after), "before\n%s\nafter\n%s", before, after);
     /* A run that is stopped within its first step does not replace the old one. */
-    t = start_training(ARGUMENTS(COPY, ENDLESS, "--accumulate", "100000", "--run", "run", "--force"));
+    t = START(COPY, ENDLESS, "--accumulate", "100000", "--run", "run", "--force");
     CHECK(appears("run/.model.safetensors.tapeformer-tmp"));
-    kill(t.child, SIGINT);
-    CHECK(end_training(t) == 128 + SIGINT, "%s", err);
+    kill(t.pid, SIGINT);
+    CHECK(end_program(t) == 128 + SIGINT, "%s", err);
     CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
     free(before), free(after);
     MUST(TRAIN(COPY, "--steps", "3", "--eval-every", "9", "--run", "run", "--force"));
@@ -152,15 +134,14 @@ TEST(saved_before_it_is_judged) {
     write_text("text", text);
     free(text);
     double began = clock_seconds();
-    Training t =
-        start_training(ARGUMENTS(LM, "--tokenizer", "byte", "--tail", "0.9", "--steps", "1", "--run", "run"));
+    Child t = START(LM, "--tokenizer", "byte", "--tail", "0.9", "--steps", "1", "--run", "run");
     CHECK(appears("run/model.safetensors"));
     double saved = clock_seconds();
     CHECK(lines_in("run/metrics.csv") <= 1);
     /* The directory stays locked until the evaluation ends. */
     CHECK(TRAIN("--resume", "run", "--steps", "2", "--quiet") == 73, "%s", err);
     CHECK(!strcmp(err, "train: run/model.safetensors: another process is writing it\n"), "%s", err);
-    CHECK(end_training(t) == 0, "%s", err);
+    CHECK(end_program(t) == 0, "%s", err);
     double ended = clock_seconds();
     CHECK(saved - began < ended - saved, "saved after %.3f s, ended after %.3f s", saved - began,
           ended - began);
@@ -169,11 +150,11 @@ TEST(saved_before_it_is_judged) {
 
 /* SIGHUP ends training like Ctrl-C: the run is saved and can be resumed. */
 TEST(a_closed_terminal) {
-    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run"));
+    Child t = START(COPY, ENDLESS, "--run", "run");
     CHECK(appears("run/metrics.csv"));
     sleep_ms(50);
-    kill(t.child, SIGHUP);
-    CHECK(end_training(t) == 128 + SIGHUP, "%s", err);
+    kill(t.pid, SIGHUP);
+    CHECK(end_program(t) == 128 + SIGHUP, "%s", err);
     MUST(GENERATE("run", "--prompt", "12"));
     Error e = {0};
     Checkpoint c;
@@ -204,11 +185,11 @@ TEST(asked_twice_at_once) {
     CHECK(asked_thrice(SIGINT, 0) == 0 && asked_thrice(SIGTERM, 0) == 0 && asked_thrice(SIGHUP, 0) == 0);
     CHECK(asked_thrice(SIGINT, 600) == 128 + SIGINT && asked_thrice(SIGTERM, 600) == 128 + SIGTERM);
     CHECK(asked_thrice(SIGHUP, 600) == 0);
-    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run"));
+    Child t = START(COPY, ENDLESS, "--run", "run");
     CHECK(appears("run/metrics.csv"));
     sleep_ms(50);
-    for (int i = 0; i < 20; i++) kill(t.child, SIGHUP), sleep_ms(1);
-    CHECK(end_training(t) == 128 + SIGHUP, "%s", err);
+    for (int i = 0; i < 20; i++) kill(t.pid, SIGHUP), sleep_ms(1);
+    CHECK(end_program(t) == 128 + SIGHUP, "%s", err);
     CHECK(lines_in("run/metrics.csv") == 2 && access("run/checkpoint.safetensors", F_OK) == 0);
 }
 
@@ -217,13 +198,13 @@ TEST(asked_twice_at_once) {
 /* If a run's directory is moved and another run takes its place, that run is not touched; the moved directory
  * keeps the weights. */
 TEST(a_moved_folder) {
-    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--checkpoint-every", "100"));
+    Child t = START(COPY, ENDLESS, "--run", "run", "--checkpoint-every", "100");
     CHECK(appears("run/steps.csv") && rename("run", "moved") == 0);
     MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));
     char *before = strdup(list_folder("run"));
     sleep_ms(50);
-    kill(t.child, SIGINT);
-    CHECK(end_training(t) == 73, "%s", err);
+    kill(t.pid, SIGINT);
+    CHECK(end_program(t) == 73, "%s", err);
     CHECK(strstr(err, "train: run: the run's directory was moved, and another is in its place\n"), "%s", err);
     CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
     CHECK(access("moved/model.safetensors", F_OK) == 0);
@@ -232,12 +213,12 @@ TEST(a_moved_folder) {
 
 /* A directory deleted during training is made again, also with --force. */
 static void deleted_folder_of(bool replaced) {
-    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--force"));
+    Child t = START(COPY, ENDLESS, "--run", "run", "--force");
     CHECK(appears(replaced ? "run/.model.safetensors.tapeformer-tmp" : "run/metrics.csv"));
     sleep_ms(50);
     CHECK(system("rm -r run") == 0);
-    kill(t.child, SIGTERM);
-    int status = end_training(t);
+    kill(t.pid, SIGTERM);
+    int status = end_program(t);
     CHECK(status == 128 + SIGTERM, "status %d: %s", status, err);
     MUST(GENERATE("run", "--prompt", "12"));
     CHECK(lines_in("run/metrics.csv") == 2 && lines_of(list_folder("run")) == 7, "%s", listing);

@@ -58,9 +58,15 @@ static char out[MOST_OUTPUT], err[MOST_OUTPUT]; /* what the last child printed *
 /* The three standard streams of a program. */
 typedef struct Streams {
     const char *input, *output,
-        *error;   /* paths; NULL: nothing to read, kept in out, kept in err; "": closed */
-    int terminal; /* stderr is this file, unless 0 */
+        *error;         /* paths; NULL: nothing to read, kept in out, kept in err; "": closed */
+    int terminal, pipe; /* stderr and stdout are these files, unless 0 */
 } Streams;
+
+/* A program at work. */
+typedef struct Child {
+    pid_t pid;
+    FILE *out, *err;
+} Child;
 
 static inline void redirect(int fd, const char *path, int flags, int otherwise) {
     int to = path && *path ? open(path, flags, 0666) : otherwise;
@@ -93,23 +99,24 @@ static inline void read_terminal(int terminal, char text[MOST_OUTPUT]) {
 }
 
 /* Starts a program with these arguments, which a NULL ends. It must end within CHILD_SECONDS. */
-static inline pid_t start_program(const char *program, const char *const *arguments, Streams s, FILE *to_out,
-                                  FILE *to_err) {
+static inline Child start_program(const char *program, const char *const *arguments, Streams s) {
+    Child c = {0, tmpfile(), tmpfile()};
     char path[PATH_MAX + 32], *argv[MOST_ARGUMENTS + 2] = {(char *)program};
     snprintf(path, sizeof path, "%s/%s", program_folder, program);
     for (int n = 0; arguments[n] && n < MOST_ARGUMENTS; n++) argv[n + 1] = (char *)arguments[n];
     fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
+    *out = *err = 0;
+    c.pid = fork();
+    if (c.pid == 0) {
         redirect(STDIN_FILENO, s.input, O_RDONLY, open("/dev/null", O_RDONLY | O_CLOEXEC));
-        redirect(STDOUT_FILENO, s.output, O_WRONLY, fileno(to_out));
-        redirect(STDERR_FILENO, s.error, O_WRONLY, s.terminal ? s.terminal : fileno(to_err));
+        redirect(STDOUT_FILENO, s.output, O_WRONLY, s.pipe ? s.pipe : fileno(c.out));
+        redirect(STDERR_FILENO, s.error, O_WRONLY, s.terminal ? s.terminal : fileno(c.err));
         for (int fd = STDERR_FILENO + 1; fd < 64; fd++) close(fd);
         alarm(CHILD_SECONDS);
         execv(path, argv);
         _exit(127);
     }
-    return child;
+    return c;
 }
 
 /* Waits for a program: its exit status, or 128 and the number of the signal that ended it. */
@@ -119,18 +126,22 @@ static inline int wait_program(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static inline int run_program(const char *program, const char *const *arguments, Streams s) {
-    FILE *to_out = tmpfile(), *to_err = tmpfile();
-    int status = wait_program(start_program(program, arguments, s, to_out, to_err));
-    slurp(to_out, out);
-    slurp(to_err, err);
+/* Waits for a program, whose output is then in out and err; its status. */
+static inline int end_program(Child c) {
+    int status = wait_program(c.pid);
+    slurp(c.out, out), slurp(c.err, err);
     return status;
+}
+
+static inline int run_program(const char *program, const char *const *arguments, Streams s) {
+    return end_program(start_program(program, arguments, s));
 }
 
 #define ARGUMENTS(...)                                                                                       \
     (const char *const[]) {                                                                                  \
         __VA_ARGS__, NULL                                                                                    \
     }
+#define START(...)     start_program("train", ARGUMENTS(__VA_ARGS__), (Streams){0})
 #define TRAIN(...)     run_program("train", ARGUMENTS(__VA_ARGS__), (Streams){0})
 #define GENERATE(...)  run_program("generate", ARGUMENTS(__VA_ARGS__), (Streams){0})
 #define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})

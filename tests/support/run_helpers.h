@@ -16,13 +16,10 @@ static inline void sleep_ms(long ms) {
 
 /* Ends a training after a while by a signal; its status. */
 static inline int end_after(const char *const *arguments, long ms, int signal_number) {
-    FILE *to_out = tmpfile(), *to_err = tmpfile();
-    pid_t child = start_program("train", arguments, (Streams){0}, to_out, to_err);
+    Child child = start_program("train", arguments, (Streams){0});
     sleep_ms(ms);
-    kill(child, signal_number);
-    int status = wait_program(child);
-    slurp(to_out, out), slurp(to_err, err);
-    return status;
+    kill(child.pid, signal_number);
+    return end_program(child);
 }
 
 #endif
