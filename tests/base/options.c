@@ -48,8 +48,7 @@ static int program(int argc, char **argv) {
     Options options = {"prog", "TASK [FILE]", "Does things.", table, "Example\n  prog copy\n", 1, 2};
     if (options_parse(&options, argc, argv, &e)) {
         printf("lr=%.17g dropout=%.17g steps=%ld%s warmup=%ld salt=%llu norm=%d corners=%d prompt=%s json=%d "
-               "seed=%llu "
-               "threads=%d operands=",
+               "seed=%llu threads=%d operands=",
                o.lr, o.dropout, o.steps, o.steps_given ? "!" : "", o.warmup, (unsigned long long)o.salt,
                o.norm, o.shape->corners, o.prompt ? o.prompt : "-", o.json, (unsigned long long)options.seed,
                pool_threads());
@@ -94,12 +93,9 @@ static int run_into(const char *sink, const char *const *arguments) {
 
 TEST(defaults_hold_until_given) {
     CHECK(RUN("copy", "--threads=3") == 0, "%s", err);
-    CHECK(
-        strcmp(
-            out,
-            "lr=0.001 dropout=0 steps=1000 warmup=0 salt=7 norm=1 corners=4 prompt=- json=0 seed=1 threads=3 "
-            "operands=copy,\n") == 0,
-        "%s", out);
+    CHECK(strcmp(out, "lr=0.001 dropout=0 steps=1000 warmup=0 salt=7 norm=1 corners=4 prompt=- json=0 seed=1 "
+                      "threads=3 operands=copy,\n") == 0,
+          "%s", out);
     CHECK(*err == 0, "%s", err);
 }
 
@@ -110,8 +106,7 @@ TEST(everything_is_read) {
               "--salt=0", "--threads", "2") == 0,
           "%s", err);
     CHECK(strcmp(out, "lr=0.5 dropout=0.10000000000000001 steps=20! warmup=-5 salt=0 norm=0 corners=3 "
-                      "prompt=--lr=3 json=1 "
-                      "seed=18446744073709551615 threads=2 operands=copy,a b,\n") == 0,
+                      "prompt=--lr=3 json=1 seed=18446744073709551615 threads=2 operands=copy,a b,\n") == 0,
           "%s", out);
     CHECK(*err == 0, "%s", err);
 

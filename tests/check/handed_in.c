@@ -86,8 +86,7 @@ TEST(compilers_are_heard) {
         {"echo one; echo undefined reference to f; echo 'collect2: error: ld returned 1'; exit 1", "a.c",
          "src", "does not compile: undefined reference to f", STATUS_NO},
         {"echo 'In file included from a.c:7:'; echo 'b.h:1:2: error: x'; echo '    1 | y'; echo 'b.h:3: "
-         "note: z'; "
-         "echo 'a.c:8: warning: w'; exit 1",
+         "note: z'; echo 'a.c:8: warning: w'; exit 1",
          "a.c", "src",
          "does not compile: In file included from a.c:7:\nb.h:1:2: error: x\n    1 | y\nb.h:3: note: z",
          STATUS_NO},
@@ -325,8 +324,7 @@ TEST(results_escape) {
           e.text);
     text = contents(in_folder("g.json"));
     CHECK(strstr(text, "{\"name\": \"a<b>/\\\"good\\\" & well\", \"score\": 1, \"max_score\": 1, \"status\": "
-                       "\"passed\", "
-                       "\"output\": \"PASS\\n\"}") &&
+                       "\"passed\", \"output\": \"PASS\\n\"}") &&
               strstr(text, "and more\\nPASS\\n\"}"),
           "%s", text);
     CHECK(!show_write(&(ShowOptions){.gradescope = in_folder("none/g.json"), .notes = ""}, r, 3, 1.5, &e) &&
@@ -349,16 +347,14 @@ TEST(lines_of_json) {
     fclose(out);
     static const char *const wants[] = {
         "{\"operation\": \"a<b>\", \"case\": \"\\\"good\\\" & well\", \"part\": \"dx\", \"verdict\": "
-        "\"PASS\", "
-        "\"shape\": [2, 3], \"elements\": 6, ",
+        "\"PASS\", \"shape\": [2, 3], \"elements\": 6, ",
         "\"part\": null, \"verdict\": \"PASS\", \"reason\": \"and more\"}\n",
         "\"case\": \"tab\\there, bell\\u0007\", \"file\": \"a.c\", \"part\": \"dx\", \"verdict\": "
         "\"INCONCLUSIVE\", ",
         "\"numeric\": null, \"estimate\": 0, \"error\": null, \"kink\": 0, \"kink_below\": 0, "
-        "\"kink_above\": 0, "
-        "\"reason\": \"x < 0 && y > \\\"1\\\"\"}\n",
-        "{\"operation\": \"other\", \"case\": \"bad\", \"part\": null, \"verdict\": \"FAIL\", "
-        "\"property\": \"linear\", \"reason\": \"bug: <here>\"}\n",
+        "\"kink_above\": 0, \"reason\": \"x < 0 && y > \\\"1\\\"\"}\n",
+        "{\"operation\": \"other\", \"case\": \"bad\", \"part\": null, \"verdict\": \"FAIL\", \"property\": "
+        "\"linear\", \"reason\": \"bug: <here>\"}\n",
         "{\"operation\": \"other\", \"case\": \"bad\", \"part\": null, \"verdict\": \"FAIL\"}\n"};
     int lines = 0;
     for (const char *c = text; *c; c++) lines += *c == '\n';

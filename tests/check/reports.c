@@ -51,11 +51,10 @@ static CaseReport failing(const char *op, const char *name, long wrong, const ch
 TEST(rows_are_aligned) {
     CaseReport r = report("op", "über");
     r.in[0].kinks = 2, r.in[0].flat = 3, r.moved = 1;
-    check_said(
-        rows, &r, 1,
-        "op/über                        dx              6  1.0e-13   1.0e-12  PASS  2 on a kink, 3 flat, "
-        "another point drawn\n",
-        "remarks");
+    check_said(rows, &r, 1,
+               "op/über                        dx              6  1.0e-13   1.0e-12  PASS  2 on a kink, 3 "
+               "flat, another point drawn\n",
+               "remarks");
     r = failing("op", "a name that leaves no room beside", 6, "");
     r.inputs = 2, r.in[1] = (InputReport){.name = "db", .coordinates = 0};
     REPORT_SET(r.broken[PROPERTY_LINEAR], "it bends");

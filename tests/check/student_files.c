@@ -153,8 +153,7 @@ static const Hostile hostile[] = {
     {"something else at first", BACKWARD, "static int calls; if (!calls++) dx[0] += 1;", "FAIL",
      "a later run must give the bits of the first"},
     {"something left from the run before", BACKWARD,
-     "static real x; static int calls; "
-     "dx[0] += calls++ && x != n->in[0]->data[0]; x = n->in[0]->data[0];",
+     "static real x; static int calls; dx[0] += calls++ && x != n->in[0]->data[0]; x = n->in[0]->data[0];",
      "FAIL", "a run between with other values must change no bits"},
     {"a child that stays", FORWARD, "if (fork() == 0) for (;;) pause();", "PASS", ""},
     {"a child that prints a report", FORWARD,
@@ -197,47 +196,36 @@ TEST(every_hostile_case_gets_a_verdict) {
 
 /* --- Files that are no operation at all. --- */
 
+#define OPS "#include \"ops/ops.h\"\n"
+#define CONSTRUCTOR(code)                                                                                    \
+    OPS "__attribute__((constructor)) static void f(void) { " code " }\nconst Op op_x = {\"x\"};"
+
 static const struct File {
     const char *name, *text; /* text NULL: there is no such file */
     int status;
     const char *says; /* on stdout, or stderr where nothing can be graded */
 } files[] = {
     {"does not compile", "int f(void) { return 1 }", 1, "does not compile: op.c:1:23: error:"},
-    {"an unknown function", "#include \"ops/ops.h\"\nconst Op op_x = {\"x\", no_such_function};", 1,
-     "does not compile"},
-    {"a function that is nowhere",
-     "#include \"ops/ops.h\"\nvoid nowhere(Node *n);\nconst Op op_x = {\"x\", nowhere};", 1, "nowhere"},
+    {"an unknown function", OPS "const Op op_x = {\"x\", no_such_function};", 1, "does not compile"},
+    {"a function that is nowhere", OPS "void nowhere(Node *n);\nconst Op op_x = {\"x\", nowhere};", 1,
+     "nowhere"},
     {"an endless include", "#include \"op.c\"", 1, "does not compile"},
     {"an endless source", "#include \"/dev/zero\"\nint", 1, "does not compile"},
     {"empty", "", 1, "is empty"},
     {"no operation", "int x;", 1, "defines no operation"},
     {"an operation in a comment", "/* const Op op_x = {0}; */", 1, "defines no operation"},
-    {"no cases", "#include \"ops/ops.h\"\nconst Op op_x = {\"x\"};", 1, "has no check cases"},
-    {"a static operation", "#include \"ops/ops.h\"\nstatic const Op op_x = {\"x\"};", 1, "is it static?"},
-    {"exit in a constructor",
-     "#include <stdlib.h>\n#include \"ops/ops.h\"\n__attribute__((constructor)) static void f(void) { "
-     "exit(0); }\n"
-     "const Op op_x = {\"x\"};",
-     1, "called exit(0) before it was done while it was loaded"},
-    {"a crash in a constructor",
-     "#include \"ops/ops.h\"\n__attribute__((constructor)) static void f(void) { __builtin_trap(); }\n"
-     "const Op op_x = {\"x\"};",
-     1, "crashed: signal 4"},
-    {"a loop in a constructor",
-     "#include \"ops/ops.h\"\n__attribute__((constructor)) static void f(void) { for (volatile int i = 0;; "
-     "i++); }\n"
-     "const Op op_x = {\"x\"};",
-     1, "time limit of 1 s"},
+    {"no cases", OPS "const Op op_x = {\"x\"};", 1, "has no check cases"},
+    {"a static operation", OPS "static const Op op_x = {\"x\"};", 1, "is it static?"},
+    {"exit in a constructor", "#include <stdlib.h>\n" CONSTRUCTOR("exit(0);"), 1,
+     "called exit(0) before it was done while it was loaded"},
+    {"a crash in a constructor", CONSTRUCTOR("__builtin_trap();"), 1, "crashed: signal 4"},
+    {"a loop in a constructor", CONSTRUCTOR("for (volatile int i = 0;; i++);"), 1, "time limit of 1 s"},
     {"a case without a function",
-     "#include \"ops/ops.h\"\nstatic const CheckCase c[] = {{\"c\"}};\nconst Op op_x = {\"x\", CASES(c)};", 1,
-     "signal 11"},
-    {"a case without a name",
-     "#include \"ops/ops.h\"\nstatic const CheckCase c[] = {{0}};\nconst Op op_x = {\"x\", CASES(c)};", 1,
-     "signal 11"},
+     OPS "static const CheckCase c[] = {{\"c\"}};\nconst Op op_x = {\"x\", CASES(c)};", 1, "signal 11"},
+    {"a case without a name", OPS "static const CheckCase c[] = {{0}};\nconst Op op_x = {\"x\", CASES(c)};",
+     1, "signal 11"},
     {"too many cases",
-     "#include \"ops/ops.h\"\nstatic const CheckCase c[1];\nconst Op op_x = {\"x\", .cases = c, .n_cases = 1 "
-     "<< 30};",
-     1, ""},
+     OPS "static const CheckCase c[1];\nconst Op op_x = {\"x\", .cases = c, .n_cases = 1 << 30};", 1, ""},
     {"missing", NULL, 66, "op.c: cannot be read"},
 };
 

@@ -77,10 +77,9 @@ TEST(gradients_of_0_have_one_rule) {
                                "extern const Op op_own;\n"
                                "Tensor *tape_own(Tape *t, Tensor *x);\n"
                                "Tensor *tape_own(Tape *t, Tensor *x) { return own_build(t, &x); }\n"
-                               "%s"
-                               "const Op op_own = {\"own\", own_forward, own_backward, CASES(cases)};\n";
-    static const char cases[] = "#include \"ops/ops.h\"\nTensor *tape_own(Tape *t, Tensor *x);\n%s"
-                                "const Op op_own = {\"own\", CASES(cases)};\n";
+                               "%sconst Op op_own = {\"own\", own_forward, own_backward, CASES(cases)};\n";
+    static const char cases[] = "#include \"ops/ops.h\"\nTensor *tape_own(Tape *t, Tensor *x);\n%sconst Op "
+                                "op_own = {\"own\", CASES(cases)};\n";
     static const char *const tables[] = {
         "{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}}",
         "{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}}, {\"more\", build, {{\"x\", DIMS(5)}}}",

@@ -160,17 +160,16 @@ TEST(train_texts) {
     write_text("mark", "\xEF\xBB\xBF");
     write_text("letter", "a");
     write_text("latin1", "caf\xE9 au lait, caf\xE9 noir");
-    REFUSES(
-        {"train lm --text none", 66, "none: No such file or directory"},
-        {"train lm --text letter/none", 66, "letter/none: Not a directory"},
-        {"train lm --text ''", 66, ": No such file or directory"},
-        {"train lm --text .", 66, ".: found a directory, need a regular file"},
-        {"train lm --text fifo", 66, "fifo: found a FIFO, need a regular file"},
-        {"train lm --text mark", 65, "mark: found 0 tokens, need at least 2"},
-        {"train lm --text letter", 65, "letter: found 1 token, need at least 2"},
-        {"train lm --text latin1", 65,
-         "latin1: byte 3: found 0xE9, need UTF-8 text or --tokenizer byte; this may be ISO-8859-1: iconv -f "
-         "ISO-8859-1 -t UTF-8 latin1 >NEW"});
+    REFUSES({"train lm --text none", 66, "none: No such file or directory"},
+            {"train lm --text letter/none", 66, "letter/none: Not a directory"},
+            {"train lm --text ''", 66, ": No such file or directory"},
+            {"train lm --text .", 66, ".: found a directory, need a regular file"},
+            {"train lm --text fifo", 66, "fifo: found a FIFO, need a regular file"},
+            {"train lm --text mark", 65, "mark: found 0 tokens, need at least 2"},
+            {"train lm --text letter", 65, "letter: found 1 token, need at least 2"},
+            {"train lm --text latin1", 65,
+             "latin1: byte 3: found 0xE9, need UTF-8 text or --tokenizer byte; this may be ISO-8859-1: iconv "
+             "-f ISO-8859-1 -t UTF-8 latin1 >NEW"});
 }
 
 /* More than any machine has is refused before it is touched. */

@@ -10,13 +10,6 @@
 #define COPY "copy", TINY, "--symbols", "5", "--max-length", "4", "--held-out", "30"
 #define LM   "lm", TINY, "--text", "text", "--context", "8"
 
-static void write_cat_text(void) {
-    char text[2000];
-    for (int i = 0; i < 1999; i++) text[i] = "the cat sat on the mat, \n"[(i * i + i / 7) % 25];
-    text[1999] = 0;
-    write_text("text", text);
-}
-
 /* ---- Metrics ---- */
 
 /* The last `digits` of two ways to write a number may differ. */
@@ -79,7 +72,7 @@ TEST(metrics_are_complete) {
                              *const during_lm[] = {FIGURES, PER_CHARACTER, NULL},
                              *const final_copy[] = {FIGURES, "val_exact", "final", NULL},
                              *const final_lm[] = {FIGURES, PER_CHARACTER, "final", NULL};
-    write_cat_text();
+    write_cat_text("text", 1999);
     for (int lm = 0; lm < 2; lm++) {
         const char *task = lm ? "lm" : "copy";
         int status = lm ? TRAIN(LM, "--steps", "23", "--eval-every", "5", "--json", "--quiet")
@@ -121,7 +114,7 @@ static bool occurs(const char *text, const char *what) {
 
 /* Without a terminal: plain lines on stderr, ten of progress, the result, the samples asked for. */
 TEST(talk_is_plain_without_a_terminal) {
-    write_cat_text();
+    write_cat_text("text", 1999);
     CHECK(TRAIN(COPY, "--steps", "20", "--samples", "3") == 0 && !*out, "%s", err);
     CHECK(!strchr(err, '\033') && !strchr(err, '\r'), "%s", err);
     CHECK(count_of(err, "\ncopy ") == 10 && occurs(err, "\ncopy 20/20  loss "), "%s", err);
@@ -174,7 +167,7 @@ TEST(the_bar_fits_the_terminal) {
 
 /* A context of a few characters is enough to train and to write. */
 TEST(a_context_of_four) {
-    write_cat_text();
+    write_cat_text("text", 1999);
     MUST(TRAIN("lm", TINY, "--text", "text", "--context", "4", "--steps", "1", "--run", "run"));
     CHECK(occurs(err, "a sample at temperature 0.8:\n"), "%s", err);
 }
@@ -191,7 +184,7 @@ TEST(help_fits_80_columns) {
 
 /* Says what a run would take, and takes nothing. */
 TEST(a_dry_run_takes_nothing) {
-    write_cat_text();
+    write_cat_text("text", 1999);
     char *before = strdup(list_folder("."));
     CHECK(TRAIN(COPY, "--dry-run") == 0 && !*err, "%s", err);
     long parameters = 0, last = 0;
@@ -232,7 +225,7 @@ enum { ALL_MEMORY_IS_OURS = false };
  * run. Linux counts the pages of a process to 64 a processor. */
 TEST(the_peak_is_foretold) {
     if (!ALL_MEMORY_IS_OURS) return;
-    write_cat_text();
+    write_cat_text("text", 1999);
     static const char *const cases[][20] = {
         {COPY},
         {LM, "--threads", "1"},
@@ -315,7 +308,7 @@ TEST(the_window_slides) {
 /* Text is a function of model, prompt, temperature, top-k and seed; its length is as asked for. */
 TEST(samples_are_reproducible) {
     char first[200];
-    write_cat_text();
+    write_cat_text("text", 1999);
     MUST(TRAIN(LM, "--tokenizer", "char", "--steps", "20", "--quiet", "--run", "run"));
 #define SAMPLE(...) GENERATE("run", "--prompt", "the cat sat on", "--length", "60", __VA_ARGS__)
     CHECK(SAMPLE("--temperature", "1", "--seed", "3") == 0 && strlen(out) == 14 + 60 + 1, "%s", out);

@@ -127,12 +127,7 @@ TEST(the_old_run_stands) {
 
 /* A run is saved before its final evaluation, which here takes far longer than the training. */
 TEST(saved_before_it_is_judged) {
-    enum { LENGTH = 300000 };
-    char *text = malloc(LENGTH + 1);
-    for (int i = 0; i < LENGTH; i++) text[i] = "the cat sat on the mat, \n"[(i * 7L + i / 7) % 25];
-    text[LENGTH] = 0;
-    write_text("text", text);
-    free(text);
+    write_cat_text("text", 300000);
     double began = clock_seconds();
     Child t = START(LM, "--tokenizer", "byte", "--tail", "0.9", "--steps", "1", "--run", "run");
     CHECK(appears("run/model.safetensors"));

@@ -13,8 +13,7 @@ static const char reader[] =
     "const root = document.documentElement, slider = one('#step'), heads = all('.example:not([hidden]) "
     ".head');\n"
     "const cells = heads[0].querySelectorAll('td'), row = () => [...cells].slice(5, 10).map(c => "
-    "c.textContent + "
-    "(c.style.getPropertyValue('--w') || 0)).join(' ');\n"
+    "c.textContent + (c.style.getPropertyValue('--w') || 0)).join(' ');\n"
     "say(root.scrollWidth <= root.clientWidth, 'wider than the window: ' + root.scrollWidth);\n"
     "say(!one('#controls').hidden, 'no controls');\n"
     "say(one('#choose').parentElement.offsetHeight < 60, 'the choice of an example is broken');\n"
@@ -40,8 +39,7 @@ static const char reader[] =
     "for (const x of all('.turned tr:first-child span')) {\n" /* ideographs stand upright */
     "  const style = getComputedStyle(x);\n"
     "  say(style.writingMode === 'vertical-rl' && style.textOrientation === 'mixed' && style.transform === "
-    "'none' && "
-    "style.rotate === 'none',\n"
+    "'none' && style.rotate === 'none',\n"
     "      'a turned label: ' + style.transform);\n"
     "}\n"
     "for (const label of all('.curves text')) {\n"
@@ -88,8 +86,9 @@ static void write_files(const char *const *token, int width) {
     free(text), frames_free(&s.frames);
     f = fopen(in_folder("frame.html"), "w");
     fprintf(f,
-            "<body><iframe src=\"page.html\" style=\"border:0\" width=\"%d\" height=\"800\"></iframe><script>"
-            "addEventListener('message', m => { document.body.append(m.data); })</script>",
+            "<body><iframe src=\"page.html\" style=\"border:0\" width=\"%d\" "
+            "height=\"800\"></iframe><script>addEventListener('message', m => { "
+            "document.body.append(m.data); })</script>",
             width);
     fclose(f);
 }
@@ -102,8 +101,8 @@ static void browse(const char *const *token, int width, bool dark, const char *w
     write_files(token, width);
     snprintf(command, sizeof command,
              "timeout 100 chromium --headless --no-sandbox --disable-gpu --user-data-dir=%s/profile "
-             "--window-size=1400,900 "
-             "--virtual-time-budget=5000 --enable-logging=stderr %s --dump-dom file://%s/frame.html 2>&1",
+             "--window-size=1400,900 --virtual-time-budget=5000 --enable-logging=stderr %s --dump-dom "
+             "file://%s/frame.html 2>&1",
              folder, dark ? "--force-dark-mode" : "", folder);
     FILE *f = popen(command, "r");
     while (f && fgets(line, sizeof line, f)) {

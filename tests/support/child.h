@@ -149,6 +149,14 @@ static inline int run_program(const char *program, const char *const *arguments,
 /* This run of a program ends with status 0. */
 #define MUST(run) CHECK((run) == 0, "%s", err)
 
+/* Writes a text of this many characters, which a small model learns. */
+static inline void write_cat_text(const char *path, int length) {
+    FILE *f = fopen(path, "w");
+    CHECK(f, "%s", path);
+    for (long i = 0; f && i < length; i++) fputc("the cat sat on the mat, \n"[(i * i + i / 7) % 25], f);
+    if (f) fclose(f);
+}
+
 /* ---- Folders ---- */
 
 #ifdef __APPLE__

@@ -99,6 +99,19 @@ static long train_some(const char *const *arguments, long most) {
     return reached;
 }
 
+/* A run that has made one step is resumed and dropped after each further one, with other numbers of threads and other times. */
+static void resume_in_parts(const char *run, long steps) {
+    char csv[64];
+    snprintf(csv, sizeof csv, "%s/metrics.csv", run);
+    for (long want = 2, reached = 1; want <= steps && reached == want - 1; want++) {
+        pool_set_threads(1 + (int)(want % 3));
+        if (want == steps / 2) add_a_day(csv);
+        reached = train_some(ARGUMENTS("--resume", run, "--quiet"), 1);
+        CHECK(reached == want, "found step %ld, want %ld", reached, want);
+    }
+    pool_set_threads(1);
+}
+
 enum { STEPS = 200 };
 #define STEPS_TEXT "200"
 
@@ -106,10 +119,7 @@ enum { STEPS = 200 };
  * moments and figures of an uninterrupted run: with AdamW and Muon, dropout, accumulation and windows, and whatever its
  * times. */
 TEST(after_every_step) {
-    char text[600];
-    for (int i = 0; i < 599; i++) text[i] = "the cat sat on the mat, \n"[(i * i + i / 7) % 25];
-    text[599] = 0;
-    write_text("text", text);
+    write_cat_text("text", 599);
 #define MODERN "--preset", "modern", "--attention-dropout", "0.1"
 #define REST                                                                                                 \
     "--dropout", "0.1", "--accumulate", "2", "--steps", STEPS_TEXT, "--eval-every", "7",                     \
@@ -119,22 +129,10 @@ TEST(after_every_step) {
             lm ? ARGUMENTS(LM, MODERN, REST, "--run", "lm whole") : ARGUMENTS(COPY, REST, "--run", "whole");
         const char *const *first =
             lm ? ARGUMENTS(LM, MODERN, REST, "--run", "lm parts") : ARGUMENTS(COPY, REST, "--run", "parts");
-        const char *const *more = ARGUMENTS("--resume", lm ? "lm parts" : "parts", "--quiet");
-        pool_set_threads(1);
-        CHECK(train_some(whole, STEPS) == STEPS);
-        long reached = train_some(first, 1), stops = 1;
-        for (; reached < STEPS; stops++) {
-            pool_set_threads(1 + (int)(reached % 3));
-            long before = reached;
-            if (reached == STEPS / 2) add_a_day(lm ? "lm parts/metrics.csv" : "parts/metrics.csv");
-            reached = train_some(more, 1);
-            CHECK(reached == before + 1, "from %ld to %ld", before, reached);
-            if (reached == before) break;
-        }
-        CHECK(stops == STEPS);
+        CHECK(train_some(whole, STEPS) == STEPS && train_some(first, 1) == 1);
+        resume_in_parts(lm ? "lm parts" : "parts", STEPS);
         check_same_runs(lm ? "lm whole" : "whole", lm ? "lm parts" : "parts");
     }
-    pool_set_threads(1);
 }
 
 /* ---- Another run's weights ---- */
@@ -151,23 +149,16 @@ static bool same_tensor(const Safetensors *a, const Safetensors *b, const char *
 TEST(weights_of_another_run) {
     Error e = {0};
     Safetensors base, tuned;
-    char text[200], other[200];
-    for (int i = 0; i < 199; i++)
-        text[i] = "the cat sat on the mat, \n"[(i * i + i / 7) % 25], other[i] = "at hat"[i % 6];
-    text[199] = other[199] = 0;
-    write_text("text", text), write_text("other", other);
+    char other[200] = "";
+    for (int i = 0; i < 199; i++) other[i] = "at hat"[i % 6];
+    write_cat_text("text", 199), write_text("other", other);
     MUST(TRAIN(LM, "--tokenizer", "char", "--positions", "learned", "--steps", "4", "--run", "base"));
 #define TUNE                                                                                                 \
     "lm", "--from", "base", "--text", "other", "--train", "*norm*", "--steps", "6", "--batch", "4", "--quiet"
     CHECK(train_some(ARGUMENTS(TUNE, "--checkpoint-every", "1", "--run", "whole"), 6) == 6);
-    long reached = train_some(ARGUMENTS(TUNE, "--checkpoint-every", "1", "--run", "parts"), 1);
+    CHECK(train_some(ARGUMENTS(TUNE, "--checkpoint-every", "1", "--run", "parts"), 1) == 1);
     CHECK(rename("base", "gone") == 0);
-    while (reached < 6) {
-        long before = reached;
-        reached = train_some(ARGUMENTS("--resume", "parts", "--quiet"), 1);
-        CHECK(reached == before + 1, "from %ld to %ld", before, reached);
-        if (reached == before) break;
-    }
+    resume_in_parts("parts", 6);
     check_same_runs("whole", "parts");
     CHECK(safetensors_read(&base, "gone/model.safetensors", &e) &&
               safetensors_read(&tuned, "parts/checkpoint.safetensors", &e),
@@ -219,26 +210,19 @@ static real *logits_of(const char *path, long *count) {
  * same bits. Merged, its model has no adapters and the same logits within rounding. */
 TEST(adapters) {
     static const char *const models[] = {"base", "start", "whole", "merged"};
-    char path[64], text[200];
+    char path[64];
     Error e = {0};
     Safetensors base, tuned;
     real *logits[4];
     long count;
-    for (int i = 0; i < 199; i++) text[i] = "the cat sat on the mat, \n"[(i * i + i / 7) % 25];
-    text[199] = 0;
-    write_text("text", text);
+    write_cat_text("text", 199);
     MUST(TRAIN(LM, "--steps", "4", "--run", "base"));
 #define ADAPT                                                                                                \
     "lm", "--from", "base", "--text", "text", "--lora", "3", "--batch", "4", "--lr", "0.1", "--quiet"
     MUST(TRAIN(ADAPT, "--steps", "0", "--run", "start"));
     CHECK(train_some(ARGUMENTS(ADAPT, "--steps", "6", "--checkpoint-every", "1", "--run", "whole"), 6) == 6);
-    long reached =
-        train_some(ARGUMENTS(ADAPT, "--steps", "6", "--checkpoint-every", "1", "--run", "parts"), 1);
-    for (long before = 0; reached < 6 && reached > before;) {
-        before = reached;
-        reached = train_some(ARGUMENTS("--resume", "parts", "--quiet"), 1);
-    }
-    CHECK(reached == 6, "found %ld", reached);
+    CHECK(train_some(ARGUMENTS(ADAPT, "--steps", "6", "--checkpoint-every", "1", "--run", "parts"), 1) == 1);
+    resume_in_parts("parts", 6);
     check_same_runs("whole", "parts");
     MUST(TRAIN("--resume", "whole", "--quiet"));
     MUST(TRAIN("lm", "--from", "whole", "--text", "text", "--lora", "0", "--steps", "0", "--run", "merged",
@@ -309,13 +293,10 @@ TEST(other_choices) {
     MUST(TRAIN(LM, "--preset", "gpt", "--steps", "4", "--run", "run"));
     CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--beta1", "0.8", "--d-model", "16", "--layers", "1") ==
           78);
-    CHECK(
-        !strcmp(err,
-                "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, need 8; "
-                "--beta1: found 0.8, need 0.9 (may change: steps, lr, min-lr, eval-every, checkpoint-every, "
-                "checkpoint-minutes, keep-checkpoints, "
-                "threads)\n"),
-        "%s", err);
+    CHECK(!strcmp(err, "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, "
+                       "need 8; --beta1: found 0.8, need 0.9 (may change: steps, lr, min-lr, eval-every, "
+                       "checkpoint-every, checkpoint-minutes, keep-checkpoints, threads)\n"),
+          "%s", err);
     CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "task: found copy, need lm"), "%s", err);
     CHECK(TRAIN("--resume", "run", "--text", "other") == 78 && strstr(err, "text_crc32: found "), "%s", err);
     CHECK(TRAIN("--resume", "run", "--text", "third") == 78 &&
