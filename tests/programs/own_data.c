@@ -18,8 +18,8 @@ TEST(the_poem_is_learned_by_heart_with_every_tokenizer) {
     static const size_t right[] = {sizeof poem - 1, sizeof poem - 1, sizeof poem - 4, sizeof poem - 1};
     write_text("poem", poem);
     for (int i = 0; i < 4; i++) {
-        MUST(TRAIN("lm", "--text", "poem", "--tokenizer", tokenizers[i], "--steps", BY_HEART_STEPS, "--lr",
-                   "0.01", SMALL));
+        MUST(TRAIN("lm", "--text", "poem", "--tokenizer", tokenizers[i], "--steps", BY_HEART_STEPS, "--batch",
+                   "8", "--lr", "0.01", SMALL));
         MUST(GENERATE("run", "--prompt", "无", "--greedy", "--length", lengths[i]));
         CHECK(SANITIZER || !strncmp(out, poem, right[i]), "%s: %s", tokenizers[i], out);
         CHECK(SANITIZER || i != 0 || !strcmp(out + strlen(poem), "\n"), "found %s", out);
@@ -107,8 +107,8 @@ TEST(lines_are_learned_by_heart) {
     static const char *const first[] = {"ก", "Ё", "na", "東"};
     write_text("list", list);
 #define BY_HEART(tokenizer, run)                                                                             \
-    "lm", "list", "--lines", "--tokenizer", tokenizer, "--lr", "0.01", "--d-model", "32", "--heads", "2",    \
-        "--layers", "1", "--schedule", "constant", "--quiet", "--force", "--run", run
+    "lm", "list", "--lines", "--tokenizer", tokenizer, "--batch", "8", "--lr", "0.01", "--d-model", "32",    \
+        "--heads", "2", "--layers", "1", "--schedule", "constant", "--quiet", "--force", "--run", run
     for (int i = 0; i < 4; i++) {
         MUST(TRAIN(BY_HEART(tokenizers[i], "run"), "--steps", BY_HEART_STEPS));
         CHECK(GENERATE("run", "--count", "20", "--temperature", "0.3") == 0 &&

@@ -153,7 +153,7 @@ static inline int run_program(const char *program, const char *const *arguments,
 static inline void write_cat_text(const char *path, int length) {
     FILE *f = fopen(path, "w");
     CHECK(f, "%s", path);
-    for (long i = 0; f && i < length; i++) fputc("the cat sat on the mat, \n"[(i * i + i / 7) % 25], f);
+    for (long long i = 0; f && i < length; i++) fputc("the cat sat on the mat, \n"[(i * i + i / 7) % 25], f);
     if (f) fclose(f);
 }
 
