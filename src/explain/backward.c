@@ -94,6 +94,27 @@ long backward_terms(Node *n, int i, long cell, BackwardTerm *out) {
     return found;
 }
 
+/* backward_end of a cell of y, which other operations read. */
+static const Node *end_behind(const Tensor *y, long cell) {
+    const Node *end = NULL;
+    for (Node *n = y->maker->tape->last; n != y->maker && !end; n = n->previous)
+        for (int i = 0; i < n->inputs && !end; i++)
+            if (n->in[i] == y && n->out->grad_state >= GRAD_FRESH) end = backward_end(n, i, cell);
+    return end;
+}
+
+const Node *backward_end(Node *n, int i, long cell) {
+    BackwardTerm *term = room(shape_count(n->out->shape), sizeof *term);
+    long terms = backward_terms(n, i, cell, term);
+    const Node *end = terms || n->op->view ? NULL : n; /* a view of other cells ends no way */
+    bool zero = true;
+    for (long k = 0; k < terms; k++) zero = zero && term[k].dy == 0;
+    for (long k = 0; zero && k < terms && (!end || strcmp(end->op->name, "masked_fill") == 0); k++)
+        end = end_behind(n->out, term[k].at);
+    free(term);
+    return end;
+}
+
 /* ---- Differences ---- */
 
 /* The loss after the operations behind `from` have run again; NULL: all. */

@@ -31,6 +31,10 @@ typedef struct BackwardTerm {
 /* The terms that are not 0, at most as many as y has elements; returns their number. */
 long backward_terms(Node *n, int i, long cell, BackwardTerm *out);
 
+/* Finds why the gradient of a cell is 0: the first operation on its way to the loss whose output does not depend on it. A
+ * mask is named only if it hides all of the way. NULL: the gradient is not 0. */
+const Node *backward_end(Node *n, int i, long cell);
+
 /* The loss, the tape's last output, while one number of x, a node's output or a leaf, at `offset` in its data has another
  * value: the operations after x run again. */
 real backward_loss(const Tape *t, const Tensor *x, long offset, real value);

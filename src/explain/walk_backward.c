@@ -209,6 +209,8 @@ static void print_terms(const Backward *b, long i, int k, const real *values) {
     if (!term) return;
     say(4, "%s of it: %.8g = sum of %ld terms dL/dy times dy/dx", cell_text(b, n->in[k], cell, at),
         (double)values[cell], terms);
+    const Node *end = backward_end(b->node[i], k, cell);
+    if (end) say(6, "0, because %ld %s does not depend on it", end->index, end->op->name);
     for (long shown = 0; shown < terms && shown < MOST_TERMS; shown++) {
         long best = shown;
         for (long j = shown; j < terms; j++)
