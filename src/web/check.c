@@ -81,6 +81,7 @@ static CheckCase plant(const Op *op, const CheckCase *c, const char *name) {
 
 /* ---- The list of operations ---- */
 
+/* Begins an object: a name and a shape. */
 static void print_head(const char *name, Shape s) {
     printf("{\"name\": ");
     json_print(stdout, name);
@@ -89,27 +90,26 @@ static void print_head(const char *name, Shape s) {
     putchar(']');
 }
 
-static void print_inputs(const CheckInput *in) {
-    printf("{\"inputs\": [");
-    for (int k = 0; k < CHECK_INPUTS && in[k].name; k++) {
-        if (k) putchar(',');
-        print_head(in[k].name, in[k].shape);
-        printf(", \"gradient\": %s}", in[k].constant || in[k].same_as ? "false" : "true");
+/* Whether the case fits on a phone, and shows something: its inputs have 2 to 32 elements in rows of at most 8, one has 6. */
+static bool is_shown_well(const CheckCase *c) {
+    long most = 0;
+    for (const CheckInput *in = c->in; in < c->in + CHECK_INPUTS && in->name; in++) {
+        long count = shape_count(in->shape), row = in->shape.rank ? in->shape.size[in->shape.rank - 1] : 1;
+        if (count < 2 || count > 32 || row > 8) return false;
+        if (count > most) most = count;
     }
-    printf("]}");
+    return most >= 6;
 }
 
-/* Prints all operations, and the inputs of their cases. */
+/* Prints all operations: how many cases each has, and the one to show. */
 WEB_EXPORT(void, operations, (void)) {
     printf("{\"operations\": [");
     for (int i = 0; i < ops_count; i++) {
         const Op *op = ops_all[i].op;
-        printf(i ? ", {\"cases\": [" : "{\"cases\": [");
-        for (int k = 0; k < op->n_cases; k++) {
-            if (k) putchar(',');
-            print_inputs(op->cases[k].in);
-        }
-        putchar(']');
+        int shown = 0;
+        while (shown < op->n_cases && !is_shown_well(&op->cases[shown])) shown++;
+        printf(i ? ", {\"cases\": %d" : "{\"cases\": %d", op->n_cases);
+        web_print_number("shown", shown < op->n_cases ? shown : 0);
         web_print_text("name", op->name);
         web_print_text("formula", ops_all[i].formula);
         putchar('}');
@@ -146,6 +146,7 @@ static void print_elements(CheckRun *r, PointInput *in, const real *c, long outp
     web_print_numbers("minus", minus, count), web_print_numbers("backward", grad, count);
 }
 
+/* Prints the case at a point, and the elements of input k, or of the first that has a gradient. */
 static void print_point(const char *op, const CheckCase *c, int k, uint64_t seed) {
     Arena arena = {0};
     CheckPoint p;
@@ -164,12 +165,14 @@ static void print_point(const char *op, const CheckCase *c, int k, uint64_t seed
         if (in > p.in) putchar(',');
         print_head(in->name, in->shape);
         web_print_numbers("values", in->value, in->count);
-        putchar('}');
+        printf(", \"moves\": %s}", point_has_gradient(&p, (int)(in - p.in)) ? "true" : "false");
     }
     printf("], \"output\": "), print_head("y", shape), web_print_numbers("values", y, outputs), putchar('}');
     web_print_numbers("cotangent", cotangent, outputs);
-    if (k >= 0 && k < p.inputs && point_has_gradient(&p, k))
-        print_elements(&r, &p.in[k], cotangent, outputs, y);
+    if (k < 0 || k >= p.inputs || !point_has_gradient(&p, k))
+        for (k = 0; k < p.inputs && !point_has_gradient(&p, k);) k++;
+    web_print_number("input", k);
+    if (k < p.inputs) print_elements(&r, &p.in[k], cotangent, outputs, y);
     check_run_free(&r);
     tape_runner_free(&tape);
     arena_free(&arena);

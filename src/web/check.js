@@ -7,32 +7,17 @@
 
   function build() {
     const add = (key, tag, more, ...children) => part[key] = make(tag, more, ...children);
-    const grid = key => make('figure', {}, add(key + '-name', 'figcaption'), add(key, 'canvas', {role: 'img'}));
+    const heat = key => make('figure', {}, add(key + '-name', 'figcaption'), add(key, 'canvas', {role: 'img'}));
     const grids = (...all) => make('div', {className: 'grids'}, ...all);
     const choose = i => { if (result) element = i, paint('check'); };
     body.append(add('formula', 'p', {className: 'formula'}), add('inputs', 'div', {className: 'switches'}),
-                grids(grid('x'), make('span', {className: 'sign'}, '→'), grid('y'), grid('c')),
-                add('list', 'ol', {ariaLive: 'polite'}), add('says', 'p'), grids(grid('difference'), grid('backward')),
+                grids(heat('x'), make('span', {className: 'sign'}, '→'), heat('y'), heat('c')),
+                add('list', 'ol', {ariaLive: 'polite'}), add('says', 'p'), grids(heat('difference'), heat('backward')),
                 add('verdict', 'p', {className: 'verdict', role: 'status'}), add('report', 'pre', {tabIndex: 0}));
     part.x.setAttribute('role', 'application');
-    const moved = () => result ? shape(result.inputs[input]) : {rows: 1, columns: 1};
+    const moved = () => result ? grid(result.inputs[input]) : {rows: 1, columns: 1};
     part.set = choosable(part.x, moved, (i, j) => choose(i * moved().columns + j));
     part.x.clicks = true; // the pointer chooses with a click: a moved element stays chosen
-  }
-
-  // A tensor as rows and columns.
-  function shape(x) {
-    const columns = x.shape.length ? x.shape[x.shape.length - 1] : 1;
-    return {rows: columns ? x.values.length / columns : 0, columns, values: x.values};
-  }
-
-  // A case whose inputs have 2 to 32 elements: its grids fit on a phone.
-  function caseOf(operation) {
-    const size = c => c.inputs.map(x => x.shape.reduce((a, b) => a * b, 1));
-    const fits = c => size(c).every(n => n >= 2 && n <= 32);
-    const good = c => fits(c) && Math.max(...size(c)) >= 6 && c.inputs.every(x => !(x.shape[x.shape.length - 1] > 8));
-    const i = operation.cases.findIndex(good);
-    return i >= 0 ? i : Math.max(0, operation.cases.findIndex(fits));
   }
 
   const renewCheck = latest(async () => {
@@ -41,13 +26,11 @@
       fill($('operation'), operations.map(o => [o.name, o.name]), 'square');
     }
     const o = operations.find(x => x.name === $('operation').value), mistake = $('mistake').value;
-    const inputs = o.cases[caseOf(o)].inputs;
-    if (!inputs[input] || !inputs[input].gradient) input = Math.max(0, inputs.findIndex(x => x.gradient));
     result = null;
-    const more = {operation: o.name, case: caseOf(o), input};
+    const more = {operation: o.name, case: o.shown, input};
     if (mistake !== 'none') more.mistake = mistake;
     const r = await ask('check', more);
-    result = Object.assign(r, {formula: o.formula, operation: o.name, moves: inputs.map(x => x.gradient)});
+    result = Object.assign(r, {formula: o.formula, operation: o.name}), input = r.input;
     const wrong = r.elements.findIndex(differs); // show an element that is wrong
     element = wrong >= 0 ? wrong : Math.min(element, r.elements.length - 1);
     paint('check');
@@ -63,7 +46,7 @@
 
   // The indices of element i, from 0, as the checker prints them.
   function place(x, i) {
-    const {columns} = shape(x);
+    const {columns} = grid(x);
     return x.shape.length < 2 ? String(i) : `${Math.floor(i / columns)},${i % columns}`;
   }
   // A right backward agrees with the difference to about eight digits.
@@ -76,10 +59,9 @@
     if (!result || !result.elements.length) return;
     const r = result, x = r.inputs[input], e = r.elements[element];
     const draw = (key, tensor, name, more = {}) => {
-      const s = shape(tensor), size = Math.min(56, (body.clientWidth - 20) / s.columns);
-      drawHeat(part[key], s, {cell: size, high: 32, numbers: size > 26 ? small : null, ...more});
-      part[key].setAttribute('aria-label', t(key === 'x' ? 'matrix_keys' : 'matrix', name, s.rows, s.columns));
-      part[key + '-name'].textContent = `${name} [${tensor.shape.join(' × ')}]`;
+      const cells = grid(tensor), size = Math.min(56, (body.clientWidth - 20) / cells.columns);
+      drawHeat(part[key], cells, {cell: size, high: 32, numbers: size > 26 ? small : null, ...more});
+      nameHeat(part[key + '-name'], part[key], name, tensor, key === 'x');
     };
     part.formula.textContent = r.formula;
     const names = r.inputs.map(i => i.name || 'x');
@@ -87,11 +69,11 @@
       part.inputs.dataset.of = r.operation + language;
       const move = i => { input = i, element = 0, renewCheck(); };
       part.inputs.replaceChildren(...names.map((name, i) =>
-        button(t('gradient_of', name), () => move(i), {disabled: !r.moves[i]})));
+        button(t('gradient_of', name), () => move(i), {disabled: !r.inputs[i].moves})));
     }
     [...part.inputs.children].forEach((b, i) => b.setAttribute('aria-pressed', i === input));
     part.inputs.hidden = names.length < 2;
-    const columns = shape(x).columns, cell = [Math.floor(element / columns), element % columns];
+    const {columns} = grid(x), cell = [Math.floor(element / columns), element % columns];
     draw('x', x, names[input], {mark: {cell}});
     part.set(...cell);
     draw('y', r.output, 'y');

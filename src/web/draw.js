@@ -88,18 +88,15 @@ function clear(canvas, width, height) {
   return c;
 }
 
-// Points of a curve, at most 1,000; beyond that, neighbours are merged into their mean.
+// Points of a curve, at most 1,000; beyond that, every second is left out.
 class Curve {
-  constructor() { this.x = []; this.y = []; this.width = 1; this.count = 0; this.sum = 0; }
+  constructor() { this.x = []; this.y = []; this.every = 1; this.count = 0; }
   add(x, y) {
-    this.sum += y;
-    if (++this.count < this.width) return;
-    this.x.push(x), this.y.push(this.sum / this.count);
-    this.count = this.sum = 0;
+    if (this.count++ % this.every) return;
+    this.x.push(x), this.y.push(y);
     if (this.x.length < 1000) return;
-    this.x = this.x.filter((_, i) => i % 2);
-    this.y = this.y.filter((_, i) => i % 2 === 0).map((y, i) => (y + this.y[2 * i + 1]) / 2);
-    this.width *= 2;
+    for (const axis of ['x', 'y']) this[axis] = this[axis].filter((_, i) => i % 2 === 0);
+    this.every *= 2;
   }
 }
 
@@ -109,41 +106,48 @@ function round(x) {
   return [1, 1.2, 1.6, 2, 2.4, 3, 4, 6, 8, 10].find(m => m * p >= x * 0.999) * p;
 }
 
-// Curves over steps. lines: [{curve, colour, width, dots}]; top: the largest y; percent: y is a share; goal: a dashed
-// line; least: steps shown.
-function drawChart(canvas, lines, top, percent, goal, least) {
-  const w = canvas.clientWidth, h = canvas.clientHeight, c = clear(canvas, w, h), p = colours();
-  const left = 44, bottom = h - 22, right = w - 10, head = 8;
-  const steps = round(Math.max(least || 200, ...lines.map(l => l.curve.x[l.curve.x.length - 1] || 0)));
-  const X = x => left + (right - left) * x / steps;
-  const Y = y => bottom - (bottom - head) * Math.min(y, top) / top;
-  c.font = '12px system-ui, sans-serif';
-  c.fillStyle = p.faint, c.strokeStyle = p.line, c.lineWidth = 1;
-  c.textBaseline = 'middle', c.textAlign = 'right';
-  for (let i = 0; i <= 4; i++) {
-    const y = top * i / 4;
-    c.beginPath(), c.moveTo(left, Y(y)), c.lineTo(right, Y(y)), c.stroke();
-    c.fillText(percent ? Math.round(y * 100) + ' %' : +y.toFixed(2), left - 6, Y(y));
-  }
-  c.textBaseline = 'bottom';
-  for (let i = 0; i <= 4; i++) {
-    c.textAlign = ['left', 'center', 'center', 'center', 'right'][i];
-    c.fillText(number(steps * i / 4), X(steps * i / 4), h - 2);
-  }
-  if (goal) {
-    c.setLineDash([4, 4]), c.strokeStyle = p.faint;
-    c.beginPath(), c.moveTo(left, Y(goal)), c.lineTo(right, Y(goal)), c.stroke();
-    c.setLineDash([]);
-  }
-  for (const {curve, colour, width, dots} of lines) {
-    c.strokeStyle = c.fillStyle = p[colour];
-    c.lineWidth = width, c.lineJoin = 'round';
+// Curves with axes. lines: [{x, y, colour, width, dots}]; across, up: {from, to, text} of an axis; goal: a dashed line.
+function drawChart(canvas, lines, across, up, goal) {
+  const w = canvas.clientWidth, h = canvas.clientHeight, c = clear(canvas, w, h), p = colours(), marks = [0, .25, .5, .75, 1];
+  const left = 48, bottom = h - 22, right = w - 10, head = 8;
+  const X = x => left + (right - left) * (x - across.from) / (across.to - across.from);
+  const Y = y => bottom - (bottom - head) * (y - up.from) / (up.to - up.from);
+  const draw = (x, y, colour, width) => {
+    c.strokeStyle = c.fillStyle = p[colour], c.lineWidth = width;
     c.beginPath();
-    curve.x.forEach((x, i) => c.lineTo(X(x), Y(curve.y[i])));
+    x.forEach((x, i) => c.lineTo(X(x), Y(y[i])));
     c.stroke();
-    if (dots && curve.x.length < 60)
-      curve.x.forEach((x, i) => { c.beginPath(), c.arc(X(x), Y(curve.y[i]), 3, 0, 7), c.fill(); });
+  };
+  const level = (y, colour) => draw([across.from, across.to], [y, y], colour, 1);
+  const share = (axis, s) => axis.from + (axis.to - axis.from) * s;
+  c.font = '12px system-ui, sans-serif', c.lineJoin = 'round';
+  for (const s of marks) {
+    level(share(up, s), 'line');
+    c.fillStyle = p.faint, c.textBaseline = 'middle', c.textAlign = 'right';
+    c.fillText(up.text(share(up, s)), left - 6, Y(share(up, s)));
+    c.textBaseline = 'bottom', c.textAlign = {0: 'left', 1: 'right'}[s] || 'center';
+    c.fillText(across.text(share(across, s)), X(share(across, s)), h - 2);
   }
+  c.save(), c.beginPath(), c.rect(left, head - 4, w - left, bottom - head + 8), c.clip();
+  c.setLineDash([4, 4]), level(goal, 'faint'), c.setLineDash([]);
+  for (const {x, y, colour, width, dots} of lines) {
+    draw(x, y, colour, width);
+    if (dots && x.length < 60) x.forEach((x, i) => { c.beginPath(), c.arc(X(x), Y(y[i]), 3, 0, 7), c.fill(); });
+  }
+  c.restore();
+}
+
+// A tensor as rows and columns; a scalar and a vector have one row.
+function grid({shape, values}) {
+  const columns = shape.length ? shape[shape.length - 1] : 1;
+  return {rows: columns ? values.length / columns : 0, columns, values};
+}
+
+// Names a heat map, above it and for a screen reader; `keys`: arrow keys choose a cell.
+function nameHeat(caption, canvas, name, {shape, ...tensor}, keys) {
+  const {rows, columns} = grid({shape, ...tensor});
+  caption.textContent = `${name} [${shape.join(' × ')}]`;
+  canvas.setAttribute('aria-label', t(keys ? 'matrix_keys' : 'matrix', name, rows, columns));
 }
 
 // An image of m: {rows, columns, values}, a pixel for each element: above zero blue, below zero ochre, as opaque as its share
@@ -210,6 +214,8 @@ function short(s, most = 7) {
   const c = [...s.replace(/\n/g, '⏎').replace(/ /g, '␣')];
   return c.length > most ? c.slice(0, Math.max(1, most - 1)).join('') + (most > 2 ? '…' : '') : c.join('');
 }
+// A token as a reader sees it.
+const MARKS = {'<begin>': '▷', '<end>': '■', '<pad>': '·'}, mark = (token, most) => MARKS[token] || short(token, most);
 
 // Lets pointer and arrow keys choose a cell of a heat map: choose(row, column).
 function choosable(canvas, size, choose) {

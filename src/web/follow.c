@@ -1,6 +1,5 @@
 /* Entry points of the module in double precision that follow a model: the walk of ./explain, forward and backward. */
 #include "explain/walk_backward.h"
-#include "ops/ops.h"
 #include "web/web.h"
 #include <stdlib.h>
 #include <string.h>
@@ -38,33 +37,6 @@ WEB_EXPORT(void, walk, (int side, int layer, int head, int backward)) {
     walk_backward_steps(&kept.steps);
 }
 
-static const Node *end_of_way(Node *n, int input, long element);
-
-/* The same for an element of an operation's output, by way of any operation that reads it. */
-static const Node *end_behind(const Tensor *y, long element) {
-    const Node *end = NULL;
-    for (long i = y->maker->index + 1; !end && i < kept.steps.count; i++)
-        for (int k = 0; !end && k < kept.steps.node[i]->inputs; k++)
-            if (kept.steps.node[i]->in[k] == y && walk_backward_reached(kept.steps.node[i]))
-                end = end_of_way(kept.steps.node[i], k, element);
-    return end;
-}
-
-/* The operation because of which the gradient of an element of a node's input is 0: the first on its way to the loss whose
- * output does not depend on it. A mask is named only if it hides all of the way. NULL: the gradient is not 0. */
-static const Node *end_of_way(Node *n, int input, long element) {
-    BackwardTerm *term = calloc((size_t)shape_count(n->out->shape) + 1, sizeof *term);
-    if (!term) error_no_memory("%ld terms", shape_count(n->out->shape));
-    long terms = backward_terms(n, input, element, term);
-    const Node *end = terms || n->op->view ? NULL : n; /* a view of other elements ends no way */
-    bool zero = true;
-    for (long i = 0; i < terms; i++) zero = zero && term[i].dy == 0;
-    for (long i = 0; zero && i < terms && (!end || end->op == &op_masked_fill); i++)
-        end = end_behind(n->out, term[i].at);
-    free(term);
-    return end;
-}
-
 /* Prints the terms of one element, in row-major order, of what operation `index` adds to the gradient of its input: of
  * each its element of the operation's output, the gradient there, and the slope. Then the loss while the element itself
  * is pushed by -1, -0.95, … 1. */
@@ -84,14 +56,11 @@ WEB_EXPORT(void, push, (int index, int input, int element)) {
     if (!term) error_no_memory("%ld terms", count);
     long terms = backward_terms(n, input, element, term);
     printf("{\"terms\": [");
-    bool zero = true;
-    for (long i = 0; i < terms; i++) {
+    for (long i = 0; i < terms; i++)
         printf("%s[%ld,%.17g,%.17g]", i ? "," : "", term[i].at, (double)term[i].dy, (double)term[i].slope);
-        zero = zero && term[i].dy == 0;
-    }
     putchar(']');
     free(term);
-    const Node *end = zero ? end_of_way(n, input, element) : NULL;
+    const Node *end = backward_end(n, input, element);
     if (end) printf(", \"end\": %ld", end->index), web_print_text("zero", end->op->name);
     for (int axis = x->shape.rank - 1; axis >= 0; rest /= x->shape.size[axis--])
         offset += rest % x->shape.size[axis] * x->stride[axis];

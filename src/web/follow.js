@@ -6,13 +6,9 @@
   let where = '', cell = [0, 0];
   let added = 0, pushed = null; // backward: the chosen matrix of those that a step adds, and the worker's answer for its cell
   const HIDDEN = new Set(['S of all heads', 'last row of X and of Z']);
-  const SHORT = {
-    x: 'ids', source: 'ids', 'S / sqrt(d_k)': '÷√d_k', masked: 'mask', A: 'softmax', 'A of all heads': 'heads',
-    'Z of all heads': 'concat', 'Z W^O': 'Y', LayerNorm: 'norm', hidden: 'FFN', projected: 'FFN·W₂',
-    'LayerNorm of it': 'norm ₂',
-  };
   const SIGNS = [[/sqrt\(([^()]*)\)/g, '√($1)'], [/sum_/g, 'Σ_'], ['gamma', 'γ'], ['beta', 'β'], [/-inf/g, '−∞'],
                  [/_1/g, '₁'], [/_2/g, '₂'], [/ - /g, ' − '], [/\^T/g, 'ᵀ'], [/ \.\.\. /g, ' … ']];
+  const said = (key, otherwise = '') => TEXTS[key] ? t(key) : otherwise;
   const pretty = s => SIGNS.reduce((text, [from, to]) => text.replace(from, to), s);
 
   const renewWalk = latest(async () => {
@@ -60,70 +56,79 @@
   // A matrix as rows and columns: the ids are a column, a bias is a row, heads lie one below another.
   const find = name => walk.matrices.find(m => m.name === name) || walk.weights.find(m => m.name === name);
   function flat({name, shape, values, rows: row = [], columns: column = []}) {
-    const ids = name === 'x' || name === 'source', columns = ids ? 1 : shape[shape.length - 1];
-    const heads = shape.length > 2 ? shape[0] : 0;
-    return {name, rows: values.length / columns, columns, values, row, column, heads};
+    const ids = name === 'x' || name === 'source', heads = shape.length > 2 ? shape[0] : 0;
+    return {name, row, column, heads, ...grid({shape: ids ? [...shape, 1] : shape, values})};
   }
-  function label(names, i) {
-    if (!names.length) return String(i + 1);
-    return names[i] === '<begin>' ? '▷' : short(names[i], 8);
-  }
+  const label = (names, i) => names.length ? mark(names[i], 8) : String(i + 1);
   const counted = (names, i) => names.length ? `${i + 1} “${label(names, i)}”` : i + 1;
-  const v = x => figure(x, 3), par = x => x < 0 ? `(${v(x)})` : v(x);
+  const v = x => x ? figure(x, 3) : '0', par = x => x < 0 ? `(${v(x)})` : v(x);
 
-  // Its operands: a name, and whether it is transposed.
+  // ---- How a cell is computed ----
+
+  // An operand: its name, and whether it is transposed.
   const operand = name => ({name: name.replace(/\^T$/, ''), transposed: /\^T$/.test(name)});
-  // The calculation of cell i, j, and the marks in its operands: {text, marks: [[name, mark]]}.
-  function how(m, i, j) {
-    const f = m.from, self = flat(m), value = self.values[i * self.columns + j], cell = {cell: [i, j]};
-    const get = name => flat(find(name)), at = (x, r, c) => x.values[r * x.columns + c];
-    const [first, second, third] = f.of, one = name => at(get(name), i, j), within = {row: i, ...cell};
-    const row = x => [...x.values.subarray(i * x.columns, (i + 1) * x.columns)];
-    const place = `${counted(self.row, self.heads ? i % self.row.length : i)}, ${counted(self.column, j)}`;
-    const own = `${m.name === 'A' ? 'A' : pretty(m.name)}[${place}]`, is = ` = ${m.shape.length > 1 ? v(value) : value}`;
-    const out = (text, ...marks) => ({text: `${own} = ${text}${is}`, marks});
-    switch (f.kind) {
-    case 'product': case 'relu': case 'gelu': {
-      const a = get(first), {name, transposed} = operand(second), b = get(name), n = a.columns;
-      const bias = third ? get(third).values[j] : 0;
-      const factors = Array.from({length: n}, (_, c) => [at(a, i, c), transposed ? at(b, j, c) : at(b, c, j)]);
-      const terms = factors.slice(0, 4).map(([x, y]) => `${par(x)}·${par(y)}`);
-      if (n > 4) terms.push('… ' + t('more_products', n - 4));
-      if (third) terms.push(`${t('bias')} ${par(bias)}`);
-      const sum = factors.reduce((s, [x, y]) => s + x * y, bias), text = terms.join(' + ');
-      return out(f.kind === 'product' ? text : `${f.kind}(${text}) = ${f.kind}(${v(sum)})`, [first, {row: i}],
-                 [name, transposed ? {row: j} : {column: j}], [third, {column: j}]);
-    }
-    case 'row': {
-      const ids = get(m.rows.length === get('x').rows ? 'x' : 'source'), id = ids.values[i];
-      const scale = second ? `${v(Math.sqrt(self.columns))} · ` : '';
-      return out(scale + par(at(get(first), id, j)), [first, {row: id, column: j}]);
-    }
-    case 'sum':
-      return out(`${v(one(first))} + ${par(one(second))}`, ...f.of.map(n => [n, cell]));
-    case 'scaled':
-      return out(`${v(one(first))} / ${v(Math.sqrt(get(second).columns))}`, [first, cell]);
-    case 'mask':
-      return out(value === -Infinity ? t('is_masked') : v(one(first)), [first, cell]);
-    case 'softmax': {
-      const powers = row(get(first)).filter(x => x > -Infinity).map(x => 'e^' + par(x));
+  const get = name => flat(find(name)), at = (name, i, j) => get(name).values[i * get(name).columns + j];
+  function rowOf(name, i) {
+    const {columns, values} = get(name);
+    return [...values.subarray(i * columns, (i + 1) * columns)];
+  }
+
+  // Row i of a matrix times column j of another, plus a bias.
+  function product(i, j, [first, second, bias]) {
+    const {name, transposed} = operand(second), added = bias ? at(bias, 0, j) : 0;
+    const factors = rowOf(first, i).map((x, k) => [x, transposed ? at(name, j, k) : at(name, k, j)]);
+    const terms = factors.slice(0, 4).map(([x, y]) => `${par(x)}·${par(y)}`);
+    if (factors.length > 4) terms.push('… ' + t('more_products', factors.length - 4));
+    if (bias) terms.push(`${t('bias')} ${par(added)}`);
+    const marks = {[first]: {row: i}, [name]: transposed ? {row: j} : {column: j}, [bias]: {column: j}};
+    return {text: terms.join(' + '), sum: factors.reduce((s, [x, y]) => s + x * y, added), marks};
+  }
+  function activated(m, i, j, of) {
+    const {text, sum, marks} = product(i, j, of);
+    return {text: `${m.from.kind}(${text}) = ${m.from.kind}(${v(sum)})`, marks};
+  }
+
+  // By the kind of operation: how it computes cell [i, j] of m from its operands, and the marks of the cells that it reads.
+  const HOW = {
+    product: (m, i, j, of) => product(i, j, of),
+    relu: activated,
+    gelu: activated,
+    row(m, i, j, [table, scaled]) {
+      const ids = m.rows.length === get('x').rows ? 'x' : 'source', id = at(ids, i, 0);
+      const scale = scaled ? `${v(Math.sqrt(flat(m).columns))} · ` : '';
+      return {text: scale + par(at(table, id, j)), marks: {[table]: {row: id, column: j}}};
+    },
+    sum: (m, i, j, [a, b]) => ({text: `${v(at(a, i, j))} + ${par(at(b, i, j))}`, marks: {[a]: {cell: [i, j]}, [b]: {cell: [i, j]}}}),
+    scaled: (m, i, j, [a, queries]) => ({text: `${v(at(a, i, j))} / ${v(Math.sqrt(get(queries).columns))}`, marks: {[a]: {cell: [i, j]}}}),
+    mask(m, i, j, [a]) {
+      const hidden = at(m.name, i, j) === -Infinity;
+      return {text: hidden ? t('is_masked') : v(at(a, i, j)), marks: {[a]: {cell: [i, j]}}};
+    },
+    softmax(m, i, j, [a]) {
+      const powers = rowOf(a, i).filter(x => x > -Infinity).map(x => 'e^' + par(x));
       if (powers.length > 4) powers.splice(4, powers.length, '…');
-      return out(`e^${par(one(first))} / (${powers.join(' + ')})`, [first, within]);
-    }
-    case 'norm': {
-      const x = row(get(first)), mean = x.reduce((a, b) => a + b) / x.length;
+      return {text: `e^${par(at(a, i, j))} / (${powers.join(' + ')})`, marks: {[a]: {row: i, cell: [i, j]}}};
+    },
+    norm(m, i, j, [a, gain, bias]) {
+      const x = rowOf(a, i), mean = x.reduce((a, b) => a + b) / x.length;
       const deviation = Math.sqrt(x.reduce((a, b) => a + (b - mean) ** 2, 0) / x.length + 1e-5);
-      const gain = get(second).values[j], bias = get(third).values[j];
-      return out(`${v(gain)} · (${v(one(first))} − ${par(mean)}) / ${v(deviation)} + ${par(bias)}`, [first, within]);
-    }
-    case 'position': {
-      const angle = `${i} / 10000^(${j - j % 2}/${self.columns})`;
-      return out(/sin/.test(m.formula) ? `${j % 2 ? 'cos' : 'sin'}(${angle})` : t('learnt_row'));
-    }
-    case 'heads': return out(`${t('head')} ${1 + Math.floor(i / m.rows.length)}`);
-    case 'beside': return out(`${t('head')} ${1 + Math.floor(j * model.heads / self.columns)}`);
-    }
-    return {text: own + is, marks: []};
+      const text = `${v(at(gain, 0, j))} · (${v(x[j])} − ${par(mean)}) / ${v(deviation)} + ${par(at(bias, 0, j))}`;
+      return {text, marks: {[a]: {row: i, cell: [i, j]}}};
+    },
+    position(m, i, j) {
+      const angle = `${i} / 10000^(${j - j % 2}/${flat(m).columns})`;
+      return {text: /sin/.test(m.formula) ? `${j % 2 ? 'cos' : 'sin'}(${angle})` : t('learnt_row')};
+    },
+    heads: (m, i) => ({text: `${t('head')} ${1 + Math.floor(i / m.rows.length)}`}),
+    beside: (m, i, j) => ({text: `${t('head')} ${1 + Math.floor(j * model.heads / flat(m).columns)}`}),
+  };
+
+  // "Q[1 “3”, 2] = … = 0.5", and the marks.
+  function how(m, i, j) {
+    const {row, column, heads, values, columns} = flat(m), value = values[i * columns + j];
+    const {text = '', marks = {}} = HOW[m.from.kind]?.(m, i, j, m.from.of) ?? {};
+    const cell = `${counted(row, heads ? i % row.length : i)}, ${counted(column, j)}`;
+    return {text: `${pretty(m.name)}[${cell}] = ${text && text + ' = '}${m.shape.length > 1 ? v(value) : value}`, marks};
   }
 
   // Names of the matrices beside the result, and the signs between them.
@@ -158,9 +163,8 @@
     const power = largest > 0 && largest < .1 ? Math.floor(Math.log10(largest)) : 0, shown = y => small(y / 10 ** power);
     const numbers = ids ? String : few > 26 && !x.heads ? shown : null;
     drawHeat(canvas, x, {cell: width, high: height, mark, labels, top, numbers});
-    const unit = numbers && power ? ` · 10^${power}` : '';
-    box.firstChild.textContent = `${pretty(x.name)} [${matrix.shape.join(' × ')}]${unit.replace('-', '−')}`;
-    canvas.setAttribute('aria-label', t(box.set ? 'matrix_keys' : 'matrix', pretty(x.name), x.rows, x.columns));
+    nameHeat(box.firstChild, canvas, pretty(x.name), matrix, box.set);
+    if (numbers && power) box.firstChild.append(` · 10^${power}`.replace('-', '−'));
   }
 
   painter('walk', () => {
@@ -175,7 +179,7 @@
     const chips = $('stages'), names = all.map(m => m.name).join();
     if (!chips.children.length || chips.dataset.key !== names) {
       chips.dataset.key = names;
-      chips.replaceChildren(...all.map(m => button(pretty(m.chip || SHORT[m.name] || m.name), () => go(m.name))));
+      chips.replaceChildren(...all.map(m => button(m.title || pretty(m.name), () => go(m.name))));
     }
     const n = all.findIndex(m => m.name === where), m = all[n];
     [...chips.children].forEach((b, i) => b.setAttribute('aria-current', i === n ? 'step' : 'false'));
@@ -183,8 +187,8 @@
     $('push').hidden = !walk.steps;
     if (walk.steps) return paintBackward(box, m);
     const result = flat(m);
-    $('stage-formula').textContent = TEXTS['f_' + m.name] ? t('f_' + m.name) : pretty(m.formula);
-    $('stage-says').textContent = TEXTS['m_' + m.name] ? t('m_' + m.name) : '';
+    $('stage-formula').textContent = said('f_' + m.name, pretty(m.formula));
+    $('stage-says').textContent = said('m_' + m.name);
     const list = parts(m), key = [...list, m.name].join('|');
     if (box.dataset.key !== key) {
       box.dataset.key = key;
@@ -192,13 +196,12 @@
       box.replaceChildren(...list.map(sign), matrixFigure(m.name, (i, j) => { cell = [i, j]; paint('walk'); }));
     }
     cell = [Math.min(cell[0], result.rows - 1), Math.min(cell[1], result.columns - 1)];
-    const said = how(m, ...cell);
+    const sum = how(m, ...cell);
     for (const f of box.querySelectorAll('figure')) {
-      const mark = f.set ? {cell} : Object.assign({}, ...said.marks.filter(k => k[0] === f.name).map(k => k[1]));
-      drawMatrix(f, find(f.name), mark, box.clientWidth - 30, f.set && /^A/.test(m.name) ? 1 : 0);
+      drawMatrix(f, find(f.name), f.set ? {cell} : sum.marks[f.name], box.clientWidth - 30, f.set && /^A/.test(m.name) ? 1 : 0);
     }
     box.lastChild.set(...cell);
-    $('cell-says').replaceChildren(make('span', {className: 'how'}, said.text));
+    $('cell-says').replaceChildren(make('span', {className: 'how'}, sum.text));
   }, 'follow');
 
   // ---- Backward ----
@@ -233,7 +236,7 @@
         if (!m.shape.length) m.shape = [1];
       }
     walk.steps = walk.steps.filter(s => !s.view && s.operation !== 'contiguous');
-    for (const s of walk.steps) s.chip = s.title, s.name = String(s.backward);
+    for (const s of walk.steps) s.name = String(s.backward);
     if (walk.steps.some(s => s.name === where)) choose(cell, added);
   }
 
@@ -259,7 +262,7 @@
 
   function paintBackward(box, step) {
     $('stage-formula').textContent = `${step.title} → ${step.adds.map(m => m.title).join(', ')}\n${pretty(step.formula)}`;
-    $('stage-says').textContent = t('b_' + step.operation);
+    $('stage-says').textContent = said('b_' + step.operation);
     const key = 'backward ' + step.name + step.adds.map(m => m.to);
     if (box.dataset.key !== key) {
       box.dataset.key = key;
@@ -294,36 +297,22 @@
     if (zero === 'embedding' && m.to === 'positions') reason = 'zero_positions';
     const since = walk.steps.find(s => s.backward === end && s !== step);
     let why = t('terms', step.title);
-    if (zero) why = t(TEXTS[reason] ? reason : 'zero') + (since ? ' ' + t('since', since.title) : '');
+    if (zero) why = said(reason, t('zero')) + (since ? ' ' + t('since', since.title) : '');
     else if (Math.abs(sum) < 1e-12 * Math.abs(largest[0][1] * largest[0][2])) why = t('cancels');
     const part = m.parts > 1 ? t('part', m.part, m.parts) + ': ' : '', total = part && ' ' + t('total', m.parts, v(gradient));
-    const how = make('span', {className: 'how'}, `${part}${name} = ${terms.length ? text.join(' + ') + ' = ' : ''}${sum ? v(sum) : 0}`);
+    const how = make('span', {className: 'how'}, `${part}${name} = ${terms.length ? text.join(' + ') + ' = ' : ''}${v(sum)}`);
     $('cell-says').replaceChildren(how, ' ', why, total);
   }
 
   // The loss while the chosen number is pushed by -1 … 1, and its tangent.
   function drawPush({losses, gradient, value, of: m, cell: [i, j]}) {
     const canvas = $('push-curve'), h = $('h').value / 20, now = losses[20], at = losses[20 + +$('h').value];
-    const w = canvas.clientWidth, high = canvas.clientHeight, c = clear(canvas, w, high), p = colours();
-    const low = Math.min(...losses), top = Math.max(...losses, low + 1e-6), left = 62, bottom = high - 26;
-    const X = d => left + (w - left - 8) * (d + 1) / 2, Y = y => bottom - (bottom - 10) * (y - low) / (top - low);
-    const line = (colour, width, points) => {
-      c.strokeStyle = p[colour], c.lineWidth = width, c.beginPath();
-      points.forEach(([x, y]) => c.lineTo(X(x), Y(y)));
-      c.stroke();
-    };
+    const text = d => d ? figure(d, 1) : 'h = 0', low = Math.min(...losses), high = Math.max(...losses, low + 4e-4);
     $('push').hidden = value === null;
-    c.save(), c.beginPath(), c.rect(left, 0, w, bottom + 1), c.clip();
-    line('line', 1, [[0, low], [0, top]]);
-    line('faint', 1, [[-1, now - gradient], [1, now + gradient]]);
-    line('accent', 2, losses.map((y, k) => [(k - 20) / 20, y]));
-    c.restore();
-    c.font = '12px system-ui, sans-serif', c.fillStyle = p.faint;
-    c.textAlign = 'right';
-    for (const y of [low, top]) c.fillText(figure(y, 4), left - 6, Y(y) + 4);
-    c.textAlign = 'center';
-    for (const d of [-1, 0, 1]) c.fillText(`${d ? '' : 'h = '}${d}`.replace('-', '−'), X(d) - 8 * d, high - 8);
-    c.fillStyle = p.ink, c.beginPath(), c.arc(X(h), Y(at), 4, 0, 7), c.fill();
+    drawChart(canvas, [{x: [-1, 1], y: [now - gradient, now + gradient], colour: 'faint', width: 1},
+                       {x: losses.map((_, k) => (k - 20) / 20), y: losses, colour: 'accent', width: 2},
+                       {x: [h], y: [at], colour: 'ink', dots: true}],
+              {from: -1, to: 1, text}, {from: low, to: high, text: y => figure(y, 4)}, now);
     const x = flat(m), name = `${m.title.slice(2)}[${x.rows > 1 ? i + 1 + ', ' : ''}${j + 1}]`;
     const trend = t(['falls', 'stays', 'rises'][1 + Math.sign(Math.abs(gradient) < 1e-12 ? 0 : gradient)]);
     const moved = t('push_now', figure(h, 2), figure(at, 5), figure(now + gradient * h, 5), figure(now, 5));

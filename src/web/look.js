@@ -98,8 +98,6 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
 
   // ---- The lines ----
 
-  const MARKS = {'<begin>': '▷', '<end>': '■', '<pad>': '·'}, mark = label => MARKS[label] || short(label, 3);
-
   // Places of the tokens, from left to right: at.source, if there is a source, above at.target; and the size of it all.
   function places() {
     const width = $('lines').parentElement.clientWidth, {source, target} = found, n = Math.max(source.length + 1, target.length);
@@ -143,8 +141,8 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
         const g = elements[side][i] ??= makeToken(side, i), {x, y} = at[side][i];
         attributes(g, {transform: `translate(${x} ${y})`, 'aria-label': t('token_' + side, place(side, i), label)});
         attributes(g.firstChild, {x: -box / 2, width: box});
-        write(g.children[1], mark(label));
-        write(g.lastChild, side === 'target' && !model.lm ? '→ ' + mark(found.next[i]) : '');
+        write(g.children[1], mark(label, 3));
+        write(g.lastChild, side === 'target' && !model.lm ? '→ ' + mark(found.next[i], 3) : '');
         if (!g.parentNode) row.append(g);
       });
       elements[side].slice(labels.length).forEach(g => g.remove());
@@ -179,8 +177,8 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
         const up = kind === 'encoder' || model.lm;
         for (const [w, j] of strong)
           links[Math.min(WIDTHS - 1, Math.floor(w * WIDTHS))] += link(at[from][i], at[to][j], up);
-        const name = ([w, j]) => `“${mark(found[to][j])}” (${place(to, j)}) ${Math.round(w * 100)} %`;
-        if (token) says.push(t('attends_' + (model.lm ? 'text' : kind), strong.slice(0, 3).map(name).join(', ')));
+        const name = ([w, j]) => `“${mark(found[to][j], 3)}” (${place(to, j)}) ${Math.round(w * 100)} %`;
+        if (token) says.push(t('attends_' + kind, strong.slice(0, 3).map(name).join(', ')));
       }
     }
     links.forEach((d, n) => attributes($('links').children[n], {d}));
@@ -188,7 +186,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
       elements[side].forEach((g, i) => g.classList.toggle('on', Boolean(token) && token.side === side && token.i === i));
     const label = token && found[token.side][token.i];
     const subject = token && token.side === 'target' && !model.lm ? 'token_reads' : 'token_is';
-    write($('line-says'), label ? `${t(subject, mark(label), token.i + 1)} ${says.join('; ')}.`
+    write($('line-says'), label ? `${t(subject, mark(label, 3), token.i + 1)} ${says.join('; ')}.`
       : t(model.lm ? 'lines_idle_text' : 'lines_idle'));
   }, 'look');
 })();

@@ -21,6 +21,14 @@ function translate() {
 }
 $('language').addEventListener('click', () => { language = 1 - language; translate(); });
 
+// Each part of the page has a link at the top, a title and a lead.
+for (const part of document.querySelectorAll('main > section')) {
+  const {id} = part, title = part.querySelector('h2') ?? make('h2');
+  if (!title.parentNode) part.prepend(title);
+  title.id = 'h-' + id, title.dataset.t = id + '_title', part.setAttribute('aria-labelledby', title.id);
+  title.after(make('p', {'data-t': id + '_lead'}));
+  document.querySelector('nav').append(make('a', {href: '#' + id, 'data-t': id}));
+}
 for (const box of document.querySelectorAll('[data-selects]'))
   for (const id of box.dataset.selects.split(' '))
     box.append(make('label', {}, make('span', {'data-t': id}), ' ', make('select', {id})));
@@ -185,7 +193,7 @@ const viewers = [];    // {section, renew}: parts that show the model
 
 function clearCurves() {
   trainCurve = new Curve(), heldCurve = new Curve(), exactCurve = new Curve();
-  state = {step: 0, loss: null, exact: null, speed: 0}, answers = [];
+  state = {step: 0, loss: null, exact: null}, answers = [];
   $('done').textContent = '';
 }
 clearCurves();
@@ -270,9 +278,7 @@ async function advance(n, ms) {
   const r = await ask('step', {n: left > 0 ? Math.min(n, left) : n, ms, more: true});
   if (mine !== model) return 0;
   r.losses.forEach((loss, i) => trainCurve.add(r.step - r.losses.length + 1 + i, loss));
-  const speed = r.tokens / Math.max(r.seconds, 1e-6);
   state.step = r.step, state.loss = r.losses[r.losses.length - 1] ?? state.loss;
-  state.speed = state.speed ? state.speed * .9 + speed * .1 : speed;
   if (!Number.isFinite(state.loss)) running = false, say(t('not_finite'));
   const end = r.step === model.steps;
   paint('state'), paint('loss');
@@ -372,7 +378,7 @@ document.querySelectorAll('main > section').forEach(s => watch.observe(s));
 function renew() { for (const v of viewers) if (model && (!running || inSight.has(v.section))) v.renew(); }
 function shape() { for (const v of viewers) if (v.shape) v.shape(); }
 
-function show() { for (const name of ['state', 'about', 'speed', 'command', 'loss', 'exact', 'answers']) paint(name); }
+function show() { for (const name of ['state', 'about', 'command', 'loss', 'exact', 'answers']) paint(name); }
 painter('state', () => {
   const begin = state.step ? 'go_on' : 'start';
   write($('run'), t(running ? 'pause' : begin));
@@ -400,12 +406,9 @@ painter('about', () => {
   write($('rule'), t(TEXTS[rule] ? rule : 'rule', mostTyped(), alphabet));
   let hint = model.lm ? '' : 'hint_' + choice.positions;
   if (choice.mask === 'off') hint = 'hint_mask';
+  write($('model-says'), t('size', number(model.parameters)));
   write($('hint'), TEXTS[hint] && model.steps ? t(hint) : '');
 });
-painter('speed', () => {
-  const speed = state.speed ? ' · ' + t('speed', number(state.speed)) : '';
-  if (model) write($('model-says'), t('size', number(model.parameters)) + speed);
-}, 'train');
 painter('command', () => {
   if (!model) return;
   const o = model.steps ? options() : {};
@@ -416,18 +419,19 @@ painter('command', () => {
 }, 'take');
 const percent = x => (x === 1 ? 100 : Math.floor(x * 1000) / 10) + ' %';
 
+const steps = () => ({from: 0, to: round(Math.max(model.steps || 200, state.step)), text: number});
 painter('loss', () => {
   if (!model) return;
-  const training = {curve: trainCurve, colour: 'accent', width: 1};
-  const unseen = {curve: heldCurve, colour: 'ink', width: 1.5, dots: true}, guess = model.uniform;
-  drawChart($('loss'), [training, unseen], round(guess * 1.05), false, guess, model.steps);
+  const training = {...trainCurve, colour: 'accent', width: 1}, guess = model.uniform;
+  const unseen = {...heldCurve, colour: 'ink', width: 1.5, dots: true};
+  drawChart($('loss'), [training, unseen], steps(), {from: 0, to: round(guess * 1.05), text: y => +y.toFixed(2)}, guess);
   const label = t('loss_label', number(state.step), figure(state.loss || guess, 3), figure(guess, 3));
   $('loss').setAttribute('aria-label', label);
 }, 'look');
 painter('exact', () => {
   if (!model) return;
-  const curve = {curve: exactCurve, colour: 'accent', width: 2, dots: true};
-  drawChart($('exact'), [curve], 1, true, .99, model.steps);
+  const curve = {...exactCurve, colour: 'accent', width: 2, dots: true};
+  drawChart($('exact'), [curve], steps(), {from: 0, to: 1, text: percent}, .99);
   write($('exact-caption'), t(model.lm ? 'accuracy_caption' : 'exact_caption'));
   $('exact').setAttribute('aria-label', t('exact_label', percent(state.exact || 0), number(state.step)));
 }, 'look');

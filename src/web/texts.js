@@ -11,7 +11,7 @@ const TEXTS = {
   dock: ['Control of training', '训练控制'], start: ['▶ Start', '▶ 开始'], go_on: ['▶ Go on', '▶ 继续'], pause: ['❚❚ Pause', '❚❚ 暂停'], pace: ['Pace', '速度'],
   pace_says: ['{0} steps a second', '每秒 {0} 步'], pace_all: ['as fast as it can', '能多快就多快'],
   one_step: ['One step', '走一步'], reset: ['Reset', '重来'], your_sequence: ['Ask it:', '考考它：'],
-  step: ['step', '步'], loss: ['loss', '损失'], exact: ['exact', '全对'], accuracy: ['next token right', '下一个字猜对'], speed: ['{0} tokens a second', '每秒 {0} 个词元'],
+  step: ['step', '步'], loss: ['loss', '损失'], exact: ['exact', '全对'], accuracy: ['next token right', '下一个字猜对'],
   wanted: ['right: {0}', '应为 {0}'], nothing: ['(nothing)', '（空）'], empty: ['Type something.', '请输入。'],
   odd: ['“{0}” is not in its alphabet.', '它不认识“{0}”。'], long: ['At most {0} characters.', '最多 {0} 个字符。'],
   error: ['Something went wrong: {0}', '出错了：{0}'], no_worker: ['The computing part did not start. {0}', '计算部分没有启动。{0}'],
@@ -74,7 +74,7 @@ const TEXTS = {
   token_source: ['Token {0} of the source: {1}', '输入的第 {0} 个词元：{1}'], token_target: ['Token {0} of the answer: {1}', '答案的第 {0} 个词元：{1}'],
   token_is: ['“{0}” ({1})', '“{0}”（第 {1} 个）'], token_reads: ['To write token {1} of the answer, after “{0}”, the decoder', '为了在“{0}”之后写答案的第 {1} 个词元，解码器'],
   attends_encoder: ['attends to {0}', '在看 {0}'], attends_decoder: ['looks back at {0}', '回看 {0}'], attends_cross: ['and across at {0} of the source', '并看输入的 {0}'],
-  attends_text: ['looks back at {0}', '回看 {0}'], lines_label: ['Tokens, with lines to the tokens that they attend to', '词元，以及通向所看词元的线'],
+  lines_label: ['Tokens, with lines to the tokens that they attend to', '词元，以及通向所看词元的线'],
   lines_idle: ['Lines: from the answer to the source. Point at a token for its own.', '线：从答案到输入。指着一个词元，只看它的线。'],
   lines_idle_text: ['Lines: every token looks back. Point at a token for its own.', '线：每个词元都在回看。指着一个词元，只看它的线。'],
 
@@ -141,6 +141,7 @@ const TEXTS = {
   b_matmul: ['A product of two matrices: each gets what arrived times the other.', '两个矩阵相乘：每个得到到达的梯度乘以另一个。'],
   b_softmax: ['Softmax: shares that sum to 1. More for one token means less for the others, so only what is better or worse than the mean counts. A share of 0 gets no gradient.', 'softmax：份额之和为 1。一个多了别的就少，所以只有比平均好或坏的部分算数。份额为 0 的得不到梯度。'],
   b_masked_fill: ['The mask: hidden scores were replaced by −∞. Nothing depends on them, so their gradient is zero.', '掩码：被遮住的得分换成了 −∞。没有什么取决于它们，所以梯度为零。'],
+  b_rotary: ['Rotary positions: each pair of numbers was turned by an angle; its gradient is turned back by the same angle.', '旋转位置：每对数转过一个角度，梯度就往回转同样的角度。'],
   b_scale: ['Divided forward, divided backward: by the same √d_k.', '前向除以 √d_k，反向也除以 √d_k。'],
   b_embedding: ['The end of the way: each row of the table gets the sum of what arrived at the places where its token stands.', '路的尽头：表里每一行得到它的词元所在各处到达的梯度之和。'],
 

@@ -144,7 +144,6 @@ WEB_EXPORT(void, step, (int n, double ms, int more)) {
     if (!is_training()) return;
     Trainer *t = &session.trainer;
     StepResult r = {0};
-    long tokens = t->state.tokens;
     double began = clock_seconds();
     bool due = false;
     printf("{\"losses\": [");
@@ -156,8 +155,6 @@ WEB_EXPORT(void, step, (int n, double ms, int more)) {
     }
     printf("], \"step\": %ld, \"due\": %s, \"done\": %s", t->state.step, due ? "true" : "false",
            t->state.step >= t->steps ? "true" : "false");
-    web_print_number("tokens", (double)(t->state.tokens - tokens));
-    web_print_number("seconds", clock_seconds() - began);
     puts("}");
 }
 

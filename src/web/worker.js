@@ -140,8 +140,8 @@ function serve(modules, scope) {
         check(q, m) {
             m.write("operation", String(q.operation)), m.write("mistake", String(q.mistake));
             const found = result(m, "check", number(q.case, 0), number(q.input, 0), number(q.seed, 1));
-            const {plus, minus, backward = [], h, inputs} = found;
-            found.elements = backward.map((backward, index) => ({index, backward, value: inputs[q.input ?? 0].values[index],
+            const {plus, minus, backward = [], h, input, inputs} = found;
+            found.elements = backward.map((backward, index) => ({index, backward, value: inputs[input].values[index],
                 plus: plus[index], minus: minus[index], difference: (plus[index] - minus[index]) / (2 * h)}));
             return found;
         },

@@ -168,7 +168,7 @@ test('backward: each gradient has its terms, and a number is pushed', () => visi
   assert(Math.abs(is - says) < .2 * Math.abs(is - unpushed) + 1e-4, `${is} ${says} ${unpushed}`);
   assert.notEqual(await page.run(curve), before);
   await choose(page, 'direction', 'forward');
-  assert(await page.until("$('push').hidden && " + chips + ".some(b => b.textContent === 'softmax')"));
+  assert(await page.until("$('push').hidden && " + chips + ".some(b => b.textContent === 'A')"));
 }));
 
 test('copy is learnt, looked at, followed, saved and loaded', async () => {

@@ -47,7 +47,7 @@ const tests = {
         let checked = 0;
         const {operations} = await made({op: "operations"});
         for (const {name, cases} of operations)
-            for (let i = 0; i < cases.length; i++, checked++) {
+            for (let i = 0; i < cases; i++, checked++) {
                 const {verdict, report} = await made({op: "check", operation: name, case: i});
                 assert.equal(verdict, "PASS", report);
             }
