@@ -250,7 +250,7 @@ async function loop() {
   looping = true;
   let owed = 1, then = performance.now(), looked = 0;
   try {
-    while (running && model) {
+    while (running && model && !starting) { // a step asked for during a start would be the new model's first
       const rate = pace(), now = performance.now();
       owed = rate === Infinity ? 1000 : Math.min(owed + rate * (now - then) / 1000, Math.max(1, rate));
       then = now;
