@@ -98,8 +98,13 @@
       const scale = scaled ? `${v(Math.sqrt(flat(m).columns))} · ` : '';
       return {text: scale + par(at(table, id, j)), marks: {[table]: {row: id, column: j}}};
     },
-    sum: (m, i, j, [a, b]) => ({text: `${v(at(a, i, j))} + ${par(at(b, i, j))}`, marks: {[a]: {cell: [i, j]}, [b]: {cell: [i, j]}}}),
-    scaled: (m, i, j, [a, queries]) => ({text: `${v(at(a, i, j))} / ${v(Math.sqrt(get(queries).columns))}`, marks: {[a]: {cell: [i, j]}}}),
+    sum(m, i, j, [a, b]) {
+      const mark = {cell: [i, j]};
+      return {text: `${v(at(a, i, j))} + ${par(at(b, i, j))}`, marks: {[a]: mark, [b]: mark}};
+    },
+    scaled(m, i, j, [a, queries]) {
+      return {text: `${v(at(a, i, j))} / ${v(Math.sqrt(get(queries).columns))}`, marks: {[a]: {cell: [i, j]}}};
+    },
     mask(m, i, j, [a]) {
       const hidden = at(m.name, i, j) === -Infinity;
       return {text: hidden ? t('is_masked') : v(at(a, i, j)), marks: {[a]: {cell: [i, j]}}};
@@ -255,7 +260,8 @@
     const room = adds[k] ? flat(adds[k]) : {};
     if (at && !(at[0] < room.rows && at[1] < room.columns)) at = null;
     added = at ? k : Math.max(0, adds.findIndex(m => /weight/.test(m.to)));
-    const {values, columns} = flat(adds[added]), largest = values.reduce((k, x, i) => Math.abs(x) > Math.abs(values[k]) ? i : k, 0);
+    const {values, columns} = flat(adds[added]);
+    const largest = values.reduce((k, x, i) => Math.abs(x) > Math.abs(values[k]) ? i : k, 0);
     cell = at || [Math.floor(largest / columns), largest % columns];
     renewPush();
   }
@@ -286,7 +292,8 @@
   }
 
   function tellSum(step, {of: m, cell: [i, j], gradient, value, zero, end}, terms, columns) {
-    const x = flat(m), row = m.to === 'embedding.weight' ? model.tokens : x.row, sum = x.values[i * x.columns + j], scalar = rows => rows === 1 && columns === 1;
+    const x = flat(m), row = m.to === 'embedding.weight' ? model.tokens : x.row, sum = x.values[i * x.columns + j];
+    const scalar = rows => rows === 1 && columns === 1;
     const name = `${m.title}[${x.rows > 1 ? counted(row, i) + ', ' : ''}${counted(x.column, j)}]`;
     const from = at => scalar(step.values.length) ? '' : `[${Math.floor(at / columns) + 1}, ${at % columns + 1}]`;
     const largest = [...terms].sort((a, b) => Math.abs(b[1] * b[2]) - Math.abs(a[1] * a[2])).slice(0, 4);
