@@ -4,7 +4,7 @@ accused, and no wrong one passes. A wrong one is a right one with a piece of its
     GRADCHECK=build/double/gradcheck python3 tests/check/students_py.py
 
 Prints a line `ok   …` or `FAIL …` a test, as the other test programs do."""
-import os, re, sys, types
+import contextlib, io, os, re, sys, types
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(here, "../../src/check"), os.path.join(here, "students_py")]
@@ -73,10 +73,22 @@ def wrong_functions_fail():
 
 
 def a_scalar_is_drawn_on_both_sides_of_a_condition():
-    text = "def kinked(x): return x * x / 2 if abs(x) <= 1 else abs(x) - 0.5\ndef kinked_gradient(x): return {} if abs(x) <= 1 else x / abs(x)"
+    text = ("def kinked(x): return x * x / 2 if abs(x) <= 1 else abs(x) - 0.5\n"
+            "def kinked_gradient(x): return {} if abs(x) <= 1 else x / abs(x)\n")
     for slope, want in ("x", "PASS"), ("2 * x", "FAIL"):
         found, said = verdicts([("kinked", text.format(slope), "kinked", [dict(x=())])])
         assert found["kinked"][0] == want, said
+
+
+def nothing_is_proved_of_integers():
+    printed = io.StringIO()
+    for x in numpy.array([1, 2]), 3:
+        with contextlib.redirect_stdout(printed):
+            reports = gradcheck.check(lambda x: print("seen") or x * x, lambda dy, x: dy, x=x)
+        assert [r["verdict"] for r in reports] == ["INCONCLUSIVE"] and "integers" in reports[0]["reason"], reports
+    with contextlib.redirect_stdout(printed):
+        gradcheck.check(lambda x: (print("seen") or x * x, x), lambda dy, x: 2 * x * dy, x=(2,))
+    assert "PASS" in printed.getvalue() and "seen" not in printed.getvalue(), printed.getvalue()
 
 
 def explanations_are_those_of_an_operation():
@@ -87,7 +99,8 @@ def explanations_are_those_of_an_operation():
 
 
 failed = 0
-for test in right_functions_pass, wrong_functions_fail, a_scalar_is_drawn_on_both_sides_of_a_condition, explanations_are_those_of_an_operation:
+for test in (right_functions_pass, wrong_functions_fail, a_scalar_is_drawn_on_both_sides_of_a_condition,
+             nothing_is_proved_of_integers, explanations_are_those_of_an_operation):
     try:
         test()
         print("ok   students_py:", test.__name__.replace("_", " "), flush=True)

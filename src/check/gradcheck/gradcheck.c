@@ -191,6 +191,12 @@ static void show_smaller(Trial *t, CaseReport *report) {
     }
 }
 
+static bool takes_gradient(const CheckCase *c) {
+    bool any = false;
+    for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++) any |= !c->in[k].constant;
+    return any;
+}
+
 /* Judges before it explains: an explanation that takes too long must not cost a verdict. */
 static void judge(Trial *t, CaseReport *report) {
     const CheckOptions *how = t->how;
@@ -230,7 +236,13 @@ void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions 
     REPORT_SET(report->name, c->name);
     report->kinks = c->kinks, report->flat = c->flat;
     report->like = how->reference;
-    judge(&t, report);
+    if (takes_gradient(c)) {
+        judge(&t, report);
+    } else {
+        report->verdict = INCONCLUSIVE;
+        REPORT_SET(report->trouble,
+                   "no input takes a gradient: integers do not. Give real numbers, or a shape");
+    }
     report->evaluations = t.run.evaluations;
     check_run_free(&t.run);
     check_run_free(&t.reference);

@@ -37,13 +37,13 @@ static Look look_at(const Suspect *s, const CheckPoint *there) {
     return l;
 }
 
-/* Whether at all looks the wrong elements are those where side · v is above a number; v is value `which`, or its size. The
- * number lies between *right and *wrong. */
-static bool is_beyond(const Suspect *s, const Look look[LOOKS], int which, bool size, int side, double *right,
-                      double *wrong) {
+/* Whether at the first looks the wrong elements are those where side · v is above a number; v is value `which`, or its size.
+ * The number lies between *right and *wrong. All looks together must be evidence. */
+static bool is_beyond(const Suspect *s, const Look *look, int looks, int which, bool size, int side,
+                      double *right, double *wrong) {
     long wrongs = 0, rights = 0;
     *wrong = INFINITY, *right = -INFINITY;
-    for (int k = 0; k < LOOKS; k++)
+    for (int k = 0; k < looks; k++)
         for (long j = 0; j < s->n; j++) {
             if (look[k].set.idle[j]) continue;
             double v = look[k].value[which][j];
@@ -53,7 +53,8 @@ static bool is_beyond(const Suspect *s, const Look look[LOOKS], int which, bool 
             else
                 *right = fmax(*right, v), rights++;
         }
-    return *wrong > *right && isfinite(*wrong) && wrongs >= EVIDENCE && rights >= EVIDENCE;
+    bool evidence = isfinite(*wrong) && wrongs >= EVIDENCE && rights >= EVIDENCE;
+    return *wrong > *right && (evidence || looks < LOOKS);
 }
 
 /* "x is above 0", "|x| is above about 1.5". */
@@ -79,28 +80,34 @@ static bool may_have_condition(const Suspect *s) {
            s->entries <= MOST_ENTRIES;
 }
 
-/* Finds a condition on values that separates wrong elements from right ones, at other points as well. */
-static bool find_condition(Suspect *s, char text[REPORT_TEXT / 2]) {
-    Look look[LOOKS];
-    if (!may_have_condition(s)) return false;
-    look[0] = look_here(s);
-    for (int k = 1; k < LOOKS; k++) {
-        CheckPoint there;
-        const CheckRun *run = s->g->run;
-        point_draw(&there, s->arena, run->op, run->c, s->g->seed, POINT_DRAWN, FIRST_DRAWN + k);
-        look[k] = look_at(s, &there);
-    }
+/* Finds a condition on values that separates wrong elements from right ones at the first looks. */
+static bool separates(const Suspect *s, const Look *look, int looks, char text[REPORT_TEXT / 2]) {
     for (int which = 0; which <= s->point->inputs; which++)
         for (int way = 0; look[0].value[which] && way < 4; way++) {
             bool size = way / 2;
             int side = way % 2 ? -1 : 1;
             double right, wrong;
-            if (!is_beyond(s, look, which, size, side, &right, &wrong)) continue;
+            if (!is_beyond(s, look, looks, which, size, side, &right, &wrong)) continue;
             double low = fmin(side * right, side * wrong), high = fmax(side * right, side * wrong);
             say_condition(s, which, size, low, high, side > 0 ? "above" : "below", text);
             return true;
         }
     return false;
+}
+
+/* Finds one that holds at other points as well, which cost many runs: none is drawn without a condition that it may refute. */
+static bool find_condition(Suspect *s, char text[REPORT_TEXT / 2]) {
+    const CheckRun *run = s->g->run;
+    Look look[LOOKS];
+    if (!may_have_condition(s)) return false;
+    look[0] = look_here(s);
+    for (int k = 1; k < LOOKS; k++) {
+        CheckPoint there;
+        if (!separates(s, look, k, text)) return false;
+        point_draw(&there, s->arena, run->op, run->c, s->g->seed, POINT_DRAWN, FIRST_DRAWN + k);
+        look[k] = look_at(s, &there);
+    }
+    return separates(s, look, LOOKS, text);
 }
 
 /* ---- Patterns ---- */
