@@ -220,7 +220,6 @@ BUILD_CASE(sum_of, tape_add(t, x[0], x[1]))
 TEST(odd_inputs_pass) {
     static const double two[] = {3, 4};
     static const CheckCase odd[] = {
-        {"constant", first_of, {{"x", DIMS(2), .constant = true}}},
         {"one number, repeated", first_of, {{"x", {0}, .layout = REPEATED}}},
         {"nothing, repeated", first_of, {{"x", DIMS(0, 3), .layout = REPEATED}}},
         {"other lows", sum_of, {{"a", DIMS(2), -1, 1}, {"b", DIMS(2), 0.5, 1}}},
@@ -235,6 +234,15 @@ TEST(odd_inputs_pass) {
         CHECK(r.verdict == PASS && !r.trouble[0], "%s is %s, %s", odd[i].name,
               gradcheck_verdict_text(r.verdict), r.trouble);
     }
+}
+
+/* A case that passes has a gradient: without one nothing is proved. */
+TEST(constants_prove_nothing) {
+    static const CheckCase constant = {"constant", first_of, {{"x", DIMS(2), .constant = true}}};
+    CaseReport r;
+    gradcheck_case("odd", &constant, 1, &r);
+    CHECK(r.verdict == INCONCLUSIVE && strstr(r.trouble, "no input takes a gradient"), "%s, %s",
+          gradcheck_verdict_text(r.verdict), r.trouble);
 }
 
 static void take_over(Node *n) {
