@@ -144,9 +144,9 @@ function grid({shape, values}) {
 }
 
 // Names a heat map, above it and for a screen reader; `keys`: arrow keys choose a cell.
-function nameHeat(caption, canvas, name, {shape, ...tensor}, keys) {
-  const {rows, columns} = grid({shape, ...tensor});
-  caption.textContent = `${name} [${shape.join(' × ')}]`;
+function nameHeat(caption, canvas, name, tensor, keys) {
+  const {rows, columns} = grid(tensor);
+  caption.textContent = `${name} [${tensor.shape.join(' × ')}]`;
   canvas.setAttribute('aria-label', t(keys ? 'matrix_keys' : 'matrix', name, rows, columns));
 }
 

@@ -200,7 +200,7 @@ static long exchange_head(const Parameter *out, long head, real *kept) {
     return rows * d_k;
 }
 
-/* What the switches have replaced; `heads` are columns of W^O. NULL: they are on. */
+/* The switches replace these; `heads` are columns of W^O. NULL: they are on. */
 static struct {
     real *heads;
     bool unmasked, unplaced;

@@ -62,11 +62,11 @@ static bool is_wrong(CheckRun *run, const Entries *e, long j, double least) {
     const double part = 0.01; /* of the largest slope or error, up to which slopes are the same */
     long x = check_entries_element(e, j);
     double far = step * size_of((double)run->point->in[e->input].value[x]), largest = 0;
-    bool wrong = false, idle = is_idle(e);
+    bool wrong = false;
     for (long q = 0; q < e->cotangents; q++) {
         const Entry *entry = &e->entry[q * e->coordinates + j];
         double size = fabs(entry->numeric), off = fabs(entry->analytic - entry->numeric);
-        if (idle && isnan(entry->analytic)) continue;
+        if (isnan(entry->analytic) && is_idle(e)) continue;
         if (isfinite(size)) largest = fmax(largest, size);
         if (isfinite(off)) largest = fmax(largest, off);
         wrong |= entry->state == ENTRY_WRONG && isfinite(size) && !(off <= least * fmax(1, size));
