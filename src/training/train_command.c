@@ -37,7 +37,8 @@ char *train_config_command(const TrainConfig *r, Error *e) {
         train_config_free(&plain);
         if (next == chosen.count) break;
         snprintf(option[next], OPTION, "--%s", chosen.note[next].key + PREFIX);
-        argv[words++] = option[next], argv[words++] = (char *)chosen.note[next].value;
+        argv[words++] = option[next];
+        if (!chosen.flag[next]) argv[words++] = (char *)chosen.note[next].value;
     }
     if (elsewhere) argv[words++] = "--run", argv[words++] = (char *)r->run;
     argv[words++] = "--force";

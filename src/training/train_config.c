@@ -239,6 +239,7 @@ static void add_note(const TrainConfig *r, const Setting *s, ConfigNotes *out) {
     Option o = setting_option(s, (TrainConfig *)r);
     snprintf(out->key[n], NOTE_KEY, RECIPE "%s", s->name);
     out->note[n] = (Metadata){out->key[n], option_text(&o, out->value[n])};
+    out->flag[n] = o.flag;
 }
 
 void train_config_notes(const TrainConfig *r, bool effective, ConfigNotes *out) {
@@ -336,18 +337,21 @@ static bool take_model(TrainConfig *r, const Safetensors *run, Error *e) {
 }
 
 static bool take_vocabulary(TrainConfig *r, const Safetensors *run, Error *e) {
-    const Setting *own[] = {row_of("tokenizer"), row_of("vocab-size")};
-    for (int i = 0; i < 2; i++)
-        if (*given(r, own[i]))
-            return error_set(e, STATUS_USAGE, "--%s: found --from, need one of the two", own[i]->name);
+    const Setting *tokenizer = row_of("tokenizer"), *size = row_of("vocab-size");
+    if (*given(r, size)) return error_set(e, STATUS_USAGE, "--vocab-size: found --from, need one of the two");
     const char *vocabulary = safetensors_metadata(run, "vocabulary");
     if (!vocabulary)
         return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no vocabulary, need it", run->path);
     Tokenizer *k = tokenizer_parse(run->path, vocabulary, e);
     if (!k) return false;
+    const TokenizerKind *asked = *given(r, tokenizer) ? r->data.tokenizer : k->kind;
     r->data.tokenizer = k->kind;
     tokenizer_free(k);
-    for (int i = 0; i < 2; i++) r->taken[own[i] - train_settings] = true;
+    if (asked != r->data.tokenizer)
+        return error_set(e, STATUS_OTHER_MODEL, "%s: made with other options: --tokenizer: found %s, need %s",
+                         run->path, asked ? asked->choice.name : tokenizer->none,
+                         r->data.tokenizer->choice.name);
+    r->taken[tokenizer - train_settings] = r->taken[size - train_settings] = true;
     return (r->data.vocabulary = train_config_keep(r, strdup(vocabulary), e));
 }
 

@@ -122,6 +122,7 @@ typedef struct ConfigNotes {
     Metadata note[TRAIN_SETTINGS];
     int count;
     char key[TRAIN_SETTINGS][NOTE_KEY], value[TRAIN_SETTINGS][OPTION_TEXT];
+    bool flag[TRAIN_SETTINGS]; /* a command line has the name alone */
 } ConfigNotes;
 
 /* The settings that weight files and checkpoints save, or those of them that have an effect on this run. */

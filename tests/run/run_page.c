@@ -49,19 +49,15 @@ TEST(a_page_has_every_evaluation) {
     }
 }
 
-/* The command on the page makes the same weights, also where defaults depend on other settings, and where the number of
- * steps was found from minutes. */
-TEST(the_command_on_a_page_repeats_the_run) {
-    char words[PATH_MAX + 700];
-    write_text("text", "the cat sat on the mat, and the dog sat on the cat, and the mat was flat\n");
-    MUST(TRAIN("lm", TINY, "--text", "text", "--preset", "gpt", "--positions", "rotary", "--tokenizer", "bpe",
-               "--minutes", "0.003", "--lr", "0.01", "--seed", "3", "--run", "a b"));
+/* The command on the page of "a b" makes the same weights. The run is `first` afterwards. */
+static void check_command(const char *first, const char *wanted) {
+    char words[PATH_MAX + 700], weights[64];
     char *text = page_of("a b/report.html"), *start = strstr(text, "<pre>./train "),
          *end = start ? strstr(start, "</pre>") : NULL;
-    CHECK(start && end && strstr(start, " --steps "), "no command, or without its steps");
-    if (!start || !end) return;
-    *end = 0;
-    CHECK(rename("a b", "first") == 0);
+    if (end) *end = 0;
+    CHECK(end && strstr(start, wanted), "no command, or without %s", wanted);
+    if (!end) return;
+    CHECK(rename("a b", first) == 0);
     /* The only character references in this command are quotes. */
     char command[600];
     size_t used = 0;
@@ -73,8 +69,27 @@ TEST(the_command_on_a_page_repeats_the_run) {
     command[used] = 0;
     snprintf(words, sizeof words, "%s/train%s --quiet", program_folder, command);
     CHECK(system(words) == 0, "%s", words);
-    CHECK(same_files("first/model.safetensors", "a b/model.safetensors"), "%s makes other weights", words);
+    snprintf(weights, sizeof weights, "%s/model.safetensors", first);
+    CHECK(same_files(weights, "a b/model.safetensors"), "%s makes other weights", words);
     free(text);
+}
+
+/* … also where defaults depend on other settings, where the number of steps was found from minutes, with an option that takes
+ * no value, with several texts, and where another run gave weights and tokens. */
+TEST(the_command_on_a_page_repeats_the_run) {
+    write_text("text", "the cat sat on the mat, and the dog sat on the cat, and the mat was flat\n");
+    write_text("lines", "ann\nbob\ncarl\ndora\nemil\nfay\ngus\nhal\nida\njim\nkim\nlea\n");
+#define FIRST "lm", TINY, "--run", "a b", "--force", "--text", "text"
+    MUST(TRAIN(FIRST, "--preset", "gpt", "--positions", "rotary", "--tokenizer", "bpe", "--minutes", "0.003",
+               "--lr", "0.01", "--seed", "3"));
+    check_command("timed", " --steps ");
+    MUST(TRAIN(FIRST, "lines", "--steps", "9"));
+    check_command("two texts", "text\nlines");
+    MUST(TRAIN("lm", TINY, "lines", "--lines", "--steps", "9", "--run", "a b", "--force"));
+    check_command("base", " --lines ");
+    MUST(TRAIN("lm", "--from", "base", "--text", "lines", "--lora", "2", "--steps", "9", "--run", "a b",
+               "--force"));
+    check_command("adapted", " --from base ");
 }
 
 TEST(a_text_that_is_markup_is_text) {

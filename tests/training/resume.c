@@ -180,13 +180,15 @@ TEST(weights_of_another_run) {
     } wrong[] = {
         {"--d-model", "16", 78,
          "base/model.safetensors: made with other options: --d-model: found 16, need 8"},
-        {"--tokenizer", "bpe", 2, "--tokenizer: found --from, need one of the two"},
+        {"--tokenizer", "bpe", 78,
+         "base/model.safetensors: made with other options: --tokenizer: found bpe, need char"},
+        {"--vocab-size", "300", 2, "--vocab-size: found --from, need one of the two"},
         {"--train", "head*", 2, "--train: found no parameter like 'head*', need one that learns"},
         {"--tail", "0", 65, "third: byte 0: "},
     };
     write_text("third", "QQ QQ QQ QQ QQ QQ QQ");
-    for (int i = 0; i < 4; i++)
-        CHECK(TRAIN("lm", "--from", "base", "--text", i == 3 ? "third" : "text", wrong[i].option,
+    for (int i = 0; i < 5; i++)
+        CHECK(TRAIN("lm", "--from", "base", "--text", i == 4 ? "third" : "text", wrong[i].option,
                     wrong[i].value, "--run", "x") == wrong[i].status &&
                   strstr(err, wrong[i].message),
               "%s", err);
