@@ -82,13 +82,12 @@ bool explain_convolution(const ExplainOptions *o, Error *e) {
     double want[PLACES * OUT], inside[SHARPNESSES], ends[SHARPNESSES];
     if (tape_failed(t, e)) return false;
     convolve(x, w, want);
-    show_start(
-        o, &table,
-        "%d positions, %d channels in, %d out, %d heads, one for each distance d. Infinite sharpness: "
-        "the score is 0 at distance d and -inf elsewhere. The error is the largest difference from the "
-        "convolution. At the ends the convolution takes x beyond the end as 0; a softmax whose scores "
-        "are finite gives that weight to the end itself.",
-        PLACES, IN, OUT, TAPS);
+    show_start(o, &table,
+               "%d positions, %d channels in, %d out, %d heads, one for each distance d. Infinite sharpness: "
+               "the score is 0 at distance d and -inf elsewhere. The error is the largest difference from "
+               "the convolution. At the ends the convolution takes x beyond the end as 0; a softmax whose "
+               "scores are finite gives that weight to the end itself.",
+               PLACES, IN, OUT, TAPS);
     for (int s = 0; s < SHARPNESSES; s++) {
         Tensor *y = attend(t, x, w, sharpness[s], maps);
         if (tape_failed(t, e)) return false;
@@ -104,10 +103,9 @@ bool explain_convolution(const ExplainOptions *o, Error *e) {
                                   tap == 1 ? NULL : "Where the token is beyond an end the row is empty.",
                                   .map = {PLACES, PLACES, "query", "key", .values = maps[tap]->data}};
     enum { INFINITE = SHARPNESSES - 1, FINITE = SHARPNESSES - 2 };
-    return show_found(
-        o, &table, pictures, TAPS, e,
-        "With -inf outside one distance attention computes the convolution within %.1e, ends included; with "
-        "the sharpest finite score within %.1e inside, but it is off by %.1f at the ends, where a softmax "
-        "cannot give 0.",
-        fmax(inside[INFINITE], ends[INFINITE]), inside[FINITE], ends[FINITE]);
+    return show_found(o, &table, pictures, TAPS, e,
+                      "With -inf outside one distance attention computes the convolution within %.1e, ends "
+                      "included; with the sharpest finite score within %.1e inside, but it is off by %.1f at "
+                      "the ends, where a softmax cannot give 0.",
+                      fmax(inside[INFINITE], ends[INFINITE]), inside[FINITE], ends[FINITE]);
 }

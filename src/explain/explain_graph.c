@@ -81,14 +81,12 @@ bool explain_graph(const ExplainOptions *o, Error *e) {
         h[r] = tape_constant(t, SHAPE(NODES, NODES));
         for (int i = 0; h[r]->data && i < NODES * NODES; i += NODES + 1) want[r][i] = h[r]->data[i] = 1;
     }
-    show_start(
-        o, &table,
-        "A graph of %d nodes has the edges A-B A-C B-C C-D D-E E-F F-G F-H G-H; N_i are node i and its "
-        "neighbours. With equal scores attention under the mask gives the mean, and |N_i| times that the "
-        "sum. "
-        "The table shows errors; then the pairs of nodes within as many hops as there are layers, and those "
-        "of which the first holds something of the second.",
-        NODES);
+    show_start(o, &table,
+               "A graph of %d nodes has the edges A-B A-C B-C C-D D-E E-F F-G F-H G-H; N_i are node i and "
+               "its neighbours. With equal scores attention under the mask gives the mean, and |N_i| times "
+               "that the sum. The table shows errors; then the pairs of nodes within as many hops as there "
+               "are layers, and those of which the first holds something of the second.",
+               NODES);
     for (int layer = 0; layer < LAYERS; layer++) {
         double off[RULES] = {0};
         int within = 0, reached[RULES] = {0};
@@ -119,10 +117,9 @@ bool explain_graph(const ExplainOptions *o, Error *e) {
                                 i ? NULL : "A node holds something of its neighbours and of itself.",
                                 .map = {NODES, NODES, "node", "holds of", node_name, node_name,
                                         mean[after[i]]->data, .high = 0.5}};
-    return show_found(
-        o, &table, pictures, 3, e,
-        "Attention with equal scores gives the neighbours' mean within %.1e and their sum within %.1e; after "
-        "1 to %d layers, with q.k too, a node holds something of the nodes within as many hops and of no "
-        "others, with %d exceptions.",
-        worst[MEAN], worst[SUM], LAYERS, exceptions);
+    return show_found(o, &table, pictures, 3, e,
+                      "Attention with equal scores gives the neighbours' mean within %.1e and their sum "
+                      "within %.1e; after 1 to %d layers, with q.k too, a node holds something of the nodes "
+                      "within as many hops and of no others, with %d exceptions.",
+                      worst[MEAN], worst[SUM], LAYERS, exceptions);
 }

@@ -112,12 +112,11 @@ bool explain_heads(const ExplainOptions *o, Error *e) {
     real maps[COUNTS][MOST_HEADS * PLACES * PLACES], others[MOST_HEADS * PLACES * PLACES];
     double both, least[COUNTS] = {100, 100, 100}, most[COUNTS] = {0};
     int seeds_below_half[COUNTS] = {0};
-    show_start(
-        o, &table,
-        "At each of %d positions in a circle of %d symbols, name the symbol before and the symbol after. "
-        "The model is one attention of width %d, which the heads share, after %d steps. The table shows "
-        "right answers on circles that training does not use.",
-        PLACES, SYMBOLS, WIDTH, STEPS);
+    show_start(o, &table,
+               "At each of %d positions in a circle of %d symbols, name the symbol before and the symbol "
+               "after. The model is one attention of width %d, which the heads share, after %d steps. The "
+               "table shows right answers on circles that training does not use.",
+               PLACES, SYMBOLS, WIDTH, STEPS);
     for (int i = 0; i < COUNTS; i++)
         for (uint64_t seed = 0; seed < SEEDS; seed++) { /* the first seed gives the pictures */
             if (!run(o, heads_of[i], o->seed + seed, &both, seed ? others : maps[i], e)) return false;
@@ -135,11 +134,10 @@ bool explain_heads(const ExplainOptions *o, Error *e) {
                                 .map = {PLACES, PLACES, "query", "key",
                                         .values = i ? maps[COUNTS - 1] + (i - 1) * PLACES * PLACES : maps[0],
                                         .high = 1}};
-    return show_found(
-        o, &table, pictures, 1 + MOST_HEADS, e,
-        "Over %d seeds four heads of width %d name both symbols at %.2f %% of the positions or more, and "
-        "one head of width %d, which gives one mean of both, at %.2f to %.2f %%, for %d of %d seeds at less "
-        "than "
-        "half of them.",
-        SEEDS, WIDTH / MOST_HEADS, least[COUNTS - 1], WIDTH, least[0], most[0], seeds_below_half[0], SEEDS);
+    return show_found(o, &table, pictures, 1 + MOST_HEADS, e,
+                      "Over %d seeds four heads of width %d name both symbols at %.2f %% of the positions or "
+                      "more, and one head of width %d, which gives one mean of both, at %.2f to %.2f %%, for "
+                      "%d of %d seeds at less than half of them.",
+                      SEEDS, WIDTH / MOST_HEADS, least[COUNTS - 1], WIDTH, least[0], most[0],
+                      seeds_below_half[0], SEEDS);
 }

@@ -242,13 +242,12 @@ static bool conclude(const ExplainOptions *o, const Points *known, const Result 
          "Large weights lie far from the diagonal: attention mixes far points so that their mean is right. "
          "The loss asks for no more.",
          .map = {CURVE, CURVE, X_NAME, KNOWN_NAME, .values = a->map, .high = (double)a->most}}};
-    return show_found(
-        o, &table, pictures, 3, e,
-        "The learnt widths come within %.1f %% (gauss) and %.1f %% (triangle) of the least error of "
-        "any width; trained attention has an error of %.4f against %.4f for gauss, from points that "
-        "are %.3f away on average against %.3f.",
-        100 * (g->error / best[GAUSS] - 1), 100 * (t->error / best[TRIANGLE] - 1), a->error, g->error,
-        a->distance, g->distance);
+    return show_found(o, &table, pictures, 3, e,
+                      "The learnt widths come within %.1f %% (gauss) and %.1f %% (triangle) of the least "
+                      "error of any width; trained attention has an error of %.4f against %.4f for gauss, "
+                      "from points that are %.3f away on average against %.3f.",
+                      100 * (g->error / best[GAUSS] - 1), 100 * (t->error / best[TRIANGLE] - 1), a->error,
+                      g->error, a->distance, g->distance);
 }
 
 bool explain_kernels(const ExplainOptions *o, Error *e) {
@@ -256,12 +255,11 @@ bool explain_kernels(const ExplainOptions *o, Error *e) {
     static Result result[ROWS];
     draw(&known, KNOWN, o->seed, 0);
     draw(&held_out, HELD_OUT, o->seed, 1);
-    show_start(
-        o, &table,
-        "%d points (x_j, y_j) are known: y = f(x) + noise of variance 0.25, f(x) = 2 sin x + x^0.8. The "
-        "table shows the mean squared error at %d other points, for this h and for the best of %d "
-        "widths; then the mean distance |x - x_j| of the points, weighted by a_j.",
-        KNOWN, HELD_OUT, GRID);
+    show_start(o, &table,
+               "%d points (x_j, y_j) are known: y = f(x) + noise of variance 0.25, f(x) = 2 sin x + x^0.8. "
+               "The table shows the mean squared error at %d other points, for this h and for the best of %d "
+               "widths; then the mean distance |x - x_j| of the points, weighted by a_j.",
+               KNOWN, HELD_OUT, GRID);
     show_array(o, &table, "x", known.x, KNOWN), show_array(o, &table, "y", known.y, KNOWN);
     show_array(o, &table, "held_out_x", held_out.x, HELD_OUT);
     show_array(o, &table, "held_out_y", held_out.y, HELD_OUT);

@@ -97,13 +97,12 @@ bool explain_positions(const ExplainOptions *o, Error *e) {
     double product[FARTHEST], accuracy[2], blind;
     for (int p = 0; p < POSITIONS; p++) nn_sinusoids(p, WIDTH, pe + p * WIDTH);
     double rotation = off_rotation(pe), distance = products(pe, product);
-    show_start(
-        o, &table,
-        "Models of one layer learn to copy sequences of up to %d of %d symbols in %d steps. The table "
-        "shows held-out tokens that are right when the model reads the right answer, and whole answers "
-        "that are right when it reads its own. The order-blind reader knows which symbols are still to "
-        "come, and not in which order.",
-        LONGEST, SYMBOLS, STEPS);
+    show_start(o, &table,
+               "Models of one layer learn to copy sequences of up to %d of %d symbols in %d steps. The table "
+               "shows held-out tokens that are right when the model reads the right answer, and whole "
+               "answers that are right when it reads its own. The order-blind reader knows which symbols are "
+               "still to come, and not in which order.",
+               LONGEST, SYMBOLS, STEPS);
     for (int with = 1; with >= 0; with--)
         if (!copy(o, with, &accuracy[with], &blind, e)) return false;
     show_row(o, &table, (Cell[]){TEXT("order-blind reader"), NUMBER(100 * blind), NUMBER(NAN)});
@@ -113,10 +112,9 @@ bool explain_positions(const ExplainOptions *o, Error *e) {
          .map = {FARTHEST, WIDTH, "position", "component", .values = pe, .low = -1, .high = 1}},
         {PICTURE_CHART, "PE(p).PE(p+k) by distance k", "The product is largest at distance 0.",
          .chart = {"distance k", "product", .series = &series, .count = 1}}};
-    return show_found(
-        o, &table, pictures, 2, e,
-        "Without positions the model gets %.2f %% of the tokens right, where a reader that knows no "
-        "order can expect at most %.2f %%, and with them %.2f %%; PE(p+k) is PE(p) rotated within %.1e, and "
-        "PE(p).PE(p+k) is the same for all p within %.1e.",
-        100 * accuracy[0], 100 * blind, 100 * accuracy[1], rotation, distance);
+    return show_found(o, &table, pictures, 2, e,
+                      "Without positions the model gets %.2f %% of the tokens right, where a reader that "
+                      "knows no order can expect at most %.2f %%, and with them %.2f %%; PE(p+k) is PE(p) "
+                      "rotated within %.1e, and PE(p).PE(p+k) is the same for all p within %.1e.",
+                      100 * accuracy[0], 100 * blind, 100 * accuracy[1], rotation, distance);
 }

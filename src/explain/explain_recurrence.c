@@ -114,12 +114,11 @@ static const Table table = {
 
 bool explain_recurrence(const ExplainOptions *o, Error *e) {
     double percent[READERS][DISTANCES], distance[DISTANCES], least = 100;
-    show_start(
-        o, &table,
-        "At every step of a sequence of %d random symbols of %d, name the symbol of some steps before. Both "
-        "models have width %d and take %d training steps for each distance. The table shows right answers on "
-        "sequences that training does not use.",
-        LENGTH, SYMBOLS, WIDTH, STEPS);
+    show_start(o, &table,
+               "At every step of a sequence of %d random symbols of %d, name the symbol of some steps "
+               "before. Both models have width %d and take %d training steps for each distance. The table "
+               "shows right answers on sequences that training does not use.",
+               LENGTH, SYMBOLS, WIDTH, STEPS);
     for (int i = 0; i < DISTANCES; i++) {
         distance[i] = distance_of[i];
         for (int reader = 0; reader < READERS; reader++)
@@ -134,11 +133,10 @@ bool explain_recurrence(const ExplainOptions *o, Error *e) {
         PICTURE_CHART, "Right answers by distance",
         "The network forgets what is many steps back; attention reaches every step at once.",
         .chart = {"steps before", "right %", .y_high = 100, .series = series, .count = READERS}};
-    return show_found(
-        o, &table, &picture, 1, e,
-        "The recurrent network names the symbol of %d step before in %.2f %% of the answers and that of %d "
-        "steps before in %.2f %%, where a guess is right in %.2f %%; attention is right in at least %.2f %% "
-        "at every distance.",
-        distance_of[0], percent[RECURRENT][0], distance_of[DISTANCES - 1], percent[RECURRENT][DISTANCES - 1],
-        100. / SYMBOLS, least);
+    return show_found(o, &table, &picture, 1, e,
+                      "The recurrent network names the symbol of %d step before in %.2f %% of the answers "
+                      "and that of %d steps before in %.2f %%, where a guess is right in %.2f %%; attention "
+                      "is right in at least %.2f %% at every distance.",
+                      distance_of[0], percent[RECURRENT][0], distance_of[DISTANCES - 1],
+                      percent[RECURRENT][DISTANCES - 1], 100. / SYMBOLS, least);
 }

@@ -131,14 +131,13 @@ bool explain_relevance(const ExplainOptions *o, Error *e) {
     real a[RULES][WORDS * WORDS], others[WORDS * WORDS];
     double best[RULES] = {0}, worst = 1;
     Shares s;
-    show_start(
-        o, &table,
-        "In \"Evan's dog Riley is so hyper, she never stops moving\" Riley attends to dog, and dog does "
-        "not attend to Riley. %d words refer to another word: Riley -> dog, hyper -> Riley, she -> Riley, "
-        "stops -> she, moving -> stops, Evan's -> dog. The other %d refer to themselves. "
-        "Every word means +1 or -1; afterwards its sign must be that of the word it refers to. The table "
-        "shows right signs over all %d sentences.",
-        REFERRING, WORDS - REFERRING, SENTENCES);
+    show_start(o, &table,
+               "In \"Evan's dog Riley is so hyper, she never stops moving\" Riley attends to dog, and dog "
+               "does not attend to Riley. %d words refer to another word: Riley -> dog, hyper -> Riley, she "
+               "-> Riley, stops -> she, moving -> stops, Evan's -> dog. The other %d refer to themselves. "
+               "Every word means +1 or -1; afterwards its sign must be that of the word it refers to. The "
+               "table shows right signs over all %d sentences.",
+               REFERRING, WORDS - REFERRING, SENTENCES);
     for (Rule rule = FIXED; rule < RULES; rule++)
         for (uint64_t i = 0; i < (rule == FIXED ? 1 : SEEDS); i++) { /* the first seed gives the pictures */
             if (!run(rule, o->seed + i, &s, i ? others : a[rule], e)) return false;
@@ -156,10 +155,9 @@ bool explain_relevance(const ExplainOptions *o, Error *e) {
     for (int i = 0; i < RULES; i++)
         pictures[i] = (Picture){PICTURE_MAP, title[i], description[i],
                                 .map = {WORDS, WORDS, "word", "attends to", word, word, a[i], .high = 1}};
-    return show_found(
-        o, &table, pictures, RULES, e,
-        "Over %d seeds, words that refer to another get the right sign in at least %.2f %% of the "
-        "sentences with queries and keys, in at most %.2f %% with keys alone, whose bound is %.2f %%, "
-        "and in %.2f %% with the fixed ratio.",
-        SEEDS, 100 * worst, 100 * best[SYMMETRIC], 100 * bound.others, 100 * best[FIXED]);
+    return show_found(o, &table, pictures, RULES, e,
+                      "Over %d seeds, words that refer to another get the right sign in at least %.2f %% of "
+                      "the sentences with queries and keys, in at most %.2f %% with keys alone, whose bound "
+                      "is %.2f %%, and in %.2f %% with the fixed ratio.",
+                      SEEDS, 100 * worst, 100 * best[SYMMETRIC], 100 * bound.others, 100 * best[FIXED]);
 }

@@ -111,14 +111,12 @@ bool explain_scaling(const ExplainOptions *o, Error *e) {
     double d_k[SIZES], gradient[2][SIZES], off = 0;
     static Measured m;
     o->tape->keep = true; /* backward runs once for each of the two softmaxes */
-    show_start(
-        o, &table,
-        "q and k have d_k components of mean 0 and variance 1. The table shows the variance of S; then, "
-        "for a softmax over %d keys of S and of S', its entropy (at most ln %d = %.3f) and the median length "
-        "of "
-        "the gradient of its input. The last column is that at S' divided by sqrt(d_k), as backward divides "
-        "it.",
-        KEYS, KEYS, log(KEYS));
+    show_start(o, &table,
+               "q and k have d_k components of mean 0 and variance 1. The table shows the variance of S; "
+               "then, for a softmax over %d keys of S and of S', its entropy (at most ln %d = %.3f) and the "
+               "median length of the gradient of its input. The last column is that at S' divided by "
+               "sqrt(d_k), as backward divides it.",
+               KEYS, KEYS, log(KEYS));
     for (int i = 0; i < SIZES; i++) {
         d_k[i] = 1 << i;
         if (!measure(&m, o->tape, 1 << i, o->seed, e)) return false;
@@ -132,10 +130,9 @@ bool explain_scaling(const ExplainOptions *o, Error *e) {
     Picture picture = {PICTURE_CHART, "Length of the gradient of the softmax's input",
                        "With S the median query loses its gradient as d_k grows; with S' it keeps it.",
                        .chart = {"d_k", "gradient", true, true, .series = gradients, .count = 2}};
-    return show_found(
-        o, &table, &picture, 1, e,
-        "The variance of q.k is d_k within %.2f %%; at d_k = %d half of the queries get a gradient below "
-        "%.1e "
-        "without the division, and above %.1e with it, of which backward's own 1/sqrt(d_k) leaves %.1e at S.",
-        100 * off, LARGEST, m.median[0], m.median[1], m.median[1] / sqrt(LARGEST));
+    return show_found(o, &table, &picture, 1, e,
+                      "The variance of q.k is d_k within %.2f %%; at d_k = %d half of the queries get a "
+                      "gradient below %.1e without the division, and above %.1e with it, of which backward's "
+                      "own 1/sqrt(d_k) leaves %.1e at S.",
+                      100 * off, LARGEST, m.median[0], m.median[1], m.median[1] / sqrt(LARGEST));
 }

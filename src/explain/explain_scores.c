@@ -49,12 +49,11 @@ bool explain_scores(const ExplainOptions *o, Error *e) {
     double percent[KINDS][SEEDS], seconds[KINDS] = {0}, seed[SEEDS], low[KINDS] = {100, 100},
                                   high[KINDS] = {0};
     int ahead = 0; /* seeds for which dot-product attention is */
-    show_start(
-        o, &table,
-        "Models of one layer learn to copy sequences of up to %d of %d symbols in %d steps. The table "
-        "shows held-out tokens that are right when the model reads the right answer, whole answers that "
-        "are right when it reads its own, and time.",
-        LONGEST, SYMBOLS, STEPS);
+    show_start(o, &table,
+               "Models of one layer learn to copy sequences of up to %d of %d symbols in %d steps. The table "
+               "shows held-out tokens that are right when the model reads the right answer, whole answers "
+               "that are right when it reads its own, and time.",
+               LONGEST, SYMBOLS, STEPS);
     for (int i = 0; i < SEEDS; i++) {
         seed[i] = (double)o->seed + i;
         for (int kind = 0; kind < KINDS; kind++) {
@@ -71,10 +70,9 @@ bool explain_scores(const ExplainOptions *o, Error *e) {
     Picture picture = {PICTURE_CHART, "Right held-out tokens by seed",
                        "Each mark is a model: both scores learn from every seed.",
                        .chart = {"seed", "tokens %", .series = series, .count = KINDS}};
-    return show_found(
-        o, &table, &picture, 1, e,
-        "Over %d seeds dot-product attention gets %.2f to %.2f %% of the tokens right and additive "
-        "attention %.2f to %.2f %%; dot-product attention is ahead for %d of %d seeds, and additive "
-        "attention takes %.1f times as long a step.",
-        SEEDS, low[0], high[0], low[1], high[1], ahead, SEEDS, seconds[1] / seconds[0]);
+    return show_found(o, &table, &picture, 1, e,
+                      "Over %d seeds dot-product attention gets %.2f to %.2f %% of the tokens right and "
+                      "additive attention %.2f to %.2f %%; dot-product attention is ahead for %d of %d "
+                      "seeds, and additive attention takes %.1f times as long a step.",
+                      SEEDS, low[0], high[0], low[1], high[1], ahead, SEEDS, seconds[1] / seconds[0]);
 }

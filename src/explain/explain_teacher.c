@@ -90,12 +90,11 @@ static bool show_steps(const ExplainOptions *o, Lesson *l, Error *e) {
     int32_t said[ROWS][MOST];
     if (!run_free(l, 0, SHOWN, said, e)) return false;
     const Task *task = l->task;
-    show_start(
-        o, &step_table,
-        "%d sequences after %ld steps of training, one letter each in every column. The encoder reads "
-        "the source; the right answer is the source sorted. Taught, the decoder reads the right answer; "
-        "free, it reads what it said one step before. < begins and > ends an answer.",
-        SHOWN, l->trainer.state.step);
+    show_start(o, &step_table,
+               "%d sequences after %ld steps of training, one letter each in every column. The encoder reads "
+               "the source; the right answer is the source sorted. Taught, the decoder reads the right "
+               "answer; free, it reads what it said one step before. < begins and > ends an answer.",
+               SHOWN, l->trainer.state.step);
     for (long i = 0; i < MOST; i++) {
         char text[TEXTS][SHOWN + 1] = {0};
         for (long r = 0; r < SHOWN; r++) {
@@ -134,11 +133,10 @@ static bool follow(const ExplainOptions *o, Lesson *l, Error *e) {
     Picture picture = {PICTURE_CHART, "Right tokens, taught and free",
                        "Free, a model that reads its own mistakes gets fewer tokens right.",
                        .chart = {"step", "tokens right %", .series = series, .count = 2}};
-    return show_found(
-        o, &table, &picture, 1, e,
-        "Running free the model gets %.1f to %.1f percentage points fewer tokens right than taught, "
-        "and %.2f %% against %.2f %% after %d steps.",
-        least, widest, free[LOOKS - 1], taught[LOOKS - 1], STEPS);
+    return show_found(o, &table, &picture, 1, e,
+                      "Running free the model gets %.1f to %.1f percentage points fewer tokens right than "
+                      "taught, and %.2f %% against %.2f %% after %d steps.",
+                      least, widest, free[LOOKS - 1], taught[LOOKS - 1], STEPS);
 }
 
 bool explain_teacher(const ExplainOptions *o, Error *e) {

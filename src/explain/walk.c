@@ -72,8 +72,7 @@ static void add_tokens(WalkSteps *s) {
         "Ids count the different characters of the vocabulary from 0, in order of appearance.";
     if (o->words)
         purpose = "Ids count the different words of the vocabulary from 1, in order of appearance. Id 0 is "
-                  "[UNK], any "
-                  "other word.";
+                  "[UNK], any other word.";
     if (o->model) purpose = "The text. The run's vocabulary gives the ids.";
     if (w->run.lines)
         purpose = "A line, which the token of its end begins. The run's vocabulary gives the ids.";
@@ -133,13 +132,11 @@ static void add_turned(WalkSteps *s) {
         walk_add(s, "rotary", "phi", "phi_ij = i 10000^(-2j/d_k)", NULL, angles(w, w->queries->count),
                  w->queries, NULL,
                  "The angles by which the query and the key of position i turn. Nothing is added to X.");
-    walk_add(
-        s, "rotary", "Q turned",
-        kind->turned ? kind->turned : walk_format(s, "Q, turned by %s positions", kind->choice.name), NULL,
-        head_of(w, w->attention->steps->q), w->queries, NULL,
-        "The product of a query of position i and a key of position k is then that of a query turned by i - "
-        "k "
-        "and the key: a score depends on the distance.");
+    walk_add(s, "rotary", "Q turned",
+             kind->turned ? kind->turned : walk_format(s, "Q, turned by %s positions", kind->choice.name),
+             NULL, head_of(w, w->attention->steps->q), w->queries, NULL,
+             "The product of a query of position i and a key of position k is then that of a query turned by "
+             "i - k and the key: a score depends on the distance.");
     walk_add(s, "rotary", "K turned", "the same of K", NULL, head_of(w, w->attention->steps->k), w->keys,
              NULL, NULL);
 }
@@ -220,20 +217,16 @@ static void add_head(WalkSteps *s) {
                  "The memory: one row a token of the source.");
     struct Product product = add_projections(s);
     if (kind->formula) product = (struct Product){kind->formula, NULL};
-    walk_add(
-        s, "scores", "S", product.formula, product.from, head_of(w, a->scores), q, k,
-        kind->purpose
-            ? kind->purpose
-            : "Row i: how well the query of token i fits the key of each token. The matrix is not symmetric: "
-              "a high score of i for j says nothing about j for i.");
+    walk_add(s, "scores", "S", product.formula, product.from, head_of(w, a->scores), q, k,
+             kind->purpose ? kind->purpose
+                           : "Row i: how well the query of token i fits the key of each token. The matrix is "
+                             "not symmetric: a high score of i for j says nothing about j for i.");
     const char *scaled = add_scaled(s);
     walk_add(s, "mask", "masked", "S'_ij = -inf where i may not attend to j",
              walk_format(s, "mask %s", scaled), head_of(w, a->masked), q, k,
-             a->masked == a->scaled
-                 ? "Every token may attend to every other: nothing is masked."
-                 : "A token may attend only to itself and to earlier tokens. The mask comes "
-                   "before the softmax, so "
-                   "that the remaining weights sum to 1.");
+             a->masked == a->scaled ? "Every token may attend to every other: nothing is masked."
+                                    : "A token may attend only to itself and to earlier tokens. The mask "
+                                      "comes before the softmax, so that the remaining weights sum to 1.");
     walk_add(s, "softmax", "A", "A_ij = e^(S'_ij) / sum_j e^(S'_ij)", "softmax masked",
              head_of(w, a->weights), q, k, "Row i: how token i spreads its attention. Each row sums to 1.");
     walk_add(s, "values", "Z", "Z = A V", "product A, V", head_of(w, a->z), q, NULL,

@@ -39,9 +39,8 @@ void picture_svg(const Picture *p, FILE *out) {
 
 /* In a page the surroundings set the colours. A file of its own needs these. */
 static const char colours_of_file[] =
-    "<style>svg{color:#1b1d21;background:#fff}"
-    "@media(prefers-color-scheme:dark){svg{color:#e4e6ea;background:#16181c}"
-    ".shade{stroke:#6cb4ff}}</style>\n";
+    "<style>svg{color:#1b1d21;background:#fff}@media(prefers-color-scheme:dark){svg{color:#e4e6ea;background:"
+    "#16181c}.shade{stroke:#6cb4ff}}</style>\n";
 
 enum { HEADING = 2 * SVG_LINE, MARGIN = 12 };
 
@@ -61,12 +60,11 @@ static void write_file(FILE *out, const void *pictures) {
         all.width = fmax(all.width, fmax(one.width, title));
         all.height += HEADING + one.height;
     }
-    fprintf(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"%d 0 %.0f %.0f\" "
-        "fill=\"currentColor\" font-family=\"system-ui, sans-serif\" font-size=\"%d\">\n%s",
-        all.width + 2 * MARGIN, all.height + MARGIN, -MARGIN, all.width + 2 * MARGIN, all.height + MARGIN,
-        SVG_TEXT, colours_of_file);
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"%d 0 %.0f "
+            "%.0f\" fill=\"currentColor\" font-family=\"system-ui, sans-serif\" font-size=\"%d\">\n%s",
+            all.width + 2 * MARGIN, all.height + MARGIN, -MARGIN, all.width + 2 * MARGIN, all.height + MARGIN,
+            SVG_TEXT, colours_of_file);
     double down = 0;
     for (long i = 0; i < count; i++) {
         Label title = label_of(p[i].title, LABEL_MOST, true);

@@ -169,14 +169,13 @@ static bool run(const char *name, uint64_t seed, Error *e) {
 int main(int argc, char **argv) {
     Error e = {0};
     char end[NOTES];
-    Options options = {
-        "explain",
-        "[EXPERIMENT | RUN]",
-        "Prints every matrix of a sentence's way through attention, runs an experiment about the form of "
-        "attention, or draws what a trained model attends to.",
-        table,
-        notes(end),
-        .most = 1};
+    Options options = {"explain",
+                       "[EXPERIMENT | RUN]",
+                       "Prints every matrix of a sentence's way through attention, runs an experiment about "
+                       "the form of attention, or draws what a trained model attends to.",
+                       table,
+                       notes(end),
+                       .most = 1};
     if (options_parse(&options, argc, argv, &e))
         run(options.operands ? options.operand[0] : "walk", options.seed, &e);
     return options_exit(options.program, &e);
