@@ -1,6 +1,5 @@
 #include "explain/backward.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const Derivation derivations[] = {
@@ -13,20 +12,18 @@ const Derivation *backward_derivation(const Op *op) {
     return NULL;
 }
 
-static void *room(long count, size_t size) {
-    void *memory = calloc((size_t)count + 1, size);
-    if (!memory) error_no_memory("%ld elements for a step of backward", count);
-    return memory;
+static real *reals(Arena *a, long count) {
+    return arena_alloc(a, (size_t)count * sizeof(real));
 }
 
 /* Runs a node's forward, or its backward, with scratch memory of its own. */
 static void run(Node *n, bool backward) {
     void (*direction)(Node *) = backward ? n->op->backward : n->op->forward;
-    long scratch = n->op->scratch ? n->op->scratch(n, backward) : 0;
+    Arena arena = {0};
     if (!direction) return;
-    n->scratch = scratch ? room(scratch, sizeof(real)) : NULL;
+    if (n->op->scratch) n->scratch = reals(&arena, n->op->scratch(n, backward));
     direction(n);
-    free(n->scratch);
+    arena_free(&arena);
     n->scratch = NULL;
 }
 
@@ -40,58 +37,54 @@ bool backward_reaches(const Node *n, int i) {
 
 /* The gradients of a node's tensors, replaced by memory that only its backward writes to. */
 typedef struct Alone {
-    Node *n;
     real *dy, *dx[MAX_INPUTS], *old_dy, *old_dx[MAX_INPUTS];
     GradState old_state[MAX_INPUTS];
 } Alone;
 
-static Alone alone_begin(Node *n) {
-    Alone a = {.n = n, .dy = room(shape_count(n->out->shape), sizeof(real)), .old_dy = n->out->grad};
+static Alone alone_begin(Arena *arena, Node *n) {
+    Alone a = {.dy = reals(arena, shape_count(n->out->shape)), .old_dy = n->out->grad};
     n->out->grad = a.dy;
     for (int i = 0; i < n->inputs; i++) {
         if (!backward_reaches(n, i)) continue;
         Tensor *x = n->in[i];
         a.old_dx[i] = x->grad, a.old_state[i] = x->grad_state;
-        x->grad = a.dx[i] = room(shape_count(x->shape), sizeof(real));
+        x->grad = a.dx[i] = reals(arena, shape_count(x->shape));
         x->grad_state = GRAD_SUM;
     }
     return a;
 }
 
-static void alone_end(Alone *a) {
-    a->n->out->grad = a->old_dy;
-    free(a->dy);
-    for (int i = 0; i < a->n->inputs; i++) {
-        if (!a->dx[i]) continue;
-        a->n->in[i]->grad = a->old_dx[i], a->n->in[i]->grad_state = a->old_state[i];
-        free(a->dx[i]);
-    }
+static void alone_end(const Alone *a, Node *n) {
+    n->out->grad = a->old_dy;
+    for (int i = 0; i < n->inputs; i++)
+        if (a->dx[i]) n->in[i]->grad = a->old_dx[i], n->in[i]->grad_state = a->old_state[i];
 }
 
-void backward_part(Node *n, int i, real *out) {
-    Alone a = alone_begin(n);
+real *backward_part(Arena *arena, Node *n, int i) {
+    Alone a = alone_begin(arena, n);
     memcpy(a.dy, a.old_dy, (size_t)shape_count(n->out->shape) * sizeof(real));
     run(n, true);
-    memcpy(out, a.dx[i], (size_t)shape_count(n->in[i]->shape) * sizeof(real));
-    alone_end(&a);
+    alone_end(&a, n);
+    return a.dx[i];
 }
 
 /* Backward is linear in dy: the slope of y[at] is what it adds for a dy of 1 there and 0 elsewhere. */
-long backward_terms(Node *n, int i, long cell, BackwardTerm *out) {
-    Alone a = alone_begin(n);
-    long found = 0;
-    size_t dy_bytes = (size_t)shape_count(n->out->shape) * sizeof(real);
-    for (long at = 0; at < shape_count(n->out->shape); at++) {
+BackwardTerm *backward_terms(Arena *arena, Node *n, int i, long cell, long *count) {
+    long outputs = shape_count(n->out->shape);
+    BackwardTerm *term = arena_alloc(arena, (size_t)outputs * sizeof *term);
+    Alone a = alone_begin(arena, n);
+    *count = 0;
+    for (long at = 0; at < outputs; at++) {
         for (int j = 0; j < n->inputs; j++)
             if (a.dx[j]) memset(a.dx[j], 0, (size_t)shape_count(n->in[j]->shape) * sizeof(real));
-        memset(a.dy, 0, dy_bytes); /* backward may have used it as scratch memory */
+        memset(a.dy, 0, (size_t)outputs * sizeof(real)); /* backward may have used it as scratch memory */
         a.dy[at] = 1;
         run(n, true);
         real slope = a.dx[i][cell];
-        if (slope != 0) out[found++] = (BackwardTerm){at, a.old_dy[at], slope};
+        if (slope != 0) term[(*count)++] = (BackwardTerm){at, a.old_dy[at], slope};
     }
-    alone_end(&a);
-    return found;
+    alone_end(&a, n);
+    return term;
 }
 
 /* backward_end of a cell of y, which other operations read. */
@@ -104,26 +97,29 @@ static const Node *end_behind(const Tensor *y, long cell) {
 }
 
 const Node *backward_end(Node *n, int i, long cell) {
-    BackwardTerm *term = room(shape_count(n->out->shape), sizeof *term);
-    long terms = backward_terms(n, i, cell, term);
+    Arena arena = {0};
+    long terms;
+    const BackwardTerm *term = backward_terms(&arena, n, i, cell, &terms);
     const Node *end = terms || n->op->view ? NULL : n; /* a view of other cells ends no way */
     bool zero = true;
     for (long k = 0; k < terms; k++) zero = zero && term[k].dy == 0;
     for (long k = 0; zero && k < terms && (!end || strcmp(end->op->name, "masked_fill") == 0); k++)
         end = end_behind(n->out, term[k].at);
-    free(term);
+    arena_free(&arena);
     return end;
 }
 
 /* ---- Differences ---- */
 
-/* The loss after the operations behind `from` have run again; NULL: all. */
+/* Runs the operations behind `from` again, up to n; NULL: all. */
+static void run_up_to(Node *n, const Node *from) {
+    if (n == from) return;
+    run_up_to(n->previous, from);
+    run(n, false);
+}
+
 static real loss_after(const Tape *t, const Node *from) {
-    long count = from ? t->nodes - from->index - 1 : t->nodes;
-    Node **later = room(count, sizeof *later), *n = t->last;
-    for (long i = count; i > 0; n = n->previous) later[--i] = n;
-    for (long i = 0; i < count; i++) run(later[i], false);
-    free(later);
+    run_up_to(t->last, from);
     return *t->last->out->data;
 }
 

@@ -4,6 +4,7 @@
 #define EXPLAIN_BACKWARD_H
 
 #include "autograd/op.h"
+#include "base/arena.h"
 #include "check/gradcheck/numeric_derivative.h"
 
 /* From the header comment of an operation's file. */
@@ -19,8 +20,8 @@ const Derivation *backward_derivation(const Op *op);
 /* Whether input i takes a gradient, and is not an earlier input passed again. */
 bool backward_reaches(const Node *n, int i);
 
-/* Adds up what the node's backward adds to the gradient of input i, in `out`, contiguous in its shape. */
-void backward_part(Node *n, int i, real *out);
+/* What the node's backward adds to the gradient of input i, contiguous in its shape. */
+real *backward_part(Arena *arena, Node *n, int i);
 
 /* A term of one cell of that: dx[cell] is the sum of dy · slope over all terms, slope = ∂y[at]/∂x[cell]. */
 typedef struct BackwardTerm {
@@ -28,8 +29,8 @@ typedef struct BackwardTerm {
     real dy, slope;
 } BackwardTerm;
 
-/* The terms that are not 0, at most as many as y has elements; returns their number. */
-long backward_terms(Node *n, int i, long cell, BackwardTerm *out);
+/* The terms that are not 0, and their number. */
+BackwardTerm *backward_terms(Arena *arena, Node *n, int i, long cell, long *count);
 
 /* Finds why the gradient of a cell is 0: the first operation on its way to the loss whose output does not depend on it. A
  * mask is named only if it hides all of the way. NULL: the gradient is not 0. */

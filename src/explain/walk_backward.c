@@ -65,17 +65,21 @@ const char *walk_backward_name(const Backward *b, const Tensor *x, char out[BACK
     return out;
 }
 
-const WalkText *walk_backward_tokens(const Backward *b, const Tensor *x, const char *place, bool columns) {
+/* The tokens whose embedding x is made of: the source's come first on the tape. */
+static const WalkText *side_of(const Backward *b, const Tensor *x) {
+    const Node *n = x->maker;
+    while (n && n->in[0]->maker) n = n->in[0]->maker;
+    return n == b->node[0] && b->w->source.count ? &b->w->source : &b->w->target;
+}
+
+const WalkText *walk_backward_tokens(const Backward *b, const Tensor *x, bool columns) {
     const AttentionSteps *s = b->w->attention->steps;
     bool scores = x == s->scores || x == s->scaled || x == s->masked || x == s->weights;
     if (columns) return scores ? b->w->keys : NULL;
     if (x == s->k || x == s->v) return b->w->keys;
-    if (scores || x == s->q || x == s->z || x == s->concatenation || x == b->w->attention->output)
-        return b->w->queries;
-    const WalkText *side =
-        strncmp(place, "encoder.", 8) == 0 && b->w->source.count ? &b->w->source : &b->w->target;
-    bool all = x->shape.rank == 2 && x->shape.size[0] == side->count && !parameter_of(b, x);
-    return all && !strstr(place, "multihead_attn") ? side : NULL;
+    if (scores || x == s->q || x == s->z) return b->w->queries;
+    const WalkText *side = side_of(b, x);
+    return x->maker && x->shape.rank == 2 && x->shape.size[0] == side->count ? side : NULL;
 }
 
 /* ---- Which steps are shown ---- */
@@ -154,20 +158,33 @@ static Shown shown_of(const Backward *b, const Tensor *x) {
     return (Shown){by_head ? (b->w->options->head - 1) * each : 0, columns ? each / columns : 0, columns};
 }
 
-static void print_matrix(const Backward *b, long i, const Tensor *x, const real *values) {
+static void print_matrix(const Backward *b, const Tensor *x, const real *values) {
     static const char *no_label = "";
     static const WalkText vector = {.count = 1, .label = &no_label};
     Shown m = shown_of(b, x);
     Tensor matrix = tensor_over((real *)(uintptr_t)values + m.at, SHAPE(m.rows, m.columns));
-    walk_print_numbers(
-        b->w->options,
-        &(WalkMatrix){"backward", .value = &matrix,
-                      .rows = x->shape.rank < 2 ? &vector : walk_backward_tokens(b, x, b->place[i], false),
-                      .columns = walk_backward_tokens(b, x, b->place[i], true)});
+    walk_print_numbers(b->w->options,
+                       &(WalkMatrix){"backward", .value = &matrix,
+                                     .rows = x->shape.rank < 2 ? &vector : walk_backward_tokens(b, x, false),
+                                     .columns = walk_backward_tokens(b, x, true)});
 }
 
 static double product(BackwardTerm t) {
     return (double)(t.dy * t.slope);
+}
+
+long walk_backward_parts(const Backward *b, const Tensor *x, long at, long *visited) {
+    long parts = 0;
+    *visited = 0;
+    for (long i = b->count - 1; i >= 0; i--)
+        for (int k = 0; k < b->node[i]->inputs; k++) {
+            if (b->node[i]->in[k] != x || !walk_backward_reached(b->node[i]) ||
+                !backward_reaches(b->node[i], k))
+                continue;
+            parts++;
+            *visited += i >= at;
+        }
+    return parts;
 }
 
 /* ", part 2 of 3": of the gradient of x, by node `at`; "": it is the only one. */
@@ -200,11 +217,19 @@ long walk_backward_cell(const Backward *b, const Tensor *x, const real *values) 
     return best < m.at + m.rows * m.columns ? best : -1;
 }
 
+BackwardTerm *walk_backward_terms(const Backward *b, long i, int k, const real *values, long *cell,
+                                  long *count) {
+    enum { MOST = 1 << 14 };
+    *cell = walk_backward_cell(b, b->node[i]->in[k], values);
+    if (*cell < 0 || shape_count(b->node[i]->out->shape) > MOST) return NULL;
+    return backward_terms(&b->w->arena, b->node[i], k, *cell, count);
+}
+
 /* The sum of one cell of what node i adds to input k: its terms, the largest first. */
 static void print_terms(const Backward *b, long i, int k, const real *values) {
     const Node *n = b->node[i];
-    long cell = walk_backward_cell(b, n->in[k], values), terms;
-    BackwardTerm *term = walk_backward_terms(b, i, k, cell, &terms);
+    long cell, terms;
+    BackwardTerm *term = walk_backward_terms(b, i, k, values, &cell, &terms);
     char at[CELL], name[BACKWARD_NAME];
     if (!term) return;
     say(4, "%s of it: %.8g = sum of %ld terms dL/dy times dy/dx", cell_text(b, n->in[k], cell, at),
@@ -233,8 +258,8 @@ static void print_additions(const Backward *b, long i) {
         say(2, "adds to dL/d %s, %s%s:%s", walk_backward_name(b, x, name), shape_text(x->shape),
             parts_text(b, x, i, part_of), n->op->view ? " the same numbers" : "");
         if (n->op->view) continue;
-        const real *part = walk_backward_part(b, i, k);
-        print_matrix(b, i, x, part);
+        const real *part = backward_part(&b->w->arena, b->node[i], k);
+        print_matrix(b, x, part);
         if (b->row >= 0) print_terms(b, i, k, part);
     }
     if (n->op->view) putchar('\n');
@@ -248,7 +273,7 @@ static void print_arrival(const Backward *b, long i) {
     if (n->op->view && parts < 2) return;
     say(2, "arrives: dL/d %s, %s", walk_backward_name(b, n->out, name), shape_text(n->out->shape));
     if (parts > 1) say(2, "the sum of %ld parts", parts);
-    print_matrix(b, i, n->out, n->out->grad);
+    print_matrix(b, n->out, n->out->grad);
     long cell = n->op->view ? -1 : walk_backward_cell(b, n->out, n->out->grad);
     if (cell < 0) return;
     Sweep s = backward_difference(b->node[i], cell);
@@ -331,7 +356,8 @@ void walk_backward_steps(const Backward *b) {
         if (skipped && shown && !json)
             say(0, "... %ld operation%s, down to %s\n", skipped, PLURAL(skipped), b->place[i + 1]);
         skipped = shown ? 0 : skipped + 1;
-        if (shown) (json ? walk_backward_json : print_step)(b, i);
+        if (json && (shown || b->w->options->operands)) walk_backward_json(b, i, shown);
+        if (!json && shown) print_step(b, i);
     }
 }
 

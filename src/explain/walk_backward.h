@@ -25,8 +25,8 @@ static inline bool walk_backward_reached(const Node *n) {
     return n->out->grad_state >= GRAD_FRESH;
 }
 
-/* The tokens of a matrix's rows or columns, by the place of a node that reads or makes it; NULL: it has other ones. */
-const WalkText *walk_backward_tokens(const Backward *b, const Tensor *x, const char *place, bool columns);
+/* The tokens of a matrix's rows or columns; NULL: it has other ones. */
+const WalkText *walk_backward_tokens(const Backward *b, const Tensor *x, bool columns);
 
 /* "A", "softmax 41", "linear1.weight"; in JSON, or of another layer, "encoder.layers.0.linear1.weight" */
 const char *walk_backward_name(const Backward *b, const Tensor *x, char out[BACKWARD_NAME]);
@@ -37,13 +37,14 @@ long walk_backward_parts(const Backward *b, const Tensor *x, long at, long *visi
 /* The element of --cell, or that of the largest gradient in the shown head; -1: --cell is outside. */
 long walk_backward_cell(const Backward *b, const Tensor *x, const real *values);
 
-/* Computes, in the arena of w, the part of node i in the gradient of input k; and the terms of one cell of that part: NULL if
- * the operation is too large or the cell is -1. */
-real *walk_backward_part(const Backward *b, long i, int k);
-BackwardTerm *walk_backward_terms(const Backward *b, long i, int k, long cell, long *count);
+/* The terms of that element of what node i adds to the gradient of input k, `values`. NULL: there is no such element, or the
+ * operation is too large. */
+BackwardTerm *walk_backward_terms(const Backward *b, long i, int k, const real *values, long *cell,
+                                  long *count);
 
-/* Prints a step, and the gradients of all parameters. */
-void walk_backward_json(const Backward *b, long i);
+/* Prints a step, of one that is not shown only what others may name; terms; and the gradients of all parameters. */
+void walk_backward_json(const Backward *b, long i, bool shown);
+void walk_backward_json_terms(const BackwardTerm *term, long count);
 void walk_backward_json_gradients(const Backward *b);
 
 #endif

@@ -5,23 +5,20 @@
 #include <stdio.h>
 
 /* The gradient of x: labels, shape, values. */
-static void json_gradient(const Backward *b, long i, const Tensor *x, const real *values) {
-    walk_print_labels("rows", walk_backward_tokens(b, x, b->place[i], false));
-    walk_print_labels("columns", walk_backward_tokens(b, x, b->place[i], true));
+static void json_gradient(const Backward *b, const Tensor *x, const real *values) {
+    walk_print_labels("rows", walk_backward_tokens(b, x, false));
+    walk_print_labels("columns", walk_backward_tokens(b, x, true));
     show_matrix(x->shape, values);
 }
 
-static void json_terms(const Backward *b, long i, int k, const real *values) {
-    long cell = walk_backward_cell(b, b->node[i]->in[k], values), terms;
-    const BackwardTerm *term = b->row < 0 ? NULL : walk_backward_terms(b, i, k, cell, &terms);
-    if (!term) return;
-    printf(", \"cell\": %ld, \"terms\": [", cell);
-    for (long j = 0; j < terms; j++)
-        printf("%s[%ld, %.17g, %.17g]", j ? ", " : "", term[j].at, (double)term[j].dy, (double)term[j].slope);
+void walk_backward_json_terms(const BackwardTerm *term, long count) {
+    printf("\"terms\": [");
+    for (long i = 0; i < count; i++)
+        printf("%s[%ld, %.17g, %.17g]", i ? ", " : "", term[i].at, (double)term[i].dy, (double)term[i].slope);
     putchar(']');
 }
 
-void walk_backward_json(const Backward *b, long i) {
+void walk_backward_json(const Backward *b, long i, bool shown) {
     const Node *n = b->node[i];
     const Derivation *d = backward_derivation(n->op);
     char name[BACKWARD_NAME];
@@ -34,20 +31,26 @@ void walk_backward_json(const Backward *b, long i) {
         if (listed++) fputs(", ", stdout);
         json_print(stdout, walk_backward_name(b, n->in[k], name));
     }
+    if (!shown) {
+        puts("]}");
+        return;
+    }
     printf("], ");
     show_text("formula", d ? d->formula : "");
     show_text("keeps", d ? d->keeps : "");
-    json_gradient(b, i, n->out, n->out->grad);
+    json_gradient(b, n->out, n->out->grad);
     printf(", \"adds\": [");
     for (int k = 0, listed = 0; k < n->inputs; k++) {
         if (!backward_reaches(n, k)) continue;
-        const real *part = walk_backward_part(b, i, k);
-        long visited, parts = walk_backward_parts(b, n->in[k], i, &visited);
+        const real *part = backward_part(&b->w->arena, b->node[i], k);
+        const BackwardTerm *term = NULL;
+        long cell, terms, visited, parts = walk_backward_parts(b, n->in[k], i, &visited);
         fputs(listed++ ? ", {" : "{", stdout);
         show_text("to", walk_backward_name(b, n->in[k], name));
         printf("\"part\": %ld, \"parts\": %ld, ", visited, parts);
-        json_gradient(b, i, n->in[k], part);
-        json_terms(b, i, k, part);
+        json_gradient(b, n->in[k], part);
+        if (b->row >= 0) term = walk_backward_terms(b, i, k, part, &cell, &terms);
+        if (term) printf(", \"cell\": %ld, ", cell), walk_backward_json_terms(term, terms);
         putchar('}');
     }
     putchar(']');

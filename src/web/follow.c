@@ -1,8 +1,6 @@
 /* Entry points of the module in double precision that follow a model: the walk of ./explain, forward and backward. */
 #include "explain/walk_backward.h"
 #include "web/web.h"
-#include <stdlib.h>
-#include <string.h>
 
 /* The walk backward that was printed last; its tape is kept for the entry points below. */
 static struct {
@@ -51,15 +49,11 @@ WEB_EXPORT(void, push, (int index, int input, int element)) {
                   index);
         return;
     }
-    long count = shape_count(n->out->shape), offset = 0, rest = element;
-    BackwardTerm *term = calloc((size_t)count + 1, sizeof *term);
-    if (!term) error_no_memory("%ld terms", count);
-    long terms = backward_terms(n, input, element, term);
-    printf("{\"terms\": [");
-    for (long i = 0; i < terms; i++)
-        printf("%s[%ld,%.17g,%.17g]", i ? "," : "", term[i].at, (double)term[i].dy, (double)term[i].slope);
-    putchar(']');
-    free(term);
+    long terms, offset = 0, rest = element;
+    Arena arena = {0};
+    putchar('{');
+    walk_backward_json_terms(backward_terms(&arena, n, input, element, &terms), terms);
+    arena_free(&arena);
     const Node *end = backward_end(n, input, element);
     if (end) printf(", \"end\": %ld", end->index), web_print_text("zero", end->op->name);
     for (int axis = x->shape.rank - 1; axis >= 0; rest /= x->shape.size[axis--])

@@ -214,7 +214,7 @@
   // Steps that only rearrange numbers are left out. Of a matrix for each head the chosen one is shown: its elements begin
   // at `first`. Every matrix and step gets a name to read.
   function prepare(head) {
-    const byIndex = new Map(walk.steps.map(s => [s.backward, s]));
+    const byIndex = new Map([...walk.steps, ...walk.others].map(s => [s.backward, s]));
     const own = walk.steps.map(s => s.place).find(place => /layers/.test(place)).match(/.*layers.\d+./)[0];
     const sum = names => `(${names.map(read).join(' + ').replace(/[()]/g, '')})`;
     function read(name) {
@@ -222,7 +222,7 @@
       if (!s) return name.replace(own, '');
       if (operation === 'transpose') return read(s.reads[0]) + 'ᵀ';
       if (/^(slice|reshape|contiguous)$/.test(operation)) return read(s.reads[0]);
-      if (operation === 'residual') return sum(s.reads);
+      if (operation === 'residual') return s.adds ? sum(s.reads) : `(… + ${s.place.replace(own, '')})`;
       if (operation === 'embedding') return model.lm ? 'E' : +index ? 'E answer' : 'E source';
       if (/attn$/.test(s.place) && operation === 'linear')
         return {first: 'Q', last: 'K V'}[(s.reads[1].match(/(first|last) rows/) || [])[1]] || 'Q K V';

@@ -124,8 +124,8 @@ function serve(modules, scope) {
             if (running.float) m.write("saved/model.safetensors", training.save(q, running.float).bytes);
             m.write("answer", String(q.answer ?? ""));
             const lines = reading(q, m).call("walk", sides.indexOf(side), number(layer, 1), number(head, 1), Boolean(backward));
-            const all = lines.trim().split("\n").map(line => JSON.parse(line)).filter(m => m.formula !== undefined);
-            if (backward) return {steps: all};
+            const found = lines.trim().split("\n").map(line => JSON.parse(line)), all = found.filter(m => m.formula !== undefined);
+            if (backward) return {steps: all, others: found.filter(m => m.formula === undefined)};
             const names = new Set(all.map(m => m.name));
             for (const m of all) {
                 const [, kind, operands] = m.from.match(/^(\w*) ?(.*)/), of = operands.split(", ").filter(Boolean);

@@ -1,5 +1,5 @@
-"""The walk backward, computed again: NumPy derives every gradient through elementary operations (none of the fused ones of
-src/ops), from the weights and the sentence that ./explain prints. It must agree within 1e-12.
+"""The walk backward, computed again: NumPy derives every gradient (numpy_model.py) from the weights and the sentence that
+./explain prints. It must agree within 1e-12.
 
     BUILD=build PYTHONPATH=tests/support python3 tests/explain/numpy_backward.py
 
@@ -10,147 +10,11 @@ import re
 
 import numpy as np
 
+from numpy_model import Model, V, backward
 from numpy_tests import run_tests
-from numpy_walk import HEADS, SENTENCE, BytePairs, angles, explain, sinusoids
+from numpy_walk import SENTENCE, BytePairs, explain
 
 NEAR = 1e-12
-
-
-class V:
-    """A value with its gradient; `parents` are pairs of a value and the function of dy that gives its share."""
-    made = []
-
-    def __init__(self, x, *parents):
-        self.x, self.parents, self.g = np.asarray(x, dtype=float), parents, np.zeros(np.shape(x))
-        V.made.append(self)
-
-    def __add__(self, o):
-        return V(self.x + o.x, (self, lambda d: fold(d, self.x)), (o, lambda d: fold(d, o.x)))
-
-    def __mul__(self, o):
-        return V(self.x * o.x, (self, lambda d: fold(d * o.x, self.x)), (o, lambda d: fold(d * self.x, o.x)))
-
-    def __matmul__(self, o):
-        return V(self.x @ o.x, (self, lambda d: d @ np.swapaxes(o.x, -1, -2)), (o, lambda d: np.swapaxes(self.x, -1, -2) @ d))
-
-    def map(self, f, slope):
-        return V(f(self.x), (self, lambda d: d * slope(self.x)))
-
-    def sum(self):
-        return V(self.x.sum(-1, keepdims=True), (self, lambda d: d + 0 * self.x))
-
-    def reshape(self, *shape):
-        return V(self.x.reshape(shape), (self, lambda d: d.reshape(self.x.shape)))
-
-    def transpose(self, *axes):
-        return V(self.x.transpose(axes), (self, lambda d: d.transpose(np.argsort(axes))))
-
-    def __getitem__(self, key):
-        def share(d):
-            whole = np.zeros(self.x.shape)
-            np.add.at(whole, key, d)
-            return whole
-        return V(self.x[key], (self, share))
-
-    def times(self, c):
-        return self.map(lambda x: c * x, lambda x: c)
-
-    def power(self, p):
-        return self.map(lambda x: x**p, lambda x: p * x**(p - 1))
-
-    def mean(self):
-        return self.sum().times(1 / self.x.shape[-1])
-
-    def exp(self):
-        return self.map(np.exp, np.exp)
-
-
-def fold(d, like):
-    """The sum over the axes along which an operand was repeated."""
-    d = d.sum(tuple(range(d.ndim - like.ndim)))
-    return d.sum(tuple(i for i, n in enumerate(like.shape) if n == 1), keepdims=True).reshape(like.shape)
-
-
-def backward(loss):
-    loss.g = np.ones(loss.x.shape)
-    for v in reversed(V.made):
-        for parent, share in v.parents:
-            parent.g = parent.g + share(v.g)
-
-
-def rms(x):
-    return x * (x.power(2).mean() + V(1e-5)).power(-0.5)
-
-
-def turned(x):
-    m = x.x.shape[-1] // 2
-    phi = angles(x.x.shape[-2], m)
-    swap = np.block([[np.zeros((m, m)), np.eye(m)], [-np.eye(m), np.zeros((m, m))]])
-    return x * V(np.tile(np.cos(phi), 2)) + (x @ V(swap)) * V(np.tile(np.sin(phi), 2))
-
-
-class Model:
-    """As numpy_walk.Model, of values with gradients; `kept` holds the matrices of every attention."""
-
-    def __init__(self, weights, ids, modern):
-        V.made = []
-        self.w, self.modern, self.kept = {name: V(x) for name, x in weights.items()}, modern, {}
-        n = len(ids)
-        start = lambda: self.w["embedding.weight"][ids].times(math.sqrt(32)) + V(0 if modern else sinusoids(n, 32))
-        memory = start()
-        for layer in range(2):
-            p = f"encoder.layers.{layer}."
-            memory = self.feed_forward(p, "norm2", self.attention(p + "self_attn", p + "norm1", memory))
-        x = start()
-        for layer in range(2):
-            p = f"decoder.layers.{layer}."
-            x = self.attention(p + "self_attn", p + "norm1", x, causal=True)
-            x = self.attention(p + "multihead_attn", p + "norm2", x, memory)
-            x = self.feed_forward(p, "norm3", x)
-        self.logits = x @ self.w["embedding.weight"].transpose(1, 0)
-        shifted = self.logits + V(-self.logits.x.max(-1, keepdims=True))
-        log_p = shifted + shifted.exp().sum().map(lambda s: -np.log(s), lambda s: -1 / s)
-        self.loss = log_p[np.arange(n - 1), np.array(ids[1:])].sum().times(-1 / (n - 1))
-        backward(self.loss)
-
-    def linear(self, name, x):
-        return x @ self.w[name + "weight"].transpose(1, 0) + self.w[name + "bias"]
-
-    def norm(self, name, x):
-        if self.modern:
-            return rms(x) * self.w[name + ".weight"]
-        return rms(x + x.mean().times(-1)) * self.w[name + ".weight"] + self.w[name + ".bias"]
-
-    def attention(self, name, norm, x, memory=None, causal=False):
-        w, b, n, d = self.w[name + ".in_proj_weight"], self.w[name + ".in_proj_bias"], len(x.x), 32
-        given = [x, memory or x, memory or x]
-        q, k, v = ((g @ w[i * d:(i + 1) * d].transpose(1, 0) + b[i * d:(i + 1) * d]).reshape(n, HEADS, -1).transpose(1, 0, 2)
-                   for i, g in enumerate(given))
-        if self.modern:
-            q, k = rms(q), rms(k)
-        if self.modern and not memory:
-            q, k = turned(q), turned(k)
-        scores = q @ k.transpose(0, 2, 1)
-        scaled = scores.times(1 / math.sqrt(d // HEADS))
-        open_ = np.tri(n, dtype=bool) if causal else np.ones((n, n), dtype=bool)
-        masked = scaled.map(lambda s: np.where(open_, s, -np.inf), lambda s: open_)
-        power = (masked + V(-masked.x.max(-1, keepdims=True))).exp()
-        a = power * power.sum().power(-1)
-        z = a @ v
-        joined = z.transpose(1, 0, 2).reshape(n, d)
-        y = self.linear(name + ".out_proj.", joined)
-        self.kept[name] = {"Q": q, "K": k, "V": v, "S": scores, "S'": scaled, "A": a, "Z": z, "Z of all heads": joined, "Y": y}
-        return self.norm(norm, x + y)
-
-    def feed_forward(self, p, norm, x):
-        inner = self.linear(p + "linear1.", x)
-        if self.modern:
-            half = inner.x.shape[-1] // 2
-            gate, value = inner[:, :half], inner[:, half:]
-            hidden = gate * value * gate.map(lambda g: 1 / (1 + np.exp(-g)), lambda g: 1 / (2 + np.exp(g) + np.exp(-g)))
-        else:
-            hidden = inner.map(lambda h: np.maximum(h, 0), lambda h: h > 0)
-        return self.norm(p + norm, x + self.linear(p + "linear2.", hidden))
 
 
 def near(found, want, what, tolerance=NEAR):
@@ -165,7 +29,11 @@ def array(d):
 
 def compare(ids, *arguments, modern=False):
     weights = {d["weight"]: array(d) for d in map(json.loads, explain(*arguments, "--json").splitlines()) if "weight" in d}
-    model = Model(weights, ids, modern)
+    model, n = Model(weights, ids, modern), len(ids)
+    logits = model.out @ model.w["embedding.weight"].transpose(1, 0)
+    shifted = logits + V(-logits.x.max(-1, keepdims=True))
+    log_p = shifted + shifted.exp().sum().map(lambda s: -np.log(s), lambda s: -1 / s)
+    backward(log_p[np.arange(n - 1), np.array(ids[1:])].sum().times(-1 / (n - 1)))
     for side, name in (("encoder", "self_attn"), ("decoder", "self_attn"), ("cross", "multihead_attn")):
         for layer in (1, 2):
             place = f"{'encoder' if side == 'encoder' else 'decoder'}.layers.{layer - 1}.{name}"
@@ -175,8 +43,11 @@ def compare(ids, *arguments, modern=False):
             assert [d["backward"] for d in steps] == sorted((d["backward"] for d in steps), reverse=True)
             arrived = {d["name"]: array(d) for d in steps}
             near(arrived["L"], 1, "L")
-            near(arrived["logits"], model.logits.g, "logits")
-            for symbol, v in model.kept[place].items():
+            near(arrived["logits"], logits.g, "logits")
+            kept = model.kept[side, str(layer - 1)]
+            kept.update({"S'": kept["S / sqrt(d_k)"], "Y": kept["Z W^O"]})
+            for symbol in ("Q", "K", "V", "S", "S'", "A", "Z", "Z of all heads", "Y"):
+                v = kept.get(symbol + " turned", kept.get(symbol + " normalised", kept[symbol]))
                 near(arrived[symbol], v.g, f"{place} {symbol}")
             check_parts(steps, arrived)
             gradients = {d["gradient"]: array(d) for d in rows if "gradient" in d}

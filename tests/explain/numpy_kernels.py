@@ -5,14 +5,12 @@ error within 1e-6; and that the widths learnt are good ones, by grids finer than
 
 Prints a line `ok   …` or `FAIL …` a test, as the other test programs do."""
 import json
-import os
-import subprocess
 
 import numpy as np
 
 from numpy_tests import run_tests
+from numpy_walk import explain
 
-EXPLAIN = os.path.abspath(os.path.join(os.environ.get("BUILD", "build"), "double", "explain"))
 LONGEST, NEAR = 5, 1e-6
 ITS_GRID = np.geomspace(0.01, 100, 200)
 FINE = np.geomspace(0.02, 2, 600)  # in steps below 1 %, around the best
@@ -33,8 +31,7 @@ def features(x):
 
 class Experiment:
     def __init__(self):
-        done = subprocess.run([EXPLAIN, "kernels", "--json"], stdout=subprocess.PIPE, check=True, encoding="utf-8")
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        lines = [json.loads(line) for line in explain("kernels", "--json").splitlines()]
         self.rows = [line for line in lines if "kernel" in line]
         self.arrays = {line["array"]: np.array(line["values"]) for line in lines if "array" in line}
         self.x, self.y = self.arrays["x"], self.arrays["y"]

@@ -129,6 +129,7 @@ test('backward: each gradient has its terms, and a number is pushed', () => visi
   for (let i = await page.run(chips + '.length'); i-- > 0;) { // each sum gives its cell
     await page.run(`${chips}[${i}].click(), $('cell-says').textContent = ''`);
     assert(await page.until(said), 'no sum at step ' + i);
+    assert.doesNotMatch(await page.run("$('stage-formula').textContent.split('\\n')[0]"), /\b[a-z_]+ \d/, 'a name of the tape');
     const text = await page.run(said), sum = text.match(/\] = (.*) = (−?[\d.e−]+) /);
     assert(text && !/NaN|undefined/.test(text), text);
     const plain = s => s.replace(/\[[^\]]*\]/g, '').replace(/−/g, '-').replace(/·/g, '*');

@@ -244,8 +244,10 @@ const tests = {
             [COPY, "ABCA", "ABCA", "cross"], [COPY + "norm pre\nqk-norm true\npositions rotary", "ABCA", "", "decoder"],
             [COPY + "activation gelu", "AB", "AB", "encoder"]]) {
             await made({op: "start", config});
-            const {steps} = await made({op: "walk", text, answer, side, backward: true});
+            const {steps, others} = await made({op: "walk", text, answer, side, backward: true});
             const names = steps.map(s => s.name), formulas = steps.every(s => s.formula);
+            const known = new Set([...names, ...others.map(s => s.name)]); // a step may read of one that is not shown
+            assert.deepEqual(steps.flatMap(s => s.reads).filter(name => / \d+$/.test(name) && !known.has(name)), []);
             assert.ok(names[0] === "L" && ["A", "Z", "S"].every(name => names.includes(name)) && formulas, names.join());
             for (const {backward: index, adds, reads, shape} of steps)
                 for (const {to, values} of adds) {
@@ -259,6 +261,10 @@ const tests = {
                     weights += /weight/.test(to) && gradient !== 0;
                 }
         }
+        await made({op: "start", config: COPY});
+        const {steps} = await made({op: "walk", text: "ABCD", answer: "CBA", side: "cross", backward: true});
+        assert.deepEqual(steps.find(s => s.backward === 0).rows, [..."ABCD"]); // as many as the decoder reads
+        assert.deepEqual(steps.find(s => s.name === "Y").rows, ["<begin>", ..."CBA"]);
         assert.ok(cells > 100 && weights > 20, `${cells} cells, ${weights} weights`);
         for (const q of [{index: 999}, {index: 0, input: 9}, {index: 93, input: 0, element: 1e9}])
             assert.match((await ask({op: "push", element: 0, input: 0, ...q})).error, /need one of the walk/);
