@@ -82,16 +82,17 @@ static bool passed_twice(const Node *n, int i) {
     return false;
 }
 
-/* Allocates the gradients of the inputs. Zeroes a new one unless backward stores into it. */
+/* Allocates the awaited gradients of the inputs. Zeroes a fresh one for an operation that adds. */
 static void prepare_input_gradients(Node *n) {
     for (int i = 0; i < n->inputs; i++) {
         Tensor *x = n->in[i];
-        if (!x || !tensor_wants_grad(x)) continue;
+        if (!x) continue;
+        bool stores = n->op->stores_fresh && !passed_twice(n, i);
         if (x->grad_state == GRAD_AWAITED) {
             x->grad = tape_array(n->tape, shape_count(x->shape), &x->maker->grad);
             x->grad_state = GRAD_FRESH;
         }
-        if (x->grad_state == GRAD_FRESH && (!n->op->stores_fresh || passed_twice(n, i))) {
+        if (x->grad_state == GRAD_FRESH && !stores) {
             if (!n->tape->planning) memset(x->grad, 0, (size_t)shape_count(x->shape) * sizeof(real));
             x->grad_state = GRAD_SUM;
         }

@@ -11,15 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The states of a tensor's gradient, in order. Backward visits the operations that read x from the last
- * recorded to the first. Before the first visit the tape allocates x's gradient (AWAITED to FRESH). After it
- * the others add (FRESH to SUM). A leaf that takes a gradient starts with SUM, or with FRESH where its caller would otherwise
- * have to zero it. */
+/* The states of a tensor's gradient, in order. Backward moves the gradient of an output through the last three, one visit
+ * after another to the operations that read the tensor. A leaf begins with SUM; or with FRESH, so that nobody zeroes it. */
 typedef enum GradState {
     GRAD_UNWANTED, /* not needed: constants, and what depends on them alone */
-    GRAD_AWAITED,  /* needed; not allocated yet */
-    GRAD_FRESH,    /* allocated, uninitialised: the next operation stores */
-    GRAD_SUM,      /* holds the sum so far: the next operation adds */
+    GRAD_AWAITED,  /* needed; not allocated: no visit yet */
+    GRAD_FRESH,    /* allocated, uninitialised: the operation that is visited first stores */
+    GRAD_SUM,      /* holds the sum so far: the others add */
 } GradState;
 
 typedef struct Tensor {

@@ -12,21 +12,23 @@
 
 #include <stdbool.h>
 
-/* Exit statuses of every program; 65 and above are those of sysexits.h. */
-typedef enum Status {
-    STATUS_DONE = 0,
-    STATUS_NO = 1,             /* ran, and the verdict is no */
-    STATUS_USAGE = 2,          /* a flag or an operand is wrong */
-    STATUS_NON_FINITE = 3,     /* training stopped on a number that is not finite */
-    STATUS_INCONCLUSIVE = 4,   /* ran, and nothing is refuted, but something could not be proved */
-    STATUS_BAD_DATA = 65,      /* an input is malformed */
-    STATUS_NO_INPUT = 66,      /* an input cannot be opened */
-    STATUS_BUG = 70,           /* a programmer's mistake */
-    STATUS_NO_MEMORY = 71,     /* memory ran out, or would */
-    STATUS_CANNOT_CREATE = 73, /* an output cannot be created */
-    STATUS_IO = 74,            /* reading or writing failed */
-    STATUS_OTHER_MODEL = 78,   /* the checkpoint is of another model */
-} Status;
+/* Exit statuses of every program, STATUS_DONE and so on, as the help lists them; 65 and above are those of sysexits.h. */
+#define STATUSES(STATUS)                                                                                     \
+    STATUS(DONE, 0, "done")                                                                                  \
+    STATUS(NO, 1, "ran, and the verdict is no")                                                              \
+    STATUS(USAGE, 2, "a flag or an operand is wrong")                                                        \
+    STATUS(NON_FINITE, 3, "training stopped on a number that is not finite")                                 \
+    STATUS(INCONCLUSIVE, 4, "nothing is wrong, but something could not be proved")                           \
+    STATUS(BAD_DATA, 65, "an input is malformed")                                                            \
+    STATUS(NO_INPUT, 66, "an input cannot be opened")                                                        \
+    STATUS(BUG, 70, "a bug in this program")                                                                 \
+    STATUS(NO_MEMORY, 71, "out of memory")                                                                   \
+    STATUS(CANNOT_CREATE, 73, "an output cannot be created")                                                 \
+    STATUS(IO, 74, "reading or writing failed")                                                              \
+    STATUS(OTHER_MODEL, 78, "the checkpoint is of another model")
+
+#define STATUS_NUMBER(name, number, meaning) STATUS_##name = number,
+typedef enum Status { STATUSES(STATUS_NUMBER) } Status;
 
 enum { ERROR_TEXT = 512 };
 

@@ -87,7 +87,7 @@ static bool read_choice(const Option *o, const char *text) {
     int length;
     for (int i = 0; (at = word(o, i, &length)); i++) {
         if (strncmp(at, text, (size_t)length) != 0 || text[length]) continue;
-        *o->choice = o->first + i;
+        *o->choice = i;
         return true;
     }
     return false;
@@ -175,7 +175,7 @@ const char *option_text(const Option *o, char out[OPTION_TEXT]) {
     if (o->truth) return *o->truth ? "true" : "false";
     if (o->whole && o->none && *o->whole == -1) return o->none;
     *out = 0;
-    if (o->choice) at = word(o, *o->choice - o->first, &length);
+    if (o->choice) at = word(o, *o->choice, &length);
     if (at) snprintf(out, OPTION_TEXT, "%.*s", length, at);
     if (o->integer) snprintf(out, OPTION_TEXT, "%ld", *o->integer);
     if (o->whole) snprintf(out, OPTION_TEXT, "%d", *o->whole);

@@ -88,19 +88,9 @@ static void print_help(const Options *o, const Rows *rows) {
         else
             print_option(rows->row[i], rows->fallback[i]);
     }
-    printf("\nExit status\n"
-           "   0  done\n"
-           "   1  ran, and the verdict is no\n"
-           "   2  a flag or an operand is wrong\n"
-           "   3  training stopped on a number that is not finite\n"
-           "   4  nothing is wrong, but something could not be proved\n"
-           "  65  an input is malformed\n"
-           "  66  an input cannot be opened\n"
-           "  70  a bug in this program\n"
-           "  71  out of memory\n"
-           "  73  an output cannot be created\n"
-           "  74  reading or writing failed\n"
-           "  78  the checkpoint is of another model\n");
+    printf("\nExit status\n");
+#define PRINT_STATUS(name, number, meaning) printf("  %2d  %s\n", number, meaning);
+    STATUSES(PRINT_STATUS)
     if (o->notes) putchar('\n'), program_print(o->notes, strlen(o->notes));
 }
 

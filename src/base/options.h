@@ -42,14 +42,13 @@ typedef struct Option {
     int *whole;          /* the same, or the word `none`, which means -1 */
     uint64_t *natural;   /* decimal, 0 to 2⁶⁴-1 */
     double *real;        /* decimal, finite, in the interval `allowed` */
-    int *choice;         /* one of the words of `allowed`: its index, counted from `first` */
+    int *choice;         /* one of the words of `allowed`: its index */
     const Choice **kind; /* one of `kinds`, whose names are the words, or `none`, which means NULL */
     const char **text;   /* any UTF-8; points into argv */
     bool *given;         /* also set to true if the option is given */
 
     const Choice *const *kinds; /* ends with NULL */
     const char *none;           /* NULL: no word */
-    int first;
 } Option;
 
 typedef struct Options {

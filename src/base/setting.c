@@ -4,8 +4,7 @@
 
 Option setting_option(const Setting *s, void *structure) {
     void *at = (char *)structure + s->offset;
-    Option o = {s->name,           s->argument,       s->allowed,     s->help,
-                .kinds = s->kinds, .first = s->first, .none = s->none};
+    Option o = {s->name, s->argument, s->allowed, s->help, .kinds = s->kinds, .none = s->none};
     switch (s->type) {
     case SETTING_HEADING: break;
     case SETTING_FLAG: o.flag = at; break;

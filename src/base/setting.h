@@ -42,7 +42,6 @@ typedef struct Setting {
     Saved saved;
     const char *key; /* its name in weight files, if that is not the name with '_' for '-' */
     const Choice *const *kinds;
-    int first;                         /* the value of the first word */
     const char *none;                  /* the word for -1 */
     const char *computed;              /* the default in words, where it depends on other settings */
     const struct Condition *condition; /* when it has an effect; NULL: always */

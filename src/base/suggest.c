@@ -23,13 +23,13 @@ static int edits(const char *a, const char *b) {
     return fewest;
 }
 
-/* The name with the fewest characters to insert, delete or replace in what was typed, which may be an abbreviation; NULL:
- * none is near. */
+/* The name with the fewest characters to insert, delete or replace in what was typed, which may be an abbreviation; of
+ * equals one with the same first letter. NULL: none is near. */
 static const char *nearest_of(const char *typed, const char *const *name, int count) {
     const char *nearest = NULL;
-    int fewest = (int)strlen(typed) / 3 + 2; /* as many are too many */
+    int fewest = 2 * ((int)strlen(typed) / 3 + 2); /* as many are too many */
     for (int i = 0; i < count; i++) {
-        int n = edits(typed, name[i]);
+        int n = 2 * edits(typed, name[i]) + (*typed != *name[i]);
         if (n < fewest) fewest = n, nearest = name[i];
     }
     return nearest;

@@ -148,13 +148,15 @@ static bool merge_adapter(const Safetensors *file, const Array *a, Model *m, Err
     return ok;
 }
 
-static Model *load(bool (*read)(Safetensors *s, const char *path, Error *e), const char *path, bool training,
-                   Notes *notes, Error *e) {
-    Safetensors file;
+static Model *load(const char *path, bool check, bool training, Notes *notes, Error *e) {
+    Safetensors file = {0};
     ModelConfig config;
     Notes found = {0};
     Model *m = NULL;
-    bool ok = read(&file, path, e) && config_parse(&config, path, field_text, &file, e) &&
+    char *data;
+    size_t size;
+    bool ok = file_read(path, 0, &data, &size, e) && safetensors_parse(&file, path, data, size, check, e) &&
+              config_parse(&config, path, field_text, &file, e) &&
               (m = model_without_memory(&config, training, e)) &&
               check_tensors(&file, &m->parameters, true, e) && model_allocate(m, e) &&
               read_tensors(&file, &m->parameters, e) && (!notes || read_notes(&file, &found, e));
@@ -181,9 +183,9 @@ bool model_read_weights(Model *m, const char *path, Error *e) {
 }
 
 Model *model_load(const char *path, bool training, Notes *notes, Error *e) {
-    return load(safetensors_read, path, training, notes, e);
+    return load(path, true, training, notes, e);
 }
 
 Model *model_load_damaged(const char *path, bool training, Notes *notes, Error *e) {
-    return load(safetensors_read_damaged, path, training, notes, e);
+    return load(path, false, training, notes, e);
 }

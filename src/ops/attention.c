@@ -125,18 +125,12 @@ static Operand operand_rows(Operand x, long first, long count) {
 
 /* A block: queries [first, end) of a head. */
 static Part block_of(const Attr *a, const Part *h, long first, long end) {
-    long rows = end - first, keys = seen(a, h, end - 1);
-    return (Part){.first = first,
-                  .rows = rows,
-                  .keys = keys,
-                  .offset = h->offset,
-                  .slope = h->slope,
-                  .q = operand_rows(h->q, first, rows),
-                  .k = operand_rows(h->k, 0, keys),
-                  .v = operand_rows(h->v, 0, keys),
-                  .y = operand_rows(h->y, first, rows),
-                  .max = h->max + first,
-                  .inverse = h->inverse + first};
+    Part b = *h;
+    b.first = first, b.rows = end - first, b.keys = seen(a, h, end - 1);
+    b.q = operand_rows(h->q, first, b.rows), b.y = operand_rows(h->y, first, b.rows);
+    b.k = operand_rows(h->k, 0, b.keys), b.v = operand_rows(h->v, 0, b.keys);
+    b.max += first, b.inverse += first;
+    return b;
 }
 
 /* Scores j … j + 15 of a query with `visible` keys. Masked ones, and the padding up to whole lanes, are -∞
@@ -347,7 +341,7 @@ static void arguments(const Node *n, FILE *out) {
         for (int i = 1; i < a->heads; i++) fprintf(out, ", %.9g", (double)a->reach.slopes[i]);
         fprintf(out, "], ");
     }
-    dropout_print(&a->mask, out);
+    print_mask(out, &a->mask);
 }
 /* exercise: end */
 

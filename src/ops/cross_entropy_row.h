@@ -60,8 +60,9 @@ static inline Targets targets_of(const Tape *t, const char *op, long n, long V, 
     return all;
 }
 
-/* For Op.arguments. */
-static inline void targets_print(const Targets *t, FILE *out) {
+/* For Op.arguments, where n->attr begins with Targets. */
+static inline void targets_print(const Node *n, FILE *out) {
+    const Targets *t = n->attr;
     print_ids(out, "targets", t->id, t->n);
     fprintf(out, ", \"ignore\": %ld, ", (long)t->ignore);
     print_number(out, "smoothing", (double)t->smoothing);

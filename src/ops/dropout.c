@@ -17,10 +17,6 @@
 /* exercise: begin */
 FORWARD_EACH(y = x * dropout_factor(n->attr, i))
 BACKWARD_EACH(dx += dy * dropout_factor(n->attr, i))
-
-static void arguments(const Node *n, FILE *out) {
-    dropout_print(n->attr, out);
-}
 /* exercise: end */
 
 BUILD_CASE(half, (t->training = true, tape_dropout(t, x[0], 0.5)))
@@ -39,7 +35,7 @@ static const CheckCase cases[] = {
     {"empty", half, {{"x", DIMS(0, 3)}}},
 };
 
-const Op op_dropout = {"dropout", forward, backward, .arguments = arguments, CASES(cases)};
+const Op op_dropout = {"dropout", forward, backward, .arguments = dropout_print, CASES(cases)};
 
 Tensor *tape_dropout(Tape *t, Tensor *x, double p) {
     if (!(p >= 0 && p < 1)) error_bug("dropout: p is %g, want it in [0,1)", p);

@@ -25,13 +25,18 @@ static inline real dropout_factor(const DropoutMask *m, long i) {
     return random_bits(m->key, (uint64_t)i) < m->below ? 0 : m->scale;
 }
 
-/* For Op.arguments: which elements are kept, unless all are. */
-static inline void dropout_print(const DropoutMask *m, FILE *out) {
+/* Which elements are kept, unless all are. */
+static inline void print_mask(FILE *out, const DropoutMask *m) {
     print_number(out, "p", m->p);
     if (m->p == 0) return;
     fprintf(out, ", \"kept\": [");
     for (long i = 0; i < m->count; i++) fprintf(out, i ? ", %d" : "%d", dropout_factor(m, i) > 0);
     fprintf(out, "]");
+}
+
+/* For Op.arguments, where n->attr is a DropoutMask. */
+static inline void dropout_print(const Node *n, FILE *out) {
+    print_mask(out, n->attr);
 }
 
 #endif

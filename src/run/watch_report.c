@@ -4,7 +4,7 @@
 #include "pictures/label.h"
 #include "run/run_page.h"
 #include "run/watch.h"
-#include "text/corpus.h"
+#include "tasks/corpus.h"
 #include <stdarg.h>
 #include <stdlib.h>
 

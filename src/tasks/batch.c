@@ -4,40 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Allocates rows × columns elements. NULL: no memory. */
-static void *take(long rows, long columns, size_t element_size) {
-    long count;
-    if (!shape_fits(2, (long[]){rows, columns}, element_size, &count)) return NULL;
-    return malloc((size_t)count * element_size + 1);
-}
-
+/* One allocation: the batch, the starts of its rows, its ids. */
 Batch *batch_new(long max_rows, long max_S, long max_T, Error *e) {
-    Batch *b = calloc(1, sizeof *b);
-    if (b) {
-        *b = (Batch){.max_rows = max_rows, .max_S = max_S, .max_T = max_T};
-        b->source = take(max_rows, max_S, sizeof *b->source);
-        b->target_in = take(max_rows, max_T, sizeof *b->target_in);
-        b->target_out = take(max_rows, max_T, sizeof *b->target_out);
-        b->source_start = take(max_rows + 1, 1, sizeof *b->source_start);
-        b->target_start = take(max_rows + 1, 1, sizeof *b->target_start);
-        if (b->source && b->target_in && b->target_out && b->source_start && b->target_start) {
-            batch_clear(b);
-            return b;
-        }
+    long all, row = 2 * (long)sizeof(long) + (max_S + 2 * max_T) * (long)sizeof(int32_t);
+    bool fits = shape_fits(2, (long[]){max_rows + 1, row}, 1, &all);
+    Batch *b = fits ? malloc(sizeof *b + (size_t)all) : NULL;
+    if (!b) {
+        error_set(e, STATUS_NO_MEMORY, "no memory for a batch of %ld rows of %ld + %ld tokens", max_rows,
+                  max_S, max_T);
+        return NULL;
     }
-    error_set(e, STATUS_NO_MEMORY, "no memory for a batch of %ld rows of %ld + %ld tokens", max_rows, max_S,
-              max_T);
-    batch_free(b);
-    return NULL;
+    *b = (Batch){.max_rows = max_rows, .max_S = max_S, .max_T = max_T};
+    b->source_start = (long *)(b + 1), b->target_start = b->source_start + max_rows + 1;
+    b->source = (int32_t *)(b->target_start + max_rows + 1);
+    b->target_in = b->source + max_rows * max_S, b->target_out = b->target_in + max_rows * max_T;
+    batch_clear(b);
+    return b;
 }
 
 void batch_free(Batch *b) {
-    if (!b) return;
-    free(b->source);
-    free(b->target_in);
-    free(b->target_out);
-    free(b->source_start);
-    free(b->target_start);
     free(b);
 }
 

@@ -29,7 +29,7 @@ typedef struct TaskOptions {
     const char *vocabulary; /* a tokenizer's string; NULL: the tokenizer learns from the data */
     double tokens;          /* lm: that training reads; 0: as many as the text has */
     const char *text;       /* paths of text files, one a line */
-    void (*progress)(size_t bytes); /* lm: CorpusOptions.progress; or NULL */
+    void (*progress)(size_t bytes); /* lm: hears how many bytes are encoded so far; or NULL */
     long context;                   /* tokens of a window */
     int unix_newlines;              /* 1: each CR LF and each CR alone is LF */
     bool lines;                     /* lm: each line is an example */

@@ -1,7 +1,7 @@
 /* The tasks by name. */
 #include "base/utf8.h"
+#include "tasks/corpus.h"
 #include "tasks/sequence_task.h"
-#include "text/corpus.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -6,8 +6,8 @@
  *
  * With lines a row is a line: the token "\n" begins and ends it. A line that is longer than the context is cut. */
 #include "base/random.h"
+#include "tasks/corpus.h"
 #include "tasks/tasks.h"
-#include "text/corpus.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,17 +103,7 @@ static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
 bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Error *e) {
     TextTask *t = task_new(out, kind, sizeof *t, e);
     if (!t) return false;
-    CorpusOptions options = {.tokenizer = o->tokenizer,
-                             .vocab_size = o->vocab_size,
-                             .vocabulary = o->vocabulary,
-                             .tokens = o->tokens,
-                             .context = o->context,
-                             .validation = o->validation,
-                             .unix_newlines = o->unix_newlines,
-                             .lines = o->lines,
-                             .seed = o->seed,
-                             .progress = o->progress};
-    const Corpus *c = t->corpus = corpus_load(o->text, &options, e);
+    const Corpus *c = t->corpus = corpus_load(o, e);
     if (!c && e->status == STATUS_NO_INPUT && !strcmp(o->text, task_defaults().text)) {
         *e = (Error){0};
         error_set(e, STATUS_NO_INPUT, "%s: not in this directory, need --text FILE", o->text);

@@ -1,5 +1,5 @@
 #include "tasks/yardsticks.h"
-#include "text/corpus.h"
+#include "tasks/corpus.h"
 #include "text/ngram.h"
 #include <math.h>
 #include <stdlib.h>

@@ -57,19 +57,17 @@ static void push(Learner *l, int32_t pair) {
     l->heap[i] = item;
 }
 
-/* Takes out the pair to merge; -1: none occurs twice. */
+/* Takes out the pair to merge; -1: none occurs twice. A top whose count was too high sinks to the place of its count. */
 static int32_t pop(Learner *l) {
     while (l->ranked) {
         struct Ranked top = l->heap[0];
         long count = l->pair[top.pair].count;
-        if (count == top.count && count > 1) {
-            if (--l->ranked) sift_down(l, l->heap[l->ranked]);
-            return top.pair;
-        }
-        if (count > 1)
+        if (count > 1 && count < top.count) {
             sift_down(l, (struct Ranked){count, top.pair});
-        else if (--l->ranked)
-            sift_down(l, l->heap[l->ranked]);
+            continue;
+        }
+        if (--l->ranked) sift_down(l, l->heap[l->ranked]); /* the last takes the top's place */
+        if (count > 1) return top.pair;
     }
     return -1;
 }
@@ -87,23 +85,26 @@ static bool grow(Learner *l, Error *e) {
     return (pair && heap) || error_set(e, STATUS_NO_MEMORY, "memory: %ld pairs of tokens", room);
 }
 
-/* Enters the pair that begins at place i, if one does. */
+/* The pair's index in l->pair, where a new pair gets the next one; -1: no memory. The dictionary points to the merge of a
+ * pair. So the pair is written as a new one before it is looked up. */
+static int32_t index_of(Learner *l, Merge merge, Error *e) {
+    if (l->pairs == l->pair_room && !grow(l, e)) return -1;
+    Pair *next = &l->pair[l->pairs];
+    *next = (Pair){merge, .count = 0, .first = -1};
+    long i = dictionary_add(&l->number, (const char *)&next->merge, sizeof next->merge, e);
+    if (i == l->pairs) l->pairs++;
+    return (int32_t)i;
+}
+
+/* Puts place i at the front of the list of the pair that begins there, if one does. */
 static bool link_place(Learner *l, int32_t i, Error *e) {
     Place *p = &l->place[i];
     if (p->after < 0) return true;
-    if (l->pairs == l->pair_room && !grow(l, e)) return false;
-    Merge *merge = &l->pair[l->pairs].merge; /* of a new pair, if this is one */
-    *merge = (Merge){p->token, l->place[p->after].token};
-    long n = dictionary_add(&l->number, (const char *)merge, sizeof *merge, e);
-    if (n < 0) return false;
-    Pair *pair = &l->pair[n];
-    if (n == l->pairs) {
-        pair->count = 0;
-        pair->first = -1;
-        l->pairs++;
-    }
+    int32_t index = index_of(l, (Merge){p->token, l->place[p->after].token}, e);
+    if (index < 0) return false;
+    Pair *pair = &l->pair[index];
     pair->count += p->count;
-    p->pair = (int32_t)n;
+    p->pair = index;
     p->previous = -1;
     p->next = pair->first;
     if (pair->first >= 0) l->place[pair->first].previous = i;

@@ -1,7 +1,7 @@
 /* The defaults of a training run: the library's own, then those of the preset. */
 #include "base/directory.h"
 #include "base/file.h"
-#include "text/corpus.h"
+#include "tasks/corpus.h"
 #include "training/train_config.h"
 #include <math.h>
 #include <stdio.h>

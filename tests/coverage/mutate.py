@@ -19,7 +19,7 @@ FLAGS = subprocess.run(["make", "-s", "print-lint-flags"], capture_output=True, 
 FLAGS = [flag for flag in FLAGS if not flag.startswith(("-W", "-O", "-g"))] + ["-O1", "-w"]
 
 # The files that are mutated, their precision, and the programs that must notice; {op} is the operation's name.
-READERS = ["formats/json", "check/npy", "formats/safetensors", "base/utf8", "text/tokenizer", "text/corpus", "nn/model_file",
+READERS = ["formats/json", "check/npy", "formats/safetensors", "base/utf8", "text/tokenizer", "tasks/corpus", "nn/model_file",
            "fuzz/fuzz_seeds", "base/file", "base/no_memory"]
 PARTS = {
     "backward passes": ("double", ["src/ops/*.c"], ["gradcheck {op}", "tests/ops/ops_golden", "tests/ops/fused", "tests/ops/ops_values"]),

@@ -403,7 +403,6 @@ TEST(knows_files_of_ours) {
         memcpy(memmem(file, size, cases[i].find, strlen(cases[i].find)), cases[i].replace,
                strlen(cases[i].find));
         write_bytes(in_folder("changed"), file, size);
-        free(file);
         Safetensors s;
         Error error = {0};
         CHECK(safetensors_read(&s, in_folder("changed"), &error) == cases[i].ok &&
@@ -412,7 +411,7 @@ TEST(knows_files_of_ours) {
         CHECK(cases[i].ok || strstr(error.text, "the file is damaged: found "), "%s", error.text);
         safetensors_free(&s);
         error = (Error){0};
-        CHECK(safetensors_read_damaged(&s, in_folder("changed"), &error) && !s.checksum && s.tensors == 1,
+        CHECK(safetensors_parse(&s, "t", file, size, false, &error) && !s.checksum && s.tensors == 1,
               "%s: %s", cases[i].replace, error.text);
         safetensors_free(&s);
     }

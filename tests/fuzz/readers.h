@@ -10,7 +10,7 @@
 #include "formats/safetensors.h"
 #include "nn/model_file.h"
 #include "promises.h"
-#include "text/corpus.h"
+#include "tasks/corpus.h"
 #include "training/checkpoint.h"
 
 /* Every way to read an array's elements ends, in a value or in a line. */
@@ -148,9 +148,9 @@ static inline void read_text(const uint8_t *data, size_t size) {
     size_t wrong = ok ? 0 : (size_t)atol(strstr(e.text, "byte ") + 5);
     PROMISE(ok || (wrong < size && !utf8_decode(text + wrong, size - wrong, &(uint32_t){0})));
     e = (Error){0};
-    CorpusOptions o = {.tokenizer = (const TokenizerKind *)all_tokenizers[size % 4],
-                       .context = 1 + (long)(size % 8),
-                       .validation = 0.25};
+    TaskOptions o = {.tokenizer = (const TokenizerKind *)all_tokenizers[size % 4],
+                     .context = 1 + (long)(size % 8),
+                     .validation = 0.25};
     Corpus *c = corpus_make(&(Passage){"f", text, size}, 1, &o, &e);
     promise_error(c != NULL, &e);
     if (c) {

@@ -67,6 +67,7 @@ TEST(train_tasks_and_flags) {
         {"train copy lm", 2,
          "\"lm\": found one operand too many, need copy|reverse|sort|add|dates|pairs|lm|grammar"},
         {"train copy --stepp 5", 2, "--stepp: no such option; the nearest is --steps, see --help"},
+        {"train --hlep", 2, "--hlep: no such option; the nearest is --help, see --help"},
         {"train lm --bptt 35", 2, "--bptt: no such option; the nearest is --context, see --help"},
         {"train copy --run", 2, "--run: found no value, need a text"},
         {"train copy --run \xFF", 2, "argument 3: byte 0: found 0xFF, need UTF-8"});
@@ -154,7 +155,7 @@ TEST(train_contradictions) {
         {"train copy --quiet --samples 3", 2, "--samples: found --quiet, need one of the two"});
 }
 
-/* base/file.c reads other kinds of files, base/utf8.c other bytes, text/corpus.c other lengths. */
+/* base/file.c reads other kinds of files, base/utf8.c other bytes, tasks/corpus.c other lengths. */
 TEST(train_texts) {
     mkfifo("fifo", 0666);
     write_text("mark", "\xEF\xBB\xBF");

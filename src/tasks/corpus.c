@@ -1,4 +1,4 @@
-#include "text/corpus.h"
+#include "tasks/corpus.h"
 #include "base/crc32.h"
 #include "text/encoding.h"
 #include "text/lines.h"
@@ -43,7 +43,7 @@ static bool make_parts(Corpus *c, Parts *p, bool lines, Error *e) {
 }
 
 /* Holds out the end of each text, or whole lines. */
-static bool hold_out(const Parts *p, const CorpusOptions *o, double share, Error *e) {
+static bool hold_out(const Parts *p, const TaskOptions *o, double share, Error *e) {
     memcpy(p->training, p->all, (size_t)p->count * sizeof *p->all);
     for (long i = 0; !o->lines && i < p->count; i++) {
         const Passage *text = &p->all[i];
@@ -64,7 +64,7 @@ static bool hold_out(const Parts *p, const CorpusOptions *o, double share, Error
 }
 
 /* Encodes the training parts, and then what is held out. An error names the line. */
-static bool encode(Corpus *c, const Parts *p, const CorpusOptions *o, Error *e) {
+static bool encode(Corpus *c, const Parts *p, const TaskOptions *o, Error *e) {
     size_t done = 0, bytes = 0;
     long line = 0;
     for (long i = 0; i < p->count; i++) bytes += p->all[i].length;
@@ -98,7 +98,7 @@ static bool encode(Corpus *c, const Parts *p, const CorpusOptions *o, Error *e) 
 }
 
 /* Finds where lines begin among the ids. */
-static bool find_lines(Corpus *c, const CorpusOptions *o, Error *e) {
+static bool find_lines(Corpus *c, const TaskOptions *o, Error *e) {
     const char *where = "the end of a line";
     long n, longest = 0;
     if (!tokenizer_encode(c->tokenizer, where, "\n", 1, &c->line_end, &n, e)) return false;
@@ -120,7 +120,7 @@ static bool find_lines(Corpus *c, const CorpusOptions *o, Error *e) {
 
 /* Learns the tokenizer, and encodes all with this share held out. The kind of tokenizer is chosen by whole texts: lines are
  * too short to measure merges on. */
-static bool split(Corpus *c, const Parts *p, const CorpusOptions *o, double share, Error *e) {
+static bool split(Corpus *c, const Parts *p, const TaskOptions *o, double share, Error *e) {
     const TokenizerKind *kind = o->tokenizer;
     long size = o->vocab_size;
     for (long i = 0; i < p->texts && !(kind && kind->any_bytes); i++)
@@ -149,7 +149,7 @@ static long shorter(const Corpus *c) {
 }
 
 /* A text that is too short for context and tail has a shorter context, or no tail. */
-static bool split_to_fit(Corpus *c, const Parts *p, const CorpusOptions *o, Error *e) {
+static bool split_to_fit(Corpus *c, const Parts *p, const TaskOptions *o, Error *e) {
     enum { SHORTEST = 8 };
     c->context = o->context;
     if (!split(c, p, o, o->validation, e)) return false;
@@ -184,7 +184,7 @@ static bool count_characters(Corpus *c, const Passage *p, long passages, Error *
     return true;
 }
 
-Corpus *corpus_make(const Passage *passage, long passages, const CorpusOptions *o, Error *e) {
+Corpus *corpus_make(const Passage *passage, long passages, const TaskOptions *o, Error *e) {
     Corpus *c = calloc(1, sizeof *c);
     Parts parts = {.text = passage, .texts = passages};
     bool ok = c ? make_parts(c, &parts, o->lines, e) && split_to_fit(c, &parts, o, e) &&
@@ -206,9 +206,9 @@ Corpus *corpus_make(const Passage *passage, long passages, const CorpusOptions *
     return NULL;
 }
 
-Corpus *corpus_load(const char *paths, const CorpusOptions *o, Error *e) {
+Corpus *corpus_load(const TaskOptions *o, Error *e) {
     Texts t;
-    bool ok = texts_open(&t, paths, o->unix_newlines || o->lines, e);
+    bool ok = texts_open(&t, o->text, o->unix_newlines || o->lines, e);
     Corpus *c = ok ? corpus_make(t.text, t.count, o, e) : NULL;
     if (c) c->byte_order_mark = t.byte_order_mark;
     texts_close(&t);

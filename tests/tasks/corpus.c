@@ -1,5 +1,5 @@
 /* Corpora, the lm task, and the texts that ship. */
-#include "text/corpus.h"
+#include "tasks/corpus.h"
 #include "folder.h"
 #include "task_helpers.h"
 
@@ -52,7 +52,7 @@ TEST(windows_cover_the_text) {
 
 TEST(a_corpus_refuses_short_and_broken_text) {
     Error e = {0};
-    CorpusOptions o = {.tokenizer = &tokenizer_char, .context = 1, .validation = 0.1};
+    TaskOptions o = {.tokenizer = &tokenizer_char, .context = 1, .validation = 0.1};
     CHECK(!corpus_make(&(Passage){"f", "", 0}, 1, &o, &e));
     CHECK_ERROR(e, STATUS_BAD_DATA, "f: found 0 tokens, need at least 2");
     e = (Error){0};
@@ -62,7 +62,7 @@ TEST(a_corpus_refuses_short_and_broken_text) {
     o.vocab_size = 3; /* learns from the training part; the tail is named by its place in the text */
     CHECK(!corpus_make(&(Passage){"f", "abcdefghijklmnopqrs\xFF", 20}, 1, &o, &e));
     CHECK(strstr(e.text, "f: byte 19: found 0xFF, need UTF-8 text"), "%s", e.text);
-    e = (Error){0}, o = (CorpusOptions){.tokenizer = &tokenizer_byte, .context = 1, .validation = 0.1};
+    e = (Error){0}, o = (TaskOptions){.tokenizer = &tokenizer_byte, .context = 1, .validation = 0.1};
     Corpus *c = corpus_make(&(Passage){"f", "abcdefghijklmnopqrs\xFF", 20}, 1, &o, &e); /* any bytes */
     CHECK(c && c->count == 20, "%s", e.text);
     corpus_free(c);
@@ -80,7 +80,7 @@ TEST(short_texts_have_less_of_both) {
                  {1, 0.1, 15, 1, 2},    {4, 0.96, 100, 4, 0},   {4, 0.9999, 100, 4, 0}};
     for (int i = 0; i < 7; i++) {
         Error e = {0};
-        CorpusOptions o = {
+        TaskOptions o = {
             .tokenizer = &tokenizer_char, .context = cases[i].context, .validation = cases[i].tail};
         size_t bytes = (size_t)cases[i].characters * length / 100;
         Corpus *c = corpus_make(&(Passage){"f", text, bytes}, 1, &o, &e);
@@ -101,10 +101,10 @@ TEST(every_tokenizer_holds_out_the_same_text) {
         const TokenizerKind *kind = (const TokenizerKind *)*all;
         bool words = kind == &tokenizer_word;
         Error e = {0};
-        CorpusOptions o = {.tokenizer = kind,
-                           .vocab_size = kind == &tokenizer_bpe ? 300 : 0,
-                           .context = 1,
-                           .validation = 1. / 6};
+        TaskOptions o = {.tokenizer = kind,
+                         .vocab_size = kind == &tokenizer_bpe ? 300 : 0,
+                         .context = 1,
+                         .validation = 1. / 6};
         Corpus *c = corpus_make(p, 2, &o, &e);
         CHECK(c, "%s", e.text);
         if (!c) return;
@@ -129,7 +129,7 @@ TEST(a_corpus_from_a_file) {
                      "ein Wort, ein Satz");
     Error e = {0};
     Corpus *c = corpus_load(
-        path, &(CorpusOptions){.tokenizer = &tokenizer_char, .context = 2, .validation = 0.2}, &e);
+        &(TaskOptions){.text = path, .tokenizer = &tokenizer_char, .context = 2, .validation = 0.2}, &e);
     CHECK(c && c->count == 18 && c->training == 14 && c->ids[0] == 0 && c->tokenizer->text[0] == 'e', "%s",
           e.text);
     corpus_free(c);
@@ -137,8 +137,9 @@ TEST(a_corpus_from_a_file) {
     write_text(path, "a\rb\r\nc\r\r\nd\r");
     for (int unix_newlines = 0; unix_newlines < 2; unix_newlines++) {
         e = (Error){0};
-        CorpusOptions o = {.tokenizer = &tokenizer_char, .context = 2, .unix_newlines = unix_newlines};
-        c = corpus_load(path, &o, &e);
+        TaskOptions o = {
+            .text = path, .tokenizer = &tokenizer_char, .context = 2, .unix_newlines = unix_newlines};
+        c = corpus_load(&o, &e);
         CHECK(c && c->count == 11 - 2 * unix_newlines && c->carriage_returns == 5 - 5 * unix_newlines, "%s",
               e.text);
         char text[12];
@@ -150,7 +151,7 @@ TEST(a_corpus_from_a_file) {
     }
     unlink(path);
     e = (Error){0};
-    CHECK(!corpus_load(path, &(CorpusOptions){.context = 4}, &e) && e.status == STATUS_NO_INPUT &&
+    CHECK(!corpus_load(&(TaskOptions){.text = path, .context = 4}, &e) && e.status == STATUS_NO_INPUT &&
               strstr(e.text, path),
           "%s", e.text);
 }

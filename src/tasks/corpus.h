@@ -8,26 +8,12 @@
  *
  * Or a corpus has lines: each, with its end, "\n", is an example. Empty lines are left out. All of a share of the different
  * lines are held out. LF, CR LF and CR end a line. The ids hold the lines to train on and then those that are held out. */
-#ifndef TEXT_CORPUS_H
-#define TEXT_CORPUS_H
+#ifndef TASKS_CORPUS_H
+#define TASKS_CORPUS_H
 
-#include "text/tokenizer.h"
+#include "tasks/task.h"
 
 enum { MAX_CONTEXT = 1 << 20 };
-
-typedef struct CorpusOptions {
-    const TokenizerKind *tokenizer; /* NULL: the one that fits (text/tokenizer_fit.h) */
-    long vocab_size;                /* of tokenizer_learn; bpe: 0: the size that fits */
-    const char *vocabulary;         /* of tokenizer_parse; NULL: the tokenizer learns */
-    double tokens;                  /* that training reads, for what fits; 0: as many as the texts have */
-    long context;                   /* maximum tokens of a window, 1 … MAX_CONTEXT */
-    double validation; /* share of each text that is held out, [0, 1); 0: train and evaluate on all of it */
-    int unix_newlines; /* 1: each CR LF and each CR alone is LF */
-    bool lines;        /* each line is an example */
-    uint64_t seed;     /* decides which lines are held out */
-    void (*progress)(
-        size_t bytes); /* if set, called during encoding with the number of bytes encoded so far */
-} CorpusOptions;
 
 typedef struct Corpus {
     Tokenizer *tokenizer;
@@ -54,13 +40,13 @@ typedef struct Corpus {
         long_lines; /* left out; with more tokens than the options' context, without which it is the longest's */
 } Corpus;
 
-/* Reads the texts at `paths`, a path on each line. Skips leading byte-order marks. The caller frees the corpus. NULL: an
+/* Reads the texts of the options. Skips leading byte-order marks. The caller frees the corpus. NULL: an
  * error of file_map; STATUS_BAD_DATA if the tokenizer needs UTF-8 and a text is not, or if there are fewer than two
  * tokens; STATUS_USAGE for a vocabulary size out of range; STATUS_NO_MEMORY. */
-Corpus *corpus_load(const char *paths, const CorpusOptions *o, Error *e);
+Corpus *corpus_load(const TaskOptions *o, Error *e);
 
 /* As corpus_load, from memory. */
-Corpus *corpus_make(const Passage *passage, long passages, const CorpusOptions *o, Error *e);
+Corpus *corpus_make(const Passage *passage, long passages, const TaskOptions *o, Error *e);
 
 void corpus_free(Corpus *c);
 
