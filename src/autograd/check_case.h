@@ -10,8 +10,7 @@
  *
  * The values of an input are random; seed, operation, case and input determine them, so that every run
  * checks the same points. */
-#ifndef AUTOGRAD_CHECK_CASE_H
-#define AUTOGRAD_CHECK_CASE_H
+#pragma once
 
 #include "autograd/op.h"
 
@@ -55,5 +54,3 @@ struct CheckCase {
 
 /* Puts a case table into an Op: `CASES(cases)`. */
 #define CASES(table) .cases = (table), .n_cases = (int)(sizeof(table) / sizeof *(table))
-
-#endif

@@ -1,6 +1,5 @@
 /* An operation, and how its file records it. src/ops/softmax.c is an example. */
-#ifndef AUTOGRAD_OP_H
-#define AUTOGRAD_OP_H
+#pragma once
 
 #include "autograd/tape.h"
 #include <stdio.h>
@@ -80,5 +79,3 @@ real *node_array(Node *n, long count);
 
 /* Ends the recording of a node that tape_node or tape_view put on the tape: runs its forward. Returns its output. */
 Tensor *tape_record(Node *n);
-
-#endif

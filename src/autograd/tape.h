@@ -17,8 +17,7 @@
  * Planning. A tape can run without data: operations and backward compute shapes alone, and the tape adds up the memory that
  * a real run needs. It turns to planning by itself when memory for an array runs out; then tape_failed says so. Only
  * a small record without memory is fatal (base/arena.h). */
-#ifndef AUTOGRAD_TAPE_H
-#define AUTOGRAD_TAPE_H
+#pragma once
 
 #include "autograd/tensor.h"
 #include "base/error.h"
@@ -117,5 +116,3 @@ void tape_backward_from(Tape *t, Tensor *y, const real *dy);
 
 /* The first node whose output holds an infinity or a NaN, or NULL. To be called before backward. */
 const Node *tape_first_non_finite(const Tape *t);
-
-#endif

@@ -1,8 +1,7 @@
 /* Memory for the arrays of a tape's tensors and nodes. Small arrays lie with the records and live until
  * reset, so that a loss can be read after backward; the others are blocks of the tape's memory. Used in
  * this directory alone. */
-#ifndef AUTOGRAD_TAPE_ARRAYS_H
-#define AUTOGRAD_TAPE_ARRAYS_H
+#pragma once
 
 #include "autograd/op.h"
 
@@ -16,5 +15,3 @@ void tape_give_back(Tape *t, const TapeBlock *block);
 
 /* A contiguous tensor over data, with no maker. */
 Tensor *tape_tensor(Tape *t, Shape s, real *data);
-
-#endif

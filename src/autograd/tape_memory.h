@@ -3,8 +3,7 @@
  * It hands out offsets. While planning there is no memory at these offsets, but they are the same, so that
  * the peak is what a real run needs. If the region is too small, a second one is added; the next reset
  * replaces them all by one of their joint size. Steps of the same shapes then allocate nothing. */
-#ifndef AUTOGRAD_TAPE_MEMORY_H
-#define AUTOGRAD_TAPE_MEMORY_H
+#pragma once
 
 #include "base/error.h"
 #include <stdbool.h>
@@ -46,5 +45,3 @@ bool tape_memory_reserve(TapeMemory *m, size_t bytes, Error *e);
 /* All blocks are free again. */
 void tape_memory_reset(TapeMemory *m);
 void tape_memory_free(TapeMemory *m);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Nobody frees a tensor. A tape owns the tensors that it makes, until it is reset; a model owns its
  * parameters. */
-#ifndef AUTOGRAD_TENSOR_H
-#define AUTOGRAD_TENSOR_H
+#pragma once
 
 #include "base/real.h"
 #include "base/shape.h"
@@ -85,5 +84,3 @@ typedef struct Walk {
 Walk tensor_walk(Shape shape, int operands, const long *const stride[]);
 Walk tensor_walk_over(const Tensor *x); /* x alone, over its own shape: at[0] and step[0] */
 bool tensor_walk_row(Walk *w);          /* moves to the next row; false after the last */
-
-#endif

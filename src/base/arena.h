@@ -1,6 +1,5 @@
 /* An arena: small records, allocated one after another and freed all at once; and pages for large arrays. */
-#ifndef BASE_ARENA_H
-#define BASE_ARENA_H
+#pragma once
 
 #include "base/error.h"
 #include <stddef.h>
@@ -30,5 +29,3 @@ bool pages_exist(size_t bytes, const char *what, Error *e);
 void *pages_alloc(size_t bytes, const char *what, Error *e);
 
 void pages_free(void *pages, size_t bytes);
-
-#endif

@@ -6,11 +6,8 @@
  *     extern const Choice *const all_positions[];
  *
  * Options, their help and their messages take the words from the list: base/options.h. */
-#ifndef BASE_CHOICE_H
-#define BASE_CHOICE_H
+#pragma once
 
 typedef struct Choice {
     const char *name; /* the word of options and files: "learned" */
 } Choice;
-
-#endif

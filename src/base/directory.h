@@ -1,6 +1,5 @@
 /* Directories. */
-#ifndef BASE_DIRECTORY_H
-#define BASE_DIRECTORY_H
+#pragma once
 
 #include "base/error.h"
 
@@ -15,5 +14,3 @@ bool directory_file(char out[PATH_ROOM], const char *directory, const char *name
 /* Writes the path of the i-th newest of the files PREFIX….safetensors into out: their names are in the order
  * of their age, and the newest is number 1. False: there is none. */
 bool directory_newest(const char *directory, const char *prefix, long i, char out[PATH_ROOM]);
-
-#endif

@@ -7,8 +7,7 @@
  * A fatal failure has no caller that could go on: a programmer's mistake (a shape that does not fit, an
  * axis out of range), or no memory for a small record. It prints one line and ends the process, unless a
  * handler is set. */
-#ifndef BASE_ERROR_H
-#define BASE_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -68,5 +67,3 @@ typedef struct FatalHandler {
 
 /* Sets the calling thread's handler and returns the one before. */
 FatalHandler error_on_fatal(FatalHandler handler);
-
-#endif

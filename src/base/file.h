@@ -1,6 +1,5 @@
 /* Files: read whole; written so that a reader sees the old file or the complete new one. */
-#ifndef BASE_FILE_H
-#define BASE_FILE_H
+#pragma once
 
 #include "base/error.h"
 #include <stddef.h>
@@ -72,5 +71,3 @@ void file_abandon(File *f);
 /* Writes what print(out, content) prints, as a whole. STATUS_NO_MEMORY, and the errors of file_create and file_commit. */
 bool file_print(const char *path, void (*print)(FILE *out, const void *content), const void *content,
                 Error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Signals that ask a program to end. The program asks for them between two pieces of work. */
-#ifndef BASE_INTERRUPT_H
-#define BASE_INTERRUPT_H
+#pragma once
 
 /* From here on SIGINT (Ctrl-C), SIGTERM and SIGHUP (a closed terminal) are recorded. A second SIGINT or
  * SIGTERM, at least a second later, kills at once. Ignored signals stay ignored, as SIGINT is for a
@@ -15,5 +14,3 @@ void interrupt_end(void);
 
 /* In a child process: restores the signals' default actions. */
 void interrupt_leave(void);
-
-#endif

@@ -19,8 +19,7 @@
  *
  * The table determines the parser, the checks and --help. Every program also has --threads, --seed and
  * --help. Values are checked as they are read, before the program does anything. */
-#ifndef BASE_OPTIONS_H
-#define BASE_OPTIONS_H
+#pragma once
 
 #include "base/choice.h"
 #include "base/error.h"
@@ -99,5 +98,3 @@ bool stdout_flush(void);
 /* The end of every main: checks that everything printed was written (STATUS_IO), prints an error in e on stderr as
  * `program: text` (installed: `tapeformer-program: text`) unless the text is empty, and returns its status. */
 int options_exit(const char *program, Error *e);
-
-#endif

@@ -3,8 +3,7 @@
  * Each chunk writes memory of its own. The size of the problem alone decides where a sum is cut, and its parts are added in
  * order. So results have the same bits for any number of threads. The matrix product also counts the threads; there an
  * element of the result is one sum, whatever the blocks (kernels/gemm.c). */
-#ifndef BASE_POOL_H
-#define BASE_POOL_H
+#pragma once
 
 /* Sets the number of threads, the caller included, at least 1. Not while another thread computes. The
  * default is one for each processor. */
@@ -19,5 +18,3 @@ void pool_for(long chunks, void (*body)(void *context, long chunk), void *contex
 /* The index of the running thread, below pool_threads(); 0 is the caller of pool_for. For scratch memory
  * only: a result must not depend on it. */
 int pool_thread_index(void);
-
-#endif

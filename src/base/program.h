@@ -1,7 +1,6 @@
 /* The start of a program, and the programs' names: ./train in the source tree, tapeformer-train once
  * installed. */
-#ifndef BASE_PROGRAM_H
-#define BASE_PROGRAM_H
+#pragma once
 
 #include "base/error.h"
 #include <stddef.h>
@@ -23,5 +22,3 @@ char *shell_command(int argc, char *const *argv, Error *e);
 
 /* Prints a text, in which programs are called ./NAME, on stdout. */
 void program_print(const char *text, size_t length);
-
-#endif

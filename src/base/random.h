@@ -3,8 +3,7 @@
  *
  * The function is Widynski's "Squares: A Fast Counter-Based RNG" (arXiv:2004.06278), with a key mixed from
  * seed and stream by SplitMix64. */
-#ifndef BASE_RANDOM_H
-#define BASE_RANDOM_H
+#pragma once
 
 #include "base/real.h"
 #include <math.h>
@@ -67,5 +66,3 @@ enum {
     STREAM_DISTURBANCE,         /* and the changes of its weights */
     STREAM_EXPERIMENT = 0x5F000 /* and all above: the experiments of ./explain */
 };
-
-#endif

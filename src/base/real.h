@@ -2,8 +2,7 @@
  *
  * The same sources are built twice: in float, for training, and in double (REAL_DOUBLE), for checking
  * gradients. The macros of <tgmath.h> make exp, sqrt, fabs, … follow the type. */
-#ifndef BASE_REAL_H
-#define BASE_REAL_H
+#pragma once
 
 #include <float.h>
 
@@ -17,6 +16,4 @@ typedef float real;
 typedef double WideReal;
 #define REAL_EPSILON FLT_EPSILON
 #define REAL_MAX     FLT_MAX
-#endif
-
 #endif

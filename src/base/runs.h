@@ -1,6 +1,5 @@
 /* Runs of ./train by the names that a user gives them. */
-#ifndef BASE_RUNS_H
-#define BASE_RUNS_H
+#pragma once
 
 #include "base/directory.h"
 
@@ -10,5 +9,3 @@
 /* Writes the directory of a run, which has FILE, into out. `name` may be this directory, a file in it, its name in
  * runs/, or a directory with this run and no other. STATUS_NO_INPUT names the runs that there are. */
 bool runs_find(char out[PATH_ROOM], const char *name, const char *file, Error *e);
-
-#endif

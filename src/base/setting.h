@@ -6,8 +6,7 @@
  *     };
  *
  * All values are read, checked and written by base/options.h. */
-#ifndef BASE_SETTING_H
-#define BASE_SETTING_H
+#pragma once
 
 #include "base/options.h"
 #include <stddef.h>
@@ -64,5 +63,3 @@ const char *setting_default(const Setting *s, void *one, const char *name, void 
 /* Its name in weight files: "d_model". Returns out. */
 enum { SETTING_KEY = 32 };
 const char *setting_key(const Setting *s, char out[SETTING_KEY]);
-
-#endif

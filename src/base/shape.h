@@ -1,6 +1,5 @@
 /* The shape of an array: the number of its axes and the size along each. */
-#ifndef BASE_SHAPE_H
-#define BASE_SHAPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ Shape shape_broadcast(const char *op, Shape a, Shape b);
 
 /* "[2,3]", for messages: in one of four static buffers of the calling thread. */
 const char *shape_text(Shape s);
-
-#endif

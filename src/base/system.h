@@ -1,8 +1,7 @@
 /* Features of Linux. All other files use only POSIX.1-2017, which
  * tests/programs/installed.sh checks by the symbols of the library; except check/check_system.c and
  * check/sandbox.c, for students' code. */
-#ifndef BASE_SYSTEM_H
-#define BASE_SYSTEM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ int system_columns(int fd);
 
 /* Prepares getopt_long for another command line. */
 void system_start_options(void);
-
-#endif

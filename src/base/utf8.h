@@ -1,6 +1,5 @@
 /* UTF-8 as in RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. */
-#ifndef BASE_UTF8_H
-#define BASE_UTF8_H
+#pragma once
 
 #include "base/error.h"
 #include <stddef.h>
@@ -52,5 +51,3 @@ const char *utf8_escape(char out[ESCAPED_TEXT], const char *text);
 
 /* The same, in memory that lives as long as the enclosing block: for a message. */
 #define ESCAPED(text) utf8_escape((char[ESCAPED_TEXT]){0}, text)
-
-#endif

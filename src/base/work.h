@@ -1,6 +1,5 @@
 /* Cuts element-wise work into chunks for pool_for, by its size alone. */
-#ifndef BASE_WORK_H
-#define BASE_WORK_H
+#pragma once
 
 /* Elements of a chunk. For fewer, the work is shorter than handing it to another thread. */
 enum { WORK_GRAIN = 1 << 14 };
@@ -19,5 +18,3 @@ static inline long chunks_of(long rows, long per_chunk) {
 static inline long chunk_end(long begin, long per_chunk, long rows) {
     return begin + per_chunk < rows ? begin + per_chunk : rows;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The subjects of ./bench. Each prints a table on stdout, or with `json` one object per line. */
-#ifndef BENCH_BENCH_H
-#define BENCH_BENCH_H
+#pragma once
 
 #include "base/arena.h"
 #include "nn/nn.h"
@@ -108,5 +107,3 @@ typedef struct Figure {
 void bench_print(const BenchOptions *o, const Figure *figure, int count);
 #define BENCH_PRINT(o, ...)                                                                                  \
     bench_print(o, (const Figure[]){__VA_ARGS__}, sizeof((const Figure[]){__VA_ARGS__}) / sizeof(Figure))
-
-#endif

@@ -7,8 +7,7 @@
  * Log P only falls, so that a live hypothesis can reach at most log P(so far) / ((5 + N) / 6)^A, N being the
  * most tokens. The search ends when none can beat the worst of the n_best found. With width 1 it is greedy
  * decoding; a width that keeps all hypotheses is exhaustive search. */
-#ifndef DECODING_BEAM_H
-#define DECODING_BEAM_H
+#pragma once
 
 #include "decoding/decode.h"
 
@@ -31,5 +30,3 @@ typedef struct Hypothesis {
 /* Searches from what a new decoder was given; its sequences are the beam. Hypotheses without an end are cut
  * off where the decoder has no more room. best, [n_best], gets *found of them, best first, even if it fails. */
 bool beam_search(Decoder *d, const BeamOptions *o, Hypothesis *best, long *found, Error *e);
-
-#endif

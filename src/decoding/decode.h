@@ -1,6 +1,5 @@
 /* Decoding: a trained model reads its own output, one token at a time. */
-#ifndef DECODING_DECODE_H
-#define DECODING_DECODE_H
+#pragma once
 
 #include "decoding/next_tokens.h"
 #include "nn/nn.h"
@@ -114,5 +113,3 @@ bool decoder_run(Decoder *d, const Sampler *s, bool (*chosen)(void *context, lon
 static inline int32_t *decoder_ids(const Decoder *d, long sequence) {
     return d->ids + sequence * d->room;
 }
-
-#endif

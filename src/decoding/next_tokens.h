@@ -2,8 +2,7 @@
  * padding, and [UNK]. Label smoothing even teaches that each of them is possible. Decoding never chooses one,
  * nor one whose bytes cannot continue the UTF-8 of the text, nor an end inside a character. A text that has an end is one
  * line: no other token of it ends a line. */
-#ifndef DECODING_NEXT_TOKENS_H
-#define DECODING_NEXT_TOKENS_H
+#pragma once
 
 #include "base/real.h"
 #include "text/tokenizer.h"
@@ -15,5 +14,3 @@ typedef struct NextTokens {
 
 /* Gives a score of -INFINITY to each of the `count` tokens that may not follow the text ids[0 … n). */
 void next_tokens_hide(const NextTokens *t, const int32_t *ids, long n, long count, real *scores);
-
-#endif

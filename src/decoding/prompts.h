@@ -1,6 +1,5 @@
 /* Prompts: the lines of a file, a pipe or a terminal. */
-#ifndef DECODING_PROMPTS_H
-#define DECODING_PROMPTS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -24,5 +23,3 @@ void prompts_close(Prompts *p);
 
 /* Reads the next line. False at the end, or with the error: STATUS_NO_INPUT for a directory, STATUS_IO. */
 bool prompts_next(Prompts *p, Error *e);
-
-#endif

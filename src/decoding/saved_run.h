@@ -1,6 +1,5 @@
 /* A run that ./train saved: the model, its tokenizer and its notes. */
-#ifndef DECODING_SAVED_RUN_H
-#define DECODING_SAVED_RUN_H
+#pragma once
 
 #include "base/runs.h"
 #include "decoding/next_tokens.h"
@@ -32,5 +31,3 @@ void saved_run_close(SavedRun *r);
 static inline NextTokens saved_run_next(const SavedRun *r) {
     return (NextTokens){r->tokenizer, r->begin_id, r->end_id, r->model->config.pad_id};
 }
-
-#endif

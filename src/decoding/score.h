@@ -1,6 +1,5 @@
 /* The loss of a model on a text. */
-#ifndef DECODING_SCORE_H
-#define DECODING_SCORE_H
+#pragma once
 
 #include "decoding/saved_run.h"
 #include "tasks/pairs.h"
@@ -26,5 +25,3 @@ bool score_file(Tape *t, const SavedRun *r, const char *path, const ScoreListene
 
 /* Prints a line, for a text in nats a character where [UNK] leaves none out. */
 void score_print(const Score *s, bool text, FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Text on its way out while its tokens come. A byte leaves once it cannot belong to the stop text, and not
  * before its character of UTF-8 is complete; bytes that are no UTF-8 leave as they are. */
-#ifndef DECODING_STREAM_H
-#define DECODING_STREAM_H
+#pragma once
 
 #include "text/tokenizer.h"
 #include <stdio.h>
@@ -23,5 +22,3 @@ bool stream_take(Stream *s, int32_t id);
 
 /* Ends the text: bytes that began the stop text leave. A character that is not complete is left out. */
 void stream_end(Stream *s);
-
-#endif

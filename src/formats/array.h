@@ -1,6 +1,5 @@
 /* An array of a file: a type, a shape and bytes. Conversion gives its elements as `real` numbers. */
-#ifndef FORMATS_ARRAY_H
-#define FORMATS_ARRAY_H
+#pragma once
 
 #include "base/error.h"
 #include "base/real.h"
@@ -80,5 +79,3 @@ const char *array_where(const Array *a, char out[ARRAY_WHERE]);
 
 /* array_where in a buffer that lasts until the end of the block. */
 #define ARRAY_PLACE(a) array_where(a, (char[ARRAY_WHERE]){0})
-
-#endif

@@ -9,8 +9,7 @@
  *
  * After the first error every call returns false and does nothing, so a walk may check for errors at its end.
  * Strings are decoded in place: reading overwrites the text, and strings point into it. */
-#ifndef FORMATS_JSON_H
-#define FORMATS_JSON_H
+#pragma once
 
 #include "base/error.h"
 #include <stddef.h>
@@ -61,5 +60,3 @@ bool json_fail(Json *j, const char *format, ...) __attribute__((format(printf, 2
 
 /* Writes text as a JSON string, quoted. Bytes that are not UTF-8 become U+FFFD. */
 void json_print(FILE *out, const char *text);
-
-#endif

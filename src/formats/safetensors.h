@@ -11,8 +11,7 @@
  *
  * where XXXXXXXX is the CRC-32 of the file with eight zeros in its place. A file in which only the letters of
  * `crc32` differ is damaged. A header that begins otherwise, from another program, has no checksum. */
-#ifndef FORMATS_SAFETENSORS_H
-#define FORMATS_SAFETENSORS_H
+#pragma once
 
 #include "base/file.h"
 #include "formats/array.h"
@@ -57,5 +56,3 @@ bool safetensors_write(const char *path, const Metadata *metadata, int metadata_
 /* Writes into an open, empty file. The caller commits it. */
 bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_count, const Array *tensors,
                             int count, Error *e);
-
-#endif

@@ -30,7 +30,7 @@ function hold(line) {
         end_part(0)
         return
     }
-    if (line ~ /^#(ifndef|define) [A-Z0-9_]*_H$/) return
+    if (line == "#pragma once" || line ~ /^#(ifndef|define) [A-Z0-9_]*_H$/) return
     if (line == "#endif" && depth <= 0 && !conditional) return
     if (line ~ /^#if/) conditional++
     if (line == "#endif") conditional--

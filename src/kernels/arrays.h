@@ -1,6 +1,5 @@
 /* Loops over whole arrays, on all threads. */
-#ifndef KERNELS_ARRAYS_H
-#define KERNELS_ARRAYS_H
+#pragma once
 
 #include "base/real.h"
 #include <stdbool.h>
@@ -16,5 +15,3 @@ void kernel_column_sums(long rows, long columns, const real *x, long ld, real *o
 
 /* The index of the largest of count >= 1 elements, the first one of equals. */
 long kernel_argmax(long count, const real *x);
-
-#endif

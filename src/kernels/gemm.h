@@ -5,8 +5,7 @@
  * Each element of C is one chain of multiply-adds over k in ascending order, starting from C (accumulate)
  * or 0. So its bits depend neither on its place in the matrix nor on the number of threads. (With BLAS a
  * library computes the product: its bits depend on the sizes, but not on the number of threads.) */
-#ifndef KERNELS_GEMM_H
-#define KERNELS_GEMM_H
+#pragma once
 
 #include "base/real.h"
 #include <stdbool.h>
@@ -54,5 +53,3 @@ long gemm_packed_count(long n, long k);
 
 /* The same, of one product (no batch), slowly, with sums in a wider type: the reference of the tests. */
 void gemm_plain(const Gemm *g);
-
-#endif

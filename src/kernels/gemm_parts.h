@@ -1,7 +1,6 @@
 /* The parts of the fast product: packing, which copies parts of an operand into the order in which the tile reads them;
  * products with few rows; the epilogue. */
-#ifndef KERNELS_GEMM_PARTS_H
-#define KERNELS_GEMM_PARTS_H
+#pragma once
 
 #include "kernels/gemm_tile.h"
 #include <stddef.h>
@@ -30,5 +29,3 @@ enum { WIDE = 8 * LANES }; /* columns of a panel of gemm_pack */
 /* Applies the epilogue to `rows` by `columns` of C from g->c[at] on, where column `column` begins: right
  * after they are computed, while they are in the cache. */
 void gemm_epilogue(const struct Gemm *g, long at, long column, long rows, long columns);
-
-#endif

@@ -22,8 +22,7 @@
  * A tall tile has free slots between its multiply-adds and prefetches its operands (ASK_AHEAD). A tile of
  * 12 sums has none: a step of k takes 6 cycles and issues as many loads as the processor can, and
  * prefetching would cost a fifth of the time. It unrolls k by STEPS, to count less often. */
-#ifndef KERNELS_GEMM_TILE_H
-#define KERNELS_GEMM_TILE_H
+#pragma once
 
 #include "kernels/vector.h"
 #include <stdbool.h>
@@ -69,5 +68,3 @@ typedef void Tile(long k, const Strip *a, const real *b, long ldb, real *c, long
  * operands, which are in the second-level cache, and the next tile of C, a->next: one row at a time,
  * spread over the loop, so that this delays no operand. */
 extern Tile *const gemm_tile[2][TILE_VECTORS][TILE_ROWS];
-
-#endif

@@ -1,6 +1,5 @@
 /* Products of two matrices in one line each, as the formulas of operations have them. */
-#ifndef KERNELS_PRODUCT_H
-#define KERNELS_PRODUCT_H
+#pragma once
 
 #include "base/error.h"
 #include "kernels/gemm.h"
@@ -53,5 +52,3 @@ static inline void product(GemmLayout layout, Matrix a, Matrix b, Matrix c, bool
 #define product_nn(...) product(GEMM_NN, __VA_ARGS__)
 #define product_nt(...) product(GEMM_NT, __VA_ARGS__)
 #define product_tn(...) product(GEMM_TN, __VA_ARGS__)
-
-#endif

@@ -3,8 +3,7 @@
  * Element i belongs to lane i mod 16. Each lane sums its elements of a block of 1024; a tree adds the
  * lanes; the sums of the blocks are added in double. So the bits do not depend on the width of the
  * processor's vectors, and the rounding error hardly grows with the length of the row. */
-#ifndef KERNELS_ROWS_H
-#define KERNELS_ROWS_H
+#pragma once
 
 #include "base/real.h"
 #include "base/work.h"
@@ -164,5 +163,3 @@ static inline real row_exp_sum(const real *x, real shift, long n) {
     }
     return (real)total;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The vector of the machine: the widest of the compilation's target, as a GNU vector type, so that the
  * compiler turns `c += a * b` into a fused multiply-add. */
-#ifndef KERNELS_VECTOR_H
-#define KERNELS_VECTOR_H
+#pragma once
 
 #include "base/real.h"
 #include <stdbool.h>
@@ -148,5 +147,3 @@ static inline void vector_transpose(Vector row[LANES]) {
         for (int i = 0; i < LANES; i++) row[i] = next[i];
     }
 }
-
-#endif

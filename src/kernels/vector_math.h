@@ -6,8 +6,7 @@
  * ulp, log 0.76, tanh 1.81. Infinities, NaN and signed zeros behave as in libm; results below
  * the smallest normal number lose precision gradually, as in libm. The coefficients are minimax fits:
  * rounded to float one at a time, with the others fitted again after each. */
-#ifndef KERNELS_VECTOR_MATH_H
-#define KERNELS_VECTOR_MATH_H
+#pragma once
 
 #include "base/real.h"
 #include <stdint.h>
@@ -174,5 +173,3 @@ static inline real vm_silu_grad(real x) {
     real s = vm_sigmoid(x);
     return s + x * s * (1 - s);
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * A leaf has its shape at once; it gets its memory once all modules are added. The order of calls is the order of a
  * weight file and determines the initial values. A failure is remembered: the caller of the modules reports it. */
-#ifndef NN_BUILDER_H
-#define NN_BUILDER_H
+#pragma once
 
 #include "base/arena.h"
 #include "nn/config.h"
@@ -54,5 +53,3 @@ Init glorot(long fan_in, long fan_out);
 Init small_normal(const ModelConfig *c);
 
 extern const Init init_zeros, init_ones; /* {INIT_CONSTANT, 0.5}: 0.5 everywhere */
-
-#endif

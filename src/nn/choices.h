@@ -1,7 +1,6 @@
 /* The choices of a model. What a kind does is one constant struct; choices.def names them all. A ModelConfig points to a
  * kind of each choice. Code asks the kind's members; only `.with` in a table of settings names a kind. */
-#ifndef NN_CHOICES_H
-#define NN_CHOICES_H
+#pragma once
 
 #include "nn/builder.h"
 #include "nn/tokens.h"
@@ -85,5 +84,3 @@ struct AttentionKind {
 #define FEED_FORWARD(name) extern const FeedForwardKind feed_forward_##name;
 #define ATTENTION(name)    extern const AttentionKind attention_##name;
 #include "nn/choices.def"
-
-#endif

@@ -1,6 +1,5 @@
 /* The configuration of a model: the choices and sizes that, with the weights, define it completely. */
-#ifndef NN_CONFIG_H
-#define NN_CONFIG_H
+#pragma once
 
 #include "base/choice.h"
 #include "base/setting.h"
@@ -115,5 +114,3 @@ bool config_has_field(const char *name);
 /* Reads all fields; `get` returns the text of a field, or NULL if it is missing. */
 bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *context, const char *name),
                   void *context, Error *e);
-
-#endif

@@ -8,8 +8,7 @@
  * every token attends to the newest max_length tokens, whose keys keep their rotation. Modules append and
  * read. The first pass of a seq2seq model stores the keys and values of the source. Only for tapes with
  * no_grad. */
-#ifndef NN_KV_CACHE_H
-#define NN_KV_CACHE_H
+#pragma once
 
 #include "autograd/tensor.h"
 #include "nn/config.h"
@@ -62,5 +61,3 @@ void kv_layer_append(KvLayer *l, const Tensor *qkv, const Sequences *s);
 
 /* For modules: stores keys | values of the source. */
 void kv_layer_keep_source(KvLayer *l, const Tensor *kv);
-
-#endif

@@ -1,8 +1,7 @@
 /* Models on disk. One safetensors file holds the weights, under the names and in the layouts of PyTorch's
  * modules. Its metadata hold the configuration (config_field) and the caller's notes: vocabulary, ids that
  * begin and end a sequence, … */
-#ifndef NN_MODEL_FILE_H
-#define NN_MODEL_FILE_H
+#pragma once
 
 #include "formats/safetensors.h"
 #include "nn/nn.h"
@@ -43,5 +42,3 @@ Model *model_load_damaged(const char *path, bool training, Notes *notes, Error *
  * If the model has no adapters, those of the file are merged: W + B A.
  * Errors as model_load. */
 bool model_read_weights(Model *m, const char *path, Error *e);
-
-#endif

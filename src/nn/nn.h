@@ -6,8 +6,7 @@
  * [out, in].
  *
  * Every module's function returns a tensor of the tape, which frees it. */
-#ifndef NN_NN_H
-#define NN_NN_H
+#pragma once
 
 #include "nn/choices.h"
 #include "nn/kv_cache.h"
@@ -182,5 +181,3 @@ bool model_set_length(Model *m, long max_length, Error *e);
 
 /* Bytes of weights, gradients and positions. */
 size_t model_bytes(const Model *m);
-
-#endif

@@ -5,8 +5,7 @@
  * Gradients, `size` reals, are in the order of the values. Matrices come first, then vectors: an optimizer decays one
  * range, and its step is one pass. Frozen parameters have no gradient, no moments and no decay. Each tensor begins on a
  * cache line. The gaps between tensors are 0 and stay 0. */
-#ifndef NN_PARAMETERS_H
-#define NN_PARAMETERS_H
+#pragma once
 
 #include "autograd/tensor.h"
 #include "base/error.h"
@@ -75,5 +74,3 @@ void parameters_zero_unreached(Parameters *p);
 
 /* The entry of that name, or NULL. */
 Parameter *parameters_find(const Parameters *p, const char *name);
-
-#endif

@@ -2,8 +2,7 @@
  * each sequence.
  *
  * The sequences stand one after another. Padding has no row: it is neither embedded nor computed. */
-#ifndef NN_TOKENS_H
-#define NN_TOKENS_H
+#pragma once
 
 #include "base/error.h"
 #include "ops/sequences.h"
@@ -39,5 +38,3 @@ void tokens_gather(const Tokens *x, const int32_t *values, int32_t *out);
 
 /* The greatest position of any row; -1: there is none, or x has no ids. */
 long tokens_last_position(const Tokens *x);
-
-#endif

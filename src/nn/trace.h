@@ -1,7 +1,6 @@
 /* The matrices of attention, for display. If a Forward has a trace, nn_plain_attention computes attention, and its steps
  * are kept in the trace. */
-#ifndef NN_TRACE_H
-#define NN_TRACE_H
+#pragma once
 
 #include "nn/config.h"
 #include "nn/parameters.h"
@@ -65,5 +64,3 @@ void nn_trace_module(Trace *trace, const char *name, Tensor *in, Tensor *out);
 
 /* For modules: adds counts, which live as long as the tape. */
 void nn_trace_counts(Trace *trace, const Tensor *x, const char *name, int n, const int32_t *count);
-
-#endif

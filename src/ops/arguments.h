@@ -1,6 +1,5 @@
 /* For Op.arguments: prints numbers as members of a JSON object. */
-#ifndef OPS_ARGUMENTS_H
-#define OPS_ARGUMENTS_H
+#pragma once
 
 #include "ops/sequences.h"
 #include <math.h>
@@ -35,5 +34,3 @@ static inline void print_sequences(FILE *out, const char *name, const Sequences 
     print_ids(out, "length", s->length, s->count);
     fprintf(out, "}");
 }
-
-#endif

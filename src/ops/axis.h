@@ -1,7 +1,6 @@
 /* Operations along one axis of a contiguous array. A line is all elements that differ in their index of the axis alone:
  * element j of line (o, i) lies at (o·n + j)·inner + i. */
-#ifndef OPS_AXIS_H
-#define OPS_AXIS_H
+#pragma once
 
 #include "kernels/vector_math.h"
 #include "ops/ops.h"
@@ -123,5 +122,3 @@ static inline void axis_add(const Axis *a, real *line, real value) {
     {"scalar", all_axes, {{"x", {0}}}},                                                                      \
     {"one element", last_axis, {{"x", DIMS(3, 1)}}}
 /* clang-format on */
-
-#endif

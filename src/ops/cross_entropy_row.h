@@ -4,8 +4,7 @@
  *     q_j = (1-ε) δ_jt + ε/V             the target distribution: label smoothing over the whole vocabulary
  *     loss = -Σ_j q_j log p_j = lse(x) - (1-ε) x_t - ε/V Σ_j x_j
  *     ∂loss/∂x_j = p_j - q_j */
-#ifndef OPS_CROSS_ENTROPY_ROW_H
-#define OPS_CROSS_ENTROPY_ROW_H
+#pragma once
 
 #include "kernels/rows.h"
 #include "ops/arguments.h"
@@ -67,5 +66,3 @@ static inline void targets_print(const Node *n, FILE *out) {
     fprintf(out, ", \"ignore\": %ld, ", (long)t->ignore);
     print_number(out, "smoothing", (double)t->smoothing);
 }
-
-#endif

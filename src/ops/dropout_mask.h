@@ -1,7 +1,6 @@
 /* The random mask of dropout: 1/(1-p) or 0 for each element, drawn from (seed, step, place on the tape,
  * element). With p = 0 nothing is dropped. */
-#ifndef OPS_DROPOUT_MASK_H
-#define OPS_DROPOUT_MASK_H
+#pragma once
 
 #include "autograd/op.h"
 #include "base/random.h"
@@ -38,5 +37,3 @@ static inline void print_mask(FILE *out, const DropoutMask *m) {
 static inline void dropout_print(const Node *n, FILE *out) {
     print_mask(out, n->attr);
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Each macro defines the function of its name. A statement may also use the node, n, and for one tensor the index of the
  * element, i. RECORD_EACH and RECORD_PAIRS define the function that records the operation; it makes inputs contiguous. */
-#ifndef OPS_ELEMENTWISE_H
-#define OPS_ELEMENTWISE_H
+#pragma once
 
 #include "kernels/arrays.h"
 #include "ops/ops.h"
@@ -139,5 +138,3 @@ static inline Walk broadcast_walk(const Node *n) {
     {"one element", build, {{"a", DIMS(1)}, {"b", DIMS(1), .margin = margin_b}}},                            \
     {"empty", build, {{"a", DIMS(0, 4)}, {"b", DIMS(4), .margin = margin_b}}}
 /* clang-format on */
-
-#endif

@@ -1,6 +1,5 @@
 /* The sums over one row that backward of layer_norm and of rms_norm needs. */
-#ifndef OPS_NORM_ROW_H
-#define OPS_NORM_ROW_H
+#pragma once
 
 #include "kernels/rows.h"
 
@@ -31,5 +30,3 @@ static inline __attribute__((always_inline)) void norm_row_sums(long d, const re
     *mean_g = dbeta ? (lanes_sum(sum_g) + rest_g) / (real)d : 0;
     *mean_gx = (lanes_sum(sum_gx) + rest_gx) / (real)d;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* All operations. Each line of ops.def declares the function that records the operation, tape_NAME, and its
  * description, op_NAME. src/ops/NAME.c begins with shapes, formula and derivation. Its comments `exercise: begin`
  * and `exercise: end` enclose the parts that `gradcheck --template NAME` leaves out. */
-#ifndef OPS_OPS_H
-#define OPS_OPS_H
+#pragma once
 
 #include "autograd/check_case.h"
 #include "autograd/op.h"
@@ -30,5 +29,3 @@ extern const int ops_count;
 
 /* The entry of that name, or NULL. */
 const OpEntry *ops_find(const char *name);
-
-#endif

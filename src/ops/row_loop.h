@@ -1,6 +1,5 @@
 /* A loop over rows on all threads, cut into chunks by the size of the work alone. */
-#ifndef OPS_ROW_LOOP_H
-#define OPS_ROW_LOOP_H
+#pragma once
 
 #include "autograd/op.h"
 #include "base/pool.h"
@@ -26,5 +25,3 @@ static inline void row_loop(Node *n, long rows, long width, RowRange *range) {
     RowLoop l = {n, rows, rows_per_chunk(width), range};
     pool_for(chunks_of(rows, l.per_chunk), row_loop_chunk, &l);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Linear layers, norms and the loss work on rows, so that no time goes into padding. Attention alone needs to
  * know where sequences begin and end. A padded layout is possible too: then a sequence has more rows than
  * tokens, and the rows beyond `length` are masked as keys. */
-#ifndef OPS_SEQUENCES_H
-#define OPS_SEQUENCES_H
+#pragma once
 
 #include "base/real.h"
 #include <stdbool.h>
@@ -28,5 +27,3 @@ typedef struct Reach {
      * NULL: none falls. */
     const real *slopes;
 } Reach;
-
-#endif

@@ -9,8 +9,7 @@
  *     target_out  its targets:             y₁ y₂ … yₙ end
  *
  * Memory is allocated once, for the largest batch. */
-#ifndef TASKS_BATCH_H
-#define TASKS_BATCH_H
+#pragma once
 
 #include "base/error.h"
 #include <stdint.h>
@@ -50,5 +49,3 @@ void batch_teach(BatchRow row, int32_t begin, const int32_t *answer, int32_t end
 
 /* Target tokens of all rows. */
 long batch_target_tokens(const Batch *b);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Or a corpus has lines: each, with its end, "\n", is an example. Empty lines are left out. All of a share of the different
  * lines are held out. LF, CR LF and CR end a line. The ids hold the lines to train on and then those that are held out. */
-#ifndef TASKS_CORPUS_H
-#define TASKS_CORPUS_H
+#pragma once
 
 #include "tasks/task.h"
 
@@ -49,5 +48,3 @@ Corpus *corpus_load(const TaskOptions *o, Error *e);
 Corpus *corpus_make(const Passage *passage, long passages, const TaskOptions *o, Error *e);
 
 void corpus_free(Corpus *c);
-
-#endif

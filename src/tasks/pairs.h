@@ -5,8 +5,7 @@
  * Training and held-out pairs are disjoint by construction: a hash of seed and source orders the different sources, and
  * all pairs of the first ones are held out, a `validation` share. The tokenizer learns from the training pairs. Only char
  * without a vocabulary size learns from all pairs. */
-#ifndef TASKS_PAIRS_H
-#define TASKS_PAIRS_H
+#pragma once
 
 #include "tasks/task.h"
 #include "text/lines.h"
@@ -28,5 +27,3 @@ typedef struct PairFile {
  * is not UTF-8, which any_bytes allows. To be freed, also after failure. */
 bool pairs_read(PairFile *f, const char *path, bool any_bytes, char remark[REMARK], Error *e);
 void pairs_free(PairFile *f);
-
-#endif

@@ -11,8 +11,7 @@
  * so of the n sequences that differ only in their first symbol, n/8 are held out. A sequence of either set is
  * drawn by choosing x₂ … x_length and the left-hand side uniformly and solving for x₁: uniform over the set,
  * without rejection. */
-#ifndef TASKS_SEQUENCE_TASK_H
-#define TASKS_SEQUENCE_TASK_H
+#pragma once
 
 #include "tasks/tasks.h"
 
@@ -23,5 +22,3 @@ void task_sort_answer(const int32_t *x, long n, int32_t *y);
 
 /* True if the sequence x of n ≥ 1 symbols is held out. */
 bool task_sequence_held_out(const Task *task, const int32_t *x, long n);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Training rows are a function of (seed, step, row) only. So a resumed run draws the rows of an uninterrupted
  * one, and k batches of B rows, 0 … B-1, B … 2B-1, …, are the rows of one batch of kB. */
-#ifndef TASKS_TASK_H
-#define TASKS_TASK_H
+#pragma once
 
 #include "nn/config.h"
 #include "tasks/batch.h"
@@ -120,5 +119,3 @@ long task_held_out_batch(const Task *task, long first, long rows, Batch *b);
 
 /* The same with `of` rows that lie evenly among the held-out ones. */
 long task_spread_batch(const Task *task, long of, long first, long rows, Batch *b);
-
-#endif

@@ -3,8 +3,7 @@
  * Training and held-out pairs are disjoint by construction. `draw` numbers the questions; a pair is held out if
  * hash(seed, number) mod 8 = 0. Pairs are drawn until one is on the wanted side. Tokens are the characters of the
  * alphabet, then begin, end and padding. */
-#ifndef TASKS_WRITTEN_TASK_H
-#define TASKS_WRITTEN_TASK_H
+#pragma once
 
 #include "tasks/tasks.h"
 
@@ -23,5 +22,3 @@ bool task_written_open(Task **out, const TaskKind *kind, const Writing *w, const
 
 /* True if the question of this number is on the held-out side. */
 bool task_written_held_out(const Task *task, uint64_t number);
-
-#endif

@@ -1,6 +1,5 @@
 /* Losses to compare a model's loss with: what guessing and counting give. */
-#ifndef TASKS_YARDSTICKS_H
-#define TASKS_YARDSTICKS_H
+#pragma once
 
 #include "tasks/task.h"
 
@@ -21,5 +20,3 @@ typedef struct Yardsticks {
 
 /* STATUS_NO_MEMORY. */
 bool task_yardsticks(const Task *task, Yardsticks *out, Error *e);
-
-#endif

@@ -10,8 +10,7 @@
  * token with itself, each count; they are replaced from left to right. Learning stops when no pair occurs twice.
  *
  * Encoding applies the merges in their order. */
-#ifndef TEXT_BPE_H
-#define TEXT_BPE_H
+#pragma once
 
 #include "text/dictionary.h"
 #include "text/words.h"
@@ -36,5 +35,3 @@ long bpe_begin(const Dictionary *pieces, const char *word, size_t n, int32_t *id
 
 /* The same for its tokens. */
 long bpe_encode_word(const Dictionary *pieces, const char *word, size_t n, int32_t *ids);
-
-#endif

@@ -1,7 +1,6 @@
 /* A dictionary numbers byte strings 0, 1, 2, … in the order in which they are first added, and counts each. It keeps
  * pointers; the bytes belong to the caller. */
-#ifndef TEXT_DICTIONARY_H
-#define TEXT_DICTIONARY_H
+#pragma once
 
 #include "base/error.h"
 #include <stddef.h>
@@ -36,5 +35,3 @@ long dictionary_add(Dictionary *d, const char *text, size_t length, Error *e);
 bool dictionary_select(Dictionary *d, long most, Error *e);
 
 void dictionary_free(Dictionary *d);
-
-#endif

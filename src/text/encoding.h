@@ -1,6 +1,5 @@
 /* Whether bytes are text, and if not, what they may be. */
-#ifndef TEXT_ENCODING_H
-#define TEXT_ENCODING_H
+#pragma once
 
 #include "base/error.h"
 #include <stddef.h>
@@ -11,5 +10,3 @@ bool text_check(const char *where, const char *text, size_t length, Error *e);
 
 /* The likeliest encoding of bytes that are not UTF-8, as iconv names it; NULL: none. */
 const char *text_encoding(const char *text, size_t length);
-
-#endif

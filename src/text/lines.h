@@ -1,6 +1,5 @@
 /* Texts as files hold them: their lines, and which lines are held out. */
-#ifndef TEXT_LINES_H
-#define TEXT_LINES_H
+#pragma once
 
 #include "base/file.h"
 #include "text/tokenizer.h"
@@ -37,5 +36,3 @@ typedef struct Side {
  * 0. STATUS_BAD_DATA: no other is left; `where` and `what` name the items. */
 bool sides_choose(Side *side, long count, uint64_t seed, double share, const char *where, const char *what,
                   long *held_out, Error *e);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * N(hc): times that c follows h in the training text, N(h): that any character does, K(h): different characters that do,
  * h': h without its first character. A context that never occurred leaves P_n-1. */
-#ifndef TEXT_NGRAM_H
-#define TEXT_NGRAM_H
+#pragma once
 
 #include "base/error.h"
 #include <stdint.h>
@@ -17,5 +16,3 @@ enum { NGRAM_ORDER = 5 };
  * with judged. count > 0. STATUS_NO_MEMORY. */
 bool ngram_losses(const uint32_t *training, long trained, const uint32_t *judged, long count,
                   double loss[NGRAM_ORDER + 1], Error *e);
-
-#endif

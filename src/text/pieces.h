@@ -1,7 +1,6 @@
 /* The kinds char and word: tokens are pieces of the text, each whole, and [UNK] stands for those outside the vocabulary.
  * The string has a line `BYTES TEXT` for each piece, its length and itself. */
-#ifndef TEXT_PIECES_H
-#define TEXT_PIECES_H
+#pragma once
 
 #include "text/tokenizer.h"
 
@@ -19,5 +18,3 @@ bool pieces_parse(Tokenizer *k, const char *where, const char *string, const cha
 void pieces_write(const Tokenizer *k, FILE *out);
 bool pieces_encode(const Tokenizer *k, const Passage *p, size_t *at, size_t end, int32_t *ids, long *count,
                    Error *e);
-
-#endif

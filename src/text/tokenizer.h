@@ -15,8 +15,7 @@
  * what follows.
  *
  * An error in a text is `WHERE: byte N: …`: WHERE is the caller's name of the text, N counts bytes from 0. */
-#ifndef TEXT_TOKENIZER_H
-#define TEXT_TOKENIZER_H
+#pragma once
 
 #include "base/choice.h"
 #include "base/utf8.h"
@@ -137,5 +136,3 @@ bool tokenizer_bad_line(const char *where, long line, const char *need, Error *e
 /* A decimal number of at most six digits, without leading zeros, and the byte that ends it; moves past both. -1:
  * something else. */
 long tokenizer_number(const char **at, char end);
-
-#endif

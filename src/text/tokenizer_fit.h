@@ -1,6 +1,5 @@
 /* The tokens that fit a text, and the time that a model has for it. */
-#ifndef TEXT_TOKENIZER_FIT_H
-#define TEXT_TOKENIZER_FIT_H
+#pragma once
 
 #include "text/tokenizer.h"
 
@@ -9,5 +8,3 @@
  * a text is not UTF-8. */
 bool tokenizer_fit(const Passage *training, long passages, double tokens, const TokenizerKind **kind,
                    long *size, Error *e);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * With `ideographs`, each character from U+3000 on is a word by itself, except Hangul syllables: for scripts
  * that write no spaces. */
-#ifndef TEXT_WORDS_H
-#define TEXT_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ enum { TOKEN_BYTES = 64 }; /* of a word, and of a token, at most */
 
 /* Bytes of the word that text begins with; length is not 0. */
 size_t word_length(const char *text, size_t length, bool ideographs);
-
-#endif

@@ -2,8 +2,7 @@
  * named as in a model file, and the optimizer's moments, moment1.NAME and, for adamw, moment2.NAME. Its
  * metadata holds the model's description, the training configuration, the vocabulary and the state of the
  * run. Random numbers and the position in the data are functions of seed and step. */
-#ifndef TRAINING_CHECKPOINT_H
-#define TRAINING_CHECKPOINT_H
+#pragma once
 
 #include "base/directory.h"
 #include "base/file.h"
@@ -34,5 +33,3 @@ bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e);
 /* Replaces the trainer's weights by those of another model file of the run, and loses the moments. An error leaves the
  * weights. */
 bool checkpoint_read_weights(const char *path, Trainer *t, Error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* --from: a run that begins with the weights and the tokenizer of another one. Its optimizer and schedule are new. */
-#ifndef TRAINING_FROM_H
-#define TRAINING_FROM_H
+#pragma once
 
 #include "training/checkpoint.h"
 
@@ -10,5 +9,3 @@ bool from_configure(TrainConfig *r, const Checkpoint *past, Error *e);
 
 /* Reads the other run's weights into the trainer's model. STATUS_OTHER_MODEL: the task has other tokens. */
 bool from_read_weights(Trainer *t, const TrainConfig *r, Error *e);
-
-#endif

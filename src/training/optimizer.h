@@ -1,7 +1,6 @@
 /* Optimizers: turn gradients into updates, in one pass over the parameter store. A kind of optimizer is one file, with its
  * formula, and one line of choices.def. */
-#ifndef TRAINING_OPTIMIZER_H
-#define TRAINING_OPTIMIZER_H
+#pragma once
 
 #include "base/choice.h"
 #include "nn/parameters.h"
@@ -77,5 +76,3 @@ void optim_update(Optimizer *o, Parameters *p, double learning_rate, double scal
 /* Calls optim_clip, then optim_update. Returns the norm before clipping; if it is not finite nothing is changed. `scale` is
  * 1/k after k accumulated batches. */
 double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale);
-
-#endif

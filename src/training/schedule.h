@@ -1,6 +1,5 @@
 /* Learning-rate schedules: the kinds are in schedule.c, each with its formula, and in choices.def. */
-#ifndef TRAINING_SCHEDULE_H
-#define TRAINING_SCHEDULE_H
+#pragma once
 
 #include "base/choice.h"
 #include <stdbool.h>
@@ -30,5 +29,3 @@ struct Schedule {
 
 /* The learning rate at step s = 1, 2, …. */
 double schedule_rate(const Schedule *s, long step);
-
-#endif

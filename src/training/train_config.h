@@ -1,6 +1,5 @@
 /* The configuration of a training run. The table in settings.c has a row for each setting. */
-#ifndef TRAINING_TRAIN_CONFIG_H
-#define TRAINING_TRAIN_CONFIG_H
+#pragma once
 
 #include "base/options.h"
 #include "formats/safetensors.h"
@@ -143,5 +142,3 @@ bool train_config_begin_from(TrainConfig *r, const Safetensors *run, Error *e);
 /* The model, with the task's vocabulary, length and padding; a trainer without model and memory. */
 ModelConfig train_config_model(const TrainConfig *r, const Task *task);
 Trainer train_config_trainer(const TrainConfig *r, const Task *task);
-
-#endif

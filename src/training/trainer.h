@@ -1,6 +1,5 @@
 /* The trainer: all state of a training run, its step (sections 5.1 to 5.4) and its evaluation. */
-#ifndef TRAINING_TRAINER_H
-#define TRAINING_TRAINER_H
+#pragma once
 
 #include "nn/nn.h"
 #include "tasks/task.h"
@@ -102,5 +101,3 @@ void trainer_evaluated(Trainer *t);
 Tensor *trainer_record_loss(Trainer *t, const Tokens *source, const Tokens *target, double share,
                             Tensor **mean);
 const Prediction *trainer_predict(Trainer *t, const Tokens *source, const Tokens *target);
-
-#endif
