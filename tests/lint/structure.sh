@@ -100,6 +100,7 @@ found=$(ls src/*/*.[ch] src/*/*/*.[ch] train.c | grep -v -e '^src/base/system\.'
 [ -z "$found" ] || say "$found"
 
 flags=$(MAKEFLAGS= make -s print-lint-flags)
-ls src/*/*.h src/*/*/*.h src/tapeformer.h | xargs -P 2 -n 40 ${CC:-cc} $flags -Werror -fsyntax-only -x c ||
+ls src/*/*.h src/*/*/*.h src/tapeformer.h |
+    xargs -P 2 -I HEADER ${CC:-cc} $flags -Werror -fsyntax-only -include HEADER -x c /dev/null ||
     say "these headers do not stand alone"
 exit $status
