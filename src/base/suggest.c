@@ -1,4 +1,5 @@
 #include "base/suggest.h"
+#include <stdbool.h>
 #include <string.h>
 
 /* Levenshtein's distance from a to b, or to a beginning of b with one more. Row i of its table has, at j, that from the
@@ -35,49 +36,44 @@ static const char *nearest_of(const char *typed, const char *const *name, int co
     return nearest;
 }
 
-/* Options of other programs, each followed by its name here. The processor is the only device. */
+/* The options here, each followed by its names in other programs. The processor is the only device. */
 static const char *const known[][2] = {
-    {"learning-rate", "lr"},
-    {"max-lr", "lr"},
-    {"n-layer", "layers"},
-    {"num-layers", "layers"},
-    {"n-head", "heads"},
-    {"num-heads", "heads"},
-    {"n-embd", "d-model"},
-    {"hidden-size", "d-model"},
-    {"dim-feedforward", "d-ff"},
-    {"block-size", "context"},
-    {"seq-len", "context"},
-    {"batch-size", "batch"},
-    {"grad-clip", "clip"},
-    {"max-grad-norm", "clip"},
-    {"gradient-accumulation-steps", "accumulate"},
-    {"warmup-iters", "warmup"},
-    {"max-iters", "steps"},
-    {"epochs", "steps"},
-    {"num-epochs", "steps"},
-    {"out-dir", "run"},
-    {"eval-interval", "eval-every"},
-    {"dataset", "text"},
-    {"init-from", "resume"},
-    {"max-new-tokens", "length"},
-    {"num-samples", "count"},
-    {"start", "prompt"},
-    {"num-beams", "beam"},
-    {"num-workers", "threads"},
-    {"device", "threads"},
-    {"input-file", "text"},
-    {"work-dir", "run"},
-    {"bptt", "context"},
-    {"emsize", "d-model"},
-    {"nhid", "d-ff"},
-    {"num-train-epochs", "steps"},
+    {"lr", "learning-rate max-lr"},
+    {"layers", "n-layer num-layers"},
+    {"heads", "n-head num-heads"},
+    {"d-model", "n-embd hidden-size emsize"},
+    {"d-ff", "dim-feedforward nhid"},
+    {"context", "block-size seq-len bptt"},
+    {"batch", "batch-size"},
+    {"clip", "grad-clip max-grad-norm"},
+    {"accumulate", "gradient-accumulation-steps"},
+    {"warmup", "warmup-iters"},
+    {"steps", "max-iters epochs num-epochs num-train-epochs"},
+    {"run", "out-dir work-dir"},
+    {"eval-every", "eval-interval"},
+    {"text", "dataset input-file"},
+    {"resume", "init-from"},
+    {"length", "max-new-tokens"},
+    {"count", "num-samples"},
+    {"prompt", "start"},
+    {"beam", "num-beams"},
+    {"threads", "num-workers device"},
 };
 enum { KNOWN = sizeof known / sizeof *known };
+
+/* Whether the text has the word, between blanks. */
+static bool has_word(const char *text, const char *word) {
+    size_t length = strlen(word);
+    for (size_t n; *text; text += n + strspn(text + n, " ")) {
+        n = strcspn(text, " ");
+        if (n == length && memcmp(text, word, n) == 0) return true;
+    }
+    return false;
+}
 
 const char *suggest_option(const char *typed, const char *const *name, int count) {
     for (int i = 0; i < KNOWN; i++)
         for (int k = 0; k < count; k++)
-            if (strcmp(typed, known[i][0]) == 0 && strcmp(known[i][1], name[k]) == 0) return name[k];
+            if (has_word(known[i][1], typed) && strcmp(known[i][0], name[k]) == 0) return name[k];
     return nearest_of(typed, name, count);
 }

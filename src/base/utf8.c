@@ -34,16 +34,18 @@ int utf8_encode(uint32_t c, char out[UTF8_MAX]) {
     return follow + 1;
 }
 
-bool utf8_check(const char *where, const char *text, size_t length, Error *e) {
+size_t utf8_valid(const char *text, size_t length) {
+    size_t at = 0;
     uint32_t character;
-    for (size_t at = 0; at < length;) {
-        int bytes = utf8_decode(text + at, length - at, &character);
-        if (!bytes)
-            return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8", where, at,
-                             (unsigned)(unsigned char)text[at]);
-        at += (size_t)bytes;
-    }
-    return true;
+    for (int bytes = 1; bytes && at < length; at += (size_t)bytes)
+        bytes = utf8_decode(text + at, length - at, &character);
+    return at;
+}
+
+bool utf8_check(const char *where, const char *text, size_t length, Error *e) {
+    size_t at = utf8_valid(text, length);
+    return at == length || error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8", where, at,
+                                     (unsigned)(unsigned char)text[at]);
 }
 
 size_t utf8_mark(const char *text, size_t length) {
@@ -64,15 +66,17 @@ int utf8_next(int state, unsigned char byte) {
     return -1;
 }
 
-size_t utf8_whole(const char *text, size_t length) {
-    for (size_t k = 1; k < UTF8_MAX && k <= length; k++)
-        for (int rest = 0x80; rest <= 0xBF; rest += 0x3F) { /* the least and the greatest */
-            char whole[UTF8_MAX];
-            uint32_t character;
-            memset(whole, rest, sizeof whole);
-            memcpy(whole, text + length - k, k);
-            if (utf8_decode(whole, sizeof whole, &character) > (int)k) return length - k;
-        }
+int utf8_state(int state, const char *text, size_t length) {
+    for (size_t i = 0; i < length && state >= 0; i++) state = utf8_next(state, (unsigned char)text[i]);
+    return state;
+}
+
+size_t utf8_whole(const char *text, size_t length, int *state) {
+    for (size_t back = 1; back < UTF8_MAX && back <= length; back++) {
+        *state = utf8_state(0, text + length - back, back);
+        if (*state > 0) return length - back;
+    }
+    *state = 0;
     return length;
 }
 

@@ -16,6 +16,9 @@ int utf8_decode(const char *text, size_t length, uint32_t *character);
  * bug. */
 int utf8_encode(uint32_t character, char out[UTF8_MAX]);
 
+/* Bytes of text before the first that is not UTF-8. */
+size_t utf8_valid(const char *text, size_t length);
+
 /* True if all of text is UTF-8. If not, STATUS_BAD_DATA `WHERE: byte N: found 0xXX, need UTF-8`, N counted from 0. */
 bool utf8_check(const char *where, const char *text, size_t length, Error *e);
 
@@ -27,8 +30,11 @@ size_t utf8_mark(const char *text, size_t length);
 enum { UTF8_STATES = 8 };
 int utf8_next(int state, unsigned char byte);
 
-/* Bytes of text without those at its end that further ones would complete to a character. */
-size_t utf8_whole(const char *text, size_t length);
+/* The state after several bytes. */
+int utf8_state(int state, const char *text, size_t length);
+
+/* Bytes of text without those at its end that further ones would complete to a character; in *state that after them. */
+size_t utf8_whole(const char *text, size_t length, int *state);
 
 /* Characters in text, which is UTF-8. */
 size_t utf8_count(const char *text, size_t length);

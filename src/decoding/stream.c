@@ -23,12 +23,12 @@ bool stream_take(Stream *s, int32_t id) {
     bool whole = false;
     s->count += tokenizer_decode(s->tokenizer, &id, 1, s->held + s->count);
     size_t safe = find_stop(s, &whole);
-    let_go(s, whole ? safe : utf8_whole(s->held, safe));
+    let_go(s, whole ? safe : utf8_whole(s->held, safe, &(int){0}));
     if (whole) s->count = 0;
     return !whole;
 }
 
 void stream_end(Stream *s) {
-    let_go(s, utf8_whole(s->held, s->count));
+    let_go(s, utf8_whole(s->held, s->count, &(int){0}));
     s->count = 0;
 }

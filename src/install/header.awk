@@ -35,7 +35,7 @@ function hold(line) {
     if (line ~ /^#if/) conditional++
     if (line == "#endif") conditional--
     if (!in_comment && depth <= 0 && !macro && line ~ /^[A-Za-z_]/ &&
-        line !~ /^(typedef|enum|struct|static|extern|OP)/) dropping = 1
+        line !~ /^(typedef|enum|struct|static|extern|OP|ALL_)/) dropping = 1
     if (dropping) dropped = 1
     else part = part line "\n"
     if (!dropping && !in_comment && line !~ /^\/\*/) substance = 1

@@ -1,4 +1,4 @@
-/* The choices of a model. What a kind does is one constant struct; choices.def names them all. A ModelConfig points to a
+/* The choices of a model. What a kind does is one constant struct. A ModelConfig points to a
  * kind of each choice. Code asks the kind's members; only `.with` in a table of settings names a kind. */
 #pragma once
 
@@ -78,9 +78,21 @@ struct AttentionKind {
     const char *formula, *purpose; /* for ./explain; NULL: S = Q Kᵀ */
 };
 
-#define POSITIONS(name)    extern const Positions positions_##name;
-#define NORM(name)         extern const NormKind norm_##name;
-#define ACTIVATION(name)   extern const ActivationKind activation_##name;
-#define FEED_FORWARD(name) extern const FeedForwardKind feed_forward_##name;
-#define ATTENTION(name)    extern const AttentionKind attention_##name;
-#include "nn/choices.def"
+/* The kinds of each choice, the words of options and weight files: KIND(learned) of ALL_POSITIONS is the constant struct
+ * positions_learned. */
+#define ALL_POSITIONS(KIND)     KIND(sinusoidal) KIND(learned) KIND(rotary) KIND(alibi)
+#define ALL_NORMS(KIND)         KIND(layer) KIND(rms)
+#define ALL_ACTIVATIONS(KIND)   KIND(relu) KIND(gelu) KIND(silu) KIND(swiglu)
+#define ALL_FEED_FORWARDS(KIND) KIND(dense) KIND(experts)
+#define ALL_ATTENTIONS(KIND)    KIND(dot) KIND(additive) KIND(plain)
+
+#define POSITIONS_OF(name)    extern const Positions positions_##name;
+#define NORM_OF(name)         extern const NormKind norm_##name;
+#define ACTIVATION_OF(name)   extern const ActivationKind activation_##name;
+#define FEED_FORWARD_OF(name) extern const FeedForwardKind feed_forward_##name;
+#define ATTENTION_OF(name)    extern const AttentionKind attention_##name;
+ALL_POSITIONS(POSITIONS_OF)
+ALL_NORMS(NORM_OF)
+ALL_ACTIVATIONS(ACTIVATION_OF)
+ALL_FEED_FORWARDS(FEED_FORWARD_OF)
+ALL_ATTENTIONS(ATTENTION_OF)

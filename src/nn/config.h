@@ -8,7 +8,7 @@
 
 typedef enum NormPlace { NORM_POST, NORM_PRE } NormPlace;
 
-/* The kinds of the other choices, and their lists: choices.h, choices.def. */
+/* The kinds of the other choices, and their lists: choices.h. */
 typedef struct Positions Positions;
 typedef struct NormKind NormKind;
 typedef struct ActivationKind ActivationKind;

@@ -28,19 +28,13 @@ static void place_positions(Model *m) {
 Model *model_without_memory(const ModelConfig *c, bool training, Error *e) {
     if (!config_check(c, STATUS_USAGE, e)) return NULL;
     Model *m = calloc(1, sizeof *m);
-    if (m) m->config = *c;
+    if (m) m->config = *c, m->parameters.training = training;
     if (!m || !add_modules(m, e)) {
         error_set(e, STATUS_NO_MEMORY,
                   "memory: the layers of the model"); /* unless add_modules knows better */
         model_free(m);
         return NULL;
     }
-    m->parameters.training = training;
-    for (int i = 0; i < m->parameters.count; i++)
-        for (int part = 0; part < PARAMETER_PARTS && m->parameters.entry[i].part[part]; part++) {
-            Tensor *x = m->parameters.entry[i].part[part];
-            x->grad_state = training ? GRAD_SUM : GRAD_UNWANTED;
-        }
     place_positions(m);
     return m;
 }

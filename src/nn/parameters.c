@@ -31,8 +31,10 @@ bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init ini
         upper_shape.size[0] = rows;
         lower_shape.size[0] = shape.size[0] - rows;
         *lower = tensor_over(NULL, lower_shape);
+        lower->grad_state = p->training ? GRAD_SUM : GRAD_UNWANTED;
     }
     *upper = tensor_over(NULL, upper_shape);
+    upper->grad_state = p->training ? GRAD_SUM : GRAD_UNWANTED;
     return true;
 }
 

@@ -94,13 +94,9 @@ const char *text_encoding(const char *text, size_t length) {
 }
 
 bool text_check(const char *where, const char *text, size_t length, Error *e) {
-    uint32_t character;
-    size_t at = 0;
-    while (at < length) {
-        int bytes = utf8_decode(text + at, length - at, &character);
-        if (!bytes || !character) break;
-        at += (size_t)bytes;
-    }
+    size_t at = utf8_valid(text, length);
+    const char *nul = memchr(text, 0, at);
+    if (nul) at = (size_t)(nul - text);
     if (at == length) return true;
     const char *name = text_encoding(text, length);
     bool damaged = name && strcmp(name, "UTF-8") == 0;

@@ -104,14 +104,11 @@ static bool refuse(const Tokenizer *k, const Passage *p, size_t at, size_t n, Er
 
 /* The characters of a piece. */
 static bool check(const Passage *p, size_t at, size_t n, Error *e) {
-    uint32_t character;
-    for (size_t end = at + n, bytes; at < end; at += bytes) {
-        bytes = (size_t)utf8_decode(p->text + at, p->length - at, &character);
-        if (!bytes || !character)
-            return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8 text", p->where, at,
-                             (unsigned)(unsigned char)p->text[at]);
-    }
-    return true;
+    size_t valid = utf8_valid(p->text + at, n);
+    const char *nul = memchr(p->text + at, 0, valid);
+    size_t end = nul ? (size_t)(nul - p->text) : at + valid;
+    return end == at + n || error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8 text",
+                                      p->where, end, (unsigned)(unsigned char)p->text[end]);
 }
 
 bool pieces_encode(const Tokenizer *k, const Passage *p, size_t *at, size_t end, int32_t *ids, long *count,

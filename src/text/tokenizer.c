@@ -4,10 +4,7 @@
 #include <string.h>
 
 #define TOKENIZER(name) &tokenizer_##name.choice,
-const Choice *const all_tokenizers[] = {
-#include "text/tokenizers.def"
-    NULL};
-#undef TOKENIZER
+const Choice *const all_tokenizers[] = {ALL_TOKENIZERS(TOKENIZER) NULL};
 
 /* ---- Making a tokenizer ---- */
 
@@ -23,11 +20,9 @@ static Tokenizer *make(const TokenizerKind *kind, const char *where, Error *e) {
     return k;
 }
 
-/* The state after the bytes of a token; -1: it does not come in this state. */
-static int state_after(const Tokenizer *k, int state, int32_t id) {
-    for (uint32_t i = k->start[id]; i < k->start[id + 1] && state >= 0; i++)
-        state = utf8_next(state, (unsigned char)k->text[i]);
-    return state;
+/* Whether the token may come in this state of UTF-8. */
+static bool follows(const Tokenizer *k, int state, int32_t id) {
+    return utf8_state(state, k->text + k->start[id], k->start[id + 1] - k->start[id]) >= 0;
 }
 
 /* Completes a tokenizer that was filled, or frees it. */
@@ -37,7 +32,7 @@ static Tokenizer *complete(Tokenizer *k, bool filled, const char *where, Error *
         filled = k->follows || no_memory(where, e);
         for (int32_t id = 0; filled && id < k->size; id++)
             for (int state = 0; state < UTF8_STATES; state++)
-                k->follows[id] |= (uint8_t)((state_after(k, state, id) >= 0) << state);
+                k->follows[id] |= (uint8_t)(follows(k, state, id) << state);
     }
     if (filled) return k;
     tokenizer_free(k);
@@ -128,18 +123,13 @@ size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char
     return (size_t)(end - out);
 }
 
-/* Only the bytes of a character that is not complete count: from the last first byte on, within three bytes. */
+/* A character that is not complete lies in the last three bytes. */
 int tokenizer_state(const Tokenizer *k, const int32_t *ids, long n) {
     char text[UTF8_MAX * TOKEN_BYTES + 1];
     long from = n < UTF8_MAX ? 0 : n - UTF8_MAX;
-    size_t length = tokenizer_decode(k, ids + from, n - from, text);
-    for (size_t back = 1; back < UTF8_MAX && back <= length; back++) {
-        int state = 0;
-        for (size_t i = length - back; i < length && state >= 0; i++)
-            state = utf8_next(state, (unsigned char)text[i]);
-        if (state > 0) return state;
-    }
-    return 0;
+    int state;
+    utf8_whole(text, tokenizer_decode(k, ids + from, n - from, text), &state);
+    return state;
 }
 
 size_t tokenizer_characters(const Tokenizer *k, int32_t id) {

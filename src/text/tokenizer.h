@@ -46,7 +46,7 @@ typedef struct Passage {
     size_t length;
 } Passage;
 
-/* A kind: the file tokenizer_NAME.c, and a line of tokenizers.def. */
+/* A kind: the file tokenizer_NAME.c, and its name in ALL_TOKENIZERS. */
 struct TokenizerKind {
     Choice choice;
     long least,
@@ -67,11 +67,10 @@ struct TokenizerKind {
                    Error *e);
 };
 
-#define TOKENIZER(name) extern const TokenizerKind tokenizer_##name;
-#include "text/tokenizers.def"
-#undef TOKENIZER
-
-extern const Choice *const all_tokenizers[]; /* in the order of tokenizers.def; NULL ends them */
+#define ALL_TOKENIZERS(KIND) KIND(char) KIND(byte) KIND(bpe) KIND(word)
+#define TOKENIZER_OF(name)   extern const TokenizerKind tokenizer_##name;
+ALL_TOKENIZERS(TOKENIZER_OF)
+extern const Choice *const all_tokenizers[]; /* in this order; NULL ends them */
 
 /* Without a size, char takes every character, also those of the part of a text that is held out. */
 static inline bool tokenizer_takes_all(const TokenizerKind *kind, long size) {

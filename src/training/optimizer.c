@@ -6,9 +6,7 @@
 #include <string.h>
 
 #define OPTIMIZER(name) &optimizer_##name.choice,
-const Choice *const all_optimizers[] = {
-#include "training/choices.def"
-    NULL};
+const Choice *const all_optimizers[] = {ALL_OPTIMIZERS(OPTIMIZER) NULL};
 
 Optimizer optim_default(const OptimizerKind *kind) {
     return (Optimizer){.kind = kind,

@@ -1,5 +1,5 @@
 /* Optimizers: turn gradients into updates, in one pass over the parameter store. A kind of optimizer is one file, with its
- * formula, and one line of choices.def. */
+ * formula, and one word of ALL_OPTIMIZERS. */
 #pragma once
 
 #include "base/choice.h"
@@ -21,8 +21,9 @@ typedef struct OptimizerKind {
     long (*scratch)(const Parameter *p);
 } OptimizerKind;
 
-#define OPTIMIZER(name) extern const OptimizerKind optimizer_##name;
-#include "training/choices.def"
+#define ALL_OPTIMIZERS(KIND) KIND(adamw) KIND(sgd) KIND(muon)
+#define OPTIMIZER_OF(name)   extern const OptimizerKind optimizer_##name;
+ALL_OPTIMIZERS(OPTIMIZER_OF)
 extern const Choice *const all_optimizers[];
 
 typedef struct Optimizer {

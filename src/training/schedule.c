@@ -3,9 +3,7 @@
 #include <stddef.h>
 
 #define SCHEDULE(name) &schedule_##name.choice,
-const Choice *const all_schedules[] = {
-#include "training/choices.def"
-    NULL};
+const Choice *const all_schedules[] = {ALL_SCHEDULES(SCHEDULE) NULL};
 
 double schedule_rate(const Schedule *s, long step) {
     return s->kind->rate(s, step);

@@ -1,4 +1,4 @@
-/* Learning-rate schedules: the kinds are in schedule.c, each with its formula, and in choices.def. */
+/* Learning-rate schedules: the kinds are in schedule.c, each with its formula, and in ALL_SCHEDULES. */
 #pragma once
 
 #include "base/choice.h"
@@ -13,8 +13,9 @@ typedef struct ScheduleKind {
     bool scales;                  /* its rate is a factor, usually 1 */
 } ScheduleKind;
 
-#define SCHEDULE(name) extern const ScheduleKind schedule_##name;
-#include "training/choices.def"
+#define ALL_SCHEDULES(KIND) KIND(noam) KIND(cosine) KIND(constant) KIND(linear)
+#define SCHEDULE_OF(name)   extern const ScheduleKind schedule_##name;
+ALL_SCHEDULES(SCHEDULE_OF)
 extern const Choice *const all_schedules[];
 
 struct Schedule {

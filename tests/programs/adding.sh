@@ -45,10 +45,10 @@ wrong_backward_is_found() {
     cd "$tree" && remake_gradcheck && verdict 1 'FAIL cube/matrix, dx: '
 }
 
-# The two lines of C that the README of the model shows, and the line of choices.def.
+# The two lines of C that the README of the model shows, and its name in choices.h.
 choice_is_checked() {
     sed -n '/^static Tensor \*squared/p; /^const ActivationKind activation_relu2/p' src/nn/README.md >>"$tree/src/nn/activations.c" &&
-        sed -i '/^ACTIVATION(relu)/a ACTIVATION(relu2)' "$tree/src/nn/choices.def" && cd "$tree" && remake_gradcheck &&
+        sed -i 's/KIND(relu)/& KIND(relu2)/' "$tree/src/nn/choices.h" && cd "$tree" && remake_gradcheck &&
         ./gradcheck model --activation relu2 | tee "$folder/verdict" && grep -q ', 0 failed, 0 inconclusive$' "$folder/verdict"
 }
 
