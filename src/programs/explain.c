@@ -11,39 +11,37 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static WalkOptions walk = {.layer = 1, .head = 1};
+static WalkOptions walk; /* a layer or head of 0 is not given */
 static const char *svg, *html;
 static bool json;
 static int side;
-static struct Given { bool text, vocabulary, model, side, layer, head, step, cell, html, svg; } given;
+static bool side_given;
 
 static const Option table[] = {
     {"The walk, and runs"},
-    {"text", "TEXT", NULL, "the sentence, UTF-8", "无可奈何花落去，似曾相识燕归来", .text = &walk.text,
-     .given = &given.text},
+    {"text", "TEXT", NULL, "the sentence, UTF-8", "无可奈何花落去，似曾相识燕归来", .text = &walk.text},
     {"words", .help = "tokens are words (default I was myself); id 0 is [UNK]: any unknown word",
      .flag = &walk.words},
     {"modern", .help = "byte pairs, rotary positions, RMS norm, query/key norm, SwiGLU",
      .flag = &walk.modern},
     {"vocabulary", "TEXT", NULL, "the text whose tokens are the vocabulary", "the sentence",
-     .text = &walk.vocabulary, .given = &given.vocabulary},
-    {"model", "RUN", NULL, "walk through the model of this run", "random weights", .text = &walk.model,
-     .given = &given.model},
-    {"side", NULL, "encoder|decoder|cross", "the attention to show", .choice = &side, .given = &given.side},
-    {"layer", "N", "[1,1000]", "its layer", "1; of a run all", .integer = &walk.layer, .given = &given.layer},
-    {"head", "N", "[1,1048576]", "its head", "1; of a run all", .integer = &walk.head, .given = &given.head},
-    {"step", "NAME", NULL, "show this step only", .text = &walk.step, .given = &given.step},
+     .text = &walk.vocabulary},
+    {"model", "RUN", NULL, "walk through the model of this run", "random weights", .text = &walk.model},
+    {"side", NULL, "encoder|decoder|cross", "the attention to show", .choice = &side, .given = &side_given},
+    {"layer", "N", "[1,1000]", "its layer", "1; of a run all", .integer = &walk.layer},
+    {"head", "N", "[1,1048576]", "its head", "1; of a run all", .integer = &walk.head},
+    {"step", "NAME", NULL, "show this step only", .text = &walk.step},
     {"backward",
      .help = "print how the gradient of the loss goes back, operation by operation, and an update",
      .flag = &walk.backward},
     {"cell", "ROW,COLUMN", NULL, "with --backward: print the sum of this cell of each matrix",
-     .text = &walk.cell, .given = &given.cell},
+     .text = &walk.cell},
     {"whole", .help = "print large matrices whole instead of their corners", .flag = &walk.whole},
     {"Output"},
     {"svg", "FILE", NULL, "save an experiment's pictures in this file, a run's in this directory",
-     .text = &svg, .given = &given.svg},
-    {"html", "FILE", NULL, "save a run's page in this file, with --text a page about the text", .text = &html,
-     .given = &given.html},
+     .text = &svg},
+    {"html", "FILE", NULL, "save a run's page in this file, with --text a page about the text",
+     .text = &html},
     {"json", .help = "print one JSON object per line, without pictures", .flag = &json},
     {0},
 };
@@ -100,28 +98,26 @@ static bool check_flags(int subject, Error *e) {
         const char *flag;
         int need;
     } subjects[] = {
-        {given.text, "text", WALK | RUN},     {given.layer, "layer", WALK | RUN},
-        {given.head, "head", WALK | RUN},     {walk.words, "words", WALK},
-        {walk.modern, "modern", WALK},        {given.vocabulary, "vocabulary", WALK},
-        {given.model, "model", WALK},         {given.side, "side", WALK},
-        {given.step, "step", WALK},           {walk.whole, "whole", WALK},
-        {walk.backward, "backward", WALK},    {given.cell, "cell", WALK},
-        {given.svg, "svg", EXPERIMENT | RUN}, {given.html, "html", RUN},
+        {walk.text, "text", WALK | RUN},   {walk.layer, "layer", WALK | RUN},
+        {walk.head, "head", WALK | RUN},   {walk.words, "words", WALK},
+        {walk.modern, "modern", WALK},     {walk.vocabulary, "vocabulary", WALK},
+        {walk.model, "model", WALK},       {side_given, "side", WALK},
+        {walk.step, "step", WALK},         {walk.whole, "whole", WALK},
+        {walk.backward, "backward", WALK}, {walk.cell, "cell", WALK},
+        {svg, "svg", EXPERIMENT | RUN},    {html, "html", RUN},
         {json, "json", WALK | EXPERIMENT},
     };
     const struct {
         bool given;
         const char *flag, *found, *need;
     } pairs[] = {
-        {given.layer && given.html && !given.svg, "layer", "--html, which shows all layers",
-         "none of the two, or --svg"},
-        {given.head && given.html && !given.svg, "head", "--html, which shows all heads",
-         "none of the two, or --svg"},
-        {walk.words && given.model, "words", "--model, which has its own tokens", "one of the two"},
-        {walk.modern && given.model, "modern", "--model, which has its own choices", "one of the two"},
-        {given.vocabulary && given.model, "vocabulary", "--model, which has its own", "one of the two"},
-        {given.model && !given.text, "model", "no --text", "a text of the characters of its vocabulary"},
-        {given.cell && !walk.backward, "cell", "no --backward", "both: it prints a gradient's sum"},
+        {walk.layer && html && !svg, "layer", "--html, which shows all layers", "none of the two, or --svg"},
+        {walk.head && html && !svg, "head", "--html, which shows all heads", "none of the two, or --svg"},
+        {walk.words && walk.model, "words", "--model, which has its own tokens", "one of the two"},
+        {walk.modern && walk.model, "modern", "--model, which has its own choices", "one of the two"},
+        {walk.vocabulary && walk.model, "vocabulary", "--model, which has its own", "one of the two"},
+        {walk.model && !walk.text, "model", "no --text", "a text of the characters of its vocabulary"},
+        {walk.cell && !walk.backward, "cell", "no --backward", "both: it prints a gradient's sum"},
         {walk.whole && json, "whole", "--json, which prints all elements", "one of the two"},
     };
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
@@ -132,7 +128,7 @@ static bool check_flags(int subject, Error *e) {
         if (pairs[i].given)
             return error_set(e, STATUS_USAGE, "--%s: found %s, need %s", pairs[i].flag, pairs[i].found,
                              pairs[i].need);
-    return subject != RUN || given.text || (given.html && !given.svg) ||
+    return subject != RUN || walk.text || (html && !svg) ||
            error_set(
                e, STATUS_USAGE,
                "found no --text, need a text of the characters of the run's vocabulary, or --html alone");
@@ -149,19 +145,20 @@ static bool run(const char *name, uint64_t seed, Error *e) {
     char names[ALL_NAMES];
     struct stat s;
     if (strcmp(name, "walk") == 0) {
+        if (!check_flags(WALK, e)) return false;
         if (!walk.text)
             walk.text = walk.words ? walk_words_sentence : walk.modern ? walk_modern_sentence : walk_sentence;
-        walk.side = (Side)side, walk.side_given = given.side, walk.json = json, walk.seed = seed;
-        return check_flags(WALK, e) && explain_walk(&walk, e);
+        if (!walk.layer) walk.layer = 1;
+        if (!walk.head) walk.head = 1;
+        walk.side = (Side)side, walk.side_given = side_given, walk.json = json, walk.seed = seed;
+        return explain_walk(&walk, e);
     }
     for (size_t i = 0; i < COUNT; i++)
         if (strcmp(experiments[i].name, name) == 0)
             return check_flags(EXPERIMENT, e) && run_experiment(experiments[i].run, seed, e);
     if (stat(name, &s) == 0 && S_ISDIR(s.st_mode))
         return check_flags(RUN, e) &&
-               explain_run(&(RunOptions){name, walk.text, html, svg, given.layer ? walk.layer : 0,
-                                         given.head ? walk.head : 0},
-                           e);
+               explain_run(&(RunOptions){name, walk.text, html, svg, walk.layer, walk.head}, e);
     return error_set(e, STATUS_USAGE, "found \"%s\", need the directory of a run or one of %s", ESCAPED(name),
                      all_names(names));
 }

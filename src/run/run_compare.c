@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESULTS = 5, RESULT_TEXT = 32, ROWS = RESULTS + TRAIN_SETTINGS };
+enum { RESULTS = 5, RESULT_TEXT = 32 };
 
 typedef struct Compared {
     const char *name;
@@ -19,8 +19,6 @@ typedef struct Compared {
 typedef struct Comparison {
     Compared run[TRAIN_COMPARED];
     int count;
-    const char *head[TRAIN_COMPARED + 1], *cell[ROWS][TRAIN_COMPARED + 1];
-    int rows;
 } Comparison;
 
 /* ---- Reading ---- */
@@ -57,40 +55,39 @@ static void take_results(Compared *r) {
     snprintf(r->result[4], RESULT_TEXT, "%.1f", run_tables_last(t, "seconds"));
 }
 
-static const char **add_row(Comparison *c, const char *name) {
-    c->cell[c->rows][0] = name;
-    return c->cell[c->rows++] + 1;
-}
-
-/* Adds an option unless it is the same in all runs, or in the table. */
-static void add_option(Comparison *c, const char *key) {
-    const char *name = key + strlen(NOTE_RECIPE), *value[TRAIN_COMPARED];
+/* Writes a row of an option, unless it is the same in all runs, or among those of an earlier run. */
+static void option_row(const Comparison *c, int run, const char *key, FILE *out) {
+    const char *value[TRAIN_COMPARED];
     bool differs = false;
-    for (int i = 0; i < c->rows; i++)
-        if (strcmp(c->cell[i][0], name) == 0) return;
     for (int i = 0; i < c->count; i++) {
         value[i] = safetensors_metadata(&c->run[i].notes, key);
+        if (value[i] && i < run) return;
         if (!value[i]) value[i] = "–";
         differs |= strcmp(value[i], value[0]) != 0;
     }
-    if (differs && c->rows < ROWS) memcpy(add_row(c, name), value, (size_t)c->count * sizeof *value);
+    if (!differs) return;
+    page_element("\n<tr><th scope=\"row\">", key + strlen(NOTE_RECIPE), "", out);
+    for (int i = 0; i < c->count; i++) page_element("<td>", value[i], "", out);
 }
 
-static void make_table(Comparison *c) {
+static void table(const Comparison *c, FILE *out) {
     static const char *const names[RESULTS] = {"held-out loss", "held-out accuracy", "parameters",
                                                "steps made", "time in s"};
-    c->head[0] = "";
-    for (int i = 0; i < c->count; i++) c->head[i + 1] = c->run[i].name, take_results(&c->run[i]);
+    fputs("<section>\n<h2>Results, and options that differ</h2>\n<div class=\"table\">\n<table>\n<tr>"
+          "<th scope=\"col\">",
+          out);
+    for (int i = 0; i < c->count; i++) page_element("<th scope=\"col\">", c->run[i].name, "", out);
     for (int k = 0; k < RESULTS; k++) {
-        const char **value = add_row(c, names[k]);
-        for (int i = 0; i < c->count; i++) value[i] = c->run[i].result[k];
+        page_element("\n<tr><th scope=\"row\">", names[k], "", out);
+        for (int i = 0; i < c->count; i++) page_element("<td>", c->run[i].result[k], "", out);
     }
     for (int i = 0; i < c->count; i++) {
         const Safetensors *notes = &c->run[i].notes;
         for (int k = 0; k < notes->metadata_count; k++)
             if (strncmp(notes->metadata[k].key, NOTE_RECIPE, strlen(NOTE_RECIPE)) == 0)
-                add_option(c, notes->metadata[k].key);
+                option_row(c, i, notes->metadata[k].key, out);
     }
+    fputs("\n</table>\n</div>\n</section>\n", out);
 }
 
 /* ---- The page ---- */
@@ -98,16 +95,6 @@ static void make_table(Comparison *c) {
 static Picture chart(const char *title, const char *unit, const Series *s, int count) {
     return (Picture){PICTURE_CHART, title, NULL,
                      .chart = {.x_name = "step", .y_name = unit, .series = s, .count = count}};
-}
-
-static void table(const Comparison *c, FILE *out) {
-    fputs("<section>\n<h2>Results, and options that differ</h2>\n<div class=\"table\">\n<table>\n<tr>", out);
-    for (int k = 0; k <= c->count; k++) page_element("<th scope=\"col\">", c->head[k], "", out);
-    for (int i = 0; i < c->rows; i++) {
-        page_element("\n<tr><th scope=\"row\">", c->cell[i][0], "", out);
-        for (int k = 1; k <= c->count; k++) page_element("<td>", c->cell[i][k], "", out);
-    }
-    fputs("\n</table>\n</div>\n</section>\n", out);
 }
 
 static void write_comparison(FILE *out, const void *comparison) {
@@ -138,7 +125,8 @@ bool run_compare(char *const *run, int count, const char *directory, Error *e) {
     if (!c) return error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes for the page", sizeof *c);
     bool ok = true;
     for (; ok && c->count < count; c->count++) ok = read_run(&c->run[c->count], run[c->count], e);
-    if (ok) name_runs(c, run), make_table(c);
+    if (ok) name_runs(c, run);
+    for (int i = 0; ok && i < count; i++) take_results(&c->run[i]);
     ok = ok && directory_make(directory, e) &&
          directory_file(path, directory, "compare.html", STATUS_CANNOT_CREATE, e) &&
          file_print(path, write_comparison, c, e);

@@ -3,6 +3,7 @@
 #include "check/gradcheck/check_run.h"
 #include "check/gradcheck/gradcheck_text.h"
 #include "check/gradcheck/tape_runner.h"
+#include "explain/backward.h"
 #include "formats/json.h"
 #include "ops/ops.h"
 #include "web/web.h"
@@ -39,9 +40,7 @@ static void planted_backward(Node *n) {
     Arena arena = {0};
     real *before[MAX_INPUTS] = {0};
     for (int i = 0; i < n->inputs; i++) {
-        bool seen = false; /* a tensor passed twice has one gradient */
-        for (int k = 0; k < i; k++) seen = seen || n->in[k] == n->in[i];
-        if (!n->in[i] || !n->in[i]->grad || seen) continue;
+        if (!backward_reaches(n, i) || !n->in[i]->grad) continue;
         size_t bytes = (size_t)shape_count(n->in[i]->shape) * sizeof(real);
         before[i] = memcpy(arena_alloc(&arena, bytes), n->in[i]->grad, bytes);
         memset(n->in[i]->grad, 0, bytes);
@@ -127,23 +126,27 @@ static double weighed(CheckRun *r, const real *c, long outputs, real *y) {
     return sum;
 }
 
-/* Moves every element of an input by h both ways; prints L there, and backward's gradient. */
+/* Moves every element of an input by h both ways; prints L there, the difference, and backward's gradient. */
 static void print_elements(CheckRun *r, PointInput *in, const real *c, long outputs, real *y) {
     enum { MOST = 200 };
     const double h = 1e-5;
-    real grad[MOST], plus[MOST], minus[MOST];
+    real grad[MOST];
     long count = in->count < MOST ? in->count : MOST;
     check_run_job(r, (Job){.runs = 1, .dy = c});
     memcpy(grad, r->result.grad + point_gradients_before(r->point, (int)(in - r->point->in)),
            (size_t)count * sizeof *grad);
+    web_print_number("h", h), printf(", \"elements\": [");
     for (long i = 0; i < count; i++) {
         real *x = &in->value[i], value = *x;
-        plus[i] = (*x = value + h, weighed(r, c, outputs, y));
-        minus[i] = (*x = value - h, weighed(r, c, outputs, y));
+        double plus = (*x = value + h, weighed(r, c, outputs, y)),
+               minus = (*x = value - h, weighed(r, c, outputs, y));
         *x = value;
+        printf("%s{\"index\": %ld", i ? ", " : "", i), web_print_number("value", value);
+        web_print_number("plus", plus), web_print_number("minus", minus);
+        web_print_number("difference", (plus - minus) / (2 * h)), web_print_number("backward", grad[i]),
+            putchar('}');
     }
-    web_print_number("h", h), web_print_numbers("plus", plus, count);
-    web_print_numbers("minus", minus, count), web_print_numbers("backward", grad, count);
+    putchar(']');
 }
 
 /* Prints the case at a point, and the elements of input k, or of the first that has a gradient. */

@@ -68,10 +68,7 @@
   // An operand: its name, and whether it is transposed.
   const operand = name => ({name: name.replace(/\^T$/, ''), transposed: /\^T$/.test(name)});
   const get = name => flat(find(name)), at = (name, i, j) => get(name).values[i * get(name).columns + j];
-  function rowOf(name, i) {
-    const {columns, values} = get(name);
-    return [...values.subarray(i * columns, (i + 1) * columns)];
-  }
+  const rowOf = (name, i) => Array.from({length: get(name).columns}, (_, j) => at(name, i, j));
 
   // Row i of a matrix times column j of another, plus a bias.
   function product(i, j, [first, second, bias]) {
@@ -98,17 +95,12 @@
       const scale = scaled ? `${v(Math.sqrt(flat(m).columns))} · ` : '';
       return {text: scale + par(at(table, id, j)), marks: {[table]: {row: id, column: j}}};
     },
-    sum(m, i, j, [a, b]) {
-      const mark = {cell: [i, j]};
-      return {text: `${v(at(a, i, j))} + ${par(at(b, i, j))}`, marks: {[a]: mark, [b]: mark}};
-    },
-    scaled(m, i, j, [a, queries]) {
-      return {text: `${v(at(a, i, j))} / ${v(Math.sqrt(get(queries).columns))}`, marks: {[a]: {cell: [i, j]}}};
-    },
-    mask(m, i, j, [a]) {
-      const hidden = at(m.name, i, j) === -Infinity;
-      return {text: hidden ? t('is_masked') : v(at(a, i, j)), marks: {[a]: {cell: [i, j]}}};
-    },
+    sum: (m, i, j, [a, b]) =>
+      ({text: `${v(at(a, i, j))} + ${par(at(b, i, j))}`, marks: {[a]: {cell: [i, j]}, [b]: {cell: [i, j]}}}),
+    scaled: (m, i, j, [a, queries]) =>
+      ({text: `${v(at(a, i, j))} / ${v(Math.sqrt(get(queries).columns))}`, marks: {[a]: {cell: [i, j]}}}),
+    mask: (m, i, j, [a]) =>
+      ({text: at(m.name, i, j) > -Infinity ? v(at(a, i, j)) : t('is_masked'), marks: {[a]: {cell: [i, j]}}}),
     softmax(m, i, j, [a]) {
       const powers = rowOf(a, i).filter(x => x > -Infinity).map(x => 'e^' + par(x));
       if (powers.length > 4) powers.splice(4, powers.length, '…');

@@ -1,4 +1,4 @@
-// The page: language, the worker, training. look.js, follow.js, check.js and take.js add the other parts.
+// The page: language, the worker, training. look.js, follow.js and check.js add the other parts.
 'use strict';
 
 // ---- Language ----
@@ -225,7 +225,7 @@ function took(m) {
   clearCurves();
   fitInput();
   show();
-  shape();
+  viewers.forEach(v => v.shape?.());
   answered();
 }
 // Replaces a text in the field that does not fit the model's alphabet or context.
@@ -376,7 +376,6 @@ $('ask').addEventListener('submit', e => { e.preventDefault(); answered(); });
 document.querySelectorAll('main > section').forEach(s => watch.observe(s));
 // During training only visible parts are renewed.
 function renew() { for (const v of viewers) if (model && (!running || inSight.has(v.section))) v.renew(); }
-function shape() { for (const v of viewers) if (v.shape) v.shape(); }
 
 function show() { for (const name of ['state', 'about', 'command', 'loss', 'exact', 'answers']) paint(name); }
 painter('state', () => {
@@ -444,6 +443,35 @@ painter('answers', () => {
   const body = $('answers').tBodies[0], rows = answers.map(h => h.row);
   if (body.firstChild !== rows[0]) body.replaceChildren(...rows);
 }, 'train');
+
+// ---- Take along: saves the model to a file and loads one ----
+
+$('save').addEventListener('click', async () => {
+  try {
+    const {bytes} = await ask('save');
+    const url = URL.createObjectURL(new Blob([bytes], {type: 'application/octet-stream'}));
+    make('a', {href: url, download: 'model.safetensors'}).click();
+    setTimeout(() => URL.revokeObjectURL(url), 10000);
+    $('take-says').textContent = t('saved', number(bytes.byteLength));
+  } catch (e) {
+    $('take-says').textContent = t('error', e.message);
+  }
+});
+$('load').addEventListener('change', async () => {
+  const file = $('load').files[0];
+  if (!file) return;
+  running = false;
+  try {
+    if (file.size > 2e8) throw new Error(t('too_large'));
+    took(await ask('load', {bytes: await file.arrayBuffer()}));
+    say('');
+    $('take-says').textContent = t('loaded', file.name.slice(0, 80), number(model.parameters));
+  } catch (e) {
+    $('take-says').textContent = t('not_loaded', file.name.slice(0, 80), e.message);
+  }
+  $('load').value = '';
+  show();
+});
 
 addEventListener('load', () => {
   buildSettings();

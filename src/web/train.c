@@ -6,6 +6,7 @@
 #include "decoding/saved_run.h"
 #include "formats/json.h"
 #include "kernels/arrays.h"
+#include "run/frames.h"
 #include "run/samples.h"
 #include "training/checkpoint.h"
 #include "web/web.h"
@@ -189,20 +190,9 @@ WEB_EXPORT(void, evaluate, (int rows, int aside)) {
 
 /* ---- Mask, positions and heads that are switched off ---- */
 
-/* Exchanges the columns of W^O that read a head with `kept`. Returns how many numbers they are. */
-static long exchange_head(const Parameter *out, long head, real *kept) {
-    Parameters *p = &session.run.model->parameters;
-    long rows = out->shape.size[0], d = out->shape.size[1], d_k = d / session.run.model->config.heads;
-    for (long i = 0; i < rows * d_k; i++) {
-        real *w = &p->value[out->offset + i / d_k * d + head * d_k + i % d_k], x = *w;
-        *w = kept[i], kept[i] = x;
-    }
-    return rows * d_k;
-}
-
-/* The switches replace these; `heads` are columns of W^O. NULL: they are on. */
+/* What the switches have replaced. values NULL: all are on. */
 static struct {
-    real *heads;
+    real *values;
     bool unmasked, unplaced;
 } kept;
 
@@ -211,21 +201,27 @@ static struct {
 WEB_EXPORT(void, flip, (int mask, int positions)) {
     Model *m = session.run.model;
     char name[PARAMETER_NAME];
-    long head, taken = 0, length;
-    bool off = kept.heads != NULL;
-    const char *line = web_file_data("off");
+    long head, length;
     if (!m) return;
-    if (!off) {
-        kept.heads = calloc((size_t)m->parameters.elements, sizeof *kept.heads);
-        kept.unmasked = m->unmasked, kept.unplaced = m->unplaced;
+    const Parameters *p = &m->parameters;
+    size_t bytes = parameters_bytes(p, false);
+    if (kept.values) {
+        memcpy(p->value, kept.values, bytes);
+        m->unmasked = kept.unmasked, m->unplaced = kept.unplaced;
+        free(kept.values), kept.values = NULL;
+        return;
     }
-    m->unmasked = kept.unmasked || (!off && !mask), m->unplaced = kept.unplaced || (!off && !positions);
-    for (; sscanf(line, "%40s %ld\n%ln", name, &head, &length) == 2; line += length) {
-        strcat(name, ".out_proj.weight");
-        const Parameter *out = parameters_find(&m->parameters, name);
-        if (out && head >= 0 && head < m->config.heads) taken += exchange_head(out, head, kept.heads + taken);
+    kept.values = malloc(bytes), kept.unmasked = m->unmasked, kept.unplaced = m->unplaced;
+    if (!kept.values) error_no_memory("%zu bytes of weights", bytes);
+    memcpy(kept.values, p->value, bytes);
+    m->unmasked |= !mask, m->unplaced |= !positions;
+    for (const char *line = web_file_data("off"); sscanf(line, "%40s %ld\n%ln", name, &head, &length) == 2;
+         line += length) {
+        const Parameter *out = parameters_find(p, strcat(name, ".out_proj.weight"));
+        long d = m->config.d_model, d_k = config_d_k(&m->config); /* the head's columns of W^O */
+        for (long row = 0; out && head >= 0 && head < m->config.heads && row < d; row++)
+            memset(p->value + out->offset + row * d + head * d_k, 0, (size_t)d_k * sizeof(real));
     }
-    if (off) free(kept.heads), kept.heads = NULL;
 }
 
 /* ---- The reader's text, and the model's answer or continuation ---- */
@@ -282,28 +278,21 @@ WEB_EXPORT(void, answer, (int more)) {
 /* Prints the maps, and the likeliest token after each token (`next`). */
 WEB_EXPORT(void, attention, (void)) {
     Reading r = {0};
-    Tokens source = {0}, target = {0};
     Trace trace = {0};
+    Model *m = session.run.model;
     Tape *t = session.trainer.tape;
-    Tensor *logits = NULL;
     if (read_text(&r, 0)) {
-        Model *m = session.run.model;
         bool lm = config_is_lm(&m->config);
-        const int32_t *in = lm ? r.text : r.answer - 1;
-        long n = lm ? r.count : r.length + 1, V = m->config.vocab_size;
-        Forward f = {t, m, lm ? NULL : &source, &target, .trace = &trace};
-        if (tokens_new(&target, 1, n, &web_error) && tokens_new(&source, 1, r.count, &web_error)) {
-            tokens_pack(&target, 1, (long[]){0, n}, in);
-            tokens_pack(&source, 1, (long[]){0, r.count}, r.text);
-            t->training = false, t->no_grad = true;
-            logits = nn_logits(&f, nn_hidden(&f));
-        }
-        if (logits && !tape_failed(t, &web_error)) {
-            int32_t *next = arena_alloc(&r.arena, (size_t)n * sizeof *next);
-            for (long i = 0; i < n; i++) next[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
+        List in = lm ? (List){r.text, r.count} : (List){r.answer - 1, r.length + 1};
+        t->no_grad = true;
+        const Tensor *logits = frames_logits(t, m, (List){r.text, lm ? 0 : r.count}, in, &trace, &web_error);
+        if (logits) {
+            int32_t *next = arena_alloc(&r.arena, (size_t)in.count * sizeof *next);
+            long V = m->config.vocab_size;
+            for (long i = 0; i < in.count; i++) next[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
             printf("{\"lm\": %s", lm ? "true" : "false");
-            print_tokens("source", r.text, lm ? 0 : r.count), print_tokens("target", in, n);
-            print_tokens("next", next, n);
+            print_tokens("source", r.text, lm ? 0 : r.count), print_tokens("target", in.id, in.count);
+            print_tokens("next", next, in.count);
             printf(", \"maps\": [");
             for (const AttentionTrace *a = trace.first; a; a = a->next) { /* [heads, rows, columns] */
                 const Tensor *w = a->steps[0].weights;
@@ -315,5 +304,5 @@ WEB_EXPORT(void, attention, (void)) {
         }
         t->no_grad = false, tape_reset(t);
     }
-    tokens_free(&source), tokens_free(&target), arena_free(&r.arena);
+    arena_free(&r.arena);
 }

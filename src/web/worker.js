@@ -85,7 +85,7 @@ function serve(modules, scope) {
     /* f() without what is switched off: the heads of q.off, ["encoder.layers.0.self_attn 2", …], mask, positions */
     function switched(q, m, f) {
         const flip = () => m.call("flip", q.mask !== false, q.positions !== false);
-        m.write("off", [...new Set(q.off)].join("\n"));
+        m.write("off", (q.off ?? []).join("\n"));
         flip();
         try { return f(); } finally { flip(); }
     }
@@ -139,11 +139,7 @@ function serve(modules, scope) {
         operations: (q, m) => result(m, "operations"),
         check(q, m) {
             m.write("operation", String(q.operation)), m.write("mistake", String(q.mistake));
-            const found = result(m, "check", number(q.case, 0), number(q.input, 0), number(q.seed, 1));
-            const {plus, minus, backward = [], h, input, inputs} = found;
-            found.elements = backward.map((backward, index) => ({index, backward, value: inputs[input].values[index],
-                plus: plus[index], minus: minus[index], difference: (plus[index] - minus[index]) / (2 * h)}));
-            return found;
+            return {elements: [], ...result(m, "check", number(q.case, 0), number(q.input, 0), number(q.seed, 1))};
         },
         /* Bytes of memory of both modules. */
         memory: () => ({bytes: Object.values(running).reduce((sum, m) => sum + m.view().byteLength, 0)}),
