@@ -37,7 +37,7 @@ CHECK   = check/gradcheck
 JUDGE   = check check/grading
 TOOLS   = explain bench
 PROGRAMS = train $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
-LIGHT   = train generate $(patsubst %,tests/%/%,$(CORE) $(RUN))# link the core alone
+LIGHT   = train generate $(patsubst %,tests/%/%,$(CORE) $(RUN) programs fuzz)# link the core alone
 DOUBLE  = gradcheck explain# are double precision; the other programs are single precision
 UNUSED_GEMM = src/kernels/gemm$(if $(BLAS),,_blas).c
 sources = $(filter-out $(UNUSED_GEMM),$(wildcard $(1:%=src/%/*.c)))
@@ -79,7 +79,7 @@ LINK     = $(CC) $(FLAGS) $(LDFLAGS)
 LIBS     = -lm -pthread
 DL       = $(if $(call takes,,-ldl),-ldl)
 ifdef BLAS
-FLAGS   += -DBLAS
+FLAGS   += $(if $(filter tests/%,$<),-DBLAS)# the library has it in the file that calls BLAS alone
 LIBS    += -l$(BLAS)
 endif
 ifdef SAN
@@ -120,8 +120,8 @@ $(BUILD)/$(1)/exported.list: $$(patsubst %.c,$(BUILD)/$(1)/%.o,$$(EXPORTED)) Mak
 	    echo '__wrap_malloc; __wrap_calloc; __wrap_realloc; };'; } >$$@
 endef
 # $(call linked,NAME): what a program is linked with. No program waits for objects that it does not need; tests of the core
-# draw batches as the judge does.
-linked = $(if $(filter $(LIGHT),$(filter-out tests/base/no_memory,$(1))),$(if $(filter tests/%,$(1)),src/check/grading/batch_file.o) libcore.a, \
+# draw batches as the judge does, and read its arrays.
+linked = $(if $(filter $(LIGHT),$(filter-out tests/base/no_memory,$(1))),$(if $(filter tests/%,$(1)),src/check/grading/batch_file.o src/check/npy.o) libcore.a, \
              $(if $(filter gradcheck tests/check/%,$(1)),,libtools.a) libjudge.a \
              $(if $(filter $(LOADERS),$(1)),$(WHOLE:%.c=%.o),libtapeformer.a))
 # $(call program,PRECISION,NAME,OBJECT)
@@ -138,7 +138,7 @@ $(foreach p,float double,$(eval $(call precision,$(p)))$(foreach name,$(PROGRAMS
 # Changed flags or another machine's processor rebuild everything.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@{ printf '%s\n' '$(subst ','\'',$(filter-out ccache,$(CC)) $(filter-out -Werror,$(FLAGS)))'; $(CC) $(MACHINE) -dM -E -x c /dev/null; } >$@.now
+	@{ printf '%s\n' '$(subst ','\'',$(filter-out ccache,$(CC)) $(filter-out -Werror -I%,$(FLAGS)))'; $(CC) $(MACHINE) -dM -E -x c /dev/null; } >$@.now
 	@cmp -s $@.now $@ || cp $@.now $@
 	@rm $@.now
 
