@@ -182,19 +182,15 @@ TEST(reset_joins_regions) {
 /* More memory than any machine has is an error value with one line. */
 TEST(too_much_is_refused) {
     TapeMemory m = {0};
-    Error e = {0};
     size_t at;
-    CHECK(!tape_memory_take(&m, SIZE_MAX / 2, &at, &e) && e.status == STATUS_NO_MEMORY && *e.text, "%s",
-          e.text);
-    e = (Error){0};
-    CHECK(!tape_memory_take(&m, SIZE_MAX, &at, &e) && e.status == STATUS_NO_MEMORY && *e.text, "%s", e.text);
-    e = (Error){0};
-    CHECK(!tape_memory_take(&m, (size_t)1 << 60, &at, &e) && e.status == STATUS_NO_MEMORY && *e.text, "%s",
-          e.text);
-    e = (Error){0};
-    CHECK(!tape_memory_reserve(&m, (size_t)1 << 60, &e) && e.status == STATUS_NO_MEMORY && *e.text, "%s",
-          e.text);
-    e = (Error){0};
+    const size_t much[] = {SIZE_MAX / 2, SIZE_MAX, (size_t)1 << 60};
+    for (int i = 0; i < 6; i++) {
+        Error e = {0};
+        CHECK(!(i < 3 ? tape_memory_take(&m, much[i], &at, &e) : tape_memory_reserve(&m, much[i - 3], &e)) &&
+                  e.status == STATUS_NO_MEMORY && *e.text,
+              "%s", e.text);
+    }
+    Error e = {0};
     CHECK(tape_memory_take(&m, 100, &at, &e) && tape_memory_at(&m, at), "%s", e.text);
     tape_memory_free(&m);
 }

@@ -22,43 +22,33 @@ static void expect_pass(const CaseReport *r) {
     }
 }
 
-/* Every case passes, in double to nine digits, with kinks where it promises them and nowhere else. In float some cases may stay unclear: layer norm at 1000 ± 1 has three digits left to
- * differ in. */
+/* Every case passes at six points, in double to nine digits, with kinks where it promises them and nowhere else. In float, at
+ * one point, some cases may stay unclear: layer norm at 1000 ± 1 has three digits left to differ in. */
 TEST(every_operation_passes) {
     int cases = 0, unclear = 0, promised = 0;
-    for (int i = 0; i < ops_count; i++) {
-        const Op *op = ops_all[i].op;
-        for (int k = 0; k < op->n_cases; k++, cases++) {
-            const CheckCase *c = &op->cases[k];
-            CaseReport r;
-            long kinks = 0;
-            gradcheck_case(op->name, c, 1, &r);
-            if (!IN_DOUBLE && r.verdict == INCONCLUSIVE)
-                unclear++;
-            else
-                expect_pass(&r);
-            for (int j = 0; j < r.inputs; j++) {
-                kinks += r.in[j].kinks;
-                CHECK(!IN_DOUBLE || r.in[j].error <= 1e-9, "%s/%s, %s: error %.3g", r.op, r.name,
-                      r.in[j].name, r.in[j].error);
+    for (uint64_t seed = 1; seed <= (IN_DOUBLE ? 6 : 1); seed++)
+        for (int i = 0; i < ops_count; i++) {
+            const Op *op = ops_all[i].op;
+            for (int k = 0; k < op->n_cases; k++, cases++) {
+                const CheckCase *c = &op->cases[k];
+                CaseReport r;
+                long kinks = 0;
+                gradcheck_case(op->name, c, seed, &r);
+                if (!IN_DOUBLE && r.verdict == INCONCLUSIVE)
+                    unclear++;
+                else
+                    expect_pass(&r);
+                for (int j = 0; j < r.inputs; j++) {
+                    kinks += r.in[j].kinks;
+                    CHECK(!IN_DOUBLE || r.in[j].error <= 1e-9, "%s/%s, %s: error %.3g", r.op, r.name,
+                          r.in[j].name, r.in[j].error);
+                }
+                CHECK((kinks > 0) == c->kinks, "%s/%s: %ld kinks", r.op, r.name, kinks);
+                promised += c->kinks;
             }
-            CHECK((kinks > 0) == c->kinks, "%s/%s: %ld kinks", r.op, r.name, kinks);
-            promised += c->kinks;
         }
-    }
     CHECK(unclear <= cases / 20, "%d of %d cases are unclear", unclear, cases);
     CHECK(promised > 0, "no case lies on a kink");
-}
-
-/* No false alarms at other points, and no verdict left open. */
-TEST(every_operation_passes_at_other_points) {
-    for (uint64_t seed = 2; seed <= 6 && IN_DOUBLE; seed++)
-        for (int i = 0; i < ops_count; i++)
-            for (int k = 0; k < ops_all[i].op->n_cases; k++) {
-                CaseReport r;
-                gradcheck_case(ops_all[i].op->name, &ops_all[i].op->cases[k], seed, &r);
-                expect_pass(&r);
-            }
 }
 
 /* True if a function's list of arguments has one of this name. */

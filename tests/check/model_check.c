@@ -1,5 +1,5 @@
-/* gradcheck model: passes in both precisions against PyTorch's golden values, ports judged tensor by
- * tensor, wrong gradients found by differences, and a clear line for each file that does not fit. */
+/* gradcheck model: golden models, whose values nn/model.c compares with PyTorch's, ports judged tensor by tensor, wrong
+ * gradients found by differences, and a clear line for each file that does not fit. */
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/model_pass.h"
 #include "child.h"
@@ -23,43 +23,6 @@ static const char *golden(const char *model, const char *part) {
 }
 
 #define MODEL(name) "--weights", golden(name, "weights"), "--batch", golden(name, "batch")
-
-/* max |found - want| / max |want| over all tensors of a file that have a value; infinite if one is
- * missing. */
-static double distance(const char *path, const char *want_path, Dtype dtype) {
-    Error e = {0};
-    Safetensors found = {0}, want = {0};
-    double worst = 0;
-    bool ok = safetensors_read(&found, path, &e) && safetensors_read(&want, want_path, &e);
-    CHECK(ok && found.tensors == want.tensors, "%s: %d tensors, want %d", e.text, found.tensors,
-          want.tensors);
-    for (int i = 0; ok && i < want.tensors; i++) {
-        const Array *w = &want.tensor[i], *f = safetensors_find(&found, w->name);
-        CHECK(f && f->dtype == dtype && f->count == w->count, "%s", w->name);
-        if (!f || f->count != w->count) return INFINITY;
-        double *x = calloc((size_t)(2 * w->count), sizeof *x), *y = x + w->count, largest = 0, error = 0;
-        if (!x) exit(1);
-        array_to_double(w, x), array_to_double(f, y);
-        for (long k = 0; k < w->count; k++) {
-            largest = fmax(largest, fabs(x[k]));
-            error = isnan(y[k]) ? INFINITY : fmax(error, fabs(x[k] - y[k]));
-        }
-        worst = fmax(worst, error / largest);
-        free(x);
-    }
-    safetensors_free(&found), safetensors_free(&want);
-    return worst;
-}
-
-/* A pass in either precision is PyTorch's in double but for rounding. */
-TEST(pass_is_pytorchs) {
-    for (int i = 0; i < GOLDEN; i++) {
-        int status = MODEL_CHECK(MODEL(golden_models[i]), "--out", "g", "--unchecked");
-        CHECK(status == 0 && !*out, "%s: status %d: %s", golden_models[i], status, err);
-        double off = distance("g", golden(golden_models[i], "grads"), DTYPE_REAL);
-        CHECK(off < (IN_DOUBLE ? 1e-12 : 1e-5), "%s: off by %g", golden_models[i], off);
-    }
-}
 
 /* The logits of a position are 0 where target_out is padding, also if target_in is a token there. */
 TEST(padding_has_no_logits) {
@@ -86,7 +49,7 @@ TEST(padding_has_no_logits) {
     safetensors_free(&batch), safetensors_free(&found), safetensors_free(&want);
 }
 
-/* All parts of the golden models are proved, and PyTorch's values accepted. */
+/* All parts of the golden models are proved, and PyTorch's values accepted; the last model's own as well. */
 TEST(golden_models_pass) {
     if (!IN_DOUBLE) return;
     for (int i = 0; i < GOLDEN; i++) {
@@ -100,6 +63,9 @@ TEST(golden_models_pass) {
               "%s", out);
         CHECK(!strstr(out, "FAIL") && !strstr(out, "INCONCLUSIVE"), "%s", out);
     }
+    const char *last = golden_models[GOLDEN - 1];
+    MUST(MODEL_CHECK(MODEL(last), "--out", "g", "--unchecked"));
+    MUST(MODEL_CHECK(MODEL(last), "--against", "g", "--samples", "0"));
 }
 
 /* Files of a generated model give the same bits when they are read again. */

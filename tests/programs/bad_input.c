@@ -161,7 +161,8 @@ TEST(train_texts) {
     write_text("mark", "\xEF\xBB\xBF");
     write_text("letter", "a");
     write_text("latin1", "caf\xE9 au lait, caf\xE9 noir");
-    REFUSES({"train lm --text none", 66, "none: No such file or directory"},
+    REFUSES({"train lm --run run", 66, "data/chronicle.txt: not in this directory, need --text FILE"},
+            {"train lm --text none", 66, "none: No such file or directory"},
             {"train lm --text letter/none", 66, "letter/none: Not a directory"},
             {"train lm --text ''", 66, ": No such file or directory"},
             {"train lm --text .", 66, ".: found a directory, need a regular file"},
@@ -194,6 +195,8 @@ TEST(train_places_that_cannot_be) {
     mkdir("model/model.safetensors", 0777);
     mkdir("fifo", 0777);
     mkfifo("fifo/model.safetensors", 0666);
+    mkdir("figures", 0777);
+    mkfifo("figures/metrics.csv", 0666); /* is not waited for */
     char too_long[5000] = SMALL_WORDS "--run ";
     memset(too_long + strlen(too_long), 'x', 4500);
     refuses(too_long, 73, "xxx...");
@@ -206,6 +209,7 @@ TEST(train_places_that_cannot_be) {
         {SMALL_WORDS "--run /proc", 73, "/proc/model.safetensors: No such file or directory"},
         {SMALL_WORDS "--run /proc/1/fd/run", 73,
          "/proc/1/fd/run: cannot be made a directory: No such file or directory"},
+        {SMALL_WORDS "--run figures", 73, "figures/metrics.csv: found a FIFO, need a regular file"},
         {SMALL_WORDS "--run metrics", 73, "metrics/metrics.csv: found a directory, need a regular file"},
         {SMALL_WORDS "--run model", 73,
          "model: found a run, need --resume to continue it or --force to replace it"},

@@ -143,20 +143,6 @@ TEST(saved_before_it_is_judged) {
     CHECK(lines_in("run/metrics.csv") == 2);
 }
 
-/* SIGHUP ends training like Ctrl-C: the run is saved and can be resumed. */
-TEST(a_closed_terminal) {
-    Child t = START(COPY, ENDLESS, "--run", "run");
-    CHECK(appears("run/metrics.csv"));
-    sleep_ms(50);
-    kill(t.pid, SIGHUP);
-    CHECK(end_program(t) == 128 + SIGHUP, "%s", err);
-    MUST(GENERATE("run", "--prompt", "12"));
-    Error e = {0};
-    Checkpoint c;
-    CHECK(checkpoint_open(&c, "run", &e) && c.state.step > 0, "%s, step %ld", e.text, c.state.step);
-    checkpoint_free(&c);
-}
-
 /* Exit status of a process that gets a signal three times, `pause` milliseconds apart. */
 static int asked_thrice(int signal_number, long pause) {
     fflush(stdout);
@@ -230,13 +216,6 @@ TEST(a_folder_that_cannot_be) {
     CHECK(mkdir("/sys/run", 0777) != 0 && errno != ENOENT, "%s", strerror(errno));
     snprintf(line, sizeof line, "train: /sys/run: cannot be made a directory: %s\n", strerror(errno));
     CHECK(TRAIN(COPY, "--run", "/sys/run") == STATUS_CANNOT_CREATE && !strcmp(err, line), "%s", err);
-}
-
-/* A FIFO is refused without blocking. */
-TEST(a_FIFO) {
-    CHECK(mkdir("run", 0777) == 0 && mkfifo("run/metrics.csv", 0666) == 0);
-    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 73, "%s", err);
-    CHECK(!strcmp(err, "train: run/metrics.csv: found a FIFO, need a regular file\n"), "%s", err);
 }
 
 /* A limit on file sizes is reported before the first step, as a full disk is. */
@@ -367,13 +346,6 @@ TEST(too_little) {
 }
 
 /* ---- Texts ---- */
-
-/* Outside the source tree, lm has no default text. */
-TEST(no_text) {
-    CHECK(TRAIN("lm", "--run", "run") == STATUS_NO_INPUT &&
-              !strcmp(err, "train: data/chronicle.txt: not in this directory, need --text FILE\n"),
-          "%s", err);
-}
 
 /* Installed programs call themselves and each other tapeformer-NAME. */
 TEST(installed_names) {

@@ -54,7 +54,7 @@ static void start_optimizer(Optimizer *o, const Parameters *p) {
     CHECK(optim_start(o, p, &e), "%s", e.text);
 }
 
-/* Five steps of a case; with `vector` on the vector, which does not decay. */
+/* Five steps of a case, on the matrix or the vector. */
 static void check_optimizer(const char *name, Optimizer o, bool vector) {
     enum { N = 7 };
     Safetensors s = golden_file();
@@ -84,11 +84,11 @@ static void check_optimizer(const char *name, Optimizer o, bool vector) {
 
 TEST(optimizers_agree_with_PyTorch) {
     Optimizer adam = optim_default(&optimizer_adamw), sgd = optim_default(&optimizer_sgd);
-    for (int vector = 0; vector < 2; vector++) {
-        check_optimizer("adam", adam, vector);
-        check_optimizer("sgd", sgd, vector);
-    }
+    check_optimizer("adam", adam, false);
+    check_optimizer("sgd", sgd, false);
     adam.weight_decay = sgd.weight_decay = 0.1;
+    check_optimizer("adam", adam, true); /* vectors do not decay */
+    check_optimizer("sgd", sgd, true);
     check_optimizer("adamw", adam, false);
     check_optimizer("sgd_decay", sgd, false);
 }
@@ -175,24 +175,6 @@ TEST(muon_divides_the_store) {
         parameters_free(&p), parameters_free(&q);
     }
     free(end);
-}
-
-/* Without a gradient only decay moves weights, and only those of matrices. */
-TEST(gains_and_biases_do_not_decay) {
-    static const OptimizerKind *const kinds[] = {&optimizer_adamw, &optimizer_sgd};
-    for (int k = 0; k < 2; k++) {
-        Parameters p = two_tensors(2, 3, 4);
-        Optimizer o = optim_default(kinds[k]);
-        o.weight_decay = 0.5;
-        start_optimizer(&o, &p);
-        for (int i = 0; i < 6; i++) p.value[p.entry[0].offset + i] = 2;
-        for (int i = 0; i < 4; i++) p.value[p.entry[1].offset + i] = 2;
-        optim_step(&o, &p, 0.125, 1);
-        for (int i = 0; i < 6; i++) CHECK(p.value[p.entry[0].offset + i] == 2 - (real)0.125);
-        for (int i = 0; i < 4; i++) CHECK(p.value[p.entry[1].offset + i] == 2);
-        optim_stop(&o);
-        parameters_free(&p);
-    }
 }
 
 /* Clipping both tensors by their joint norm, seen as the step of plain gradient descent from 0. */
