@@ -59,8 +59,10 @@ static void check_close(const Gemm *g, const char *what, const real *found, cons
     }
 }
 
-/* Compares all of C with gemm_plain's, also the numbers between its rows, which no product writes. */
+/* Compares all of C with gemm_plain's, also the numbers between its rows, which no product writes. A sanitizer sees no more
+ * in large plain products than in small ones. */
 static void check_values(const Case *t) {
+    if (SANITIZER && t->g.m * t->g.n * t->g.k > 1000000) return;
     Gemm plain = t->g;
     real *kept = numbers(t->c_count, 4);
     plain.c = t->c_start;
@@ -156,7 +158,7 @@ TEST(bits_do_not_depend_on_threads) {
             one.g.bias = one.bias, one.g.activation = ACT_GELU, one.g.pre_activation = one.kept;
             pool_set_threads(1);
             gemm(&one.g);
-            for (int i = 0; i < 4; i++) {
+            for (int i = SANITIZER ? 3 : 0; i < 4; i++) {
                 Case many = make_case(layout, sizes[s][0], sizes[s][1], sizes[s][2], 1, sizes[s][3]);
                 many.g.bias = many.bias, many.g.activation = ACT_GELU, many.g.pre_activation = many.kept;
                 pool_set_threads(threads[i]);

@@ -37,7 +37,7 @@ describe() {
     least) options=EXTRA=-DLEAST_SYSTEM ;;
     x86-64) arch=x86-64 fused=no ;;
     x86-64-v3) arch=x86-64-v3 ;;
-    musl) compiler=musl-gcc options=OPT=-O1 ;; # of the compiler's optimizations the native row tells as much
+    musl) compiler=musl-gcc options=OPT=-O1 ;; # the native row judges this compiler's optimizations
     aarch64) compiler=aarch64-linux-gnu-gcc arch=armv8-a emulator=qemu-aarch64 ;;
     armhf) compiler=arm-linux-gnueabihf-gcc arch=armv7-a+neon-vfpv4 emulator=qemu-arm ;;
     i686)
