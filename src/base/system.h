@@ -1,5 +1,5 @@
 /* Features of Linux. All other files use only POSIX.1-2017, which
- * tests/programs/installed.sh checks by the symbols of the library; except check/check_system.c and
+ * tests/programs/installed.sh checks by the symbols of the library; except
  * check/sandbox.c, for students' code. */
 #pragma once
 

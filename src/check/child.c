@@ -1,7 +1,7 @@
 #include "check/child.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "check/check_system.h"
+#include "check/sandbox.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

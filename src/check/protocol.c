@@ -193,10 +193,8 @@ static void take_gradients(Program *p, const Job *j, real *grad) {
     }
 }
 
-void protocol_run(void *where, CheckRun *run, const Job *j, Result *r) {
-    Program *p = where;
+void protocol_run(Program *p, const Job *j, Result *r) {
     long gradients = j->runs * point_gradients_before(j->point, j->point->inputs);
-    (void)run;
     if (p->begin) begin_case(p);
     put_forward(j);
     take_outputs(p, j, r);

@@ -1,10 +1,20 @@
 /* Keeps a student's code from everything but its own memory and time. Each measure is taken if the system
  * offers it to an ordinary user; src/check/README.md lists what remains possible without it. This is
- * the one file besides base/system.c that knows systems. */
+ * the one file besides base/system.c that knows systems and uses more than POSIX. */
 #ifndef CHECK_SANDBOX_H
 #define CHECK_SANDBOX_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SANITIZED 1
+#elif defined __has_feature
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SANITIZED 0
+#endif
 
 /* Keeps other processes of the same user from reading or changing the memory of this one and of its
  * children. */
@@ -28,5 +38,22 @@ void sandbox_enter(const char *folder, const SandboxNeeds *needs);
 /* Names all that this system does not confine: "the files that the compiler reads, processes"; NULL: it confines all.
  * Children that enter the folder try it. */
 const char *sandbox_gap(const char *folder);
+
+/* ---- Functions of Linux beyond POSIX, for the processes and libraries of students' code ---- */
+
+/* The path of the running program; false with "" if unknown. */
+bool system_program(char *path, size_t size);
+
+/* Whether programs in a directory may be run and loaded: a file system may be mounted noexec. */
+bool system_runs_code(const char *folder);
+
+/* Asks the kernel to kill this process when its parent ends. */
+void system_end_with_parent(void);
+
+/* Whether a child has ended, how, and after how many seconds of processor time. */
+bool system_ended(pid_t child, int *status, double *seconds);
+
+/* Lowers a limit of this process (RLIMIT_…), and for good to `most`. */
+void system_lower_limit(int resource, double value, double most);
 
 #endif

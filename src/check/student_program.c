@@ -7,7 +7,7 @@
 void program_run(void *where, CheckRun *run, const Job *j, Result *r) {
     Program *p = where;
     p->run = run;
-    p->runner(where, run, j, r);
+    p->runner(p, j, r);
 }
 
 static struct {

@@ -12,7 +12,7 @@ enum { PROGRAM_OUTPUTS = 16 };
 
 typedef struct Program {
     Child *child;
-    JobRunner *runner; /* tape_program_run or protocol_run */
+    void (*runner)(struct Program *p, const Job *j, Result *r); /* tape_program_run or protocol_run */
     /* Called if the program ends, or says that it cannot go on; does not return. NULL: `end` says why, and what is taken
      * is not there. */
     void (*lost)(void *context, const ChildEnd *end, const CheckRun *r);
@@ -46,16 +46,14 @@ void program_expect_outputs(Program *p, const Job *j, long found);
 /* ---- An operation on a tape (tape_program.c): a child of this program, so a job and its result are sent as they lie in
  * memory ---- */
 
-/* A JobRunner; `where` is a Program. */
-JobRunner tape_program_run;
+void tape_program_run(Program *p, const Job *j, Result *r);
 
 /* In the program: serves jobs for a case until the judge ends. */
 _Noreturn void tape_program_serve(const CheckCase *c);
 
 /* ---- Functions in another language (protocol.c): PROTOCOL.md has the messages ---- */
 
-/* A JobRunner; `where` is a Program. */
-JobRunner protocol_run;
+void protocol_run(Program *p, const Job *j, Result *r);
 
 /* Takes a line, without its end, as far as it fits. False: the program has ended. */
 bool protocol_line(Program *p, char *line, size_t size);

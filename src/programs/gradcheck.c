@@ -6,7 +6,7 @@
  *     ./gradcheck model      a whole model, generated or from files */
 #include "base/interrupt.h"
 #include "base/options.h"
-#include "check/grading/commands.h"
+#include "check/grading/grade_files.h"
 #include <string.h>
 
 int main(int argc, char **argv) {

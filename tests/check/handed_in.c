@@ -2,7 +2,7 @@
 #include "check/child.h"
 #include "check/grading/gradcheck_show.h"
 #include "check/grading/student_file.h"
-#include "check/grading/student_op.h"
+#include "check/grading/compile.h"
 #include "folder.h"
 #include <limits.h>
 #include <math.h>

@@ -11,7 +11,6 @@
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/compile.h"
 #include "check/grading/directories.h"
-#include "check/grading/student_op.h"
 #include "ops/ops.h"
 #include "planted.h"
 

@@ -9,7 +9,6 @@
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/compile.h"
 #include "check/grading/directories.h"
-#include "check/grading/student_op.h"
 #include "planted.h"
 #include "with_header.h"
 #include <limits.h>

@@ -83,14 +83,14 @@ for name in $(grep -o '^    STATUS_[A-Z_]*' src/base/error.h); do
     grep -qw "$name" $(ls src/*/*.c src/*/*/*.c) train.c || say "src/base/error.h: nobody returns $name"
 done
 
-# Only src/base/system.[ch], src/check/check_system.[ch] and src/check/sandbox.[ch] ask on which system they are,
+# Only src/base/system.[ch] and src/check/sandbox.[ch] ask on which system they are,
 # or want more than POSIX.1-2017, except <getopt.h>. <semaphore.h> and <threads.h> are left out: macOS lacks parts of them.
 # gemm_blas.c has a library's header.
 standard='assert complex ctype dirent dlfcn errno fcntl fenv float fnmatch ftw getopt glob inttypes langinfo libgen limits locale
     math poll pthread pwd regex sched search setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio
     stdlib stdnoreturn string strings sys/mman sys/resource sys/select sys/socket sys/stat sys/statvfs sys/time
     sys/times sys/types sys/uio sys/un sys/utsname sys/wait termios tgmath time unistd utime wchar wctype'
-found=$(ls src/*/*.[ch] src/*/*/*.[ch] train.c | grep -v -e '^src/base/system\.' -e '/check_system\.' -e '^src/check/sandbox\.' -e gemm_blas | xargs awk -v standard="$(echo $standard)" '
+found=$(ls src/*/*.[ch] src/*/*/*.[ch] train.c | grep -v -e '^src/base/system\.' -e '^src/check/sandbox\.' -e gemm_blas | xargs awk -v standard="$(echo $standard)" '
     BEGIN { count = split(standard, names, " "); for (i = 1; i <= count; i++) known["<" names[i] ".h>"] }
     /^ *# *include </ && !($2 in known) { print FILENAME ":" FNR ": " $2 " is not in POSIX: src/base/system.h" }
     /^ *# *define +_[A-Z_]*(SOURCE|VISIBLE)/ { print FILENAME ":" FNR ": wants more than POSIX: src/base/system.h" }

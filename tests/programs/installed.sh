@@ -40,7 +40,7 @@ static_library_shows_the_same() {
     done
 }
 
-# Only system.o and check_system.o may use functions outside POSIX.1-2017; tests/lint/posix.txt lists those inside it.
+# Only system.o may use functions outside POSIX.1-2017; tests/lint/posix.txt lists those inside it.
 # glibc appends 64 to names for offsets of 64 bits. A name with two underscores is the C library's own for such a function;
 # gcc makes sincos of sin and cos.
 only_posix_is_wanted() {

@@ -1,7 +1,5 @@
 #include "check/gradcheck/check_gradients.h"
 #include "base/random.h"
-#include "check/gradcheck/check_noise.h"
-#include "check/gradcheck/entries.h"
 #include "check/gradcheck/numeric_derivative.h"
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #ifndef GRADCHECK_CHECK_LINES_H
 #define GRADCHECK_CHECK_LINES_H
 
-#include "check/gradcheck/check_noise.h"
 #include "check/gradcheck/entries.h"
 #include "check/gradcheck/numeric_derivative.h"
 

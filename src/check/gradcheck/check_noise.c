@@ -1,4 +1,4 @@
-#include "check/gradcheck/check_noise.h"
+#include "check/gradcheck/check_run.h"
 #include "base/random.h"
 #include "check/gradcheck/rounding.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "check/gradcheck/check_properties.h"
+#include "check/gradcheck/check_gradients.h"
 #include "base/random.h"
 #include "check/gradcheck/rounding.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "check/gradcheck/diagnosis.h"
+#include "check/gradcheck/check_gradients.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,4 @@
-#include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/patterns.h"
-#include "check/gradcheck/wrong_map.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

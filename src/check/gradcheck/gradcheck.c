@@ -1,8 +1,5 @@
 #include "check/gradcheck/gradcheck.h"
 #include "check/gradcheck/check_gradients.h"
-#include "check/gradcheck/check_noise.h"
-#include "check/gradcheck/check_properties.h"
-#include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/rounding.h"
 #include "check/gradcheck/tape_runner.h"
 #include <math.h>

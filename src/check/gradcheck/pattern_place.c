@@ -1,5 +1,5 @@
 /* The place of an error: at which indices, or at which values. */
-#include "check/gradcheck/wrong_map.h"
+#include "check/gradcheck/patterns.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

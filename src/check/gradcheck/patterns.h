@@ -1,4 +1,4 @@
-/* The patterns of diagnosis.h, and what they share. Internal to the diagnosis. */
+/* The patterns of the diagnosis, and what they share. */
 #ifndef GRADCHECK_PATTERNS_H
 #define GRADCHECK_PATTERNS_H
 
@@ -55,6 +55,28 @@ typedef enum PatternNeeds {
 
 /* Returns the most that is known of the numbers of a suspect. */
 PatternNeeds pattern_known(const Suspect *s);
+
+/* ---- Which elements of an array are wrong, in the words of an array (wrong_map.c) ---- */
+
+/* A set of elements of a shape. `idle` elements are rightly 0 and prove nothing. */
+typedef struct WrongSet {
+    const char *name; /* of the array */
+    Shape shape;
+    bool *wrong, *idle;
+    long count; /* all elements */
+} WrongSet;
+
+/* The elements that are wrong for output `which`; for any output; or the outputs for which any element is. */
+enum { WRONG_ELEMENTS = -1, WRONG_OUTPUTS = -2 };
+WrongSet wrong_map_set(const Suspect *s, long which);
+
+/* "rows 4 and 5", "column 0", "x[1,2]": the wrong elements, and the right ones by the same rule. False: no
+ * rule of indices tells them apart. */
+bool wrong_map_rule(const WrongSet *set, Arena *arena, char *wrong, char *right, size_t size);
+
+/* Writes the rule of the wrong elements, of the outputs for which they are wrong, or of the elements for one output;
+ * without a rule it lists some elements. True if a rule of all elements or outputs holds. */
+bool wrong_map(const Suspect *s, char *text, size_t size);
 
 /* Each pattern, pattern_NAME, returns true and gives the reason if it explains the gradient. */
 #define PATTERN(constant, name)

@@ -50,7 +50,7 @@ typedef enum Pattern {
 } Pattern;
 extern const char *const report_pattern[PATTERNS];
 
-/* A pattern that predicts a wrong gradient (diagnosis.h). */
+/* A pattern that predicts a wrong gradient (check_gradients.h). */
 typedef struct Explanation {
     Pattern pattern; /* the first of the table tells most */
     char reason[REPORT_TEXT];

@@ -1,4 +1,4 @@
-#include "check/gradcheck/wrong_map.h"
+#include "check/gradcheck/patterns.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

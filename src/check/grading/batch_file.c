@@ -25,9 +25,13 @@ void batch_padded_free(PaddedBatch *b) {
     free(b);
 }
 
+bool batch_is_padding(const PaddedBatch *b, long place) {
+    return b->pad_id != NO_PAD && b->target_out[place] == b->pad_id;
+}
+
 long batch_padded_targets(const PaddedBatch *b) {
     long tokens = 0;
-    for (long i = 0; i < b->rows * b->T; i++) tokens += b->pad_id == NO_PAD || b->target_out[i] != b->pad_id;
+    for (long i = 0; i < b->rows * b->T; i++) tokens += !batch_is_padding(b, i);
     return tokens;
 }
 
@@ -67,7 +71,7 @@ static bool read_ids(const Array *a, const ModelConfig *c, int32_t *out, Error *
 /* A position that is padding is not computed, so nothing can be asked of it. */
 static bool check_targets(const PaddedBatch *b, const char *path, Error *e) {
     for (long i = 0; i < b->rows * b->T && b->pad_id != NO_PAD; i++)
-        if (b->target_in[i] == b->pad_id && b->target_out[i] != b->pad_id)
+        if (b->target_in[i] == b->pad_id && !batch_is_padding(b, i))
             return error_set(e, STATUS_BAD_DATA,
                              "%s: target_in[%ld,%ld]: found padding, need a token, as in "
                              "target_out",

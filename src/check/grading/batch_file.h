@@ -19,7 +19,8 @@ typedef struct PaddedBatch {
 PaddedBatch *batch_padded(long rows, long S, long T, int32_t pad_id, Error *e);
 void batch_padded_free(PaddedBatch *b);
 
-/* The number of tokens in target_out that are not padding. */
+/* Whether target_out has padding at a place, and the number of its tokens that are none. */
+bool batch_is_padding(const PaddedBatch *b, long place);
 long batch_padded_targets(const PaddedBatch *b);
 
 /* Reads a batch for a model of this configuration; to be freed. Other tensors are ignored. NULL: the file

@@ -2,11 +2,10 @@
 #include "base/interrupt.h"
 #include "base/options.h"
 #include "base/utf8.h"
-#include "check/grading/commands.h"
+#include "check/grading/grade_files.h"
 #include "check/grading/directories.h"
 #include "check/grading/functions.h"
-#include "check/grading/grade_files.h"
-#include "check/grading/template.h"
+#include "check/grading/student_file.h"
 #include "check/sandbox.h"
 #include "ops/ops.h"
 #include <stdio.h>

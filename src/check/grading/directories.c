@@ -3,7 +3,7 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/utf8.h"
-#include "check/check_system.h"
+#include "check/sandbox.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -177,7 +177,7 @@ static void print_row(FILE *out, const char *name, const Show *show, const char 
 }
 
 /* In the process of a file: judges it and sends an Error, which has the verdict, and a row or lines of
- * JSON. The compiler's warnings go to stderr. */
+ * JSON. The compiler's warnings go to stderr, below the rows. */
 static void judge_one(void *context, long i) {
     const FolderRun *run = context;
     Grading g = *run->all;
@@ -209,12 +209,10 @@ static void judge_one(void *context, long i) {
 static void print_ended(FolderRun *run) {
     for (; run->next < run->files.count && run->end[run->next].ended; run->next++) {
         FileEnd *f = &run->end[run->next];
-        if (f->said) fputs(f->said, stderr);
         if (f->text)
             fputs(f->text, stdout);
         else if (!run->all->show.json)
             print_row(stdout, run->files.name[run->next], &(Show){0}, f->found.text);
-        free(f->said);
         free(f->text);
     }
     fflush(stdout);
@@ -253,6 +251,8 @@ static bool judge_all(FolderRun *run, Error *e) {
     if (!run->end) error_no_memory("reports");
     /* One more than there are processors: some files sleep until their time is over. */
     child_run_all(run->files.count, pool_threads() + 1, &unlimited, judge_one, take_one, run);
+    for (long i = 0; i < run->files.count; free(run->end[i++].said)) /* not between the rows */
+        if (run->end[i].said) fputs(run->end[i].said, stderr);
     free(run->end);
     if (e->status) return false;
     return run->worst == STATUS_DONE || error_set(e, run->worst, "%s: not all is proved", run->path);

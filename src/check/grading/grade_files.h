@@ -1,5 +1,5 @@
-/* Grades students' C files: one with a full report, or a directory of them with a row and report files
- * each. */
+/* The commands of ./gradcheck, and the grading of students' files: one with a full report, or a directory of them with a row
+ * and report files each. */
 #ifndef GRADING_GRADE_FILES_H
 #define GRADING_GRADE_FILES_H
 
@@ -22,5 +22,10 @@ bool grade_folder(Grading *g, const char *path, Error *e);
 /* Writes report files in which all tests of the plan fail for the given reason; if the plan is empty, one
  * test that stands for the run. They stay until something is judged. */
 bool grade_unjudged(const Plan *p, const ShowOptions *how, const char *why, Error *e);
+
+/* The commands parse their arguments, of which argv[0] is the name of the program or of the command, and run; e gets the
+ * result of the program. */
+void grading_command_check(int argc, char **argv, Error *e); /* checks operations: all, one, or those of C files */
+void grading_command_model(int argc, char **argv, Error *e); /* checks a whole model */
 
 #endif

@@ -99,16 +99,12 @@ static bool all_finite(const ModelPass *p, const char *name, Error *e) {
     return true;
 }
 
-static bool is_padding(const ModelPass *p, long position) {
-    return p->batch->pad_id != NO_PAD && p->batch->target_out[position] == p->batch->pad_id;
-}
-
 /* Puts the logits of the tokens in their places [B,T,V]. */
 static void keep_logits(ModelPass *p, const real *logits) {
     long V = p->model->config.vocab_size;
     for (long i = 0; i < p->target.sequences.total_rows; i++) {
         long at = p->target.column[i];
-        if (!is_padding(p, at)) memcpy(p->logits + at * V, logits + i * V, (size_t)V * sizeof *logits);
+        if (!batch_is_padding(p->batch, at)) memcpy(p->logits + at * V, logits + i * V, (size_t)V * sizeof *logits);
     }
 }
 
@@ -135,30 +131,4 @@ bool pass_run(ModelPass *p, const char *name, Error *e) {
 
 bool pass_write(const ModelPass *p, const char *path, Error *e) {
     return safetensors_write(path, NULL, 0, p->result, p->results, e);
-}
-
-Expected *pass_expect(ModelPass *p, uint64_t seed, Error *e) {
-    Parameters *w = &p->model->parameters;
-    Expected *x = arena_alloc(&p->arena, (size_t)p->results * sizeof *x);
-    real *kept = arena_alloc(&p->arena, (size_t)w->size * sizeof *kept);
-    bool ok = true;
-    memcpy(kept, w->value, (size_t)w->size * sizeof *kept);
-    for (int i = 0; i < p->results; i++) {
-        Shape s = {0};
-        ok = ok && array_shape(&p->result[i], &s, e);
-        if (ok) expected_take(&x[i], &p->arena, s, p->result[i].bytes);
-    }
-    for (uint64_t trial = 0; ok && trial < EXPECTED_TRIALS; trial++) {
-        uint64_t key = random_key(seed, trial);
-        for (long i = 0; i < w->size; i++) {
-            double sign = random_bits(key, (uint64_t)i) & 1 ? 1 : -1;
-            w->value[i] = kept[i] * (real)(1 + sign * (double)EXPECTED_CHANGE);
-        }
-        ok = pass_run(p, "with weights changed in their last digits", e);
-        for (int i = 0; ok && i < p->results; i++) expected_move(&x[i], p->result[i].bytes);
-    }
-    memcpy(w->value, kept, (size_t)w->size * sizeof *kept);
-    for (long i = 0, V = p->model->config.vocab_size; i < x[RESULT_LOGITS].count; i++)
-        if (is_padding(p, i / V)) x[RESULT_LOGITS].moved[i] = INFINITY;
-    return ok && pass_run(p, "again", e) ? x : NULL;
 }

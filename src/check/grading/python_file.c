@@ -1,6 +1,6 @@
 #include "base/directory.h"
 #include "base/utf8.h"
-#include "check/check_system.h"
+#include "check/sandbox.h"
 #include "check/grading/directories.h"
 #include "check/grading/functions.h"
 #include "check/grading/student_file.h"

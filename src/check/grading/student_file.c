@@ -2,8 +2,6 @@
 #include "base/utf8.h"
 #include "check/grading/compile.h"
 #include "check/grading/directories.h"
-#include "check/grading/student_op.h"
-#include "check/grading/template.h"
 #include "check/sandbox.h"
 #include <fcntl.h>
 #include <math.h>

@@ -52,4 +52,12 @@ void python_find(Plan *p);
  * are copied to f->folder. */
 bool python_add_file(Plan *p, const StudentFile *f, Error *e);
 
+/* ---- An operation of this project as an exercise (template.c) ---- */
+
+/* Prints it in a language ("c", "python"): its file src/ops/NAME.c without its derivation and without the parts between
+ * the comments "exercise: begin" and "exercise: end". The first part holds forward and backward; the exercise has empty ones
+ * in its place. The others hold cases that need further operations, and functions that a student's file has no use for. False:
+ * STATUS_USAGE: there is no such operation or language; STATUS_NO_INPUT: its source cannot be read. */
+bool template_print(const char *name, const char *language, const char *headers, FILE *out, Error *e);
+
 #endif

@@ -1,4 +1,4 @@
-#include "check/grading/student_op.h"
+#include "check/grading/compile.h"
 #include "base/file.h"
 #include <ctype.h>
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-#include "check/grading/template.h"
+#include "check/grading/student_file.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/utf8.h"
