@@ -324,10 +324,7 @@ bool child_hear(Child *c, void *to, size_t size, ChildEnd *end) {
 
 void child_stop(Child *c) {
     int status;
-    if (!c->pid) {
-        free(c);
-        return;
-    }
+    if (!c->pid) return;
     if (!c->ended) {
         kill(-c->pid, SIGKILL);
         kill(c->pid, SIGKILL);

@@ -53,7 +53,7 @@ void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job
 typedef struct Child Child;
 Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context, long i), void *context);
 
-/* A process that is no child of this one, at the other end of two open pipes. */
+/* A process that is no child of this one, at the other end of two open pipes. It is never stopped. */
 Child *child_attach(int from, int to, const ChildLimits *limits);
 
 /* Send bytes to it, and take exactly `size` bytes from it. Only the time in which it is waited for counts. False: it has

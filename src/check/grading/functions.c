@@ -146,18 +146,11 @@ static void add_heard(Plan *p, const Plan *heard) {
     }
 }
 
-bool functions_hello(Program *program, Plan *p, const char *name, Error *e) {
-    Plan heard = {.arena = p ? p->arena : (Arena){0}};
+bool functions_hello(Program *program, Plan *heard, const char *name, Error *e) {
     char *line = malloc(HELLO);
     if (!line) error_no_memory("a program's first line");
-    bool ok = protocol_line(program, line, HELLO) && read_cases(program, &heard, name, line, e);
+    bool ok = protocol_line(program, line, HELLO) && read_cases(program, heard, name, line, e);
     free(line);
-    if (p) { /* names and values are its own */
-        p->arena = heard.arena;
-        heard.arena = (Arena){0};
-        if (ok) add_heard(p, &heard);
-    }
-    plan_free(&heard);
     return ok;
 }
 
@@ -168,9 +161,14 @@ void functions_add_cases(Plan *p, const char *name) {
         functions_add_like(p);
         return;
     }
+    Plan heard = {.arena = p->arena}; /* names and values are the plan's */
     Program program = {.child = functions_start(p, &p->limits)};
     if (!program.child) program.end = (ChildEnd){.fate = CHILD_NOT_BORN, .printed = ""};
-    if (!program.child || !functions_hello(&program, p, name, &e)) {
+    bool ok = program.child && functions_hello(&program, &heard, name, &e);
+    p->arena = heard.arena;
+    if (ok) {
+        add_heard(p, &heard);
+    } else {
         PlanItem *bad = plan_item(p, name, "loading", -1);
         const ChildEnd *end = &program.end;
         if (end->printed) child_last_line(bad->trouble, sizeof bad->trouble, end->printed);
@@ -178,7 +176,8 @@ void functions_add_cases(Plan *p, const char *name) {
             snprintf(bad->trouble, sizeof bad->trouble, "%s",
                      e.status ? e.text : child_text(text, end, &p->limits));
     }
-    if (program.child && !p->attached) child_stop(program.child);
+    if (program.child) child_stop(program.child);
+    free(heard.item);
 }
 
 /* ---- Cases of an operation of this project, at which functions are compared with it ---- */

@@ -18,8 +18,8 @@ void functions_add_cases(Plan *p, const char *name);
 /* A process of the program. NULL: there is none. */
 Child *functions_start(const Plan *p, const ChildLimits *limits);
 
-/* Takes the first line and its arrays. Adds the cases to the plan unless it is NULL. False: p->end or the error says why. */
-bool functions_hello(Program *program, Plan *p, const char *name, Error *e);
+/* Takes the first line and its arrays: the cases. False: program->end or the error says why. */
+bool functions_hello(Program *program, Plan *heard, const char *name, Error *e);
 
 /* The line that names an item's case. To be freed. */
 char *functions_line(const PlanItem *item);

@@ -137,10 +137,12 @@ static Program start_functions(Judging *j, long cases) {
     limits.cases = cases;
     Program p = {.child = functions_start(j->plan, &limits), .runner = protocol_run, .context = j};
     if (!p.child) error_bug("no process for a case");
-    if (!j->plan->attached && !functions_hello(&p, NULL, "", &e)) {
+    Plan heard = {0};
+    if (!j->plan->attached && !functions_hello(&p, &heard, "", &e)) {
         if (e.status) p.end = (ChildEnd){CHILD_EXITED, STATUS_BUG, "", 0, e.text};
         lost_program(j, &p.end, &(CheckRun){.op = j->item->op});
     }
+    plan_free(&heard);
     p.lost = lost_program;
     return p;
 }
@@ -208,7 +210,7 @@ static void judge_items(void *context, long job) {
         CaseReport r = judge_item(&j, functions ? &program : NULL);
         child_send(&r, sizeof r);
     }
-    if (program.child && !p->attached) child_stop(program.child);
+    if (program.child) child_stop(program.child);
 }
 
 /* ---- In the process of the run ---- */
