@@ -28,7 +28,6 @@ extern "C" {
 #include "autograd/op.h"
 #include "base/pool.h"
 #include "check/gradcheck/gradcheck.h"
-#include "check/gradcheck/gradcheck_text.h"
 #include "decoding/decode.h"
 #include "formats/safetensors.h"
 #include "nn/model_file.h"

@@ -3,8 +3,8 @@
  *     "\x93NUMPY", 1, 0, length of the header (2 bytes, low byte first)
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }   blanks, and a newline
  *     the elements */
-#include "check/npy.h"
 #include "base/utf8.h"
+#include "check/student_program.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

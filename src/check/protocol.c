@@ -1,4 +1,3 @@
-#include "check/npy.h"
 #include "check/student_program.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -43,7 +43,7 @@ void program_refuse(Program *p, const char *format, ...) __attribute__((format(p
 /* Gives it up if an output has not as many numbers as the upstream gradients of this job, or too many. */
 void program_expect_outputs(Program *p, const Job *j, long found);
 
-/* ---- An operation on a tape (tape_program.c): a child of this program, so a job and its result are sent as they lie in
+/* ---- An operation on a tape: a child of this program, so a job and its result are sent as they lie in
  * memory ---- */
 
 void tape_program_run(Program *p, const Job *j, Result *r);
@@ -60,5 +60,17 @@ bool protocol_line(Program *p, char *line, size_t size);
 
 /* Takes an array. False: the program has ended, or has sent something else. */
 bool protocol_array(Program *p, const char *what, Array *a, Error *e);
+
+/* ---- Arrays in the form of NumPy's .npy files, as they go through a pipe (npy.c) ---- */
+
+/* The bytes before the elements, as numpy.save writes them. */
+enum { NPY_START = 128 };
+void npy_start(const Array *a, char start[NPY_START]);
+
+/* Takes an array from a stream, of which more(context, to, size) gives the next bytes; false: there are none. `what` names it
+ * in messages. More than `most` elements, and what is no array of float or double in row-major order, are STATUS_BAD_DATA.
+ * To be freed with array_free. */
+typedef bool NpySource(void *context, void *to, size_t size);
+bool npy_receive(Array *a, const char *what, long most, NpySource *more, void *context, Error *e);
 
 #endif

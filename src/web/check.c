@@ -1,7 +1,7 @@
 /* Entry points of the module in double precision: checks the gradient of an operation, as it is or with a mistake
  * planted in its backward, and shows the differences element by element. */
 #include "check/gradcheck/check_run.h"
-#include "check/gradcheck/gradcheck_text.h"
+#include "check/gradcheck/gradcheck.h"
 #include "check/gradcheck/tape_runner.h"
 #include "explain/backward.h"
 #include "formats/json.h"

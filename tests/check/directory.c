@@ -1,8 +1,8 @@
 /* Directories are made, searched and removed; errors name the path and the cause. */
 #include "base/directory.h"
 #include "base/arena.h"
-#include "check/sandbox.h"
 #include "check/grading/directories.h"
+#include "check/sandbox.h"
 #include "child.h"
 #include <sys/stat.h>
 

@@ -1,7 +1,6 @@
 /* Gradients of every operation of ops.def, over all its cases. Proofs are for double. In float the same checks run on the
  * float kernels, with a tolerance to match. */
 #include "check/gradcheck/gradcheck.h"
-#include "check/gradcheck/gradcheck_text.h"
 #include "check/gradcheck/tape_runner.h"
 #include "expect_bug.h"
 #include "formats/json.h"

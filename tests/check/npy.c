@@ -1,6 +1,6 @@
 /* Arrays in .npy form: NumPy's own are taken and written exactly; everything else is refused with what is wrong with it. */
-#include "check/npy.h"
 #include "base/file.h"
+#include "check/student_program.h"
 #include "test.h"
 
 /* A stream of bytes in memory. */

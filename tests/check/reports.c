@@ -2,7 +2,6 @@
  * believed. Reports are made by hand, or by operations with a known mistake. */
 #include "autograd/op.h"
 #include "check/gradcheck/gradcheck.h"
-#include "check/gradcheck/gradcheck_text.h"
 #include "check/grading/gradcheck_show.h"
 #include "test.h"
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* Verdicts at kinks, ties, saturation and noise, and on wrong gradients at kinks. The numeric derivative knows its error. */
-#include "check/gradcheck/gradcheck_text.h"
+#include "check/gradcheck/gradcheck.h"
 #include "check/gradcheck/numeric_derivative.h"
 #include "ops/ops.h"
 #include "test.h"

@@ -1,5 +1,5 @@
-#include "check/gradcheck/check_run.h"
 #include "base/random.h"
+#include "check/gradcheck/check_run.h"
 #include "check/gradcheck/rounding.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
-#include "check/gradcheck/check_gradients.h"
 #include "base/random.h"
+#include "check/gradcheck/check_gradients.h"
 #include "check/gradcheck/rounding.h"
 #include <math.h>
 #include <stdio.h>

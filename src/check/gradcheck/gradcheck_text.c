@@ -1,4 +1,3 @@
-#include "check/gradcheck/gradcheck_text.h"
 #include "check/gradcheck/gradcheck.h"
 #include <math.h>
 #include <stdarg.h>

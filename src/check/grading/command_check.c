@@ -3,7 +3,6 @@
 #include "base/options.h"
 #include "base/utf8.h"
 #include "check/grading/directories.h"
-#include "check/grading/functions.h"
 #include "check/grading/grade_files.h"
 #include "check/grading/student_file.h"
 #include "check/sandbox.h"

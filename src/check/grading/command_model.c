@@ -4,8 +4,8 @@
 #include "base/directory.h"
 #include "base/options.h"
 #include "base/utf8.h"
-#include "check/grading/grade_files.h"
 #include "check/grading/gradcheck_show.h"
+#include "check/grading/grade_files.h"
 #include "check/grading/model_pass.h"
 #include "nn/model_file.h"
 #include <fnmatch.h>

@@ -1,9 +1,9 @@
 #include "check/grading/compile.h"
 #include "base/file.h"
 #include "base/utf8.h"
-#include "check/sandbox.h"
 #include "check/child.h"
 #include "check/grading/directories.h"
+#include "check/sandbox.h"
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>

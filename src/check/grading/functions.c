@@ -1,8 +1,7 @@
-#include "check/grading/functions.h"
 #include "base/utf8.h"
 #include "check/gradcheck/tape_runner.h"
+#include "check/grading/plan.h"
 #include "check/sandbox.h"
-#include "check/student_program.h"
 #include "formats/json.h"
 #include <math.h>
 #include <stdlib.h>

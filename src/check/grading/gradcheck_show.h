@@ -8,7 +8,7 @@
 #ifndef GRADING_GRADCHECK_SHOW_H
 #define GRADING_GRADCHECK_SHOW_H
 
-#include "check/gradcheck/gradcheck_text.h"
+#include "check/gradcheck/gradcheck.h"
 
 typedef struct ShowOptions {
     bool json;                      /* JSON lines alone */

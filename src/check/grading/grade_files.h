@@ -25,7 +25,8 @@ bool grade_unjudged(const Plan *p, const ShowOptions *how, const char *why, Erro
 
 /* The commands parse their arguments, of which argv[0] is the name of the program or of the command, and run; e gets the
  * result of the program. */
-void grading_command_check(int argc, char **argv, Error *e); /* checks operations: all, one, or those of C files */
+void grading_command_check(int argc, char **argv,
+                           Error *e); /* checks operations: all, one, or those of C files */
 void grading_command_model(int argc, char **argv, Error *e); /* checks a whole model */
 
 #endif

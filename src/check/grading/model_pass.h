@@ -8,8 +8,8 @@
 #ifndef GRADING_MODEL_PASS_H
 #define GRADING_MODEL_PASS_H
 
-#include "check/grading/batch_file.h"
 #include "check/gradcheck/report.h"
+#include "check/grading/batch_file.h"
 #include "formats/safetensors.h"
 
 /* The results of a pass by their index in ModelPass.result; then the parameters' gradients, in their
@@ -53,7 +53,7 @@ bool pass_run(ModelPass *p, const char *name, Error *e);
 /* Writes the results as a gradient file. */
 bool pass_write(const ModelPass *p, const char *path, Error *e);
 
-/* ---- What is expected of a port (expected.c) ---- */
+/* ---- What is expected of a port ---- */
 
 /* The right values of an array, by which an array in a file is judged. The allowed distance (rounding.h) is measured: all
  * numbers that the values are computed from change by ±ε of themselves at random, several times, and the values are computed

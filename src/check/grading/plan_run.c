@@ -1,9 +1,7 @@
 #include "base/pool.h"
 #include "base/utf8.h"
-#include "check/grading/functions.h"
 #include "check/grading/plan.h"
 #include "check/grading/student_file.h"
-#include "check/student_program.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

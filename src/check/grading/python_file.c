@@ -1,9 +1,8 @@
 #include "base/directory.h"
 #include "base/utf8.h"
-#include "check/sandbox.h"
 #include "check/grading/directories.h"
-#include "check/grading/functions.h"
 #include "check/grading/student_file.h"
+#include "check/sandbox.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-#include "check/grading/compile.h"
 #include "base/file.h"
+#include "check/grading/compile.h"
 #include <ctype.h>
 #include <dlfcn.h>
 #include <stdio.h>

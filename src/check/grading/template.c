@@ -1,8 +1,7 @@
-#include "check/grading/student_file.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/utf8.h"
-#include "check/grading/functions.h"
+#include "check/grading/student_file.h"
 #include "formats/json.h"
 #include <stdlib.h>
 #include <string.h>
