@@ -2,8 +2,7 @@
  * code: an operation defined with `Op` keeps its cases and loses its functions, so that the solution is
  * not in that process. The functions are static as a rule, and the compiler drops those that nothing
  * refers to. */
-#ifndef CHECK_CASES_ONLY_H
-#define CHECK_CASES_ONLY_H
+#pragma once
 
 #include "autograd/op.h"
 #include <stddef.h>
@@ -28,5 +27,3 @@ _Static_assert(sizeof(OpCases) == sizeof(Op) && offsetof(OpCases, cases) == offs
                "OpCases has the layout of Op");
 
 #define Op OpCases
-
-#endif

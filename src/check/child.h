@@ -2,8 +2,7 @@
  * alone.
  *
  * A job sends its result, bytes, through a pipe; what it prints on stdout and stderr is kept apart. */
-#ifndef CHECK_CHILD_H
-#define CHECK_CHILD_H
+#pragma once
 
 #include "base/error.h"
 #include <stddef.h>
@@ -81,5 +80,3 @@ const char *child_last_line(char *text, size_t size, const char *printed);
 /* "crashed: signal 11 (Segmentation fault)": the end in words; "" for CHILD_DONE. Of a bug it is the last printed line. */
 enum { CHILD_TEXT = 512 };
 const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLimits *limits);
-
-#endif

@@ -1,8 +1,7 @@
 /* Keeps a student's code from everything but its own memory and time. Each measure is taken if the system
  * offers it to an ordinary user; src/check/README.md lists what remains possible without it. This is
  * the one file besides base/system.c that knows systems and uses more than POSIX. */
-#ifndef CHECK_SANDBOX_H
-#define CHECK_SANDBOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ bool system_ended(pid_t child, int *status, double *seconds);
 
 /* Lowers a limit of this process (RLIMIT_…), and for good to `most`. */
 void system_lower_limit(int resource, double value, double most);
-
-#endif

@@ -1,8 +1,7 @@
 /* A program at the other end of two pipes, to which the judge sends jobs: an operation on a tape, or functions in
  * another language. Both share nothing else. The judge checks all that it reads, and keeps the
  * expected values. */
-#ifndef CHECK_STUDENT_PROGRAM_H
-#define CHECK_STUDENT_PROGRAM_H
+#pragma once
 
 #include "check/child.h"
 #include "check/gradcheck/check_run.h"
@@ -72,5 +71,3 @@ void npy_start(const Array *a, char start[NPY_START]);
  * To be freed with array_free. */
 typedef bool NpySource(void *context, void *to, size_t size);
 bool npy_receive(Array *a, const char *what, long most, NpySource *more, void *context, Error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* Systems that confine less: without Landlock, as an older kernel; without user namespaces, as a container; not as the
  * superuser. For a test's own process and what it starts. */
-#ifndef TESTS_LESS_CONFINED_H
-#define TESTS_LESS_CONFINED_H
+#pragma once
 
 #include "child.h"
 
@@ -48,5 +47,3 @@ static inline bool confine_less(int without) {
     return !without;
 #endif
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Helpers for tests of planted mistakes: replaced text, and names of diagnoses. */
-#ifndef TESTS_PLANTED_H
-#define TESTS_PLANTED_H
+#pragma once
 
 #include "check/gradcheck/report.h"
 #include "test.h"
@@ -69,5 +68,3 @@ static void compile_quickly(void) {
     snprintf(words, sizeof words, "%s -O0 -w", cc ? cc : "cc");
     setenv("CC", words, 1);
 }
-
-#endif

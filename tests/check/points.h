@@ -1,6 +1,5 @@
 /* The points of a results.json, summed over its tests. */
-#ifndef TESTS_POINTS_H
-#define TESTS_POINTS_H
+#pragma once
 
 #include "folder.h"
 
@@ -30,5 +29,3 @@ static inline Score score_of_part(const char *path, const char *part) {
 static inline Score score_of(const char *path) {
     return score_of_part(path, "");
 }
-
-#endif

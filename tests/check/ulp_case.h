@@ -1,7 +1,6 @@
 /* A check case at a point that floats hold, so that both builds compute the same, and the size of the
  * terms that its results are made of. */
-#ifndef TESTS_ULP_CASE_H
-#define TESTS_ULP_CASE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/pool.h"
@@ -230,5 +229,3 @@ static TermSizes term_sizes(UlpCase *s, const UlpResults *base) {
             sizes.of[p][i] = fmax(sizes.of[p][i], fabs((double)base->part[p].value[i]));
     return sizes;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A student's file as it is handed in: by itself, with the header of tests/check/students in its text. */
-#ifndef TESTS_WITH_HEADER_H
-#define TESTS_WITH_HEADER_H
+#pragma once
 
 #include "folder.h"
 
@@ -40,5 +39,3 @@ static inline void hand_in(const char *to, const char *tree, const char *name) {
     if (text) write_student(to, tree, text);
     free(text);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The parts of the check of a case at a point: all gradients against differences, the properties that hold without them, and
  * the mistake that a wrong gradient looks like. */
-#ifndef GRADCHECK_CHECK_GRADIENTS_H
-#define GRADCHECK_CHECK_GRADIENTS_H
+#pragma once
 
 #include "check/gradcheck/entries.h"
 
@@ -48,5 +47,3 @@ bool counterexample_write(const Gradients *g, int k, const char *how, InputRepor
  * if the step changes nothing. */
 enum { SMALLER_CASES = 22 };
 bool counterexample_shrink(const CheckCase *c, int step, CheckCase *to, char how[REPORT_WORD]);
-
-#endif

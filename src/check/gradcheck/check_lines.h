@@ -2,8 +2,7 @@
  * outputs at decreasing steps give one derivative for each cotangent (numeric_derivative.h).
  *
  * Lines are independent. The next runs of all lines are done together. */
-#ifndef GRADCHECK_CHECK_LINES_H
-#define GRADCHECK_CHECK_LINES_H
+#pragma once
 
 #include "check/gradcheck/entries.h"
 #include "check/gradcheck/numeric_derivative.h"
@@ -55,5 +54,3 @@ void lines_sweep(Lines *l, double part, int side);
 
 /* Finds the wanted lines along which the output is constant at any distance. Their derivative is 0. */
 void lines_look_far(Lines *l);
-
-#endif

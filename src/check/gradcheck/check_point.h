@@ -1,6 +1,5 @@
 /* A point at which a check case is evaluated: the values of its inputs, and how they lie in memory there. */
-#ifndef GRADCHECK_CHECK_POINT_H
-#define GRADCHECK_CHECK_POINT_H
+#pragma once
 
 #include "autograd/check_case.h"
 #include "base/arena.h"
@@ -47,5 +46,3 @@ real point_jittered(const PointInput *in, long i, real relative, uint64_t key);
 
 /* A point nearby, at which every value of each input is changed so, input k with the key `key` + k. */
 CheckPoint point_nearby(const CheckPoint *p, Arena *arena, real relative, uint64_t key);
-
-#endif

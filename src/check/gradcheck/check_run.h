@@ -7,8 +7,7 @@
  *     … check_run_output(r, above), check_run_output(r, below) …
  *
  * Results stay until the next job. */
-#ifndef GRADCHECK_CHECK_RUN_H
-#define GRADCHECK_CHECK_RUN_H
+#pragma once
 
 #include "check/gradcheck/job.h"
 
@@ -86,5 +85,3 @@ void check_noise(Noise *n, CheckRun *run, int input, Arena *arena);
  * then: on both sides of a point by another amount, however small the move. Returns the largest step of each output at this
  * point and, in *digits, about how many digits the outputs have; NULL: they have all. */
 const double *check_steps(CheckRun *run, int input, int *digits, Arena *arena);
-
-#endif

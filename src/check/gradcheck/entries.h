@@ -1,7 +1,6 @@
 /* The entries of an input's gradient: pairs (cotangent, coordinate of the input), each with the analytic and the numeric
  * derivative and their verdict. All entries of a coordinate come from the same evaluations of the output at x ± h. */
-#ifndef GRADCHECK_ENTRIES_H
-#define GRADCHECK_ENTRIES_H
+#pragma once
 
 #include "check/gradcheck/check_run.h"
 #include "check/gradcheck/report.h"
@@ -77,5 +76,3 @@ bool check_smooth_outputs(const CheckRun *run);
 /* Excuses the wrong coordinates of an input (state and doubt: unclear, a kink) unless the slope is the same
  * nearby and an entry is off by more than the part `least` of its size, or of 1. */
 void check_smooth_excuse(CheckRun *differences, Entries *e, double least);
-
-#endif

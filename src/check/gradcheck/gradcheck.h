@@ -21,8 +21,7 @@
  * src/check/README.md has the figures, and the reasons for INCONCLUSIVE.
  *
  * In single precision the same checks run with a tolerance to match; proofs are for double. */
-#ifndef GRADCHECK_GRADCHECK_H
-#define GRADCHECK_GRADCHECK_H
+#pragma once
 
 #include "check/gradcheck/job.h"
 #include "check/gradcheck/report.h"
@@ -85,5 +84,3 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count);
 /* Print a number in a column, or "-" for none; and remarks on elements, which end the line. */
 void gradcheck_number(FILE *out, int width, double x, bool any);
 void gradcheck_remarks(FILE *out, long kinks, long flat, bool moved, bool untested);
-
-#endif

@@ -1,8 +1,7 @@
 /* A job: an operation's case is run several times at a point, forward and, if wanted, backward. Its result is all that
  * comes of it. A runner does jobs: in this process (tape_runner.h), or in a program at the other end of two pipes
  * (student_program.h). */
-#ifndef GRADCHECK_JOB_H
-#define GRADCHECK_JOB_H
+#pragma once
 
 #include "check/gradcheck/check_point.h"
 
@@ -76,5 +75,3 @@ typedef struct CheckOptions {
     const CheckCase *reference; /* with the build whose output is wanted and differentiated; NULL: none */
     void *reference_program;    /* runs it; NULL: this process does */
 } CheckOptions;
-
-#endif

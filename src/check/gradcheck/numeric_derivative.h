@@ -9,8 +9,7 @@
  * As h falls the truncation error falls and the rounding error grows. Ridders' rule (1982) takes the T that
  * agrees best with the two it is made of, and estimates its error by their distance. The error by rounding, the
  * caller's `noise`, is added as far as the extrapolation magnifies it. */
-#ifndef GRADCHECK_NUMERIC_DERIVATIVE_H
-#define GRADCHECK_NUMERIC_DERIVATIVE_H
+#pragma once
 
 #include "base/real.h"
 #include <stdbool.h>
@@ -40,5 +39,3 @@ void sweep_add(Sweep *s, double step, double difference, double noise);
 
 /* True if smaller steps cannot help: the estimate is good to `relative`, or rounding is all that is left. */
 bool sweep_settled(const Sweep *s, double relative);
-
-#endif

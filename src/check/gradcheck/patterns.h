@@ -1,6 +1,5 @@
 /* The patterns of the diagnosis, and what they share. */
-#ifndef GRADCHECK_PATTERNS_H
-#define GRADCHECK_PATTERNS_H
+#pragma once
 
 #include "check/gradcheck/check_gradients.h"
 
@@ -82,5 +81,3 @@ bool wrong_map(const Suspect *s, char *text, size_t size);
 #define PATTERN(constant, name)
 #define TRIED(constant, name, function, needs, sure) bool pattern_##function(Suspect *s);
 #include "check/gradcheck/patterns.def"
-
-#endif

@@ -1,6 +1,5 @@
 /* The findings of a gradient check: for a case, and for each of its inputs. */
-#ifndef GRADCHECK_REPORT_H
-#define GRADCHECK_REPORT_H
+#pragma once
 
 #include "autograd/check_case.h"
 
@@ -144,5 +143,3 @@ const char *gradcheck_element_text(char text[INDEX_TEXT], const char *name, Shap
 
 /* The number of significant digits, at least `least`, by which two printed numbers differ if they are different. */
 int report_digits(double a, double b, int least);
-
-#endif

@@ -17,8 +17,7 @@
  *
  * The answer to changes is measured: the computation runs again with its inputs' last digits changed, because in a stable
  * computation rounding has the same effect. */
-#ifndef GRADCHECK_ROUNDING_H
-#define GRADCHECK_ROUNDING_H
+#pragma once
 
 #include "base/real.h"
 #include <math.h>
@@ -50,5 +49,3 @@ static inline void rounding_note(double *moved, double before, double after) {
     double change = fabs(after - before);
     if (isfinite(change)) *moved = fmax(*moved, change);
 }
-
-#endif

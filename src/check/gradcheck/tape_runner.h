@@ -4,8 +4,7 @@
  * Every input lies in a block of its own, with guards around it and, where it is stepped, gaps between its elements.
  * Guards and gaps of values hold NaN, which a wrong read carries into the result. Guards of gradients hold a number, so
  * that a wrong write is detected. */
-#ifndef GRADCHECK_TAPE_RUNNER_H
-#define GRADCHECK_TAPE_RUNNER_H
+#pragma once
 
 #include "check/gradcheck/job.h"
 
@@ -39,5 +38,3 @@ void tape_runner_ready(TapeRunner *t, const CheckPoint *p, real fill); /* fills 
 Tensor *tape_runner_record(TapeRunner *t, const CheckPoint *p, const JobWays *ways);
 void tape_runner_back_from(TapeRunner *t, Tensor *y, const real *dy); /* runs backward */
 real *tape_runner_element(TapeRunner *t, const CheckPoint *p, int input, long element);
-
-#endif

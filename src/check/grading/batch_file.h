@@ -2,8 +2,7 @@
  * I64 or I32 token ids, padded with the model's pad_id:
  *
  *     source [B,S] (seq2seq only)      target_in [B,T]      target_out [B,T] */
-#ifndef GRADING_BATCH_FILE_H
-#define GRADING_BATCH_FILE_H
+#pragma once
 
 #include "nn/nn.h"
 
@@ -38,5 +37,3 @@ void batch_random_tokens(const ModelConfig *c, uint64_t key, long n, int32_t *id
  * if the model has padding, the others have random lengths of at least 1. To be freed; NULL:
  * STATUS_NO_MEMORY. */
 PaddedBatch *batch_random(const ModelConfig *c, long rows, long S, long T, uint64_t seed, Error *e);
-
-#endif

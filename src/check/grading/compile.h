@@ -3,8 +3,7 @@
  * A student's file defines `const Op op_NAME` with its cases, and the function that records it; it may define
  * several. Its own definitions take precedence over the program's of the same name. Loading a file runs
  * its code, so it happens in a child process (child.h) and in the sandbox (check/sandbox.h). */
-#ifndef GRADING_COMPILE_H
-#define GRADING_COMPILE_H
+#pragma once
 
 #include "autograd/op.h"
 #include "base/directory.h"
@@ -55,5 +54,3 @@ const Op *student_load(const char *library, const char *name, bool lazily, Error
 
 /* Loads a library that defines tape_NAME, for the cases in a library that is loaded after it. */
 bool student_load_solution(const char *library, const char *name, Error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Directories and files of the checker: temporary directories, files to grade, files of text. */
-#ifndef GRADING_DIRECTORIES_H
-#define GRADING_DIRECTORIES_H
+#pragma once
 
 #include "base/error.h"
 #include <stdio.h>
@@ -31,5 +30,3 @@ typedef struct FileNames {
 } FileNames;
 bool directory_files(const char *path, const char *const *endings, FileNames *out, FileNames *left, Error *e);
 void directory_files_free(FileNames *f);
-
-#endif

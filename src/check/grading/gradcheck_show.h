@@ -5,8 +5,7 @@
  *     show_start(&show, &how);
  *     … show_report(&show, &report) for each …
  *     return show_finish(&show, e); */
-#ifndef GRADING_GRADCHECK_SHOW_H
-#define GRADING_GRADCHECK_SHOW_H
+#pragma once
 
 #include "check/gradcheck/gradcheck.h"
 
@@ -102,5 +101,3 @@ void grade_parts_free(Part *part, long parts);
 
 /* The points scored in all tests; *of gets the points that they are worth. */
 double grade_points(const CaseReport *r, long count, double *of);
-
-#endif

@@ -1,7 +1,6 @@
 /* The commands of ./gradcheck, and the grading of students' files: one with a full report, or a directory of them with a row
  * and report files each. */
-#ifndef GRADING_GRADE_FILES_H
-#define GRADING_GRADE_FILES_H
+#pragma once
 
 #include "check/grading/gradcheck_show.h"
 #include "check/grading/student_file.h"
@@ -28,5 +27,3 @@ bool grade_unjudged(const Plan *p, const ShowOptions *how, const char *why, Erro
 void grading_command_check(int argc, char **argv,
                            Error *e); /* checks operations: all, one, or those of C files */
 void grading_command_model(int argc, char **argv, Error *e); /* checks a whole model */
-
-#endif

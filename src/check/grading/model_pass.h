@@ -5,8 +5,7 @@
  * A gradient file holds the results of a pass, in F32 or F64:
  *
  *     loss []      logits [B,T,V], 0 where target_out is padding      grad.NAME for each parameter NAME */
-#ifndef GRADING_MODEL_PASS_H
-#define GRADING_MODEL_PASS_H
+#pragma once
 
 #include "check/gradcheck/report.h"
 #include "check/grading/batch_file.h"
@@ -95,5 +94,3 @@ enum { MOST_SAMPLES = 1000 };
  * dL/dw. Restores the weights; overwrites the gradients. */
 void model_differences(ModelPass *p, int i, const double *dw, long samples, uint64_t seed, const char *model,
                        CaseReport *report);
-
-#endif

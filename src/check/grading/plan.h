@@ -1,8 +1,7 @@
 /* Cases to be checked, and what they are checked by. Each case has processes of its own, with limits of time and memory: one
  * judges, one runs the student's code in a sandbox (student_program.h, check/sandbox.h), one the reference. However a process
  * ends, the case gets a verdict. */
-#ifndef GRADING_PLAN_H
-#define GRADING_PLAN_H
+#pragma once
 
 #include "base/arena.h"
 #include "check/gradcheck/gradcheck.h"
@@ -92,5 +91,3 @@ bool functions_hello(Program *program, Plan *heard, const char *name, Error *e);
 
 /* The line that names an item's case. To be freed. */
 char *functions_line(const PlanItem *item);
-
-#endif

@@ -1,6 +1,5 @@
 /* Files of students, checked at a teacher's cases, or at their own and some made from them. */
-#ifndef GRADING_STUDENT_FILE_H
-#define GRADING_STUDENT_FILE_H
+#pragma once
 
 #include "check/grading/compile.h"
 #include "check/grading/plan.h"
@@ -59,5 +58,3 @@ bool python_add_file(Plan *p, const StudentFile *f, Error *e);
  * in its place. The others hold cases that need further operations, and functions that a student's file has no use for. False:
  * STATUS_USAGE: there is no such operation or language; STATUS_NO_INPUT: its source cannot be read. */
 bool template_print(const char *name, const char *language, const char *headers, FILE *out, Error *e);
-
-#endif
