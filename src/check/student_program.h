@@ -45,6 +45,7 @@ void program_expect_outputs(Program *p, const Job *j, long found);
 /* ---- An operation on a tape: a child of this program, so a job and its result are sent as they lie in
  * memory ---- */
 
+/* Has the program do a job. */
 void tape_program_run(Program *p, const Job *j, Result *r);
 
 /* In the program: serves jobs for a case until the judge ends. */
@@ -52,6 +53,7 @@ _Noreturn void tape_program_serve(const CheckCase *c);
 
 /* ---- Functions in another language (protocol.c): PROTOCOL.md has the messages ---- */
 
+/* Has the program do a job. */
 void protocol_run(Program *p, const Job *j, Result *r);
 
 /* Takes a line, without its end, as far as it fits. False: the program has ended. */

@@ -160,6 +160,19 @@ TEST(warnings_are_shown) {
     free(report);
 }
 
+TEST(warnings_of_a_folder_come_below_its_rows) {
+    size_t size;
+    CHECK(mkdir("files", 0777) == 0);
+    write_square("files/a.c", "1", right, "static int unused;\n");
+    write_square("files/b.c", "1", right, "");
+    int both = open("both", O_WRONLY | O_CREAT | O_APPEND, 0600);
+    run_program("gradcheck", ARGUMENTS("files"), (Streams){.terminal = both, .pipe = both});
+    close(both);
+    char *said = read_bytes("both", &size), *row = said ? strstr(said, "\nb.c ") : NULL;
+    CHECK(row && strstr(row, "warning: ") && strstr(said, "warning: ") > row, "%s", said);
+    free(said);
+}
+
 /* ---- Cases that the checker adds ---- */
 
 TEST(forgotten_sizes_are_checked) {
