@@ -120,8 +120,8 @@ class Server:
         if not isinstance(got, dict):
             got = dict(zip(names if len(listed(got)) == len(names) else wanted, listed(got)))
         got = [got.get(name, got.get("d" + name)) for name in wanted]
-        if any(g is None for g in got):
-            raise ValueError("backward returned no gradient of one of " + ", ".join(wanted))
+        if missing := ", ".join(name for name, g in zip(wanted, got) if g is None):
+            raise ValueError(f"backward returned no gradient of {missing}; a constant belongs inside forward")
         return [np.asarray(g, None if np.asarray(g).dtype.kind == "f" else float) for g in got]
 
 def check(forward, backward=None, **given):

@@ -92,6 +92,14 @@ def nothing_is_proved_of_integers():
     assert "PASS" in printed.getvalue() and "seen" not in printed.getvalue(), printed.getvalue()
 
 
+def a_gradient_that_is_missing_is_named():
+    printed = io.StringIO()
+    for missing in lambda dy, xw: {"dx": dy * xw[1]}, lambda dy, xw: (dy * xw[1], None):
+        with contextlib.redirect_stdout(printed):
+            report, = gradcheck.check(lambda x, w: (x * w, (x, w)), missing, x=(2,), w=(2,))
+        assert report["verdict"] == "FAIL" and "no gradient of w;" in report["reason"], report
+
+
 def explanations_are_those_of_an_operation():
     text, cases = block("relu")
     _, said = verdicts([("relu", text.replace("cache > 0)", "cache > 0) * 2"), "relu", cases)])
@@ -101,7 +109,8 @@ def explanations_are_those_of_an_operation():
 
 failed = 0
 for test in (right_functions_pass, wrong_functions_fail, a_scalar_is_drawn_on_both_sides_of_a_condition,
-             nothing_is_proved_of_integers, explanations_are_those_of_an_operation):
+             nothing_is_proved_of_integers, a_gradient_that_is_missing_is_named,
+             explanations_are_those_of_an_operation):
     try:
         test()
         print("ok   students_py:", test.__name__.replace("_", " "), flush=True)
