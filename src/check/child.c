@@ -50,10 +50,10 @@ enum { GLANCE = 20, MOMENT = 1 };
 /* A child that uses less of its time sleeps. On a busy machine one that computes uses more. */
 static const double SLEEPING = 0.02;
 
-bool child_send(const void *bytes, size_t size) {
-    const char *at = bytes;
+/* In a child: sends all bytes, or takes them. */
+static bool pass(bool sends, char *at, size_t size) {
     while (size) {
-        ssize_t n = write(result_pipe, at, size);
+        ssize_t n = sends ? write(result_pipe, at, size) : read(request_pipe, at, size);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return false;
         at += n;
@@ -62,15 +62,12 @@ bool child_send(const void *bytes, size_t size) {
     return true;
 }
 
+bool child_send(const void *bytes, size_t size) {
+    return pass(true, (char *)(uintptr_t)bytes, size);
+}
+
 bool child_read(void *to, size_t size) {
-    for (char *at = to; size;) {
-        ssize_t n = read(request_pipe, at, size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        at += n;
-        size -= (size_t)n;
-    }
-    return true;
+    return pass(false, to, size);
 }
 
 _Noreturn void child_become(char *const argument[]) {

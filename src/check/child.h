@@ -1,5 +1,4 @@
-/* Jobs in child processes, several at a time. A job that crashes, exits, loops or uses up its memory ends
- * alone.
+/* Jobs in child processes, several at a time. A job that crashes, exits, loops or uses up its memory ends alone.
  *
  * A job sends its result, bytes, through a pipe; what it prints on stdout and stderr is kept apart. */
 #pragma once

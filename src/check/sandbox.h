@@ -15,8 +15,7 @@
 #define SANITIZED 0
 #endif
 
-/* Keeps other processes of the same user from reading or changing the memory of this one and of its
- * children. */
+/* Keeps other processes of the same user from reading or changing the memory of this one and of its children. */
 void sandbox_protect(void);
 
 /* A confined process needs these besides its folder and the system's libraries; lists end with NULL. */

@@ -1,6 +1,5 @@
 /* A program at the other end of two pipes, to which the judge sends jobs: an operation on a tape, or functions in
- * another language. Both share nothing else. The judge checks all that it reads, and keeps the
- * expected values. */
+ * another language. Both share nothing else. The judge checks all that it reads, and keeps the expected values. */
 #pragma once
 
 #include "check/child.h"

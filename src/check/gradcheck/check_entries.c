@@ -98,11 +98,10 @@ static Line *end_of_lines(const Judge *j) {
     return j->lines.line + j->lines.count;
 }
 
-/* An output may move in steps of its own, as (1e8 + x)² - 1e16 does: evenly over large steps of x, and not at
- * all over the smallest. A constant output between two steps does not prove a derivative of 0, and the slope
- * over many steps does not prove another value. The flag stays set, because smaller steps show only the
- * constant again. (Beside a relu's kink the output is constant too, but one side is constant over large steps
- * as well.) */
+/* An output may move in steps of its own, as (1e8 + x)² - 1e16 does: evenly over large steps of x, and not at all
+ * over the smallest. A constant output between two steps does not prove a derivative of 0, and the slope over many
+ * steps does not prove another value. The flag stays set, because smaller steps show only the constant again. (Beside
+ * a relu's kink the output is constant too, but one side is constant over large steps as well.) */
 static void weigh(const Line *line, Entry *entry, const Entry *found) {
     bool resolved = isfinite(entry->numeric) && entry->estimate <= CHECK_COARSE * fabs(entry->numeric);
     bool at_rest = line->still && line->both_move && confirms(found);

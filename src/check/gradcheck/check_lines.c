@@ -5,8 +5,7 @@
 /* Steps of a sweep on both sides and on one side. Each step is half the previous one. */
 enum { STEPS = 20, STEPS_ON_ONE_SIDE = 29 };
 
-/* Current lines: at most MOST_LINES, and at most ROOM output numbers on both sides together, but at least one
- * line. */
+/* Current lines: at most MOST_LINES, and at most ROOM output numbers on both sides together, but at least one line. */
 enum { ROOM = 1 << 16, MOST_LINES = 128 };
 
 /* ---- Runs ---- */

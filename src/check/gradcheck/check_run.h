@@ -57,8 +57,7 @@ void check_run_all(CheckRun *r, const real *dy);
 const real *check_run_output(const CheckRun *r, long run);
 const real *check_run_gradient(const CheckRun *r, long run, int input);
 
-/* A random cotangent: signed, of sizes in [0.5, 1.5), so that no part of a gradient is hidden by a weight
- * near 0. */
+/* A random cotangent: signed, of sizes in [0.5, 1.5), so that no part of a gradient is hidden by a weight near 0. */
 void check_run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number);
 
 /* A random direction of about unit length: signed, of sizes in [0.5, 1.5) / √count. */

@@ -1,13 +1,11 @@
 /* Ties: elements that share a kink.
  *
- * At a tie of a maximum each element alone may have any gradient between its one-sided derivatives, 0 and 1.
- * If all tied elements move together, the output moves by as much, so their gradients must add up to 1. In
- * general, along a direction v that moves all elements of a tie, Σ_j v_j dx_j must lie between the one-sided
- * derivatives along v.
+ * At a tie of a maximum each element alone may have any gradient between its one-sided derivatives, 0 and 1. If all
+ * tied elements move together, the output moves by as much, so their gradients must add up to 1. In general, along a
+ * direction v that moves all elements of a tie, Σ_j v_j dx_j must lie between the one-sided derivatives along v.
  *
- * Elements are tied if the output's change for both together is not the sum of its changes for each.
- * Independent kinks at one point (two elements of relu at 0) are not a tie: each element may follow its own
- * convention. */
+ * Elements are tied if the output's change for both together is not the sum of its changes for each. Independent
+ * kinks at one point (two elements of relu at 0) are not a tie: each element may follow its own convention. */
 #include "check/gradcheck/entries.h"
 #include <math.h>
 #include <stdio.h>

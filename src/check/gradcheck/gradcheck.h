@@ -51,9 +51,8 @@ void gradcheck_agree(CaseReport *r, long count);
 
 /* ---- The findings about a case, as text for people (gradcheck_text.c) ---- */
 
-/* The whole check of an operation, for a test program of one's own: checks all its cases, prints a line for
- * each gradient and explains what is wrong. Returns the gravest verdict; PASS is 0, so it may be the
- * program's status. */
+/* The whole check of an operation, for a test program of one's own: checks all its cases, prints a line for each
+ * gradient and explains what is wrong. Returns the gravest verdict; PASS is 0, so it may be the program's status. */
 Verdict gradcheck_op(const Op *op, FILE *out);
 
 /* The same for any function of tensors that is made of tape operations, at the inputs of a table that ends with {0}:
@@ -65,8 +64,7 @@ Verdict gradcheck_op(const Op *op, FILE *out);
  *     int main(void) {
  *         const CheckInput in[] = {{"A", DIMS(4, 3)}, {"x", DIMS(3, 1)}, {"b", DIMS(4, 1)}, {0}};
  *         return gradcheck_function("least squares", loss, in, stdout);
- *     }
- */
+ *     } */
 Verdict gradcheck_function(const char *name, Tensor *(*f)(Tape *t, Tensor **x), const CheckInput *in,
                            FILE *out);
 

@@ -187,8 +187,7 @@ static bool error_is_multiple(const Suspect *s, const Groups *g, const double *v
     return true;
 }
 
-/* Sets v to a form of the values of input `which`: themselves, e to their power, less their mean in each
- * group. */
+/* Sets v to a form of the values of input `which`: themselves, e to their power, less their mean in each group. */
 static bool take_form(const Suspect *s, const Groups *g, int which, int form, double *v, char *text,
                       size_t size) {
     static const char *const forms[] = {"%.40s", "exp(%.40s)", "(%.40s minus its mean)"};

@@ -1,6 +1,5 @@
-/* gradcheck model: a forward and backward pass of a whole model over a batch. The gradient of every
- * parameter is compared with differences of the loss, and with --against a port's values in a file with
- * those of the pass. */
+/* gradcheck model: a forward and backward pass of a whole model over a batch. The gradient of every parameter is
+ * compared with differences of the loss, and with --against a port's values in a file with those of the pass. */
 #include "base/directory.h"
 #include "base/options.h"
 #include "base/utf8.h"
@@ -68,8 +67,7 @@ static ModelConfig generated_config(const ModelCheck *c, bool lm) {
     return config;
 }
 
-/* Reads or generates model and batch, runs the pass and writes the files. To be closed, also after
- * failure. */
+/* Reads or generates model and batch, runs the pass and writes the files. To be closed, also after failure. */
 static bool open_check(ModelCheck *c, bool lm, Error *e) {
     ModelConfig config = generated_config(c, lm);
     return (c->weights ? pass_open(&c->pass, c->weights, c->batch, c->seed, e)

@@ -61,8 +61,7 @@ static void summary(FILE *out, const CheckTotals *t, double seconds) {
 
 /* ---- Aspects of an operation that its cases leave untested ---- */
 
-/* Fills a report `coverage` of the untested aspects: passed, or inconclusive if `strict`. False: there are
- * none. */
+/* Fills a report `coverage` of the untested aspects: passed, or inconclusive if `strict`. False: there are none. */
 static bool find_untested(const CaseReport *all, long count, bool strict, CaseReport *r) {
     bool runs = false, elements = false, smooth = false, slope = false, one = false, sizes = false;
     const Shape *first = NULL;

@@ -1,6 +1,5 @@
-/* A forward and backward pass of a model over one batch without dropout: loss, logits and the gradient of
- * every parameter. Model and batch come from files, or are small generated ones, from which a port can
- * start too.
+/* A forward and backward pass of a model over one batch without dropout: loss, logits and the gradient of every
+ * parameter. Model and batch come from files, or are small generated ones, from which a port can start too.
  *
  * A gradient file holds the results of a pass, in F32 or F64:
  *
@@ -11,8 +10,7 @@
 #include "check/grading/batch_file.h"
 #include "formats/safetensors.h"
 
-/* The results of a pass by their index in ModelPass.result; then the parameters' gradients, in their
- * order. */
+/* The results of a pass by their index in ModelPass.result; then the parameters' gradients, in their order. */
 enum { RESULT_LOSS, RESULT_LOGITS, RESULT_GRADIENTS };
 
 /* Must not move between pass_open or pass_make and pass_close. */
@@ -83,10 +81,9 @@ Expected *pass_expect(ModelPass *p, uint64_t seed, Error *e);
  *
  *     w_i = w₀_i + u (s - 1) v_i + u (e_i - 1)        s = e_i = 1 is the model itself
  *
- * along a random direction v through all elements, where a large error of any element shows in dL/ds = u
- * Σ_i v_i dL/dw_i; and along single elements: the one with the largest gradient and others at random. u is
- * the size of w's elements. s and the e_i are inputs of an operation, checked like any other
- * (gradcheck.h). */
+ * along a random direction v through all elements, where a large error of any element shows in dL/ds = u Σ_i v_i
+ * dL/dw_i; and along single elements: the one with the largest gradient and others at random. u is the size of w's
+ * elements. s and the e_i are inputs of an operation, checked like any other (gradcheck.h). */
 
 enum { MOST_SAMPLES = 1000 };
 

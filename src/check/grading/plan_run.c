@@ -75,9 +75,8 @@ static void lost_reference(void *context, const ChildEnd *end, const CheckRun *r
     give_up(&r);
 }
 
-/* The program has ended. If the gradients are judged, the property under test fails; if an explanation was
- * sought, at values that the checker chose, the verdict stands. A timeout after many short runs is
- * inconclusive. */
+/* The program has ended. If the gradients are judged, the property under test fails; if an explanation was sought, at
+ * values that the checker chose, the verdict stands. A timeout after many short runs is inconclusive. */
 static void lost_program(void *context, const ChildEnd *end, const CheckRun *run) {
     Judging *j = context;
     const ChildLimits *limits = j->limits;
