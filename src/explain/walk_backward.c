@@ -336,14 +336,12 @@ static bool show_update(const Backward *b, Error *e) {
 
 static void introduce(const Backward *b) {
     const WalkThrough *w = b->w;
-    char text[600];
-    snprintf(text, sizeof text,
-             "Backward from L = %.6g, the mean of -ln p(next token) over the target's tokens%s. The tape "
-             "holds %ld operations and visits them from the last to the first. Shown are those outside of "
-             "the layers and those of %s, head %ld, with what else its layer does.",
-             (double)*w->tape->last->out->data, w->run.end_id == NO_PAD ? " but the last" : "", b->count,
-             w->attention->name, w->options->head);
-    show_wrapped(text, 0);
+    say(0,
+        "Backward from L = %.6g, the mean of -ln p(next token) over the target's tokens%s. The tape holds "
+        "%ld operations and visits them from the last to the first. Shown are those outside of the layers "
+        "and those of %s, head %ld, with what else its layer does.",
+        (double)*w->tape->last->out->data, w->run.end_id == NO_PAD ? " but the last" : "", b->count,
+        w->attention->name, w->options->head);
     putchar('\n');
 }
 
