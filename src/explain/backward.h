@@ -1,7 +1,6 @@
 /* Backward, one operation at a time: what each node of a tape adds to the gradients of its inputs, and why. The tape has
  * `keep` set and its backward has run, so that n->out->grad is the gradient that arrived at node n. */
-#ifndef EXPLAIN_BACKWARD_H
-#define EXPLAIN_BACKWARD_H
+#pragma once
 
 #include "autograd/op.h"
 #include "base/arena.h"
@@ -43,5 +42,3 @@ real backward_loss(const Tape *t, const Tensor *x, long offset, real value);
 /* The derivative of the loss, the tape's last output, with respect to one element of the node's output: by differences,
  * running the operations after it again. The node is no view. */
 Sweep backward_difference(Node *n, long cell);
-
-#endif

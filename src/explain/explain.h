@@ -1,8 +1,7 @@
 /* The experiments of ./explain, and its pictures of a run. An experiment asks one question, prints a table
  * and pictures, and ends with one sentence that its numbers support. README.md in this directory lists
  * questions and answers. */
-#ifndef EXPLAIN_EXPLAIN_H
-#define EXPLAIN_EXPLAIN_H
+#pragma once
 
 #include "autograd/tape.h"
 #include <stdbool.h>
@@ -47,5 +46,3 @@ typedef struct RunOptions {
  * does not know, or is too long for the model or a page. Otherwise it fails as saved_run_open, page_write
  * and pictures_save do. */
 bool explain_run(const RunOptions *o, Error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* A few weights trained through the tape, for experiments with models of their own. */
-#ifndef EXPLAIN_FIT_H
-#define EXPLAIN_FIT_H
+#pragma once
 
 #include "nn/nn.h"
 #include "training/optimizer.h"
@@ -43,5 +42,3 @@ bool one_attention_add(OneAttention *a, Parameters *p, int symbols, int outputs,
 /* The scores of all tokens: [tokens, outputs]. With `steps`, [sequences], attention is computed step by step. */
 Tensor *one_attention(OneAttention *a, Tape *t, const int32_t *symbols, int heads, bool causal,
                       AttentionSteps *steps);
-
-#endif

@@ -1,7 +1,6 @@
 /* A small encoder-decoder that learns a sequence task, for experiments about the whole model: one layer on
  * each side, d_model 64, 4 heads, Adam with the paper's schedule. */
-#ifndef EXPLAIN_LESSON_H
-#define EXPLAIN_LESSON_H
+#pragma once
 
 #include "explain/explain.h"
 #include "run/progress.h"
@@ -27,5 +26,3 @@ bool lesson_train(Lesson *l, long until, Error *e);
 /* *forced: the share of right held-out tokens when the model reads the right answer. *exact: the share of
  * whole answers that are right when it reads its own, of `rows` held-out rows; NULL: not computed. */
 bool lesson_judge(Lesson *l, long rows, double *forced, double *exact, Error *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* Output of the experiments: tables, pictures and sentences, or JSON. Prose is ASCII. */
-#ifndef EXPLAIN_SHOW_H
-#define EXPLAIN_SHOW_H
+#pragma once
 
 #include "base/real.h"
 #include "explain/explain.h"
@@ -56,5 +55,3 @@ void show_wrapped(const char *text, int indent);
  * and prints the conclusion, one sentence. */
 bool show_found(const ExplainOptions *o, const Table *table, const Picture *p, long count, Error *e,
                 const char *format, ...) __attribute__((format(printf, 6, 7)));
-
-#endif

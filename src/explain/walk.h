@@ -1,7 +1,6 @@
 /* The walk: every matrix of a sentence's way through one attention of a model, in the order of the paper,
  * with its formula, its purpose and its numbers. The model has random weights, or those of a run. */
-#ifndef EXPLAIN_WALK_H
-#define EXPLAIN_WALK_H
+#pragma once
 
 #include "base/arena.h"
 #include "decoding/saved_run.h"
@@ -142,5 +141,3 @@ void walk_print_labels(const char *key, const WalkText *x);
 
 /* Prints all weights of the model as JSON. */
 void walk_print_weights(const WalkThrough *w);
-
-#endif

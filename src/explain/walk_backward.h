@@ -1,6 +1,5 @@
 /* Shared by the files of the walk backward. */
-#ifndef EXPLAIN_WALK_BACKWARD_H
-#define EXPLAIN_WALK_BACKWARD_H
+#pragma once
 
 #include "explain/backward.h"
 #include "explain/walk.h"
@@ -46,5 +45,3 @@ BackwardTerm *walk_backward_terms(const Backward *b, long i, int k, const real *
 void walk_backward_json(const Backward *b, long i, bool shown);
 void walk_backward_json_terms(const BackwardTerm *term, long count);
 void walk_backward_json_gradients(const Backward *b);
-
-#endif

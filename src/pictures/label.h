@@ -1,6 +1,5 @@
 /* Labels: text of any origin, made safe to show and cut to its room. */
-#ifndef PICTURES_LABEL_H
-#define PICTURES_LABEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void label_markup(FILE *out, const Label *l);
 /* Writes a whole text for HTML and SVG, as an element's text or inside quotes. Forbidden characters become
  * U+FFFD. */
 void markup_text(FILE *out, const char *text);
-
-#endif

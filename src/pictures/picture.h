@@ -8,8 +8,7 @@
  *
  * A picture owns nothing: arrays and texts belong to the caller and must live while it is drawn. Labels
  * may hold any bytes: they cannot control a terminal, and they cannot add elements to SVG. */
-#ifndef PICTURES_PICTURE_H
-#define PICTURES_PICTURE_H
+#pragma once
 
 #include "base/error.h"
 #include "base/real.h"
@@ -127,5 +126,3 @@ enum { SVG_LETTER = 8, SVG_LINE = 16, SVG_TEXT = 13 }; /* width of a letter, hei
 
 /* Writes a <text> element; `more` holds further attributes. */
 void svg_text(FILE *out, double x, double y, const char *more, Label l);
-
-#endif

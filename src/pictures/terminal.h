@@ -1,6 +1,5 @@
 /* The abilities of an output stream. */
-#ifndef PICTURES_TERMINAL_H
-#define PICTURES_TERMINAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,5 +21,3 @@ int terminal_columns(FILE *out);
 
 /* True if the locale of the environment writes UTF-8. */
 bool terminal_unicode(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Tables of a run: a head line with the columns' names, then rows of numbers, each after a step. A table grows in memory, and
  * its file is written whole. */
-#ifndef RUN_CSV_H
-#define RUN_CSV_H
+#pragma once
 
 #include "base/directory.h"
 #include "base/file.h"
@@ -48,5 +47,3 @@ void csv_free(Csv *t);
 
 /* The values of a column, [rows]; NULL: there is none of that name. */
 double *csv_column(const Csv *t, const char *name);
-
-#endif

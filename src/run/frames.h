@@ -9,8 +9,7 @@
  *
  * The metadata are its notes: the keys below, `task`, `vocabulary`, `begin_id` and `end_id` as in a model's file, and an option
  * of the run as `recipe.NAME`. */
-#ifndef RUN_FRAMES_H
-#define RUN_FRAMES_H
+#pragma once
 
 #include "formats/safetensors.h"
 #include "nn/nn.h"
@@ -98,5 +97,3 @@ bool frames_write(const Frames *f, const Metadata *note, int notes, const char *
 
 /* Reads a file's frames; all ids are below `tokens`. STATUS_BAD_DATA, STATUS_NO_MEMORY. To be freed, also after failure. */
 bool frames_read(Frames *f, const Safetensors *file, long tokens, Error *e);
-
-#endif

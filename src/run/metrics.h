@@ -1,7 +1,6 @@
 /* A run's measurements: a row for each evaluation in metrics.csv and, with --json, on stdout; and rows for its steps in
  * steps.csv. */
-#ifndef RUN_METRICS_H
-#define RUN_METRICS_H
+#pragma once
 
 #include "run/csv.h"
 #include "training/trainer.h"
@@ -48,5 +47,3 @@ void metrics_show_spread(const Metrics *m, long count);
  * not comparable: 3.4 % of the characters are [UNK]". */
 enum { LOSS_TEXT = 100 };
 const char *metrics_loss_text(char out[LOSS_TEXT], double loss, const Metrics *m, int digits);
-
-#endif

@@ -1,7 +1,6 @@
 /* --minutes: the number of steps that fit into a time which ends with the last sample and file. It is measured before the
  * training, and again after each step as long as no earlier rate depends on it: until the rate begins to fall. */
-#ifndef RUN_PACE_H
-#define RUN_PACE_H
+#pragma once
 
 #include "training/train_config.h"
 #include "training/trainer.h"
@@ -37,5 +36,3 @@ void pace_evaluated(Pace *p, double seconds);
 
 /* After a step: the trainer may get another number of steps. */
 void pace_follow(Pace *p, Trainer *t, double now);
-
-#endif

@@ -1,6 +1,5 @@
 /* The parts of a page, which is one HTML file without references to others. Texts are UTF-8 and are escaped. */
-#ifndef RUN_PAGE_H
-#define RUN_PAGE_H
+#pragma once
 
 #include "pictures/picture.h"
 
@@ -19,5 +18,3 @@ void page_curves(const Picture *curve, int count, const char *note, FILE *out);
 
 /* The script of the slider. */
 void page_script(FILE *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Progress of a long loop on stderr: a bar on a terminal, otherwise a line for each tenth. */
-#ifndef RUN_PROGRESS_H
-#define RUN_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void progress_clear(Progress *p);
 
 /* Reports on stderr, every two seconds, how much of a text is encoded. For TaskOptions.progress. */
 void progress_encoding(size_t bytes);
-
-#endif

@@ -7,8 +7,7 @@
  *     metrics.csv, steps.csv  rows for evaluations and steps: run/metrics.h
  *     frames.safetensors      attention and answers at some evaluations: run/frames.h
  *     report.html             the run as a page, made of these three: run/run_page.h */
-#ifndef RUN_RUN_H
-#define RUN_RUN_H
+#pragma once
 
 #include "base/file.h"
 #include "run/metrics.h"
@@ -116,5 +115,3 @@ void run_describe(FILE *out, const Task *task, const TrainConfig *r, const Model
 
 /* Prints the time of so many measured steps; minutes > 0: the steps that fit into them. */
 void run_describe_time(FILE *out, const Pace *p, long steps, double minutes);
-
-#endif

@@ -1,6 +1,5 @@
 /* The charts of a run's page, from its tables. */
-#ifndef RUN_RUN_CURVES_H
-#define RUN_RUN_CURVES_H
+#pragma once
 
 #include "formats/safetensors.h"
 #include "pictures/picture.h"
@@ -34,5 +33,3 @@ typedef struct RunPictures {
 /* Draws the tables and the yardsticks among the notes into p, which is valid as long as both. A chart without a value is
  * left out. */
 void curves_draw(const RunTables *t, const Safetensors *notes, RunPictures *p);
-
-#endif

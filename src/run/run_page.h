@@ -1,7 +1,6 @@
 /* The page of a run: figures, curves, answers, attention, options. It is complete without JavaScript, which adds a slider for
  * earlier steps. */
-#ifndef RUN_RUN_PAGE_H
-#define RUN_RUN_PAGE_H
+#pragma once
 
 #include "run/frames.h"
 #include "run/run_curves.h"
@@ -62,5 +61,3 @@ int page_label(const char *const *token, List ids, int most, FILE *out);
 /* Writes DIRECTORY/compare.html: the losses of 2 to TRAIN_COMPARED runs, given by their directories, in one chart, and their
  * results and the options in which they differ in one table. It fails as page_of_run does. */
 bool run_compare(char *const *run, int count, const char *directory, Error *e);
-
-#endif

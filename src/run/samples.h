@@ -1,6 +1,5 @@
 /* Samples of a trained model: greedy answers to held-out sources, and text. */
-#ifndef RUN_SAMPLES_H
-#define RUN_SAMPLES_H
+#pragma once
 
 #include "training/trainer.h"
 
@@ -30,5 +29,3 @@ bool samples_lines(Trainer *t, long lines, Error *e);
 
 /* Prints a text that a language model writes, about 400 characters, to the end of a sentence. */
 bool samples_text(Trainer *t, Error *e);
-
-#endif

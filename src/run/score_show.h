@@ -1,7 +1,6 @@
 /* Prints a score, and shows it: each token of a text in a shade of its loss, and behind each line the line's loss in nats a
  * character; or the pairs that greedy decoding answers wrongly. */
-#ifndef RUN_SCORE_SHOW_H
-#define RUN_SCORE_SHOW_H
+#pragma once
 
 #include "decoding/score.h"
 
@@ -13,5 +12,3 @@ typedef struct ScoreOptions {
 
 /* Scores the file and `files` more, as one. */
 bool score_show(Tape *t, const SavedRun *r, const ScoreOptions *o, char *const *more, int files, Error *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* Looks at a few held-out rows of a run: keeps attention and answers at some evaluations, in RUN/frames.safetensors and
  * RUN/report.html. */
-#ifndef RUN_WATCH_H
-#define RUN_WATCH_H
+#pragma once
 
 #include "run/frames.h"
 #include "tasks/yardsticks.h"
@@ -54,5 +53,3 @@ const char *watch_loss_remark(char out[LOSS_REMARK], const TrainConfig *r);
  * has no text. Returns out. */
 enum { TEXT_LINE = 200 };
 const char *run_text_line(char out[TEXT_LINE], const Task *task, const TrainConfig *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* The modules of the web page. The worker (worker.js) calls their entry points, which read texts from files in memory
  * and print their result as JSON on stdout, then `end`, which prints the error. */
-#ifndef WEB_WEB_H
-#define WEB_WEB_H
+#pragma once
 
 #include "base/error.h"
 #include "base/real.h"
@@ -24,5 +23,3 @@ char *web_file_data(const char *path);
 void web_print_number(const char *name, double x);
 void web_print_text(const char *name, const char *text);
 void web_print_numbers(const char *name, const real *x, long count);
-
-#endif

@@ -1,8 +1,7 @@
 /* Before every file that `make coverage` compiles. A process that ends by _exit, as children do, or by a signal of its
  * own, as an interrupted training does, or becomes another program, writes its counts first. From there on tests/faults lets
  * allocations be: those that follow are gcov's. */
-#ifndef TESTS_COVERAGE_H
-#define TESTS_COVERAGE_H
+#pragma once
 
 /* No header of the system: which of its names are to be seen, each file says first. */
 void __gcov_dump(void);
@@ -39,5 +38,3 @@ static inline int counted_execvp(const char *program, char *const arguments[]) {
 #define _exit  counted_exit
 #define execvp counted_execvp
 #define raise  counted_raise
-
-#endif

@@ -1,6 +1,5 @@
 /* Helpers for the tests of ./explain. */
-#ifndef TESTS_EXPLAIN_HELPERS_H
-#define TESTS_EXPLAIN_HELPERS_H
+#pragma once
 
 #include "child.h"
 
@@ -16,5 +15,3 @@
                     "--run", "lm") == 0,                                                                     \
               "%s", err);                                                                                    \
     } while (0)
-
-#endif

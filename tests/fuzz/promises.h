@@ -1,6 +1,5 @@
 /* Promises of readers, and their input as text or file. A broken promise ends the process. */
-#ifndef TESTS_FUZZ_PROMISES_H
-#define TESTS_FUZZ_PROMISES_H
+#pragma once
 
 #include "base/error.h"
 #include <stdbool.h>
@@ -58,5 +57,3 @@ static inline const char *file_of(const uint8_t *data, size_t size) {
     PROMISE(fd >= 0 && ftruncate(fd, (off_t)size) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
     return path;
 }
-
-#endif

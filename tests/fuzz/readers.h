@@ -1,7 +1,6 @@
 /* One function for each reader of outside bytes. It takes any bytes and checks what the reader promises. libFuzzer calls
  * them through fuzz.c; tests/fuzz/fuzz_seeds.c runs the seeds, whole, cut and changed. A broken promise ends the process. */
-#ifndef TESTS_FUZZ_READERS_H
-#define TESTS_FUZZ_READERS_H
+#pragma once
 
 #include "base/utf8.h"
 #include "check/grading/batch_file.h"
@@ -361,5 +360,3 @@ static const struct Reader {
     {"checkpoint", read_checkpoint, 8},
 };
 enum { READERS = sizeof readers / sizeof *readers };
-
-#endif

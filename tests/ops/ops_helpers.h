@@ -1,7 +1,6 @@
 /* Inputs for tests of operations: in memory as it comes, filled with numbers that are the same in both
  * precisions. */
-#ifndef TESTS_OPS_HELPERS_H
-#define TESTS_OPS_HELPERS_H
+#pragma once
 
 #include "base/random.h"
 #include "ops/ops.h"
@@ -109,5 +108,3 @@ static inline const real *backward_from(Tape *t, Tensor *y, uint64_t stream) {
 /* Near, relative to 1 or to the number wanted if that is larger. */
 #define CHECK_CLOSE(found, want, epsilons)                                                                   \
     CHECK_NEAR(found, want, (epsilons) * (double)REAL_EPSILON * fmax(1, fabs((double)(want))))
-
-#endif

@@ -1,6 +1,5 @@
 /* A small page, made without a model. */
-#ifndef TESTS_PAGE_HELPERS_H
-#define TESTS_PAGE_HELPERS_H
+#pragma once
 
 #include "base/file.h"
 #include "run/run_page.h"
@@ -67,5 +66,3 @@ static inline void sample_page(SamplePage *s, const char *const *token) {
         (Csv){.rows = SAMPLE_FRAMES, .columns = 2, .name = {"step", "val_loss"}, .value = s->step};
     s->page = (Page){"run", &s->notes, &s->tables, f, token};
 }
-
-#endif

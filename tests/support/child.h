@@ -1,6 +1,5 @@
 /* The built programs as a user meets them: run in a folder of the test's own, with what they print kept. */
-#ifndef TESTS_CHILD_H
-#define TESTS_CHILD_H
+#pragma once
 
 #include "folder.h"
 #include <fcntl.h>
@@ -189,5 +188,3 @@ static inline const char *longest_path(void) {
     for (size_t i = 0; i + 1 < sizeof path; i++) path[i] = i % 2 ? '/' : '.';
     return path;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Programmer's mistakes must stop the program with STATUS_BUG and one line that says what was found:
  *
  *     EXPECT_BUG("matmul: argument 2 is [4,3], want [3,*]", tape_matmul(t, a, b)); */
-#ifndef TESTS_EXPECT_BUG_H
-#define TESTS_EXPECT_BUG_H
+#pragma once
 
 #include "base/error.h"
 #include "test.h"
@@ -40,5 +39,3 @@ static inline int expect_bug_outcome(const int channel[2], char *text, size_t si
     wait(&status);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* An allocator that counts allocations and fails at a chosen one, once or from there on. Under a sanitizer, and in C
  * libraries other than glibc, malloc cannot be replaced: only pages are counted, and fail only by heap.no_pages. */
-#ifndef TESTS_FAILING_MEMORY_H
-#define TESTS_FAILING_MEMORY_H
+#pragma once
 
 #include "test.h"
 #include <errno.h>
@@ -83,5 +82,3 @@ void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offs
 static inline void fail_at(long at, bool sticky) {
     heap.at = at, heap.sticky = sticky, heap.made = 0;
 }
-
-#endif

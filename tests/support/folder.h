@@ -1,6 +1,5 @@
 /* Files, and a folder of the test's own in $TMPDIR or /tmp. It is removed when the process that made it ends or makes another. */
-#ifndef TESTS_FOLDER_H
-#define TESTS_FOLDER_H
+#pragma once
 
 #include "test.h"
 
@@ -75,5 +74,3 @@ static inline bool same_files(const char *a, const char *b) {
     free(bytes[0]), free(bytes[1]);
     return same;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The output of programs with --json: one object a line. */
-#ifndef TESTS_JSON_LINES_H
-#define TESTS_JSON_LINES_H
+#pragma once
 
 #include "formats/json.h"
 #include "test.h"
@@ -32,5 +31,3 @@ static inline void check_keys(const char *line, const char *const *keys) {
     CHECK(json_end(&j), "%s", e.text);
     free(copy);
 }
-
-#endif

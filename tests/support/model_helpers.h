@@ -1,6 +1,5 @@
 /* Helpers for the tests of models: batches, and a pass of a model over one. */
-#ifndef TESTS_MODEL_HELPERS_H
-#define TESTS_MODEL_HELPERS_H
+#pragma once
 
 #include "base/random.h"
 #include "check/grading/batch_file.h"
@@ -167,5 +166,3 @@ static inline double relative_error(const real *found, const double *want, long 
     }
     return error > 0 ? error / largest : 0;
 }
-
-#endif

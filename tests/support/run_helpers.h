@@ -1,6 +1,5 @@
 /* Runs of ./train small enough to be made many times, and how they are ended. */
-#ifndef TESTS_RUN_HELPERS_H
-#define TESTS_RUN_HELPERS_H
+#pragma once
 
 #include "child.h"
 #include <signal.h>
@@ -21,5 +20,3 @@ static inline int end_after(const char *const *arguments, long ms, int signal_nu
     kill(child.pid, signal_number);
     return end_program(child);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The scores of a next token, computed from scratch: decoding must agree with them. */
-#ifndef TESTS_SLOW_DECODING_H
-#define TESTS_SLOW_DECODING_H
+#pragma once
 
 #include "model_helpers.h"
 
@@ -31,5 +30,3 @@ static inline void next_scores(Model *m, const int32_t *source, long S, const in
     tokens_free(&to);
     tape_free(t);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Helpers for the tests of tokenizers, corpora and tasks. */
-#ifndef TESTS_TASK_HELPERS_H
-#define TESTS_TASK_HELPERS_H
+#pragma once
 
 #include "base/file.h"
 #include "tasks/task.h"
@@ -51,5 +50,3 @@ static inline Batch *batch_for(const Task *task, long rows) {
     if (!b) exit(1);
     return b;
 }
-
-#endif

@@ -8,8 +8,7 @@
  *
  * prints `ok   PRECISION PROGRAM: sums are sums` or `FAIL …`; the status is 0 if all passed. With arguments, only the
  * tests run whose name contains one of them. */
-#ifndef TESTS_TEST_H
-#define TESTS_TEST_H
+#pragma once
 
 #include "base/real.h"
 #include <math.h>
@@ -153,5 +152,3 @@ static inline int count_of(const char *text, const char *what) {
     for (; (text = strstr(text, what)); text += strlen(what)) count++;
     return count;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Stands in for <pthread.h>, which the modules' C library lacks: there is one thread. */
-#ifndef WEB_PTHREAD_H
-#define WEB_PTHREAD_H
+#pragma once
 
 typedef int pthread_once_t, pthread_mutex_t, pthread_key_t;
 #define PTHREAD_ONCE_INIT             0
@@ -10,5 +9,3 @@ typedef int pthread_once_t, pthread_mutex_t, pthread_key_t;
 #define pthread_mutex_unlock(m)       ((void)(m))
 #define pthread_key_create(key, free) ((void)(key), (void)(free), 0)
 #define pthread_setspecific(key, p)   ((void)(key), (void)(p), 0)
-
-#endif
