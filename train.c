@@ -12,7 +12,6 @@
 #include "base/interrupt.h"
 #include "run/run.h"
 #include "run/run_page.h"
-#include "training/from.h"
 
 static bool evaluate(Trainer *t, Run *r, Pace *p, Error *e) {
     Evaluation v;

@@ -33,3 +33,12 @@ bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e);
 /* Replaces the trainer's weights by those of another model file of the run, and loses the moments. An error leaves the
  * weights. */
 bool checkpoint_read_weights(const char *path, Trainer *t, Error *e);
+
+/* ---- --from: a run that begins with the weights and the tokenizer of another one. Optimizer and schedule are new. ---- */
+
+/* Takes what the other run decides, if there is one: settings of the model, tokenizer, context. A resumed run takes them
+ * from its checkpoint, `past`. Errors as train_config_begin_from, safetensors_read. */
+bool from_configure(TrainConfig *r, const Checkpoint *past, Error *e);
+
+/* Reads the other run's weights into the trainer's model. STATUS_OTHER_MODEL: the task has other tokens. */
+bool from_read_weights(Trainer *t, const TrainConfig *r, Error *e);

@@ -4,7 +4,7 @@
 #include "model_helpers.h"
 #include "run/run.h"
 #include "run_helpers.h"
-#include "training/from.h"
+#include "training/checkpoint.h"
 #include <sys/stat.h>
 
 /* metrics.csv without its seconds. */
