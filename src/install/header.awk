@@ -30,10 +30,7 @@ function hold(line) {
         end_part(0)
         return
     }
-    if (line == "#pragma once" || line ~ /^#(ifndef|define) [A-Z0-9_]*_H$/) return
-    if (line == "#endif" && depth <= 0 && !conditional) return
-    if (line ~ /^#if/) conditional++
-    if (line == "#endif") conditional--
+    if (line == "#pragma once") return
     if (!in_comment && depth <= 0 && !macro && line ~ /^[A-Za-z_]/ &&
         line !~ /^(typedef|enum|struct|static|extern|OP|ALL_)/) dropping = 1
     if (dropping) dropped = 1
