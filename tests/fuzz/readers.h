@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 #include "check/grading/batch_file.h"
-#include "check/npy.h"
+#include "check/student_program.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include "nn/model_file.h"
