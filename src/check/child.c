@@ -111,7 +111,7 @@ static void set_limits(const ChildLimits *l) {
     system_lower_limit(RLIMIT_CORE, 0, 0);
     system_lower_limit(RLIMIT_CPU, most_seconds(l), most_seconds(l) + 1);
     if (l->file_bytes) system_lower_limit(RLIMIT_FSIZE, (double)l->file_bytes, (double)l->file_bytes);
-    if (l->bytes && !SANITIZED) system_lower_limit(RLIMIT_AS, (double)l->bytes, (double)l->bytes);
+    if (l->bytes && !SANDBOX_SANITIZED) system_lower_limit(RLIMIT_AS, (double)l->bytes, (double)l->bytes);
 }
 
 enum { RESULT, PRINTED, REQUEST, PIPES };

@@ -57,7 +57,7 @@ static void set_limits(void) {
 }
 
 /* Sanitizers start processes and read /proc, so nothing is confined under them; musl comes without the kernel's headers. */
-#if defined __has_include && !defined LEAST_SYSTEM && !SANITIZED
+#if defined __has_include && !defined LEAST_SYSTEM && !SANDBOX_SANITIZED
 #if __has_include(<linux/seccomp.h>) && __has_include(<linux/capability.h>)
 #define CONFINED 1
 #endif

@@ -7,12 +7,13 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* A sanitizer keeps the address space to itself. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#define SANITIZED 1
+#define SANDBOX_SANITIZED 1
 #elif defined __has_feature
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#define SANDBOX_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 #else
-#define SANITIZED 0
+#define SANDBOX_SANITIZED 0
 #endif
 
 /* Keeps other processes of the same user from reading or changing the memory of this one and of its children. */
