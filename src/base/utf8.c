@@ -71,12 +71,9 @@ int utf8_state(int state, const char *text, size_t length) {
     return state;
 }
 
-size_t utf8_whole(const char *text, size_t length, int *state) {
-    for (size_t back = 1; back < UTF8_MAX && back <= length; back++) {
-        *state = utf8_state(0, text + length - back, back);
-        if (*state > 0) return length - back;
-    }
-    *state = 0;
+size_t utf8_whole(const char *text, size_t length) {
+    for (size_t back = 1; back < UTF8_MAX && back <= length; back++)
+        if (utf8_state(0, text + length - back, back) > 0) return length - back;
     return length;
 }
 

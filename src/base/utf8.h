@@ -33,8 +33,8 @@ int utf8_next(int state, unsigned char byte);
 /* The state after several bytes. */
 int utf8_state(int state, const char *text, size_t length);
 
-/* Bytes of text without those at its end that further ones would complete to a character; in *state that after them. */
-size_t utf8_whole(const char *text, size_t length, int *state);
+/* Bytes of text without those at its end that further ones would complete to a character. */
+size_t utf8_whole(const char *text, size_t length);
 
 /* Characters in text, which is UTF-8. */
 size_t utf8_count(const char *text, size_t length);

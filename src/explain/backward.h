@@ -19,7 +19,7 @@ const Derivation *backward_derivation(const Op *op);
 /* Whether input i takes a gradient, and is not an earlier input passed again. */
 bool backward_reaches(const Node *n, int i);
 
-/* What the node's backward adds to the gradient of input i, contiguous in its shape. */
+/* The part that the node's backward adds to the gradient of input i, contiguous in its shape. */
 real *backward_part(Arena *arena, Node *n, int i);
 
 /* A term of one cell of that: dx[cell] is the sum of dy · slope over all terms, slope = ∂y[at]/∂x[cell]. */

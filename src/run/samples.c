@@ -7,7 +7,7 @@
 
 /* Prints what a model wrote: it may end inside a character. */
 static void print_written(const char *text) {
-    utf8_print(stderr, text, utf8_whole(text, strlen(text), &(int){0}));
+    utf8_print(stderr, text, utf8_whole(text, strlen(text)));
 }
 
 /* ---- Answers ---- */

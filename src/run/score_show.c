@@ -74,7 +74,7 @@ static void take_pair(void *show, const Pair *p, const char *answer, bool exact)
     if (exact || !s->text) return;
     utf8_print(s->text, p->source.text, p->source.length);
     fputs(" -> ", s->text);
-    utf8_print(s->text, answer, utf8_whole(answer, strlen(answer), &(int){0}));
+    utf8_print(s->text, answer, utf8_whole(answer, strlen(answer)));
     fputs("   need ", s->text);
     utf8_print(s->text, p->target.text, p->target.length);
     putc('\n', s->text);

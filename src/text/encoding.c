@@ -93,10 +93,14 @@ const char *text_encoding(const char *text, size_t length) {
     return best;
 }
 
+size_t text_valid(const char *text, size_t length) {
+    size_t valid = utf8_valid(text, length);
+    const char *nul = memchr(text, 0, valid);
+    return nul ? (size_t)(nul - text) : valid;
+}
+
 bool text_check(const char *where, const char *text, size_t length, Error *e) {
-    size_t at = utf8_valid(text, length);
-    const char *nul = memchr(text, 0, at);
-    if (nul) at = (size_t)(nul - text);
+    size_t at = text_valid(text, length);
     if (at == length) return true;
     const char *name = text_encoding(text, length);
     bool damaged = name && strcmp(name, "UTF-8") == 0;

@@ -4,7 +4,10 @@
 #include "base/error.h"
 #include <stddef.h>
 
-/* True if all of it is UTF-8 without NUL. If not, STATUS_BAD_DATA `WHERE: byte N: found 0xXX, need UTF-8 text or --tokenizer
+/* Bytes before the first that is no text: not UTF-8, or NUL. */
+size_t text_valid(const char *text, size_t length);
+
+/* True if all of it is text. If not, STATUS_BAD_DATA `WHERE: byte N: found 0xXX, need UTF-8 text or --tokenizer
  * byte`, N counted from 0, with the encoding that the bytes look like and the command that converts a file of that name. */
 bool text_check(const char *where, const char *text, size_t length, Error *e);
 

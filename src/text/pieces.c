@@ -1,4 +1,5 @@
 #include "text/pieces.h"
+#include "text/encoding.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,9 +105,7 @@ static bool refuse(const Tokenizer *k, const Passage *p, size_t at, size_t n, Er
 
 /* The characters of a piece. */
 static bool check(const Passage *p, size_t at, size_t n, Error *e) {
-    size_t valid = utf8_valid(p->text + at, n);
-    const char *nul = memchr(p->text + at, 0, valid);
-    size_t end = nul ? (size_t)(nul - p->text) : at + valid;
+    size_t end = at + text_valid(p->text + at, n);
     return end == at + n || error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8 text",
                                       p->where, end, (unsigned)(unsigned char)p->text[end]);
 }

@@ -127,9 +127,8 @@ size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char
 int tokenizer_state(const Tokenizer *k, const int32_t *ids, long n) {
     char text[UTF8_MAX * TOKEN_BYTES + 1];
     long from = n < UTF8_MAX ? 0 : n - UTF8_MAX;
-    int state;
-    utf8_whole(text, tokenizer_decode(k, ids + from, n - from, text), &state);
-    return state;
+    size_t length = tokenizer_decode(k, ids + from, n - from, text), whole = utf8_whole(text, length);
+    return utf8_state(0, text + whole, length - whole);
 }
 
 size_t tokenizer_characters(const Tokenizer *k, int32_t id) {

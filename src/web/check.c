@@ -143,8 +143,8 @@ static void print_elements(CheckRun *r, PointInput *in, const real *c, long outp
         *x = value;
         printf("%s{\"index\": %ld", i ? ", " : "", i), web_print_number("value", value);
         web_print_number("plus", plus), web_print_number("minus", minus);
-        web_print_number("difference", (plus - minus) / (2 * h)), web_print_number("backward", grad[i]),
-            putchar('}');
+        web_print_number("difference", (plus - minus) / (2 * h)), web_print_number("backward", grad[i]);
+        putchar('}');
     }
     putchar(']');
 }

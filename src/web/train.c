@@ -190,7 +190,7 @@ WEB_EXPORT(void, evaluate, (int rows, int aside)) {
 
 /* ---- Mask, positions and heads that are switched off ---- */
 
-/* What the switches have replaced. values NULL: all are on. */
+/* The switches replace these. values NULL: all are on. */
 static struct {
     real *values;
     bool unmasked, unplaced;
