@@ -12,6 +12,8 @@
 #include "base/interrupt.h"
 #include "run/run.h"
 #include "run/run_page.h"
+#include <stdio.h>
+#include <string.h>
 
 static bool evaluate(Trainer *t, Run *r, Pace *p, Error *e) {
     Evaluation v;
@@ -125,6 +127,10 @@ static bool run_once(TrainConfig *config, double began, Checkpoint *past, Metric
     if (config->minutes > 0) config->data.tokens = pace_tokens(config);
     Task *task = task_open(config->task, &config->data, e);
     if (task) train_config_fit_task(config, task);
+    size_t used = strlen(e->text);
+    if (past && e->status == STATUS_NO_INPUT && !strstr(e->text, "--text"))
+        snprintf(e->text + used, sizeof e->text - used, "; --%s FILE says where it is now",
+                 train_config_is_lm(config) ? "text" : "pairs");
     bool ok = task && run_task(task, config, began, past, figures, e);
     task_free(task);
     return ok;

@@ -15,11 +15,11 @@ static bool has(const char *directory, const char *file) {
     return directory_file(path, directory, file, STATUS_NO_INPUT, &(Error){0}) && access(path, F_OK) == 0;
 }
 
-/* Lists the runs in a directory, as far as they fit, and returns their number; out is the last. */
+/* Lists the runs in a directory, or the first of many, and returns their number; out is the last. */
 static int list_runs(const char *directory, const char *file, char out[PATH_ROOM], char list[ERROR_TEXT]) {
     struct dirent **entry = NULL;
     char path[PATH_ROOM];
-    int count = scandir(directory, &entry, NULL, alphasort), runs = 0;
+    int count = scandir(directory, &entry, NULL, alphasort), runs = 0, listed = 0;
     *list = 0;
     for (int i = 0; i < count; free(entry[i++])) {
         if (entry[i]->d_name[0] == '.' ||
@@ -27,9 +27,13 @@ static int list_runs(const char *directory, const char *file, char out[PATH_ROOM
             !has(path, file))
             continue;
         size_t used = strlen(list);
-        snprintf(list + used, ERROR_TEXT - used, "%s%s", runs++ ? ", " : "", ESCAPED(path));
+        if (used < ERROR_TEXT / 4)
+            listed += snprintf(list + used, ERROR_TEXT - used, "%s%s", runs ? ", " : "", ESCAPED(path)) > 0;
         strcpy(out, path);
+        runs++;
     }
+    size_t used = strlen(list);
+    if (listed < runs) snprintf(list + used, ERROR_TEXT - used, " and %d more", runs - listed);
     free(entry);
     return runs;
 }
@@ -47,11 +51,14 @@ bool runs_find(char out[PATH_ROOM], const char *name, const char *file, Error *e
         if (has(out, file)) return true;
         snprintf(makes, sizeof makes, "; %s %s trains on it", program_command("train", train), ESCAPED(name));
     }
+    const char *what = stat(name, &found) == 0 && S_ISDIR(found.st_mode) ? file : "run";
     int runs = list_runs(name, file, out, list);
     if (runs == 1) return true;
     if (runs > 1)
         return error_set(e, STATUS_NO_INPUT, "%s: found %d runs, need one: %s", ESCAPED(name), runs, list);
     if (list_runs(home, file, other, list))
-        return error_set(e, STATUS_NO_INPUT, "%s: found no run, need one: %s%s", ESCAPED(name), list, makes);
-    return error_set(e, STATUS_NO_INPUT, "%s: found no run, and none in %s%s", ESCAPED(name), home, makes);
+        return error_set(e, STATUS_NO_INPUT, "%s: found no %s, need one: %s%s", ESCAPED(name), what, list,
+                         makes);
+    return error_set(e, STATUS_NO_INPUT, "%s: found no %s, and none in %s%s", ESCAPED(name), what, home,
+                     makes);
 }

@@ -248,7 +248,7 @@ static void say_new_lines(const Run *r) {
     bool ok = line || error_set(&e, STATUS_NO_MEMORY, "memory: %ld lines", s.count);
     long new_lines = ok ? texts_lack(r->saved.lines, line, s.count, &e) : -1;
     if (new_lines >= 0)
-        fprintf(stderr, "%ld of %ld lines are not in %s\n", new_lines, s.count, r->saved.lines);
+        fprintf(stderr, "%ld of %ld lines are not in %s\n", new_lines, s.count, TEXTS_NAMED(r->saved.lines));
     else
         fprintf(stderr, "new lines are not counted: %s\n", e.text);
     for (long i = 0; line && i < s.count; i++) free((char *)line[i].text);

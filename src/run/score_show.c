@@ -11,7 +11,8 @@ typedef struct ScoreShow {
     bool colour;
     int32_t id[UTF8_MAX]; /* [ids] tokens of a character that is not complete, and their loss */
     long ids;
-    double nats, line_nats, line_characters;
+    double nats, line_nats, line_characters; /* NAN: with [UNK] */
+    bool begun;                              /* the line has a token */
 } ScoreShow;
 
 static const double darkest = 8; /* nats of the darkest shade, which the page states */
@@ -50,20 +51,24 @@ static void show_piece(const ScoreShow *s, const char *text) {
 
 static void end_line(ScoreShow *s) {
     double loss = s->line_nats / s->line_characters;
-    if (s->text && s->line_characters > 0) fprintf(s->text, "  %.3f\n", loss);
-    if (s->page && s->line_characters > 0) fprintf(s->page, " <small>%.3f</small>\n", loss);
+    bool comparable = s->line_characters > 0;
+    if (s->text && s->begun) fprintf(s->text, comparable ? "  %.3f\n" : "\n", loss);
+    if (s->page && s->begun) fprintf(s->page, comparable ? " <small>%.3f</small>\n" : "\n", loss);
     s->line_nats = s->line_characters = 0;
+    s->begun = false;
 }
 
 static void take_token(void *show, int32_t id, double nats) {
     ScoreShow *s = show;
     char text[UTF8_MAX * TOKEN_BYTES + 1], shown[3 * sizeof text];
     s->nats = s->ids ? s->nats + nats : nats;
+    s->begun = true;
     s->id[s->ids++] = id;
     if (tokenizer_state(s->tokenizer, s->id, s->ids) && s->ids < UTF8_MAX) return;
     size_t bytes = tokenizer_decode(s->tokenizer, s->id, s->ids, text);
     bool ends_line = show_characters(text, shown);
-    if (!isnan(s->nats)) s->line_nats += s->nats, s->line_characters += (double)utf8_count(text, bytes);
+    double characters = id < s->tokenizer->unknown ? NAN : (double)utf8_count(text, bytes);
+    if (!isnan(s->nats)) s->line_nats += s->nats, s->line_characters += characters;
     show_piece(s, shown);
     s->ids = 0;
     if (ends_line) end_line(s);
@@ -107,10 +112,23 @@ static bool score_all(Tape *t, const SavedRun *r, const ScoreOptions *o, char *c
     return true;
 }
 
+/* Refuses a page without tokens, and one in the place of a text. */
+static bool check_page(const SavedRun *r, const ScoreOptions *o, char *const *more, int files, Error *e) {
+    uint64_t page = file_identity(o->page);
+    if (!config_is_lm(&r->model->config))
+        return error_set(e, STATUS_USAGE, "--html: found a model of answers, need one of texts");
+    for (int i = -1; page && i < files; i++)
+        if (file_identity(i < 0 ? o->file : more[i]) == page)
+            return error_set(e, STATUS_USAGE, "--html: found %s, need another file than those of --score",
+                             ESCAPED(o->page));
+    return true;
+}
+
 bool score_show(Tape *t, const SavedRun *r, const ScoreOptions *o, char *const *more, int files, Error *e) {
     char *text = NULL;
     size_t size;
     if (!o->page) return score_all(t, r, o, more, files, NULL, e);
+    if (!check_page(r, o, more, files, e)) return false;
     FILE *page = open_memstream(&text, &size);
     bool ok = page || error_set(e, STATUS_NO_MEMORY, "memory: the page");
     ok = ok && score_all(t, r, o, more, files, page, e);

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "tasks/corpus.h"
 #include "tasks/tasks.h"
+#include "text/lines.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,22 +83,23 @@ static int32_t opening_of(const Corpus *c) {
 
 /* Reports invisible characters, and the options that a short text changes. */
 static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
+    const char *name = TEXTS_NAMED(o->text);
     bool all = c->without_tail || (c->validation == 0 && c->count < 2000);
     if (c->empty_lines)
-        task_remark(out, "%s: left out %ld empty line%s", o->text, c->empty_lines, PLURAL(c->empty_lines));
+        task_remark(out, "%s: left out %ld empty line%s", name, c->empty_lines, PLURAL(c->empty_lines));
     if (c->long_lines)
         task_remark(out,
                     "%s: cut %ld line%s of more than %ld tokens, the end counted; --context N takes more",
-                    o->text, c->long_lines, PLURAL(c->long_lines), c->context);
+                    name, c->long_lines, PLURAL(c->long_lines), c->context);
     if (!c->line && (c->context < o->context || all))
-        task_remark(out, "%s: a %s: context %ld%s; a longer text teaches more", o->text,
+        task_remark(out, "%s: a %s: context %ld%s; a longer text teaches more", name,
                     o->validation > 0.5 ? "long --tail" : "short text", c->context,
                     all ? ", nothing held out" : "");
-    if (c->byte_order_mark) task_remark(out, "%s: skipped a byte-order mark", o->text);
+    if (c->byte_order_mark) task_remark(out, "%s: skipped a byte-order mark", name);
     if (c->carriage_returns && !c->line)
         task_remark(
             out, "%s: kept %ld carriage return%s as characters; --newline unix makes each end of a line LF",
-            o->text, c->carriage_returns, PLURAL(c->carriage_returns));
+            name, c->carriage_returns, PLURAL(c->carriage_returns));
 }
 
 bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Error *e) {

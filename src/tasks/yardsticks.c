@@ -48,10 +48,15 @@ static bool judge_text(const Task *task, const Corpus *c, Yardsticks *y, Error *
 
 /* ---- Other tasks ---- */
 
+/* Tokens of targets: those of the data, and the end of an answer. */
+static double target_tokens(const Task *task) {
+    return (double)task->tokenizer->size + (task->end_id >= task->tokenizer->size);
+}
+
 /* Counts of the target tokens of training rows, at least 1 each, predict those of held-out rows. */
 static bool judge_frequency(const Task *task, Yardsticks *y, Error *e) {
     enum { ROWS = 1000 };
-    double loss = 0, all = (double)task->vocab_size;
+    double loss = 0, all = target_tokens(task);
     Batch *b = task_batch(task, ROWS, e);
     long *count = calloc((size_t)task->vocab_size, sizeof *count);
     bool ok = b && (count || error_set(e, STATUS_NO_MEMORY, "memory: %ld counts", task->vocab_size));
@@ -72,7 +77,7 @@ bool task_yardsticks(const Task *task, Yardsticks *out, Error *e) {
     const Corpus *c = task_text_corpus(task);
     *out = (Yardsticks){0};
     if (c && task->characters > 0) return judge_text(task, c, out, e);
-    add(out, "uniform guess", log((double)task->tokenizer->size));
+    add(out, "uniform guess", log(target_tokens(task)));
     if (!judge_frequency(task, out, e)) return false;
     if (task->held_out_entropy > 0) add(out, "entropy of the held-out data", task->held_out_entropy);
     return true;

@@ -1,5 +1,6 @@
 #include "text/lines.h"
 #include "base/random.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,17 @@ void texts_close(Texts *t) {
     for (long i = 0; i < t->count; i++) file_unmap(&t->map[i]);
     free(t->paths), free(t->map), free(t->text);
     *t = (Texts){0};
+}
+
+const char *texts_name(char out[TEXTS_NAME], const char *paths) {
+    char first[ESCAPED_BYTES + 2];
+    size_t length = strcspn(paths, "\n");
+    long more = 0;
+    for (const char *at = paths + length; *at; at++) more += *at == '\n';
+    snprintf(first, sizeof first, "%.*s", (int)length, paths);
+    int used = snprintf(out, TEXTS_NAME, "%s", ESCAPED(first));
+    if (more) snprintf(out + used, (size_t)(TEXTS_NAME - used), " and %ld more", more);
+    return out;
 }
 
 /* ---- Lines ---- */

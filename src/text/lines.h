@@ -18,6 +18,11 @@ typedef struct Texts {
 bool texts_open(Texts *t, const char *paths, bool unix_newlines, Error *e);
 void texts_close(Texts *t);
 
+/* The name of the first file at `paths`, and how many more there are. Returns out. The macro: in memory as ESCAPED has. */
+enum { TEXTS_NAME = ESCAPED_TEXT + 30 };
+const char *texts_name(char out[TEXTS_NAME], const char *paths);
+#define TEXTS_NAMED(paths) texts_name((char[TEXTS_NAME]){0}, paths)
+
 /* The lines of texts whose line ends are LF, each without it, in their order; the caller frees them. NULL:
  * STATUS_NO_MEMORY. */
 Passage *texts_lines(const Passage *text, long texts, long *lines, Error *e);

@@ -16,6 +16,7 @@ const char *train_config_tasks(char out[TASKS_TEXT]) {
 }
 
 char *train_config_keep(TrainConfig *r, char *text, Error *e) {
+    if (r->texts == TRAIN_TEXTS) error_bug("train_config_keep: found more than %d texts", TRAIN_TEXTS);
     if (!text) error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
     return text ? (r->text[r->texts++] = text) : NULL;
 }
@@ -28,7 +29,10 @@ void train_config_free(TrainConfig *r) {
 static bool add_texts(TrainConfig *r, char *const *path, int count, Error *e) {
     const char *before = r->data.text ? r->data.text : "";
     size_t bytes = strlen(before) + 1;
-    for (int i = 0; i < count; i++) bytes += strlen(path[i]) + 1;
+    for (int i = 0; i < count; bytes += strlen(path[i++]) + 1)
+        if (strchr(path[i], '\n'))
+            return error_set(e, STATUS_USAGE, "\"%s\": found a line break, need a name without one",
+                             ESCAPED(path[i]));
     char *all = malloc(bytes);
     if (!train_config_keep(r, all, e)) return false;
     char *end = all + sprintf(all, "%s", before);
@@ -54,7 +58,7 @@ bool train_config_operands(TrainConfig *r, char *const *operand, int count, Erro
     r->task = is_file ? task_of_file(operand[0]) : operand[0];
     char *const *file = operand + !is_file;
     int files = count - !is_file;
-    if (files == 0) return true;
+    if (files == 0 || !task_kind(r->task)) return true; /* task_open names the tasks */
     if (train_config_is_lm(r) && strcmp(r->task, "lm") == 0) return add_texts(r, file, files, e);
     bool pairs = strcmp(r->task, "pairs") == 0 && !r->data.pairs;
     if (pairs) r->data.pairs = file[0];

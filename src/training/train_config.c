@@ -36,9 +36,9 @@ static const char *default_label(const Setting *s, char out[OPTION_TEXT]) {
     return setting_default(s, &sequences, "lm", &lm, out);
 }
 
-/* A line of a --config file: a name, then blanks or an equals sign, then a value. Skips empty lines and those
- * that begin with #. */
-static bool config_line(TrainConfig *r, const char *where, char *line, Error *e) {
+/* A line of a --config file: a name, then blanks or an equals sign, then a value. Skips empty lines, those that begin
+ * with #, and settings of the command line. */
+static bool config_line(TrainConfig *r, const bool *by_user, const char *where, char *line, Error *e) {
     line += strspn(line, " \t");
     for (size_t n = strlen(line); n && strchr(" \t\r", line[n - 1]);) line[--n] = 0;
     if (!*line || *line == '#') return true;
@@ -55,8 +55,9 @@ static bool config_line(TrainConfig *r, const char *where, char *line, Error *e)
     if (s) {
         char what[400];
         Option o = setting_option(s, r);
-        if (*given(r, s)) return true; /* the command line overrides */
+        if (by_user[s - train_settings]) return true;
         snprintf(what, sizeof what, "%s: %s", where, line);
+        if (*given(r, s)) return error_set(e, STATUS_USAGE, "%s: found twice, need it once", what);
         return (*given(r, s) = option_read(&o, text, what, STATUS_USAGE, e));
     }
     const char *name[TRAIN_SETTINGS], *nearest;
@@ -72,6 +73,8 @@ static bool read_config(TrainConfig *r, Error *e) {
     enum { LONGEST = 1 << 20 };
     size_t size;
     char where[300], *line;
+    bool by_user[TRAIN_SETTINGS];
+    memcpy(by_user, r->given, sizeof by_user);
     if (!file_read(r->config, LONGEST, &line, &size, e)) return false;
     if (!utf8_check(r->config, train_config_keep(r, line, e), size, e)) return false;
     if (utf8_mark(line, size)) fprintf(stderr, "train: %s: skipped a byte-order mark\n", r->config);
@@ -80,7 +83,7 @@ static bool read_config(TrainConfig *r, Error *e) {
         char *end = strchr(line, '\n');
         if (end) *end = 0;
         snprintf(where, sizeof where, "%.250s: line %ld", r->config, number);
-        if (!config_line(r, where, line, e)) return false;
+        if (!config_line(r, by_user, where, line, e)) return false;
         line = end ? end + 1 : NULL;
     }
     return true;
@@ -118,6 +121,7 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
     r->compared = options.operand, r->compared_count = options.operands;
     if (r->compare) return true;
     if (!train_config_operands(r, options.operand, options.operands, e)) return false;
+    *given(r, row_of("text")) = r->data.text, *given(r, row_of("pairs")) = r->data.pairs; /* operands, too */
     r->data.seed = options.seed, *given(r, row_of("seed")) = options.seed_given;
     return (!r->config || read_config(r, e)) && (!r->resume || train_config_find(r, e));
 }
@@ -213,6 +217,7 @@ static bool check(const TrainConfig *r, Error *e) {
 bool train_config_complete(TrainConfig *r, Error *e) {
     char all_tasks[TASKS_TEXT];
     if (r->compare) return train_config_compare(r, e);
+    if (!r->task) r->task = r->data.text ? "lm" : r->data.pairs ? "pairs" : NULL;
     if (!r->task)
         return error_set(e, STATUS_USAGE, "found 0 operands, need %s, see --help",
                          train_config_tasks(all_tasks));

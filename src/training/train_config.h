@@ -5,7 +5,7 @@
 #include "formats/safetensors.h"
 #include "training/trainer.h"
 
-enum { TRAIN_SETTINGS = 96, TRAIN_TEXTS = 8, TRAIN_SEEDS = 1000, TRAIN_COMPARED = 8 }; /* at most */
+enum { TRAIN_SETTINGS = 96, TRAIN_TEXTS = 12, TRAIN_SEEDS = 1000, TRAIN_COMPARED = 8 }; /* at most */
 
 typedef struct TrainConfig {
     const char *task;

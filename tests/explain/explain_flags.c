@@ -300,7 +300,7 @@ TEST(refusals_are_one_line) {
          "--modern: found --model, which has its own choices"},
         /* Files. */
         {{"--model", "none", "--text", "12"}, 66, "none: found no run, and none in runs"},
-        {{"empty", "--text", "1"}, 66, "empty: found no run, and none in runs"},
+        {{"empty", "--text", "1"}, 66, "empty: found no model.safetensors, and none in runs"},
         {{"copy", "--text", "1", "--html", "none/x"}, 73, "none/x: No such file or directory"},
         {{"copy", "--text", "1", "--svg", "text"}, 73, "text: cannot be made a directory"},
         {{"convolution", "--svg", "none/x"}, 73, "none/x: No such file or directory"},

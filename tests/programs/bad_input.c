@@ -64,6 +64,8 @@ TEST(train_tasks_and_flags) {
         {"train \x1B[2Jcopy", 2,
          "task: found '\\x1B[2Jcopy', need one of copy, reverse, sort, add, dates, pairs, lm, grammar"},
         {"train ''", 2, "task: found '', need one of copy, reverse, sort, add, dates, pairs, lm, grammar"},
+        {"train LM text", 2,
+         "task: found 'LM', need one of copy, reverse, sort, add, dates, pairs, lm, grammar"},
         {"train copy lm", 2,
          "\"lm\": found one operand too many, need copy|reverse|sort|add|dates|pairs|lm|grammar"},
         {"train copy --stepp 5", 2, "--stepp: no such option; the nearest is --steps, see --help"},
@@ -122,6 +124,7 @@ TEST(train_numbers_out_of_range) {
 /* Values that are each in range but exclude each other, and flags without effect. */
 TEST(train_contradictions) {
 #define LM "train lm --text text --context 4 "
+    write_text("twice", "steps 4\nd_model 8\nsteps=5\n");
     write_text("text", "a text that is long enough for the context that is asked for");
     REFUSES(
         {"train copy --heads 3 --d-model 128", 2, "heads: found 3, need a divisor of d_model 128"},
@@ -150,6 +153,7 @@ TEST(train_contradictions) {
          "--warmup: found --schedule constant, need noam, cosine or linear"},
         {LM "--tokenizer byte --vocab-size 100", 2, "--vocab-size: found --tokenizer byte, need another"},
         {"train copy --vocab-size 100", 2, "--vocab-size: found the task copy, need lm or pairs"},
+        {"train copy --config twice", 2, "twice: line 3: steps: found twice, need it once"},
         {"train copy --minutes 1 --steps 5", 2, "--minutes: found --steps, need one of the two"},
         {"train copy --experts 4", 2, "--experts: found --feed-forward dense, need experts"},
         {"train copy --quiet --samples 3", 2, "--samples: found --quiet, need one of the two"});
@@ -166,6 +170,7 @@ TEST(train_texts) {
             {"train lm --text letter/none", 66, "letter/none: Not a directory"},
             {"train lm --text ''", 66, ": No such file or directory"},
             {"train lm --text .", 66, ".: found a directory, need a regular file"},
+            {"train lm letter a\nb", 2, "\"a\\x0Ab\": found a line break, need a name without one"},
             {"train lm --text fifo", 66, "fifo: found a FIFO, need a regular file"},
             {"train lm --text mark", 65, "mark: found 0 tokens, need at least 2"},
             {"train lm --text letter", 65, "letter: found 1 token, need at least 2"},

@@ -110,8 +110,10 @@ TEST(runs_are_found_by_what_a_user_types) {
         {"text", "generate: text: found no run, need one: runs/one; ./train text trains on it\n"},
         {"runs", "generate: runs: found 2 runs, need one: runs/one, runs/two\n"},
         {"two", NULL},
+        {"empty", "generate: empty: found no model.safetensors, need one: runs/one, runs/two\n"},
     };
     write_text("text", TEXT);
+    mkdir("empty", 0777);
     MUST(TRAIN("copy", "--symbols", "5", "--steps", "1", SMALL, "runs/one"));
     char want[200] = "";
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -123,6 +125,15 @@ TEST(runs_are_found_by_what_a_user_types) {
         else
             CHECK(status == 0 && !strcmp(out, want), "%s: %s%s", cases[i].typed, out, err);
     }
+    for (int i = 0; i < 99; i++) { /* more than a message lists */
+        char model[60];
+        snprintf(model, sizeof model, "runs/run %02d", i);
+        mkdir(model, 0777);
+        write_text(strcat(model, "/model.safetensors"), "");
+    }
+    CHECK(GENERATE("three") == 66 && strstr(err, "need one: runs/one, runs/run 00, ") &&
+              strstr(err, " more\n"),
+          "%s", err);
 }
 
 /* Without a prompt a text begins as the lines of the training text do, also in a text of one line. Texts are drawn; more
@@ -372,6 +383,9 @@ TEST(losses_of_tokens_are_shown) {
     char *page = read_bytes("page.html", &size);
     CHECK(page && count_of(page, "<span ") == tokens && count_of(page, "<small>") == 4 && strstr(page, line),
           "%s", page);
+    CHECK(GENERATE("run", "--score", "page.html", "text", "--html", "./text") == 2 &&
+              !strcmp(err, "generate: --html: found ./text, need another file than those of --score\n"),
+          "%s", err);
     int other, terminal = open_terminal(80, &other);
     setenv("TERM", "xterm", 1);
     MUST(run_program("generate", ARGUMENTS("run", "--score", "text", "--show"),
@@ -404,6 +418,9 @@ TEST(scores_of_pairs_count_exact_answers) {
     snprintf(want, sizeof want, ", 4 pairs, %.2f %% answered exactly\n", 25.0 * exact);
     CHECK(!strncmp(found, shown, strlen(shown)) && strstr(found, want) && lines_of(found) == 5 - exact,
           "%s, want %s%s", found, shown, want);
+    CHECK(GENERATE("run", "--score", "pairs", "--html", "page") == 2 &&
+              !strcmp(err, "generate: --html: found a model of answers, need one of texts\n"),
+          "%s", err);
     for (int i = 0; i < 4; i++) free(answer[i]);
     free(found);
 }

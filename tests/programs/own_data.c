@@ -71,14 +71,16 @@ TEST(files_are_operands) {
         const char *operand[3], *same[3];
     } cases[] = {{{"lm", "a.txt"}, {"lm", "--text", "a.txt"}},
                  {{"a.txt"}, {"lm", "--text", "a.txt"}},
+                 {{"--text", "a.txt"}, {"lm", "--text", "a.txt"}},
                  {{"pairs", "p.tsv"}, {"pairs", "--pairs", "p.tsv"}},
+                 {{"--pairs", "p.tsv"}, {"pairs", "--pairs", "p.tsv"}},
                  {{"p.tsv"}, {"pairs", "--pairs", "p.tsv"}}};
 #define BRIEFLY                                                                                              \
     "--steps", "1", "--tail", "0", "--tokenizer", "char", "--d-model", "8", "--heads", "2", "--layers", "1", \
         "--quiet", "--force", "--run"
     write_text("a.txt", "the mill by the river and the miller and the mill again\n");
     write_text("p.tsv", "a\tb\nb\ta\n");
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         const char *const *o = cases[i].operand, *const *s = cases[i].same;
         int status = o[1] ? TRAIN(o[0], o[1], BRIEFLY, "runs/one") : TRAIN(o[0], BRIEFLY, "runs/one");
         CHECK(status == 0, "%s", err);
@@ -97,6 +99,30 @@ TEST(files_are_operands) {
     CHECK(TRAIN("--resume", "another") == 66 &&
               strstr(err, "another: found no run, need one: runs/one, runs/other\n"),
           "%s", err);
+}
+
+/* A file on the command line comes before one of --config and before the one that a run to continue was trained on. A run
+ * to begin with may be named by its name. */
+TEST(a_file_on_the_command_line_counts) {
+    write_text("a.txt", "the mill by the river and the miller and the mill again\n");
+    write_text("b.txt", "the mill by the river and the miller and the mill agaim\n");
+    write_text("config", "text b.txt\nsteps 1\n");
+    MUST(TRAIN("lm", "--text", "a.txt", BRIEFLY, "runs/one"));
+    MUST(TRAIN("lm", "a.txt", "--config", "config", "--tail", "0", "--tokenizer", "char", "--d-model", "8",
+               "--heads", "2", "--layers", "1", "--quiet", "--run", "runs/other"));
+    CHECK(same_files("runs/one/model.safetensors", "runs/other/model.safetensors"));
+    CHECK(TRAIN("--resume", "one", "b.txt", "--steps", "2", "--quiet") == 78 && strstr(err, "text_crc32"),
+          "%s", err);
+    MUST(TRAIN("lm", "a.txt", "--from", "one", "--train", "*", "--steps", "1", "--tail", "0", "--quiet",
+               "--run", "runs/from"));
+    CHECK(TRAIN("lm", "--from", "none") == 66 && strstr(err, "none: found no run, need one: runs/from, "),
+          "%s", err);
+    rename("a.txt", "moved");
+    CHECK(TRAIN("--resume", "from", "--steps", "2", "--quiet") == 66 &&
+              !strcmp(err, "train: a.txt: No such file or directory; --text FILE says where it is now\n"),
+          "%s", err);
+    write_text("config", "steps 2\n");
+    MUST(TRAIN("--resume", "from", "lm", "moved", "--config", "config", "--quiet"));
 }
 
 /* Lines that are learned by heart come again, each with its end, from their first characters and without; a resumed run and
@@ -164,6 +190,10 @@ TEST(new_lines_are_counted) {
     }
     snprintf(want, sizeof want, "%d of 200 lines are not in list\n", unknown);
     CHECK(!strcmp(err, want) && unknown > 10 && unknown < 190, "%s, want %s", err, want);
+    MUST(TRAIN("lm", "list", "list", "list", "--lines", "--steps", "1", "--run", "run", "--force"));
+    CHECK(!strncmp(err, "list and 2 more: left out 78 empty lines\n", 41), "%s", err);
+    CHECK(GENERATE("run", "--count", "2") == 0 && strstr(err, " of 2 lines are not in list and 2 more\n"),
+          "%s", err);
 }
 
 TEST(pairs_of_ones_own) {
@@ -202,6 +232,8 @@ TEST(a_loss_without_the_unknown_is_not_comparable) {
     free(page);
     CHECK(GENERATE("run", "--score", "text") == 0 && !strstr(out, "nats/char") &&
               strstr(out, "not comparable: "),
+          "%s%s", out, err);
+    CHECK(GENERATE("run", "--score", "text", "--show") == 0 && lines_of(out) == 301 && !strstr(out, "}  "),
           "%s%s", out, err);
 }
 

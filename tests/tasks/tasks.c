@@ -3,6 +3,7 @@
 #include "expect_bug.h"
 #include "task_helpers.h"
 #include "tasks/sequence_task.h"
+#include "tasks/yardsticks.h"
 
 /* A number for a sequence, different for different sequences of up to 12 symbols below 20. */
 static long code(const int32_t *x, long n) {
@@ -298,6 +299,20 @@ TEST(rows_that_lie_evenly) {
         CHECK(seen == count, "%ld rows of %ld", seen, count);
     }
     batch_free(rows), batch_free(row), task_free(task);
+}
+
+/* A guess is any of the symbols, or the end of the answer; a text of the grammar has no end. */
+TEST(a_guess_may_end_an_answer) {
+    static const char *const names[] = {"copy", "grammar"};
+    for (int i = 0; i < 2; i++) {
+        Error e = {0};
+        Yardsticks y;
+        Task *task = opened(names[i], small(5, 4, 10, 1));
+        double tokens = i ? (double)task->vocab_size : 5 + 1;
+        CHECK(task_yardsticks(task, &y, &e) && y.count >= 2, "%s", e.text);
+        CHECK_NEAR(y.of[0].loss, log(tokens), 1e-12);
+        task_free(task);
+    }
 }
 
 TEST(symbols_print_as_rising_characters) {
