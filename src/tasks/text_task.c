@@ -67,18 +67,19 @@ const Corpus *task_text_corpus(const Task *task) {
 }
 
 /* The token after which most lines begin; in a text of one line, its first token. */
-static int32_t opening_of(const Corpus *c) {
-    if (c->line) return c->line_end;
+static bool find_opening(const Corpus *c, int32_t *best, Error *e) {
+    *best = c->line ? c->line_end : c->ids[0];
+    if (c->line) return true;
     const Tokenizer *k = c->tokenizer;
-    int32_t best = c->ids[0];
     long *count = calloc((size_t)k->size, sizeof *count), most = 0;
-    for (long i = 0; count && i < c->training; i++) {
+    if (!count) return error_set(e, STATUS_NO_MEMORY, "memory: counts of %ld tokens", (long)k->size);
+    for (long i = 0; i < c->training; i++) {
         int32_t id = c->ids[i];
         bool ends_line = id >= k->unknown && k->text[k->start[id + 1] - 1] == '\n';
-        if (ends_line && ++count[id] > most) most = count[best = id];
+        if (ends_line && ++count[id] > most) most = count[id], *best = id;
     }
     free(count);
-    return best;
+    return true;
 }
 
 /* Reports invisible characters, and the options that a short text changes. */
@@ -121,9 +122,8 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
     task->nothing_held_out = c->validation == 0;
     task->checksum = c->checksum;
     task->unix_newlines = o->unix_newlines || o->lines;
-    task->opening_id = opening_of(c);
     task->add_training_row = add_training_row, task->add_held_out_row = add_held_out_row;
     task->free = free_corpus;
     remark(c, o, task->remark);
-    return true;
+    return find_opening(c, &task->opening_id, e);
 }
