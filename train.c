@@ -75,18 +75,21 @@ static bool start(Trainer *t, const ModelConfig *c, TrainConfig *config, Pace *p
 static void describe(const Task *task, TrainConfig *config, Trainer *t, const ModelConfig *c, size_t bytes,
                      Error *e) {
     Pace p = {0};
+    double minutes = config->minutes;
     t->model = trainer_model(t, c, e);
     if (!t->model) return;
-    run_describe(stdout, task, config, t->model, bytes);
     double products = 6 * (double)t->model->parameters.elements * (double)(t->rows * t->accumulate) *
                       (double)(task->max_S + task->max_T);
-    model_free(t->model);
-    t->model = NULL;
-    double minutes = config->minutes;
-    config->minutes = 0;
-    if (products < 1e12 && pages_exist(bytes, "the training", &(Error){0}) &&
-        start(t, c, config, &p, NULL, e) && pace_measure(&p, t, 0.5, e))
-        run_describe_time(stdout, &p, config->schedule.steps, minutes);
+    bool timed = products < 1e12 && pages_exist(bytes, "the training", &(Error){0});
+    if (timed) {
+        model_free(t->model);
+        config->minutes = 0;
+        if (!start(t, c, config, &p, NULL, e) || !pace_measure(&p, t, 0.5, e)) return;
+        if (minutes > 0) train_config_set_steps(config, (long)(60 * minutes / p.step));
+        train_config_fit_task(config, task);
+    }
+    run_describe(stdout, task, config, t->model, bytes);
+    if (timed) run_describe_time(stdout, &p, config->schedule.steps);
 }
 
 static bool run_task(const Task *task, TrainConfig *config, double began, Checkpoint *past, Metrics *figures,

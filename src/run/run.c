@@ -27,11 +27,15 @@ void run_describe(FILE *out, const Task *task, const TrainConfig *r, const Model
     if (*run_text_line(text, task, r)) fprintf(out, "%s\n", text);
 }
 
-void run_describe_time(FILE *out, const Pace *p, long steps, double minutes) {
+void run_describe_time(FILE *out, const Pace *p, long steps) {
+    enum { MINUTE = 60, HOUR = 3600 };
     char number[NUMBER_ROOM];
-    if (minutes > 0) steps = (long)(60 * minutes / p->step);
-    fprintf(out, "time: about %.3g %s for %s steps of %.3g ms\n",
-            (double)steps * p->step / (minutes > 0 ? 60 : 1), minutes > 0 ? "minutes" : "s",
+    double seconds = (double)steps * p->step;
+    int unit = seconds < 2 * MINUTE ? 1 : seconds < 2 * HOUR ? MINUTE : HOUR;
+    fprintf(out, "time: about %.3g %s for %s steps of %.3g ms\n", seconds / unit,
+            unit == 1        ? "s"
+            : unit == MINUTE ? "minutes"
+                             : "hours",
             number_text(number, steps), 1000 * p->step);
 }
 

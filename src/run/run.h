@@ -113,5 +113,5 @@ size_t run_footprint(size_t arrays);
 /* Prints the model's size, the memory that its training takes, and for a text what was chosen to fit it. */
 void run_describe(FILE *out, const Task *task, const TrainConfig *r, const Model *m, size_t bytes);
 
-/* Prints the time of so many measured steps; minutes > 0: the steps that fit into them. */
-void run_describe_time(FILE *out, const Pace *p, long steps, double minutes);
+/* Prints the time of so many measured steps. */
+void run_describe_time(FILE *out, const Pace *p, long steps);

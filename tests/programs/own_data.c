@@ -270,6 +270,17 @@ TEST(a_run_of_minutes_is_the_run_of_its_steps) {
     CHECK(same_files("run/model.safetensors", "minutes"), "%s steps", note("steps"));
 }
 
+/* A dry run says the dropout of the run, which depends on the number of steps, also if minutes give that. */
+TEST(a_dry_run_of_minutes_says_the_dropout) {
+    write_cat_text("text", 300000);
+    CHECK(TRAIN("lm", "--text", "text", "--minutes", "1e4", "--dry-run") == 0 &&
+              strstr(out, "; dropout 0.2\n"),
+          "%s%s", out, err);
+    CHECK(TRAIN("lm", "--text", "text", "--minutes", "0.001", "--dry-run") == 0 &&
+              strstr(out, "; dropout 0\n"),
+          "%s%s", out, err);
+}
+
 /* Several seeds give mean and deviation. Each run has a directory of its own and the bits of its seed alone. */
 TEST(several_seeds_and_lengths) {
     MUST(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--max-length", "4",
