@@ -127,6 +127,7 @@ static void print_json(const WalkMatrix *m) {
     show_text("formula", m->formula);
     show_text("from", m->from ? m->from : "");
     walk_print_labels("rows", m->rows);
+    walk_print_labels("columns", m->columns);
     show_matrix(m->value->shape, m->value->data);
     puts("}");
 }

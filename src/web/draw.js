@@ -106,10 +106,10 @@ function round(x) {
   return [1, 1.2, 1.6, 2, 2.4, 3, 4, 6, 8, 10].find(m => m * p >= x * 0.999) * p;
 }
 
-// Curves with axes. lines: [{x, y, colour, width, dots}]; across, up: {from, to, text} of an axis; goal: a dashed line.
+// Curves with axes. lines: [{x, y, colour, width, dots}]; across, up: {from, to, text, room} of an axis; goal: a dashed line.
 function drawChart(canvas, lines, across, up, goal) {
   const w = canvas.clientWidth, h = canvas.clientHeight, c = clear(canvas, w, h), p = colours(), marks = [0, .25, .5, .75, 1];
-  const left = 48, bottom = h - 22, right = w - 10, head = 8;
+  const left = up.room ?? 48, bottom = h - 22, right = w - 10, head = 8;
   const X = x => left + (right - left) * (x - across.from) / (across.to - across.from);
   const Y = y => bottom - (bottom - head) * (y - up.from) / (up.to - up.from);
   const draw = (x, y, colour, width) => {
@@ -251,6 +251,6 @@ function figure(x, digits = 4) {
   return s.replace(/-/g, '−');
 }
 function small(x) {
-  if (Math.abs(x) < .005) return x ? '≈0' : '0';
+  if (!x) return '0';
   return Number.isFinite(x) ? x.toFixed(Math.abs(x) >= 10 ? 1 : 2).replace(/^(-?)0\./, '$1.').replace('-', '−') : '−∞';
 }

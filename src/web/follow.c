@@ -1,6 +1,7 @@
 /* Entry points of the module in double precision that follow a model: the walk of ./explain, forward and backward. */
 #include "explain/walk_backward.h"
 #include "web/web.h"
+#include <math.h>
 
 /* The walk backward that was printed last; its tape is kept for the entry points below. */
 static struct {
@@ -37,7 +38,8 @@ WEB_EXPORT(void, walk, (int side, int layer, int head, int backward)) {
 
 /* Prints the terms of one element, in row-major order, of what operation `index` adds to the gradient of its input: of
  * each its element of the operation's output, the gradient there, and the slope. Then the loss while the element itself
- * is pushed by -1, -0.95, … 1. */
+ * is pushed by -range, -0.95 range, … range. The range is so small that the loss moves no more than a few times as far as
+ * its tangent, but at least 0.01. */
 WEB_EXPORT(void, push, (int index, int input, int element)) {
     enum { HALF = 20 };
     Node *n = kept.open && index >= 0 && index < kept.steps.count ? kept.steps.node[index] : NULL;
@@ -61,10 +63,17 @@ WEB_EXPORT(void, push, (int index, int input, int element)) {
     const Tensor *base = x; /* the numbers that views show are those of one tensor */
     while (base->maker && base->maker->op->view) base = base->maker->in[0];
     offset += x->data - base->data;
-    real loss[2 * HALF + 1], value = base->data[offset];
+    real loss[2 * HALF + 1], value = base->data[offset], slope = base->grad[offset], range = 1;
+    real now = *kept.walk.tape->last->out->data, least = 0.01;
+    while (range > least && fabs(slope) > 0) {
+        real up = backward_loss(kept.walk.tape, base, offset, value + range) - now;
+        real down = backward_loss(kept.walk.tape, base, offset, value - range) - now;
+        if (fmax(fabs(up), fabs(down)) < 4 * fabs(slope) * range) break;
+        range /= 10;
+    }
     for (int i = -HALF; i <= HALF; i++)
-        loss[HALF + i] = backward_loss(kept.walk.tape, base, offset, value + (real)i / HALF);
-    web_print_number("value", value), web_print_number("gradient", base->grad[offset]);
+        loss[HALF + i] = backward_loss(kept.walk.tape, base, offset, value + range * i / HALF);
+    web_print_number("value", value), web_print_number("gradient", slope), web_print_number("range", range);
     web_print_numbers("losses", loss, 2 * HALF + 1);
     puts("}");
 }

@@ -14,7 +14,7 @@
   const renewWalk = latest(async () => {
     const mine = model, text = model && typed();
     if (!text) return;
-    const side = $('side').value || (model.lm ? 'decoder' : 'encoder'), backward = $('direction').value === 'backward';
+    const side = $('side').value, backward = $('direction').value === 'backward';
     const head = +$('head').value || 1, more = {text, side, layer: +$('layer').value || 1, head, backward};
     if (backward) more.answer = (await ask('answer', {text, more: 0})).wanted; // the loss is that of the right answer
     const r = await ask('walk', more);
@@ -30,8 +30,8 @@
     if (!model) return;
     const sides = ['encoder', 'decoder', 'cross'].map(s => [s, t('kind_' + s)]);
     const upTo = n => Array.from({length: n}, (_, i) => [String(i + 1), String(i + 1)]);
-    fill($('direction'), ['forward', 'backward'].map(d => [d, t(d)]), $('direction').value || 'forward');
-    fill($('side'), model.lm ? [['decoder', t('kind_text')]] : sides);
+    fill($('direction'), ['forward', 'backward'].map(d => [d, t(d)]));
+    fill($('side'), model.lm ? [['decoder', t('kind_text')]] : sides, $('side').value || 'decoder');
     fill($('layer'), upTo(Math.max(...model.layers))), fill($('head'), upTo(model.heads));
     $('stages').replaceChildren();
     paint('walk');
@@ -40,6 +40,8 @@
   for (const id of ['direction', 'side', 'layer', 'head']) $(id).addEventListener('change', renewWalk);
 
   const stages = () => walk.steps || walk.matrices.filter(m => !HIDDEN.has(m.name));
+  // The step that is shown first: the scores, and backward the learnt numbers that make queries, keys and values.
+  const opening = all => (all.find(m => m.name === 'S' || m.adds?.some(a => /in_proj/.test(a.to))) || all[0]).name;
   function go(name) {
     where = name, cell = [0, 0], $('h').value = 0;
     if (walk.steps) choose(null);
@@ -59,8 +61,7 @@
     const ids = name === 'x' || name === 'source', heads = shape.length > 2 ? shape[0] : 0;
     return {name, row, column, heads, ...grid({shape: ids ? [...shape, 1] : shape, values})};
   }
-  const label = (names, i) => names.length ? mark(names[i], 8) : String(i + 1);
-  const counted = (names, i) => names.length ? `${i + 1} “${label(names, i)}”` : i + 1;
+  const counted = (names, i) => names.length ? `${i} “${mark(names[i], 8)}”` : i;
   const v = x => x ? figure(x, 3) : '0', par = x => x < 0 ? `(${v(x)})` : v(x);
 
   // ---- How a cell is computed ----
@@ -146,20 +147,20 @@
   }
 
   // Draws the matrix of a figure in cells as large as the room allows: with numbers, if there are few.
-  function drawMatrix(box, matrix, mark, room, top) {
+  function drawMatrix(box, matrix, lit, room, top) {
     box.matrix = matrix;
     const x = flat(matrix), ids = x.columns === 1, named = x.row.length, canvas = box.lastChild;
     const few = !ids && x.columns <= 12 && named ? Math.min(46, room / x.columns - 4) : 0;
     const width = ids ? 46 : few || Math.max(x.columns > 40 ? 5 : 7, Math.min(16, (room / 3 - 70) / x.columns));
     const [, height] = [[x.heads, 16], [few, 30], [named, 22], [x.rows === 1, 18], [x.rows > 40, 5], [true, Math.min(12, width)]]
       .find(([holds]) => holds);
-    const names = list => list.length ? list.map((_, i) => label(list, i)) : null, rows = names(x.row);
+    const names = list => list.length ? list.map(name => mark(name, 8)) : null, rows = names(x.row);
     const labels = {rows: x.heads ? Array(x.heads).fill(rows).flat() : rows, columns: names(x.column)};
     // Numbers that are all small are shown as multiples of a power of ten.
     const largest = x.values.reduce((most, y) => Number.isFinite(y) ? Math.max(most, Math.abs(y)) : most, 0);
     const power = largest > 0 && largest < .1 ? Math.floor(Math.log10(largest)) : 0, shown = y => small(y / 10 ** power);
     const numbers = ids ? String : few > 26 && !x.heads ? shown : null;
-    drawHeat(canvas, x, {cell: width, high: height, mark, labels, top, numbers});
+    drawHeat(canvas, x, {cell: width, high: height, mark: lit, labels, top, numbers});
     nameHeat(box.firstChild, canvas, pretty(x.name), matrix, box.set);
     if (numbers && power) box.firstChild.append(` · 10^${power}`.replace('-', '−'));
   }
@@ -172,7 +173,7 @@
       return box.replaceChildren();
     }
     const all = stages();
-    if (!all.some(m => m.name === where)) where = all[0].name;
+    if (!all.some(m => m.name === where)) where = opening(all);
     const chips = $('stages'), names = all.map(m => m.name).join();
     if (!chips.children.length || chips.dataset.key !== names) {
       chips.dataset.key = names;
@@ -203,6 +204,18 @@
 
   // ---- Backward ----
 
+  // What an in_proj_weight makes, or a part of its rows.
+  const projected = name => ({first: 'Q', last: 'K V'})[(name.match(/(first|last) rows/) || [])[1]] || 'Q K V';
+  // "[1 “3”, 2]", a cell of the gradient m; with " (W^K of head 2)" if m is an in_proj_weight, whose rows make Q, K and V head
+  // by head, or its bias.
+  function cellName(m, i, j) {
+    const {rows, row, column} = flat(m), names = m.to === 'embedding.weight' ? model.tokens : row;
+    const made = projected(m.to).split(' '), size = m.shape[0] / made.length, n = rows > 1 ? i : j;
+    const part = (/in_proj_weight/.test(m.to) ? 'W^' : 'b^') + made[Math.floor(n / size)], head = Math.floor(n % size * model.heads / size);
+    return `[${rows > 1 ? counted(names, i) + ', ' : ''}${counted(column, j)}]` +
+           (/in_proj/.test(m.to) ? ` (${t('of_head', part, head + 1)})` : '');
+  }
+
   // Steps that only rearrange numbers are left out. Of a matrix for each head the chosen one is shown: its elements begin
   // at `first`. Every matrix and step gets a name to read.
   function prepare(head) {
@@ -216,8 +229,7 @@
       if (/^(slice|reshape|contiguous)$/.test(operation)) return read(s.reads[0]);
       if (operation === 'residual') return s.adds ? sum(s.reads) : `(… + ${s.place.replace(own, '')})`;
       if (operation === 'embedding') return model.lm ? 'E' : +index ? 'E answer' : 'E source';
-      if (/attn$/.test(s.place) && operation === 'linear')
-        return {first: 'Q', last: 'K V'}[(s.reads[1].match(/(first|last) rows/) || [])[1]] || 'Q K V';
+      if (/attn$/.test(s.place) && operation === 'linear') return projected(s.reads[1]);
       if (/linear|norm/.test(operation)) return s.place.replace(own, '');
       return `${operation}(${read(s.reads[0])})`;
     }
@@ -284,38 +296,37 @@
   }
 
   function tellSum(step, {of: m, cell: [i, j], gradient, value, zero, end}, terms, columns) {
-    const x = flat(m), row = m.to === 'embedding.weight' ? model.tokens : x.row, sum = x.values[i * x.columns + j];
-    const scalar = rows => rows === 1 && columns === 1;
-    const name = `${m.title}[${x.rows > 1 ? counted(row, i) + ', ' : ''}${counted(x.column, j)}]`;
-    const from = at => scalar(step.values.length) ? '' : `[${Math.floor(at / columns) + 1}, ${at % columns + 1}]`;
+    const x = flat(m), sum = x.values[i * x.columns + j];
+    const from = at => step.values.length === 1 ? '' : `[${Math.floor(at / columns)}, ${at % columns}]`;
     const largest = [...terms].sort((a, b) => Math.abs(b[1] * b[2]) - Math.abs(a[1] * a[2])).slice(0, 4);
     const text = largest.map(([at, dy, slope]) => `${par(dy)}${from(at)}·${par(slope)}`);
     if (terms.length > 4) text.push('… ' + t('more_products', terms.length - 4));
-    let reason = 'zero_' + zero;
-    if (value === null) reason = 'zero_masked_fill';
+    let reason = 'zero_' + (value === null ? 'hidden' : zero);
     if (zero === 'embedding' && m.to === 'positions') reason = 'zero_positions';
     const since = walk.steps.find(s => s.backward === end && s !== step);
     let why = t('terms', step.title);
     if (zero) why = said(reason, t('zero')) + (since ? ' ' + t('since', since.title) : '');
     else if (Math.abs(sum) < 1e-12 * Math.abs(largest[0][1] * largest[0][2])) why = t('cancels');
     const part = m.parts > 1 ? t('part', m.part, m.parts) + ': ' : '', total = part && ' ' + t('total', m.parts, v(gradient));
-    const how = make('span', {className: 'how'}, `${part}${name} = ${terms.length ? text.join(' + ') + ' = ' : ''}${v(sum)}`);
+    const how = make('span', {className: 'how'}, `${part}${m.title}${cellName(m, i, j)} = ${terms.length ? text.join(' + ') + ' = ' : ''}${v(sum)}`);
     $('cell-says').replaceChildren(how, ' ', why, total);
   }
 
-  // The loss while the chosen number is pushed by -1 … 1, and its tangent.
-  function drawPush({losses, gradient, value, of: m, cell: [i, j]}) {
-    const canvas = $('push-curve'), h = $('h').value / 20, now = losses[20], at = losses[20 + +$('h').value];
-    const text = d => d ? figure(d, 1) : 'h = 0', low = Math.min(...losses), high = Math.max(...losses, low + 4e-4);
-    $('push').hidden = value === null;
-    drawChart(canvas, [{x: [-1, 1], y: [now - gradient, now + gradient], colour: 'faint', width: 1},
-                       {x: losses.map((_, k) => (k - 20) / 20), y: losses, colour: 'accent', width: 2},
-                       {x: [h], y: [at], colour: 'ink', dots: true}],
-              {from: -1, to: 1, text}, {from: low, to: high, text: y => figure(y, 4)}, now);
-    const x = flat(m), name = `${m.title.slice(2)}[${x.rows > 1 ? i + 1 + ', ' : ''}${j + 1}]`;
+  // The change of the loss while the chosen number is pushed by -range … range, and the tangent.
+  function drawPush({losses, range, gradient, value, of: m, cell: [i, j]}) {
+    const canvas = $('push-curve'), h = $('h').value / 20 * range, now = losses[20], at = losses[20 + +$('h').value];
+    const changes = losses.map(loss => loss - now), most = round(Math.max(1e-6, ...changes.map(Math.abs)));
+    const text = y => (y && Math.abs(y) < 1e-4 ? y.toExponential(1) : String(+y.toPrecision(2))).replace(/-/g, '−');
+    drawChart(canvas, [{x: [-range, range], y: [-gradient * range, gradient * range], colour: 'faint', width: 1},
+                       {x: losses.map((_, k) => (k - 20) / 20 * range), y: changes, colour: 'accent', width: 2},
+                       {x: [h], y: [at - now], colour: 'ink', dots: true}],
+              {from: -range, to: range, text: h => h ? text(h) : 'h = 0'}, {from: -most, to: most, text, room: 66}, 0);
+    $('h').disabled = value === null;
+    $('push-label').textContent = t('push', range);
     const trend = t(['falls', 'stays', 'rises'][1 + Math.sign(Math.abs(gradient) < 1e-12 ? 0 : gradient)]);
-    const moved = t('push_now', figure(h, 2), figure(at, 5), figure(now + gradient * h, 5), figure(now, 5));
-    $('push-says').textContent = t('push_says', name, value === null ? '−∞' : v(value), v(gradient), trend) + (h ? ' ' + moved : '');
+    const moved = t('push_now', +h.toPrecision(3), figure(at, 6), figure(now + gradient * h, 6), figure(now, 6));
+    const says = t(value === null ? 'push_hidden' : 'push_says', m.title.slice(2) + cellName(m, i, j), v(value), v(gradient), trend);
+    $('push-says').textContent = says + (h ? ' ' + moved : '');
     canvas.setAttribute('aria-label', $('push-says').textContent);
     $('h').setAttribute('aria-valuetext', 'h = ' + h);
   }

@@ -108,11 +108,10 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     return {at, width, box: step * .82, height: 2 * arc + (source.length ? 250 : 80)};
   }
 
-  // The number of a token, from 1; that which begins an answer has 0.
-  const place = (side, i) => i + (side === 'source' || model.lm ? 1 : 0);
   const elements = {source: [], target: []}; // of the tokens that were ever drawn
   function makeToken(side, i) {
-    const g = make('g', {tabindex: 0, role: 'button'}, make('rect', {y: -16, height: 32, rx: 4}), make('text', {y: 5}), make('text', {y: 34, class: 'writes'}));
+    const g = make('g', {tabindex: 0, role: 'button'}, make('rect', {y: -16, height: 32, rx: 4}), make('text', {y: 2}),
+                   make('text', {y: 13, class: 'place'}, i), make('text', {y: 34, class: 'writes'}));
     const point = at => { token = at; paint('lines'), paintMaps(); };
     for (const event of ['pointerenter', 'pointerdown', 'focus']) g.addEventListener(event, () => point({side, i}));
     g.addEventListener('blur', () => point(null));
@@ -139,7 +138,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
       attributes(row.firstChild, {y: side === 'target' && at.source ? height - 4 : 14});
       labels.forEach((label, i) => {
         const g = elements[side][i] ??= makeToken(side, i), {x, y} = at[side][i];
-        attributes(g, {transform: `translate(${x} ${y})`, 'aria-label': t('token_' + side, place(side, i), label)});
+        attributes(g, {transform: `translate(${x} ${y})`, 'aria-label': t('token_' + side, i, label)});
         attributes(g.firstChild, {x: -box / 2, width: box});
         write(g.children[1], mark(label, 3));
         write(g.lastChild, side === 'target' && !model.lm ? '→ ' + mark(found.next[i], 3) : '');
@@ -148,8 +147,8 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
       elements[side].slice(labels.length).forEach(g => g.remove());
     }
     const notes = [];
-    if (!$('mask').checked) notes.push(t('mask_off'));
-    if (!$('positions').checked) notes.push(t('positions_off'));
+    for (const id of ['mask', 'positions'])
+      if (!$(id).checked) notes.push(t($(id).disabled ? 'hint_' + choice[id] : id + '_off'));
     write($('switch-says'), notes.join(' '));
   }, 'look');
 
@@ -177,7 +176,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
         const up = kind === 'encoder' || model.lm;
         for (const [w, j] of strong)
           links[Math.min(WIDTHS - 1, Math.floor(w * WIDTHS))] += link(at[from][i], at[to][j], up);
-        const name = ([w, j]) => `“${mark(found[to][j], 3)}” (${place(to, j)}) ${Math.round(w * 100)} %`;
+        const name = ([w, j]) => `“${mark(found[to][j], 3)}” (${j}) ${Math.round(w * 100)} %`;
         if (token) says.push(t('attends_' + kind, strong.slice(0, 3).map(name).join(', ')));
       }
     }
@@ -186,7 +185,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
       elements[side].forEach((g, i) => g.classList.toggle('on', Boolean(token) && token.side === side && token.i === i));
     const label = token && found[token.side][token.i];
     const subject = token && token.side === 'target' && !model.lm ? 'token_reads' : 'token_is';
-    write($('line-says'), label ? `${t(subject, mark(label, 3), token.i + 1)} ${says.join('; ')}.`
+    write($('line-says'), label ? `${t(subject, mark(label, 3), token.i, mark(found.next[token.i] ?? '', 3))} ${says.join('; ')}.`
       : t(model.lm ? 'lines_idle_text' : 'lines_idle'));
   }, 'look');
 })();

@@ -222,6 +222,8 @@ const start = latest(async () => {
 // Shows a new or loaded model.
 function took(m) {
   model = m;
+  // What a model was trained without it has not.
+  for (const id of ['mask', 'positions']) $(id).checked = !($(id).disabled = m.steps > 0 && /off|none/.test(choice[id]));
   clearCurves();
   fitInput();
   show();
@@ -404,7 +406,7 @@ painter('about', () => {
   const alphabet = model.tokens.filter(x => [...x].length === 1).join(''), rule = 'rule_' + model.task;
   write($('rule'), t(TEXTS[rule] ? rule : 'rule', mostTyped(), alphabet));
   let hint = model.lm ? '' : 'hint_' + choice.positions;
-  if (choice.mask === 'off') hint = 'hint_mask';
+  if (choice.mask === 'off') hint = 'hint_off';
   write($('model-says'), t('size', number(model.parameters)));
   write($('hint'), TEXTS[hint] && model.steps ? t(hint) : '');
 });
