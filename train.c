@@ -130,6 +130,11 @@ static bool run_once(TrainConfig *config, double began, Checkpoint *past, Metric
     if (config->minutes > 0) config->data.tokens = pace_tokens(config);
     Task *task = task_open(config->task, &config->data, e);
     if (task) train_config_fit_task(config, task);
+    if (task && train_config_widen(config, task)) {
+        task_free(task);
+        config->data.tokens = pace_tokens(config);
+        task = task_open(config->task, &config->data, e);
+    }
     size_t used = strlen(e->text);
     if (past && e->status == STATUS_NO_INPUT && !strstr(e->text, "--text"))
         snprintf(e->text + used, sizeof e->text - used, "; --%s FILE says where it is now",

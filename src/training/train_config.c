@@ -173,6 +173,13 @@ void train_config_set_steps(TrainConfig *r, long steps) {
     r->data.tokens = (double)steps * (double)(r->batch * r->accumulate * r->data.context);
 }
 
+void train_config_set_width(TrainConfig *r, int d_model) {
+    ModelConfig *m = &r->model;
+    bool gated = m->activation->columns == 2; /* as many weights with two thirds of the width */
+    m->d_model = d_model;
+    if (!train_config_is_set(r, &m->d_ff)) m->d_ff = gated ? (8 * d_model + 47) / 48 * 16 : 4 * d_model;
+}
+
 static void fill_in(TrainConfig *r) {
     bool lm = train_config_is_lm(r);
     if (!train_config_is_set(r, &r->preset)) r->preset = lm ? PRESET_MODERN : PRESET_PAPER;
@@ -184,10 +191,8 @@ static void fill_in(TrainConfig *r) {
             setting_copy(s, r, &usual);
     }
     if (lm) train_config_fit_text(r);
-    ModelConfig *m = &r->model;
-    bool gated = m->activation->columns == 2; /* as many weights with two thirds of the width */
-    if (!train_config_is_set(r, &m->d_ff)) m->d_ff = gated ? (8 * m->d_model + 47) / 48 * 16 : 4 * m->d_model;
-    config_derive(m, lm);
+    train_config_set_width(r, r->model.d_model);
+    config_derive(&r->model, lm);
     Schedule *s = &r->schedule;
     if (!train_config_is_set(r, &s->rate) && s->kind->scales) s->rate = 1;
     if (!train_config_is_set(r, &s->min_rate) && s->min_rate > s->rate) s->min_rate = 0;

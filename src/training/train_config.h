@@ -92,6 +92,10 @@ void train_config_fit_text(TrainConfig *r);
 /* Takes over what the opened task chose by its text: the tokenizer. Then the defaults that depend on passes through it. */
 void train_config_fit_task(TrainConfig *r, const Task *task);
 
+/* Takes a wider model with a longer context if --minutes are enough to read the text of the opened task too often, and the
+ * user chose no size. True: the task is to be opened again, with that context. */
+bool train_config_widen(TrainConfig *r, const Task *task);
+
 /* Passes of the training through the text of an lm. */
 double train_config_passes(const TrainConfig *r, const Task *task);
 
@@ -102,8 +106,8 @@ double train_config_passes(const TrainConfig *r, const Task *task);
     "  gpt     as nanoGPT: pre-norm, learned positions, GELU; AdamW with weight\n"                           \
     "          decay, cosine schedule from 0.001 to 0.0001; characters\n"                                    \
     "  modern  pre-norm, rotary positions, --qk-norm true, GELU, --init-output zero;\n"                      \
-    "          Muon, linear schedule; characters or byte pairs, and dropout, by the\n"                       \
-    "          text and the number of passes through it\n"
+    "          Muon, linear schedule; characters or byte pairs, dropout and, with\n"                         \
+    "          --minutes, the width by the text and the number of passes through it\n"
 
 /* Fills in the defaults. STATUS_USAGE: settings contradict each other, or have no effect. */
 bool train_config_complete(TrainConfig *r, Error *e);
@@ -111,8 +115,9 @@ bool train_config_complete(TrainConfig *r, Error *e);
 /* Whether the user or the checkpoint to resume gave a value to the field of r. */
 bool train_config_is_set(const TrainConfig *r, const void *field);
 
-/* Sets the number of steps and the defaults that depend on it. */
+/* Sets the number of steps, or the width d_model, and the defaults that depend on it. */
 void train_config_set_steps(TrainConfig *r, long steps);
+void train_config_set_width(TrainConfig *r, int d_model);
 
 /* Settings as notes of a file: "recipe.lr" and its value. Points into itself and to the configuration's texts. */
 #define RECIPE "recipe."

@@ -270,15 +270,25 @@ TEST(a_run_of_minutes_is_the_run_of_its_steps) {
     CHECK(same_files("run/model.safetensors", "minutes"), "%s steps", note("steps"));
 }
 
-/* A dry run says the dropout of the run, which depends on the number of steps, also if minutes give that. */
-TEST(a_dry_run_of_minutes_says_the_dropout) {
-    write_cat_text("text", 300000);
-    CHECK(TRAIN("lm", "--text", "text", "--minutes", "1e4", "--dry-run") == 0 &&
-              strstr(out, "; dropout 0.2\n"),
-          "%s%s", out, err);
-    CHECK(TRAIN("lm", "--text", "text", "--minutes", "0.001", "--dry-run") == 0 &&
-              strstr(out, "; dropout 0\n"),
-          "%s%s", out, err);
+/* Minutes in which the usual model would read a large text too often take a wider one; a size that the user chose stays, and
+ * so do steps. A dry run says the dropout of the run, which depends on the number of steps, also if minutes give that. */
+TEST(many_minutes_take_a_wider_model) {
+    static const struct {
+        const char *option, *value, *usual, *model, *dropout;
+    } row[] = {
+        {"--minutes", "1e7", "--tail", "d_model 256,", "; dropout 0.2\n"},
+        {"--minutes", "1e7", "--context", "d_model 128,", "; dropout 0.2\n"},
+        {"--minutes", "0.001", "--tail", "d_model 128,", "; dropout 0\n"},
+        {"--steps", "100000000", "--tail", "d_model 128,", "; dropout 0.2\n"},
+    };
+    write_cat_text("text", 1000000);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        bool context = !strcmp(row[i].usual, "--context");
+        CHECK(TRAIN("lm", "--text", "text", "--tokenizer", "char", row[i].option, row[i].value, row[i].usual,
+                    context ? "64" : "0.1", "--dry-run") == 0 &&
+                  strstr(out, row[i].model) && strstr(out, row[i].dropout),
+              "%zu: %s%s", i, out, err);
+    }
 }
 
 /* Several seeds give mean and deviation. Each run has a directory of its own and the bits of its seed alone. */
