@@ -12,7 +12,6 @@
 #include "base/interrupt.h"
 #include "run/run.h"
 #include "run/run_page.h"
-#include <stdio.h>
 #include <string.h>
 
 static bool evaluate(Trainer *t, Run *r, Pace *p, Error *e) {
@@ -132,7 +131,6 @@ static bool run_once(TrainConfig *config, double began, Checkpoint *past, Metric
     if (task) train_config_fit_task(config, task);
     if (task && train_config_widen(config, task)) {
         task_free(task);
-        config->data.tokens = pace_tokens(config);
         task = task_open(config->task, &config->data, e);
     }
     size_t used = strlen(e->text);

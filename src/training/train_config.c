@@ -173,13 +173,6 @@ void train_config_set_steps(TrainConfig *r, long steps) {
     r->data.tokens = (double)steps * (double)(r->batch * r->accumulate * r->data.context);
 }
 
-void train_config_set_width(TrainConfig *r, int d_model) {
-    ModelConfig *m = &r->model;
-    bool gated = m->activation->columns == 2; /* as many weights with two thirds of the width */
-    m->d_model = d_model;
-    if (!train_config_is_set(r, &m->d_ff)) m->d_ff = gated ? (8 * d_model + 47) / 48 * 16 : 4 * d_model;
-}
-
 static void fill_in(TrainConfig *r) {
     bool lm = train_config_is_lm(r);
     if (!train_config_is_set(r, &r->preset)) r->preset = lm ? PRESET_MODERN : PRESET_PAPER;

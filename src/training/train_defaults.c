@@ -110,6 +110,13 @@ void train_config_fit_task(TrainConfig *r, const Task *task) {
     if (r->data.validation == 0) r->dropout = 0;
 }
 
+void train_config_set_width(TrainConfig *r, int d_model) {
+    ModelConfig *m = &r->model;
+    bool gated = m->activation->columns == 2; /* as many weights with two thirds of the width */
+    m->d_model = d_model;
+    if (!train_config_is_set(r, &m->d_ff)) m->d_ff = gated ? (8 * d_model + 47) / 48 * 16 : 4 * d_model;
+}
+
 bool train_config_widen(TrainConfig *r, const Task *task) {
     const ModelConfig *m = &r->model;
     const void *sizes[] = {&m->d_model, &m->d_ff, &m->encoder_layers, &m->heads, &r->data.context, &r->batch};
