@@ -27,8 +27,10 @@ static int list_runs(const char *directory, const char *file, char out[PATH_ROOM
             !has(path, file))
             continue;
         size_t used = strlen(list);
-        if (used < ERROR_TEXT / 4)
-            listed += snprintf(list + used, ERROR_TEXT - used, "%s%s", runs ? ", " : "", ESCAPED(path)) > 0;
+        if (used < ERROR_TEXT / 4) {
+            snprintf(list + used, ERROR_TEXT - used, "%s%s", runs ? ", " : "", ESCAPED(path));
+            listed++;
+        }
         strcpy(out, path);
         runs++;
     }

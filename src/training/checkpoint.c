@@ -1,5 +1,4 @@
 #include "training/checkpoint.h"
-#include "base/runs.h"
 #include "nn/model_file.h"
 #include <math.h>
 #include <stddef.h>
@@ -219,19 +218,13 @@ static bool path_of(const TrainConfig *r, char path[PATH_ROOM], Error *e) {
     return directory_file(path, r->from, "model.safetensors", STATUS_NO_INPUT, e);
 }
 
-static bool find(TrainConfig *r, Error *e) {
-    char directory[PATH_ROOM];
-    if (!runs_find(directory, r->from, "model.safetensors", e)) return false;
-    return (r->from = train_config_keep(r, strdup(directory), e));
-}
-
 bool from_configure(TrainConfig *r, const Checkpoint *past, Error *e) {
     char path[PATH_ROOM];
     Safetensors file = {0};
     if (!r->from) return true;
     if (r->resume) return train_config_begin_from(r, &past->file, e);
-    bool ok = find(r, e) && path_of(r, path, e) && safetensors_read(&file, path, e) &&
-              train_config_begin_from(r, &file, e);
+    bool ok = train_config_find(r, &r->from, "model.safetensors", e) && path_of(r, path, e) &&
+              safetensors_read(&file, path, e) && train_config_begin_from(r, &file, e);
     safetensors_free(&file);
     return ok;
 }

@@ -66,9 +66,8 @@ bool train_config_operands(TrainConfig *r, char *const *operand, int count, Erro
                                               ESCAPED(file[pairs]), train_config_tasks(all_tasks));
 }
 
-bool train_config_find(TrainConfig *r, Error *e) {
+bool train_config_find(TrainConfig *r, const char **run, const char *file, Error *e) {
     char directory[PATH_ROOM];
-    if (!runs_find(directory, r->resume, CHECKPOINT_FILE, e)) return false;
-    r->resume = train_config_keep(r, strdup(directory), e);
-    return r->resume;
+    if (!runs_find(directory, *run, file, e)) return false;
+    return (*run = train_config_keep(r, strdup(directory), e));
 }

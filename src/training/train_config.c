@@ -1,6 +1,7 @@
 /* The configuration of a training run, made from the table of settings. */
 #include "training/train_config.h"
 #include "base/file.h"
+#include "base/runs.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include <math.h>
@@ -121,9 +122,11 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
     r->compared = options.operand, r->compared_count = options.operands;
     if (r->compare) return true;
     if (!train_config_operands(r, options.operand, options.operands, e)) return false;
-    *given(r, row_of("text")) = r->data.text, *given(r, row_of("pairs")) = r->data.pairs; /* operands, too */
+    *given(r, row_of("text")) = r->data.text; /* as operands, too */
+    *given(r, row_of("pairs")) = r->data.pairs;
     r->data.seed = options.seed, *given(r, row_of("seed")) = options.seed_given;
-    return (!r->config || read_config(r, e)) && (!r->resume || train_config_find(r, e));
+    return (!r->config || read_config(r, e)) &&
+           (!r->resume || train_config_find(r, &r->resume, CHECKPOINT_FILE, e));
 }
 
 /* ---- Validity ---- */

@@ -73,8 +73,8 @@ bool train_config_operands(TrainConfig *r, char *const *operand, int count, Erro
 /* The command line of the same run, without settings at their defaults; the caller frees it. NULL: STATUS_NO_MEMORY. */
 char *train_config_command(const TrainConfig *r, Error *e);
 
-/* Finds the directory of the run to continue. As runs_find. */
-bool train_config_find(TrainConfig *r, Error *e);
+/* Finds the directory of the run that &r->resume or &r->from names, which has the file. As runs_find. */
+bool train_config_find(TrainConfig *r, const char **run, const char *file, Error *e);
 
 /* Takes a text over, for train_config_free. NULL: there was no memory for it. */
 char *train_config_keep(TrainConfig *r, char *text, Error *e);

@@ -274,20 +274,19 @@ TEST(a_run_of_minutes_is_the_run_of_its_steps) {
  * so do steps. A dry run says the dropout of the run, which depends on the number of steps, also if minutes give that. */
 TEST(many_minutes_take_a_wider_model) {
     static const struct {
-        const char *option, *value, *usual, *model, *dropout;
+        const char *time, *amount, *size, *d_model, *dropout;
     } row[] = {
-        {"--minutes", "1e7", "--tail", "d_model 256,", "; dropout 0.2\n"},
-        {"--minutes", "1e7", "--context", "d_model 128,", "; dropout 0.2\n"},
-        {"--minutes", "0.001", "--tail", "d_model 128,", "; dropout 0\n"},
-        {"--steps", "100000000", "--tail", "d_model 128,", "; dropout 0.2\n"},
+        {"--minutes", "1e7", NULL, "d_model 256,", "; dropout 0.2\n"},
+        {"--minutes", "1e7", "64", "d_model 128,", "; dropout 0.2\n"},
+        {"--minutes", "0.001", NULL, "d_model 128,", "; dropout 0\n"},
+        {"--steps", "100000000", NULL, "d_model 128,", "; dropout 0.2\n"},
     };
+#define DRY "lm", "--text", "text", "--tokenizer", "char", "--dry-run", row[i].time, row[i].amount
     write_cat_text("text", 1000000);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        bool context = !strcmp(row[i].usual, "--context");
-        CHECK(TRAIN("lm", "--text", "text", "--tokenizer", "char", row[i].option, row[i].value, row[i].usual,
-                    context ? "64" : "0.1", "--dry-run") == 0 &&
-                  strstr(out, row[i].model) && strstr(out, row[i].dropout),
-              "%zu: %s%s", i, out, err);
+        int status = row[i].size ? TRAIN(DRY, "--context", row[i].size) : TRAIN(DRY);
+        CHECK(status == 0 && strstr(out, row[i].d_model) && strstr(out, row[i].dropout), "%zu: %s%s", i, out,
+              err);
     }
 }
 
