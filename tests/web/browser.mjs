@@ -90,10 +90,16 @@ test('the address holds the settings', () => visit({query: '?task=sort&heads=2&s
   await choose(page, 's-seed', '8'), await choose(page, 's-heads', '4'), await choose(page, 's-seed', '-1');
   assert.equal(await page.run('location.search'), '?task=sort&seed=8&pace=3&ask=3141');
   assert(await page.until('model && model.heads === 4'));
-  const first = 'running = true, start(), new Promise(go => setTimeout(go, 2500)).then(() => trainCurve.y[0])', loss = await page.run(first);
-  assert.equal(await page.run("$('reset').click(), " + first), loss, 'the seed stays');
+  const first = async () => { // the first loss
+    await page.run('running = true, start()');
+    assert(await page.until('!starting && trainCurve.y.length'));
+    return page.run('trainCurve.y[0]');
+  };
+  const loss = await first();
+  await page.run("$('reset').click()");
+  assert.equal(await first(), loss, 'the seed stays');
   await choose(page, 's-seed', '9');
-  assert.notEqual(await page.run(first), loss);
+  assert.notEqual(await first(), loss);
 }));
 
 test('the learning rate changes while it learns', () => visit({}, async page => {
@@ -196,7 +202,7 @@ test('copy is learnt, looked at, followed, saved and loaded', async () => {
     assert(await page.until("document.querySelectorAll('#stages button').length > 15"));
     for (const side of ['encoder', 'decoder', 'cross']) { // each cell's sum gives the cell
       await choose(page, 'side', side);
-      await new Promise(go => setTimeout(go, 300));
+      assert(await page.until(still));
       for (let i = await page.run("document.querySelectorAll('#stages button').length"); i-- > 0;) {
         await page.run(`document.querySelectorAll('#stages button')[${i}].click(), new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))`);
         const said = await page.run("$('cell-says').textContent"), sum = said.match(/= ([^=]*) = (−?[\d.]+)$/);
