@@ -1,4 +1,5 @@
 /* The values of options as text. */
+#include "base/append.h"
 #include "base/options.h"
 #include "base/utf8.h"
 #include <errno.h>
@@ -116,12 +117,10 @@ static bool read_kind(const Option *o, const char *text) {
 const char *option_allowed(const Option *o, char out[ALLOWED_TEXT]) {
     if (o->truth) return "false|true";
     if (!o->kind) return o->allowed ? o->allowed : "";
-    size_t used = 0;
-    for (const Choice *const *kind = o->kinds; *kind; kind++) {
-        int n = snprintf(out + used, ALLOWED_TEXT - used, "%s%s", used ? "|" : "", (*kind)->name);
-        used += (size_t)n;
-        if (used >= ALLOWED_TEXT) error_bug("options_parse: --%s: the words are too long", o->name);
-    }
+    *out = 0;
+    for (const Choice *const *kind = o->kinds; *kind; kind++)
+        text_append(out, ALLOWED_TEXT, "%s%s", *out ? "|" : "", (*kind)->name);
+    if (strlen(out) == ALLOWED_TEXT - 1) error_bug("options_parse: --%s: the words are too long", o->name);
     return out;
 }
 

@@ -165,7 +165,7 @@ static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **arg
                          ESCAPED(o->operand[o->most]), o->most ? o->usage : "none");
     if (o->operands < o->least)
         return error_set(e, STATUS_USAGE, "found %d operand%s, need %s, see --help", o->operands,
-                         o->operands == 1 ? "" : "s", o->usage);
+                         PLURAL(o->operands), o->usage);
     return true;
 }
 

@@ -1,4 +1,5 @@
 #include "base/runs.h"
+#include "base/append.h"
 #include "base/program.h"
 #include "base/utf8.h"
 #include <dirent.h>
@@ -26,16 +27,14 @@ static int list_runs(const char *directory, const char *file, char out[PATH_ROOM
             !directory_file(path, directory, entry[i]->d_name, STATUS_NO_INPUT, &(Error){0}) ||
             !has(path, file))
             continue;
-        size_t used = strlen(list);
-        if (used < ERROR_TEXT / 4) {
-            snprintf(list + used, ERROR_TEXT - used, "%s%s", runs ? ", " : "", ESCAPED(path));
+        if (strlen(list) < ERROR_TEXT / 4) {
+            text_append(list, ERROR_TEXT, "%s%s", runs ? ", " : "", ESCAPED(path));
             listed++;
         }
         strcpy(out, path);
         runs++;
     }
-    size_t used = strlen(list);
-    if (listed < runs) snprintf(list + used, ERROR_TEXT - used, " and %d more", runs - listed);
+    if (listed < runs) text_append(list, ERROR_TEXT, " and %d more", runs - listed);
     free(entry);
     return runs;
 }

@@ -1,4 +1,5 @@
 /* Tries what the sandbox confines on this system. */
+#include "base/append.h"
 #include "check/sandbox.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,10 +39,8 @@ const char *sandbox_gap(const char *folder) {
                                 of_program ? "the files that an interpreter reads" : NULL,
                                 of_compiler ? "the files that the compiler reads" : NULL,
                                 of_code & FORKS ? "processes" : NULL};
-    size_t used = 0;
     text[0] = 0;
     for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++)
-        if (gaps[i])
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? ", " : "", gaps[i]);
-    return used ? text : NULL;
+        if (gaps[i]) text_append(text, sizeof text, "%s%s", *text ? ", " : "", gaps[i]);
+    return *text ? text : NULL;
 }

@@ -1,5 +1,6 @@
 /* bench: measures speed and compares it with the peak of the machine. */
 #include "bench/bench.h"
+#include "base/append.h"
 #include "base/options.h"
 #include "base/utf8.h"
 #include <stdio.h>
@@ -37,20 +38,17 @@ static const char *all_subjects(void) {
 
 /* The end of the help: the subjects and the sizes of the cases. */
 static const char *notes(void) {
-    static char text[1600];
-    size_t at = (size_t)sprintf(text, "Subjects\n");
+    static char text[1600] = "Subjects\n";
     for (int i = 0; i < SUBJECTS; i++)
-        at +=
-            (size_t)snprintf(text + at, sizeof text - at, "  %-11s %s\n", subjects[i].name, subjects[i].help);
-    at += (size_t)snprintf(text + at, sizeof text - at,
-                           "\nCases: layers, d_model, batch x tokens, vocabulary\n");
+        text_append(text, sizeof text, "  %-11s %s\n", subjects[i].name, subjects[i].help);
+    text_append(text, sizeof text, "\nCases: layers, d_model, batch x tokens, vocabulary\n");
     for (int i = 0; i < CASES; i++) {
         const Case *c = &bench_cases[i];
-        at += (size_t)snprintf(text + at, sizeof text - at, "  %-5s %s %d %4d %2ld x %3ld %4d  %s\n", c->name,
-                               c->lm ? "lm     " : "seq2seq", c->layers, c->d_model, c->batch, c->T, c->vocab,
-                               c->origin);
+        text_append(text, sizeof text, "  %-5s %s %d %4d %2ld x %3ld %4d  %s\n", c->name,
+                    c->lm ? "lm     " : "seq2seq", c->layers, c->d_model, c->batch, c->T, c->vocab,
+                    c->origin);
     }
-    snprintf(text + at, sizeof text - at, "Without CASE, a subject measures all cases or the usual ones.\n");
+    text_append(text, sizeof text, "Without CASE, a subject measures all cases or the usual ones.\n");
     return text;
 }
 

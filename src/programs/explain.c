@@ -4,6 +4,7 @@
  *     ./explain scaling         an experiment: why scores are divided by the root of d_k
  *     ./explain runs/copy --text ABC --html page.html       what a trained model attends to */
 #include "explain/explain.h"
+#include "base/append.h"
 #include "base/options.h"
 #include "base/utf8.h"
 #include "explain/walk.h"
@@ -58,25 +59,24 @@ enum { COUNT = sizeof experiments / sizeof *experiments, ALL_NAMES = 200, NOTES 
 
 /* "walk, relevance, …" */
 static const char *all_names(char out[ALL_NAMES]) {
-    size_t at = (size_t)snprintf(out, ALL_NAMES, "walk");
-    for (size_t i = 0; i < COUNT; i++)
-        at += (size_t)snprintf(out + at, ALL_NAMES - at, ", %s", experiments[i].name);
+    snprintf(out, ALL_NAMES, "walk");
+    for (size_t i = 0; i < COUNT; i++) text_append(out, ALL_NAMES, ", %s", experiments[i].name);
     return out;
 }
 
 /* The end of the help. */
 static const char *notes(char out[NOTES]) {
     enum { LINE = 76 };
-    size_t at = (size_t)snprintf(out, NOTES, "Steps of the walk, in order\n  "), line = at;
+    size_t column = 0;
+    snprintf(out, NOTES, "Steps of the walk, in order\n  ");
     for (const char *c = walk_step_names(); *c; c++) {
-        bool breaks = *c == ' ' && at - line + strcspn(c + 1, " ") > LINE;
-        at += (size_t)snprintf(out + at, NOTES - at, breaks ? "\n  " : "%c", *c);
-        if (breaks) line = at;
+        bool breaks = *c == ' ' && column + strcspn(c + 1, " ") > LINE;
+        text_append(out, NOTES, breaks ? "\n  " : "%c", *c);
+        column = breaks ? 0 : column + 1;
     }
-    at += (size_t)snprintf(out + at, NOTES - at, "\n\nExperiments\n");
+    text_append(out, NOTES, "\n\nExperiments\n");
     for (size_t i = 0; i < COUNT; i++)
-        at += (size_t)snprintf(out + at, NOTES - at, "  %-12s %s\n", experiments[i].name,
-                               experiments[i].summary);
+        text_append(out, NOTES, "  %-12s %s\n", experiments[i].name, experiments[i].summary);
     return out;
 }
 

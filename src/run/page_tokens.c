@@ -1,4 +1,5 @@
 /* The texts of tokens on a page. */
+#include "base/append.h"
 #include "base/utf8.h"
 #include "run/run_page.h"
 #include <string.h>
@@ -27,12 +28,10 @@ long page_piece(const char *const *token, List ids) {
 
 /* The text of tokens as UTF-8, with \xNN for bytes that are no characters. */
 static const char *piece_text(const char *const *token, List ids, char out[PIECE]) {
-    char bytes[PIECE / 4], *end = out;
-    size_t length = 0;
+    char bytes[PIECE / 4] = "", *end = out;
     int size;
-    for (long i = 0; i < ids.count; i++)
-        length += (size_t)snprintf(bytes + length, sizeof bytes - length, "%s", token[ids.id[i]]);
-    for (size_t at = 0; at < length; at += (size_t)(size ? size : 1)) {
+    for (long i = 0; i < ids.count; i++) text_append(bytes, sizeof bytes, "%s", token[ids.id[i]]);
+    for (size_t at = 0, length = strlen(bytes); at < length; at += (size_t)(size ? size : 1)) {
         size = utf8_decode(bytes + at, length - at, &(uint32_t){0});
         end +=
             size ? sprintf(end, "%.*s", size, bytes + at) : sprintf(end, "\\x%02X", (unsigned char)bytes[at]);

@@ -1,4 +1,5 @@
 #include "run/run_curves.h"
+#include "base/append.h"
 #include "run/frames.h"
 #include <math.h>
 #include <stdlib.h>
@@ -56,14 +57,13 @@ static void add_series(RunPictures *p, const Csv *t, const char *column, Series 
 
 /* First and last value of each series, in words. */
 static void describe(char out[CURVE_TEXT], const Series *s, long count) {
-    size_t used = 0;
     *out = 0;
-    for (long i = 0; i < count && used < CURVE_TEXT; i++) {
+    for (long i = 0; i < count; i++) {
         long first = 0, last = s[i].count - 1;
         while (first < last && !isfinite(s[i].y[first])) first++;
         while (last > first && !isfinite(s[i].y[last])) last--;
-        used += (size_t)snprintf(out + used, CURVE_TEXT - used, "%s%s: from %.4g to %.4g", i ? "; " : "",
-                                 s[i].name, s[i].y[first], s[i].y[last]);
+        text_append(out, CURVE_TEXT, "%s%s: from %.4g to %.4g", i ? "; " : "", s[i].name, s[i].y[first],
+                    s[i].y[last]);
     }
 }
 

@@ -1,4 +1,5 @@
 /* The notes of a run, and its files. */
+#include "base/append.h"
 #include "base/clock.h"
 #include "base/directory.h"
 #include "pictures/label.h"
@@ -64,12 +65,10 @@ __attribute__((format(printf, 2, 3))) static const char *print(NoteList *l, cons
 /* "27 24 26 23 %" */
 static void note_shares(NoteList *l, const WatchedCounts *c) {
     char text[WATCHED_PARTS * 8] = "";
-    size_t at = 0;
     long total = 0;
     for (int k = 0; k < c->n; k++) total += c->count[k];
     for (int k = 0; k < c->n; k++)
-        at += (size_t)snprintf(text + at, sizeof text - at, "%.0f ",
-                               100 * (double)c->count[k] / (double)(total ? total : 1));
+        text_append(text, sizeof text, "%.0f ", 100 * (double)c->count[k] / (double)(total ? total : 1));
     note(l, print(l, NOTE_SHARES "%s", c->name), print(l, "%s%%", text));
 }
 

@@ -1,4 +1,5 @@
 #include "tasks/pairs.h"
+#include "base/append.h"
 #include "base/crc32.h"
 #include "base/random.h"
 #include "tasks/tasks.h"
@@ -46,14 +47,13 @@ static bool read_lines(PairFile *f, const Passage *line, long lines, char remark
     char blank[100] = "";
     long blanks = 0;
     for (long i = 0; i < lines; i++) {
-        size_t used = strlen(blank);
         if (!is_blank(&line[i])) {
             if (!read_line(f, &line[i], i + 1, e)) return false;
             continue;
         }
         blanks++;
-        if (blanks <= 5) snprintf(blank + used, sizeof blank - used, ", %ld", i + 1);
-        if (blanks == 6) snprintf(blank + used, sizeof blank - used, ", …");
+        if (blanks <= 5) text_append(blank, sizeof blank, ", %ld", i + 1);
+        if (blanks == 6) text_append(blank, sizeof blank, ", …");
     }
     if (blanks)
         task_remark(remark, "%s: %ld blank line%s skipped: %s", line->where, blanks,

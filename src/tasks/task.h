@@ -84,6 +84,10 @@ extern const TaskKind task_kinds[];
 /* The kind of this name, or NULL. */
 const TaskKind *task_kind(const char *name);
 
+/* The names of all tasks, with this between two of them. Returns out. */
+enum { TASK_NAMES = 160 };
+const char *task_names(char out[TASK_NAMES], const char *separator);
+
 /* Opens the task of this name; free with task_free. NULL: no such task or an option out of range
  * (STATUS_USAGE), an error of corpus_load, or STATUS_NO_MEMORY. */
 Task *task_open(const char *name, const TaskOptions *o, Error *e);

@@ -1,8 +1,8 @@
 /* The tasks by name. */
+#include "base/append.h"
 #include "base/utf8.h"
 #include "tasks/corpus.h"
 #include "tasks/sequence_task.h"
-#include <stdio.h>
 #include <string.h>
 
 const TaskKind task_kinds[] = {
@@ -15,6 +15,13 @@ const TaskKind *task_kind(const char *name) {
     const TaskKind *kind = task_kinds;
     while (kind->name && strcmp(kind->name, name) != 0) kind++;
     return kind->name ? kind : NULL;
+}
+
+const char *task_names(char out[TASK_NAMES], const char *separator) {
+    *out = 0;
+    for (const TaskKind *kind = task_kinds; kind->name; kind++)
+        text_append(out, TASK_NAMES, "%s%s", *out ? separator : "", kind->name);
+    return out;
 }
 
 static bool in_range(const char *task, const TaskOptions *o, Error *e) {
@@ -41,9 +48,7 @@ Task *task_open(const char *name, const TaskOptions *o, Error *e) {
     if (found && in_range(name, o, e) && found->open(&task, found, o, e)) return task;
     task_free(task);
     if (found) return NULL;
-    char names[200] = "";
-    for (const TaskKind *kind = task_kinds; kind->name; kind++)
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", kind->name);
-    error_set(e, STATUS_USAGE, "task: found '%s', need one of %s", ESCAPED(name), names);
+    char names[TASK_NAMES];
+    error_set(e, STATUS_USAGE, "task: found '%s', need one of %s", ESCAPED(name), task_names(names, ", "));
     return NULL;
 }

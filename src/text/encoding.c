@@ -1,4 +1,5 @@
 #include "text/encoding.h"
+#include "base/append.h"
 #include "base/program.h"
 #include "base/utf8.h"
 #include <stdint.h>
@@ -108,10 +109,9 @@ bool text_check(const char *where, const char *text, size_t length, Error *e) {
     char *command = name ? shell_command(6 + damaged, words + !damaged, &(Error){0}) : NULL;
     error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8 text or --tokenizer byte", where,
               at, (unsigned)(unsigned char)text[at]);
-    size_t used = strlen(e->text);
     if (command)
-        snprintf(e->text + used, sizeof e->text - used, "; this may be %s%s: %s >NEW",
-                 damaged ? "damaged " : "", name, command);
+        text_append(e->text, sizeof e->text, "; this may be %s%s: %s >NEW", damaged ? "damaged " : "", name,
+                    command);
     free(command);
     return false;
 }

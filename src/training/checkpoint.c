@@ -1,4 +1,5 @@
 #include "training/checkpoint.h"
+#include "base/append.h"
 #include "nn/model_file.h"
 #include <math.h>
 #include <stddef.h>
@@ -172,17 +173,16 @@ static bool same_run(const Checkpoint *c, const Trainer *t, Error *e) {
     Metadata identity[IDENTITIES];
     identities(t, vocabulary, checksum, identity);
     for (int i = 0; i < IDENTITIES; i++) {
-        enum {
-            SHOWN = 40
-        }; /* the difference of two long values, as of vocabularies, is seldom in their beginnings */
+        /* The difference of two long values, as of vocabularies, is seldom in their beginnings. */
+        enum { SHOWN = 40 };
         const char *text = safetensors_metadata(&c->file, identity[i].key), *found = identity[i].value;
-        const char *need = text ? text : "none", *between = *list ? "; " : "";
-        size_t used = strlen(list), room = sizeof list - used;
+        const char *need = text ? text : "none";
         if (strcmp(need, found) == 0) continue;
+        if (*list) text_append(list, sizeof list, "; ");
         if (strlen(found) <= SHOWN && strlen(need) <= SHOWN)
-            snprintf(list + used, room, "%s%s: found %s, need %s", between, identity[i].key, found, need);
+            text_append(list, sizeof list, "%s: found %s, need %s", identity[i].key, found, need);
         else
-            snprintf(list + used, room, "%sthe %s differs", between, identity[i].key);
+            text_append(list, sizeof list, "the %s differs", identity[i].key);
     }
     free(vocabulary);
     return !*list || error_set(e, STATUS_OTHER_MODEL, "%s: text or program differ: %s", c->path, list);

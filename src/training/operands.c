@@ -8,13 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *train_config_tasks(char out[TASKS_TEXT]) {
-    int used = 0;
-    for (const TaskKind *kind = task_kinds; kind->name && used < TASKS_TEXT; kind++)
-        used += snprintf(out + used, (size_t)(TASKS_TEXT - used), "%s%s", used ? "|" : "", kind->name);
-    return out;
-}
-
 char *train_config_keep(TrainConfig *r, char *text, Error *e) {
     if (r->texts == TRAIN_TEXTS) error_bug("train_config_keep: found more than %d texts", TRAIN_TEXTS);
     if (!text) error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
@@ -48,7 +41,7 @@ static const char *task_of_file(const char *path) {
 }
 
 bool train_config_operands(TrainConfig *r, char *const *operand, int count, Error *e) {
-    char all_tasks[TASKS_TEXT], train[PROGRAM_COMMAND];
+    char all_tasks[TASK_NAMES], train[PROGRAM_COMMAND];
     if (count == 0) return true;
     bool is_file = !task_kind(operand[0]) && (access(operand[0], F_OK) == 0 || strpbrk(operand[0], "./"));
     if (is_file && runs_find((char[PATH_ROOM]){0}, operand[0], CHECKPOINT_FILE, &(Error){0}))
@@ -63,7 +56,7 @@ bool train_config_operands(TrainConfig *r, char *const *operand, int count, Erro
     bool pairs = strcmp(r->task, "pairs") == 0 && !r->data.pairs;
     if (pairs) r->data.pairs = file[0];
     return (pairs && files == 1) || error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need %s",
-                                              ESCAPED(file[pairs]), train_config_tasks(all_tasks));
+                                              ESCAPED(file[pairs]), task_names(all_tasks, "|"));
 }
 
 bool train_config_find(TrainConfig *r, const char **run, const char *file, Error *e) {

@@ -1,11 +1,11 @@
 /* The configuration of a training run, made from the table of settings. */
 #include "training/train_config.h"
+#include "base/append.h"
 #include "base/file.h"
 #include "base/runs.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,17 +91,16 @@ static bool read_config(TrainConfig *r, Error *e) {
 }
 
 static const char *purpose(char out[512]) {
-    int used = snprintf(out, 512, "Trains a Transformer in the directory runs/TASK. Tasks:");
-    for (const TaskKind *kind = task_kinds; kind->name && used < 512; kind++)
-        used += snprintf(out + used, 512 - (size_t)used, "%s %s (%s)", kind == task_kinds ? "" : ",",
-                         kind->name, kind->summary);
+    snprintf(out, 512, "Trains a Transformer in the directory runs/TASK. Tasks:");
+    for (const TaskKind *kind = task_kinds; kind->name; kind++)
+        text_append(out, 512, "%s %s (%s)", kind == task_kinds ? "" : ",", kind->name, kind->summary);
     return out;
 }
 
 bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
     *r = (TrainConfig){0};
     Option table[TRAIN_SETTINGS + 1] = {0};
-    char label[TRAIN_SETTINGS][OPTION_TEXT], about[512], all_tasks[TASKS_TEXT];
+    char label[TRAIN_SETTINGS][OPTION_TEXT], about[512], all_tasks[TASK_NAMES];
     int rows = 0;
     for (const Setting *s = train_settings; s->name; s++) {
         if (s->type != SETTING_HEADING && !s->help) continue; /* --seed */
@@ -111,7 +110,7 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
         rows++;
     }
     Options options = {"train",
-                       train_config_tasks(all_tasks),
+                       task_names(all_tasks, "|"),
                        purpose(about),
                        table,
                        "Ctrl-C ends training early: the model is saved and evaluated, the exit status is\n"
@@ -216,12 +215,12 @@ static bool check(const TrainConfig *r, Error *e) {
 }
 
 bool train_config_complete(TrainConfig *r, Error *e) {
-    char all_tasks[TASKS_TEXT];
+    char all_tasks[TASK_NAMES];
     if (r->compare) return train_config_compare(r, e);
     if (!r->task) r->task = r->data.text ? "lm" : r->data.pairs ? "pairs" : NULL;
     if (!r->task)
         return error_set(e, STATUS_USAGE, "found 0 operands, need %s, see --help",
-                         train_config_tasks(all_tasks));
+                         task_names(all_tasks, "|"));
     if (r->resume && r->run) return error_set(e, STATUS_USAGE, "--run: found --resume, need one of the two");
     if (r->minutes > 0 && *given(r, row_of("steps")))
         return error_set(e, STATUS_USAGE, "--minutes: found --steps, need one of the two");
@@ -260,15 +259,6 @@ void train_config_recipe(const TrainConfig *r, ConfigNotes *out) {
         if (is_saved(s) && s->saved == SAVED_IN_CHECKPOINT) add_note(r, s, out);
 }
 
-/* Appends to the list, as far as it fits. */
-__attribute__((format(printf, 2, 3))) static void append(char list[ERROR_TEXT], const char *format, ...) {
-    va_list arguments;
-    size_t used = strlen(list);
-    va_start(arguments, format);
-    vsnprintf(list + used, ERROR_TEXT - used, format, arguments);
-    va_end(arguments);
-}
-
 /* Takes one setting of a checkpoint, unless the user gave another value that it may have; otherwise appends to `others`. */
 static bool resume_setting(TrainConfig *r, const Setting *s, const Safetensors *checkpoint,
                            char others[ERROR_TEXT], Error *e) {
@@ -284,7 +274,7 @@ static bool resume_setting(TrainConfig *r, const Setting *s, const Safetensors *
     if (!option_read(&o, text, what, STATUS_BAD_DATA, e)) return false;
     const char *old = option_text(&chosen, found), *new = option_text(&o, want);
     if (*given(r, s) && strcmp(old, new) != 0)
-        append(others, "; --%s: found %s, need %s", s->name, old, *new ? new : "none");
+        text_append(others, ERROR_TEXT, "; --%s: found %s, need %s", s->name, old, *new ? new : "none");
     *given(r, s) = false;
     return true;
 }
@@ -293,13 +283,14 @@ bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e
     char others[ERROR_TEXT] = "", changeable[ERROR_TEXT] = "";
     const char *task = safetensors_metadata(checkpoint, "task"), *where = checkpoint->path;
     if (!task) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", where);
-    if (r->task && strcmp(r->task, task) != 0) append(others, "; task: found %s, need %s", r->task, task);
+    if (r->task && strcmp(r->task, task) != 0)
+        text_append(others, sizeof others, "; task: found %s, need %s", r->task, task);
     r->task = train_config_keep(r, strdup(task), e);
     if (!r->task) return false;
     for (const Setting *s = train_settings; s->name; s++) {
         /* A file may move, but not change: the checkpoint has its checksum. */
         if (s->may_change && s->type != SETTING_TEXT && !unmet(r, s).decides)
-            append(changeable, "%s, ", s->name);
+            text_append(changeable, sizeof changeable, "%s, ", s->name);
         if (is_saved(s) && !resume_setting(r, s, checkpoint, others, e)) return false;
     }
     if (r->from && !*r->from) r->from = NULL;
@@ -331,7 +322,8 @@ static bool take_model(TrainConfig *r, const Safetensors *run, Error *e) {
         if (*given(r, s) && s->offset == offsetof(TrainConfig, model.lora))
             continue; /* adds adapters, or merges */
         if (*given(r, s) && strcmp(old, new) != 0)
-            append(others, "%s--%s: found %s, need %s", *others ? "; " : "", s->name, old, new);
+            text_append(others, sizeof others, "%s--%s: found %s, need %s", *others ? "; " : "", s->name, old,
+                        new);
         setting_copy(s, r, &theirs);
         r->taken[s - train_settings] = true;
     }

@@ -79,10 +79,6 @@ bool train_config_find(TrainConfig *r, const char **run, const char *file, Error
 /* Takes a text over, for train_config_free. NULL: there was no memory for it. */
 char *train_config_keep(TrainConfig *r, char *text, Error *e);
 
-/* The names of all tasks. */
-enum { TASKS_TEXT = 160 };
-const char *train_config_tasks(char out[TASKS_TEXT]);
-
 /* The defaults of a task with a preset, without those that depend on other settings. */
 TrainConfig train_config_defaults(bool lm, Preset preset);
 

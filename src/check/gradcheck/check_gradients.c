@@ -1,4 +1,5 @@
 #include "check/gradcheck/check_gradients.h"
+#include "base/append.h"
 #include "base/random.h"
 #include "check/gradcheck/numeric_derivative.h"
 #include <math.h>
@@ -222,8 +223,8 @@ static void report_unrecorded(InputReport *r, const char *input, bool flat, bool
         r->pattern = PATTERN_NOT_RECORDED;
         what = "the output takes no gradient. ";
     }
-    int used = snprintf(r->reason, sizeof r->reason, "%s", what);
-    snprintf(r->reason + used, sizeof r->reason - (size_t)used, hint, input);
+    snprintf(r->reason, sizeof r->reason, "%s", what);
+    text_append(r->reason, sizeof r->reason, hint, input);
 }
 
 /* A tie whose shares are wrong is the failure of one of its inputs. */

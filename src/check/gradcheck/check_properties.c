@@ -1,3 +1,4 @@
+#include "base/append.h"
 #include "base/random.h"
 #include "check/gradcheck/check_gradients.h"
 #include "check/gradcheck/rounding.h"
@@ -73,11 +74,9 @@ static bool same(Properties *p, Results found, Results want, double offset, doub
             if (rounding_same(a, b, part * terms)) continue;
             say_difference(p, what, k, i, a, b);
             double off = fabs(a - b) / terms;
-            if (part == p->how->nondeterminism && off <= most_nondeterminism) {
-                size_t used = strlen(p->text);
-                snprintf(p->text + used, REPORT_TEXT - used, ". --nondeterminism %.0e allows it",
-                         pow(10, ceil(log10(off))));
-            }
+            if (part == p->how->nondeterminism && off <= most_nondeterminism)
+                text_append(p->text, REPORT_TEXT, ". --nondeterminism %.0e allows it",
+                            pow(10, ceil(log10(off))));
             return false;
         }
     }
@@ -188,9 +187,8 @@ static bool takes_any_layout(Properties *p) {
         CheckPoint other = point_lay_out(p->run->point, layout);
         Results found = results_at(p, &other, "with its inputs laid out otherwise in memory");
         if (same(p, found, p->want, 0, rounded, what)) continue;
-        size_t used = strlen(p->text);
-        snprintf(p->text + used, REPORT_TEXT - used,
-                 "; a tensor's strides say where its elements are: tensor_copy_out reads them in order");
+        text_append(p->text, REPORT_TEXT,
+                    "; a tensor's strides say where its elements are: tensor_copy_out reads them in order");
         return false;
     }
     return true;

@@ -1,4 +1,5 @@
 #include "check/gradcheck/gradcheck.h"
+#include "base/append.h"
 #include "check/gradcheck/check_gradients.h"
 #include "check/gradcheck/rounding.h"
 #include "check/gradcheck/tape_runner.h"
@@ -180,7 +181,7 @@ static void show_smaller(Trial *t, CaseReport *report) {
         size_t used = strlen(all);
         t->run.c = &small;
         draw(t, POINT_DRAWN, 0);
-        snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "", how);
+        text_append(all, sizeof all, "%s%s", used ? ", " : "", how);
         if (try_smaller(t, all, report))
             c = small;
         else

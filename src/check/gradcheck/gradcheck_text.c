@@ -1,3 +1,4 @@
+#include "base/append.h"
 #include "check/gradcheck/gradcheck.h"
 #include <math.h>
 #include <stdarg.h>
@@ -239,7 +240,6 @@ static void say_cases(const CaseReport *all, long count, const char *op, const c
     enum { NAMED = 3 };
     const InputReport *first = find_wrong(head, op, name);
     long alike = 0, unlike = 0;
-    size_t used = 0;
     char names[REPORT_TEXT / 2] = "";
     for (const CaseReport *r = all; r < all + count; r++) {
         const InputReport *in = find_wrong(r, op, name);
@@ -247,16 +247,14 @@ static void say_cases(const CaseReport *all, long count, const char *op, const c
         bool same = is_alike(in, first);
         if (r->added && !head->added) continue;
         unlike += !same, alike += same;
-        if (same && alike <= NAMED && used < sizeof names)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s'%.30s'", alike > 1 ? ", " : "",
-                                     r->name);
+        if (same && alike <= NAMED)
+            text_append(names, sizeof names, "%s'%.30s'", alike > 1 ? ", " : "", r->name);
     }
     text[0] = 0;
     if (!unlike || !first->reason[0]) return;
-    used = (size_t)snprintf(text, REPORT_TEXT, "in the case%s %s", alike > 1 ? "s" : "", names);
-    if (alike > NAMED)
-        used += (size_t)snprintf(text + used, REPORT_TEXT - used, " and %ld more", alike - NAMED);
-    snprintf(text + used, REPORT_TEXT - used, ": ");
+    snprintf(text, REPORT_TEXT, "in the case%s %s", alike > 1 ? "s" : "", names);
+    if (alike > NAMED) text_append(text, REPORT_TEXT, " and %ld more", alike - NAMED);
+    text_append(text, REPORT_TEXT, ": ");
 }
 
 /* Explains a wrong gradient in all cases: one in full, the others in a line each. */

@@ -1,4 +1,5 @@
 /* Numbers that are not finite: of forward, and of the gradient alone. */
+#include "base/append.h"
 #include "check/gradcheck/patterns.h"
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +15,6 @@ static void name_causes(const Suspect *s, long i, char *text, size_t size) {
     CheckRun *run = s->g->run;
     char name[INDEX_TEXT];
     long asked = 0, run_at = 0, named = 0;
-    size_t used = 0;
     for (int k = 0; k < p->inputs; k++)
         for (long j = 0; p->in[k].same_as < 0 && j < p->in[k].stored && asked < TRIED; j++) {
             asked = check_run_ask(run) + 1;
@@ -24,11 +24,11 @@ static void name_causes(const Suspect *s, long i, char *text, size_t size) {
     text[0] = 0;
     for (int k = 0; k < p->inputs; k++)
         for (long j = 0; p->in[k].same_as < 0 && j < p->in[k].stored && run_at < asked; j++) {
-            if (!isfinite(check_run_output(run, run_at++)[i]) || named == NAMED || used >= size) continue;
+            if (!isfinite(check_run_output(run, run_at++)[i]) || named == NAMED) continue;
             const char *before = named++ ? ", " : ", where ";
-            used += (size_t)snprintf(text + used, size - used, "%s%s = %.6g", before,
-                                     gradcheck_element_text(name, p->in[k].name, p->in[k].shape, j),
-                                     (double)p->in[k].value[j]);
+            text_append(text, size, "%s%s = %.6g", before,
+                        gradcheck_element_text(name, p->in[k].name, p->in[k].shape, j),
+                        (double)p->in[k].value[j]);
         }
 }
 

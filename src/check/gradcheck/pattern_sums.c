@@ -1,4 +1,5 @@
 /* Sums over the uses of an element, over the outputs, and over an axis. */
+#include "base/append.h"
 #include "check/gradcheck/patterns.h"
 #include <math.h>
 #include <stdio.h>
@@ -152,11 +153,9 @@ static Groups group(const Suspect *s, unsigned axes) {
     long n = s->n;
     g.of = arena_alloc(s->arena, (size_t)n * sizeof *g.of);
     for (int axis = 0; axis < s->shape.rank; axis++) {
-        size_t used = strlen(g.axes);
         if (axes >> axis & 1) {
-            const char *before = axes & (axes - 1) ? "axes " : "axis ";
-            if (used) before = " and ";
-            snprintf(g.axes + used, sizeof g.axes - used, "%s%d", before, axis);
+            const char *first = axes & (axes - 1) ? "axes " : "axis ";
+            text_append(g.axes, sizeof g.axes, "%s%d", *g.axes ? " and " : first, axis);
             continue;
         }
         for (long i = 0; i < n; i++)

@@ -1,3 +1,4 @@
+#include "base/append.h"
 #include "check/gradcheck/patterns.h"
 #include <math.h>
 #include <stdio.h>
@@ -26,13 +27,9 @@ static void list_indices(const bool *in, long n, char text[LIST]) {
         for (end = i + 1; in[i] && end < n && in[end]; end++) continue;
         if (!in[i]) continue;
         if (end - i == 2) end--; /* two are named each */
-        size_t used = strlen(text);
         const char *before = end > last ? " and " : ", ";
-        if (!used) before = "";
-        if (end - i > 1)
-            snprintf(text + used, LIST - used, "%s%ld to %ld", before, i, end - 1);
-        else
-            snprintf(text + used, LIST - used, "%s%ld", before, i);
+        text_append(text, LIST, "%s%ld", *text ? before : "", i);
+        if (end - i > 1) text_append(text, LIST, " to %ld", end - 1);
     }
 }
 
@@ -129,14 +126,13 @@ WrongSet wrong_map_set(const Suspect *s, long which) {
 static void list_elements(const WrongSet *set, char *text, size_t size) {
     enum { NAMED = 3 };
     long count = 0;
-    size_t used = 0;
     char element[INDEX_TEXT];
     for (long j = 0; j < set->count; j++)
         if (set->wrong[j] && count++ < NAMED)
-            used += (size_t)snprintf(text + used, size - used, "%s%.40s", count > 1 ? ", " : "",
-                                     gradcheck_element_text(element, set->name, set->shape, j));
-    if (count > NAMED) used += (size_t)snprintf(text + used, size - used, " and %ld more", count - NAMED);
-    if (count && used < size) snprintf(text + used, size - used, " WRONG");
+            text_append(text, size, "%s%.40s", count > 1 ? ", " : "",
+                        gradcheck_element_text(element, set->name, set->shape, j));
+    if (count > NAMED) text_append(text, size, " and %ld more", count - NAMED);
+    if (count) text_append(text, size, " WRONG");
 }
 
 bool wrong_map(const Suspect *s, char *text, size_t size) {

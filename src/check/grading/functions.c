@@ -1,3 +1,4 @@
+#include "base/append.h"
 #include "base/utf8.h"
 #include "check/gradcheck/tape_runner.h"
 #include "check/grading/plan.h"
@@ -106,11 +107,10 @@ static bool take_values(Program *program, Plan *p, PlanItem *item, Error *e) {
 
 /* "x [3,5], w [5,4]" */
 static void name_case(PlanItem *item) {
-    size_t at = 0;
-    for (const CheckInput *in = item->c.in;
-         in < item->c.in + CHECK_INPUTS && in->name && at < sizeof item->name; in++)
-        at += (size_t)snprintf(item->name + at, sizeof item->name - at, "%s%.40s %s", at ? ", " : "",
-                               in->name, shape_text(in->shape));
+    item->name[0] = 0;
+    for (const CheckInput *in = item->c.in; in < item->c.in + CHECK_INPUTS && in->name; in++)
+        text_append(item->name, sizeof item->name, "%s%.40s %s", *item->name ? ", " : "", in->name,
+                    shape_text(in->shape));
 }
 
 static bool read_cases(Program *program, Plan *p, const char *name, char *line, Error *e) {

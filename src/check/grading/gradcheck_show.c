@@ -1,4 +1,5 @@
 #include "check/grading/gradcheck_show.h"
+#include "base/append.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "check/gradcheck/gradcheck.h"
@@ -43,20 +44,16 @@ static void overview_row(FILE *out, const CheckTotals *t) {
     gradcheck_remarks(out, t->kinks, t->flat, false, false);
 }
 
-static const char *plural(long n) {
-    return n == 1 ? "" : "s";
-}
-
 /* The last lines: totals, and a line if cases are inconclusive. */
 static void summary(FILE *out, const CheckTotals *t, double seconds) {
     fprintf(out, "\n%ld operation%s, %ld case%s, %ld gradient%s, %ld element%s in %.1f s\n", t->operations,
-            plural(t->operations), t->cases, plural(t->cases), t->gradients, plural(t->gradients),
-            t->elements, plural(t->elements), seconds);
+            PLURAL(t->operations), t->cases, PLURAL(t->cases), t->gradients, PLURAL(t->gradients),
+            t->elements, PLURAL(t->elements), seconds);
     if (t->passed && t->worst > 0) fprintf(out, "worst relative error %.1e (%s)\n", t->worst, t->worst_at);
     fprintf(out, "%ld passed, %ld failed, %ld inconclusive\n", t->passed, t->failed, t->inconclusive);
     if (t->inconclusive)
         fprintf(out, "INCONCLUSIVE: %ld case%s could be neither proved nor refuted\n", t->inconclusive,
-                plural(t->inconclusive));
+                PLURAL(t->inconclusive));
 }
 
 /* ---- Aspects of an operation that its cases leave untested ---- */
@@ -82,19 +79,18 @@ static bool find_untested(const CaseReport *all, long count, bool strict, CaseRe
     const struct {
         bool tested;
         const char *not_so;
-    } aspect[] = {{elements, " no element has a gradient;"},
-                  {smooth || !elements, " all points lie on kinks, or where the output is saturated;"},
-                  {slope || !elements, " the slope is 0 everywhere;"},
-                  {sizes, " all inputs have one shape;"},
-                  {one, " no axis has size 1;"}};
+    } aspect[] = {{elements, "no element has a gradient"},
+                  {smooth || !elements, "all points lie on kinks, or where the output is saturated"},
+                  {slope || !elements, "the slope is 0 everywhere"},
+                  {sizes, "all inputs have one shape"},
+                  {one, "no axis has size 1"}};
     *r = (CaseReport){.name = "coverage", .verdict = strict || !elements ? INCONCLUSIVE : PASS};
     REPORT_SET(r->op, all->op);
-    size_t at = (size_t)snprintf(r->trouble, REPORT_TEXT, "not tested:"), start = at;
     for (size_t i = 0; runs && i < sizeof aspect / sizeof *aspect; i++)
         if (!aspect[i].tested)
-            at += (size_t)snprintf(r->trouble + at, REPORT_TEXT - at, "%s", aspect[i].not_so);
-    r->trouble[at - 1] = 0; /* the last mark */
-    return at > start;
+            text_append(r->trouble, sizeof r->trouble, "%s%s",
+                        *r->trouble ? "; " : "not tested: ", aspect[i].not_so);
+    return *r->trouble;
 }
 
 /* ---- Reports ---- */
@@ -181,7 +177,7 @@ bool show_finish(Show *show, Error *e) {
     show_free(show);
     if (!written) return false;
     if (t->failed)
-        return error_set(e, STATUS_NO, "%ld of %ld case%s failed", t->failed, t->cases, plural(t->cases));
+        return error_set(e, STATUS_NO, "%ld of %ld case%s failed", t->failed, t->cases, PLURAL(t->cases));
     return !t->inconclusive ||
            error_set(e, STATUS_INCONCLUSIVE, "%ld of %ld cases are inconclusive", t->inconclusive, t->cases);
 }

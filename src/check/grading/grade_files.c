@@ -1,4 +1,5 @@
 #include "check/grading/grade_files.h"
+#include "base/append.h"
 #include "base/directory.h"
 #include "base/pool.h"
 #include "base/utf8.h"
@@ -85,8 +86,7 @@ static bool grade_in(Grading *g, const char *folder, long number, Show *show, Er
     char own[OWN_PATH];
     g->file.folder = own_path(own, folder, number);
     bool ok = directory_make(own, e) && add_file(&g->plan, &g->file, e);
-    size_t used = strlen(g->notes);
-    snprintf(g->notes + used, sizeof g->notes - used, "%s", g->file.warnings);
+    text_append(g->notes, sizeof g->notes, "%s", g->file.warnings);
     g->show.notes = g->notes;
     fputs(g->file.warnings, stderr);
     ok = ok && grade_unjudged(&g->plan, &g->show, cut_short, e);
