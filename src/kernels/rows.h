@@ -13,6 +13,11 @@
 
 enum { ROW_LANES = 16, ROW_BLOCK = 1024 };
 
+/* So many columns, rounded up to whole lanes. */
+static inline long lanes_whole(long columns) {
+    return (columns + ROW_LANES - 1) / ROW_LANES * ROW_LANES;
+}
+
 /* 16 lanes in vectors of the machine. (The compiler would keep one vector type of 16 lanes in memory.) */
 enum { LANE_PARTS = ROW_LANES / LANES };
 typedef struct Lanes {
@@ -73,6 +78,11 @@ static inline Lanes lanes_load_part(const real *x, long count, real otherwise) {
                                   : (Vector){0};
     }
     return lanes_first(count, v, otherwise);
+}
+
+/* ROW_LANES elements, or fewer if only `count` are left; then the other lanes are 0. */
+static inline Lanes lanes_load_some(const real *x, long count) {
+    return count >= ROW_LANES ? lanes_load(x) : lanes_load_part(x, count, 0);
 }
 
 /* Stores the first `count` lanes, 0 < count < ROW_LANES. */

@@ -32,10 +32,8 @@
  * recomputes p with the same bits (Dao et al., arXiv:2205.14135; Rabe & Staats, arXiv:2112.05682). With
  * `causal`, keys after a block's last query are not computed; within the block later keys are masked. The sequences are the
  * caller's, and must live until backward has run. */
-/* long: an operation is one file, and this derivation is the longest */
 #include "base/pool.h"
 #include "kernels/product.h"
-#include "kernels/rows.h"
 #include "ops/dropout_mask.h"
 #include "ops/ops.h"
 #include <math.h>
@@ -59,12 +57,9 @@ typedef struct Attr {
     long block_size;     /* reals of one thread's scratch memory: p and ds */
 } Attr;
 
-/* Rows are computed in vectors of ROW_LANES reals (kernels/rows.h). */
-static long whole_lanes(long columns) {
-    return (columns + ROW_LANES - 1) / ROW_LANES * ROW_LANES;
-}
-
 /* exercise: begin */
+#include "ops/attention_row.h"
+
 /* Rows and columns of q, k, v or y. */
 typedef struct Operand {
     Matrix data, grad; /* grad.at is NULL where no gradient is needed */
@@ -133,87 +128,13 @@ static Part block_of(const Attr *a, const Part *h, long first, long end) {
     return b;
 }
 
-/* Scores j … j + 15 of a query with `visible` keys. Masked ones, and the padding up to whole lanes, are -∞
- * and have weight exactly 0; so the loops need no tails. */
-static inline Lanes visible_scores(const real *s, long j, long visible) {
-    long count = visible - j < ROW_LANES ? visible - j : ROW_LANES;
-    return lanes_first(count, lanes_load(s + j), -INFINITY);
-}
-
-/* exp(scale · s - m), where m is the rounded maximum of scale · s. A compiler may fuse the product with the difference, which
- * then takes the product unrounded. At logits of thousands that changes e by a factor of up to 1 + 2·10⁻⁴. It cancels in
- * p = e · inverse only if forward and backward compute the same e. So both call this function, whose one expression is
- * fused in both or in neither. (clang -O0 for AVX-512 fused one of two copies, and dv was wrong by that much.) */
-static inline Lanes exponentials(Lanes s, real scale, real m) {
-    real y[ROW_LANES];
-    lanes_store(y, lanes_sub(lanes_mul(s, lanes_of(scale)), lanes_of(m)));
-    for (int l = 0; l < ROW_LANES; l++) y[l] = vm_exp(y[l]);
-    return lanes_load(y);
-}
-
-/* Sets probabilities, or gradients of scores, of masked keys to 0. */
-static inline void clear(real *p, long from, long width) {
-    if (from < width) memset(p + from, 0, (size_t)(width - from) * sizeof *p);
-}
-
-/* Turns the scores of one query into probabilities. In plain loops:
- *
- *     real m = -INFINITY, sum = 0;
- *     for (long j = 0; j < visible; j++) m = fmax(m, scale * p[j]);
- *     for (long j = 0; j < visible; j++) sum += p[j] = exp(scale * p[j] - m);
- *     for (long j = 0; j < visible; j++) p[j] /= sum;
- *     for (long j = visible; j < width; j++) p[j] = 0;
- *
- * The same in lanes of ROW_LANES scores: */
-static inline void softmax_row(real *p, long width, long visible, real scale, real *m_out,
-                               real *inverse_out) {
-    long used = whole_lanes(visible);
-    Lanes max = lanes_of(-INFINITY), sum = lanes_of(0);
-    for (long j = 0; j < used; j += ROW_LANES) max = lanes_max(visible_scores(p, j, visible), max);
-    real m = visible ? lanes_greatest(max) * scale : 0;
-    for (long j = 0; j < used; j += ROW_LANES) {
-        Lanes e = exponentials(visible_scores(p, j, visible), scale, m);
-        sum = lanes_add(sum, e);
-        lanes_store(p + j, e);
-    }
-    real inverse = visible ? 1 / lanes_sum(sum) : 0;
-    for (long j = 0; j < used; j += ROW_LANES)
-        lanes_store(p + j, lanes_mul(lanes_load(p + j), lanes_of(inverse)));
-    clear(p, used, width);
-    *m_out = m;
-    *inverse_out = inverse;
-}
-
-/* Turns the scores of one query into probabilities again, and dp into ds. In a plain loop:
- *
- *     for (long j = 0; j < visible; j++) {
- *         p[j] = exp(scale * p[j] - m) * inverse;
- *         ds[j] = p[j] * (ds[j] - D) * scale;
- *     } */
-static inline void softmax_backward_row(real *p, real *ds, long width, long visible, real scale, real m,
-                                        real inverse, real D) {
-    long used = whole_lanes(visible);
-    for (long j = 0; j < used; j += ROW_LANES) {
-        Lanes weight = lanes_mul(exponentials(visible_scores(p, j, visible), scale, m), lanes_of(inverse));
-        Lanes dp = lanes_load(ds + j);
-        lanes_store(p + j, weight);
-        lanes_store(ds + j, lanes_mul(lanes_mul(weight, lanes_sub(dp, lanes_of(D))), lanes_of(scale)));
-    }
-    clear(p, used, width);
-    clear(ds, used, width);
-}
-
 /* Whether rows [first, end) of a matrix, as far as they exist, hold finite numbers only. */
 static bool finite_rows(Matrix x, long first, long end) {
     Lanes zero = lanes_of(0), sum = zero; /* NaN if any number is not finite */
     if (end > x.rows) end = x.rows;
-    for (long i = first; i < end; i++) {
-        const real *row = x.at + i * x.ld;
-        long c = 0;
-        for (; c + ROW_LANES <= x.columns; c += ROW_LANES)
-            sum = lanes_add(sum, lanes_mul(lanes_load(row + c), zero));
-        if (c < x.columns) sum = lanes_add(sum, lanes_mul(lanes_load_part(row + c, x.columns - c, 0), zero));
-    }
+    for (long i = first; i < end; i++)
+        for (long c = 0; c < x.columns; c += ROW_LANES)
+            sum = lanes_add(sum, lanes_mul(lanes_load_some(x.at + i * x.ld + c, x.columns - c), zero));
     return lanes_sum(sum) == 0;
 }
 
@@ -258,7 +179,7 @@ static void forward_head(void *context, long chunk) {
         for (long i = 0; i < b.rows; i++) {       /* (2) */
             real *row = p.at + i * p.ld;
             if (b.slope != 0) subtract_distances(a, &b, i, row);
-            softmax_row(row, whole_lanes(b.keys), seen(a, &b, i), a->scale, &b.max[i], &b.inverse[i]);
+            softmax_row(row, lanes_whole(b.keys), seen(a, &b, i), a->scale, &b.max[i], &b.inverse[i]);
             if (a->mask.p > 0) drop_row(a, &b, i, row);
         }
         product_nn(p, b.v.data, b.y.data, false); /* (3) */
@@ -298,7 +219,7 @@ static void backward_head(void *context, long chunk) {
             real D = row_dot(b.y.grad.at + i * b.y.grad.ld, b.y.data.at + i * b.y.data.ld, a->d_k);
             if (a->mask.p > 0) drop_row(a, &b, i, ds_row);
             if (b.slope != 0) subtract_distances(a, &b, i, p_row);
-            softmax_backward_row(p_row, ds_row, whole_lanes(b.keys), seen(a, &b, i), a->scale, b.max[i],
+            softmax_backward_row(p_row, ds_row, lanes_whole(b.keys), seen(a, &b, i), a->scale, b.max[i],
                                  b.inverse[i], D);
             if (a->mask.p > 0) drop_row(a, &b, i, p_row);
         }
@@ -452,7 +373,7 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
     a->max = node_array(n, heads * queries->total_rows);
     a->inverse = node_array(n, heads * queries->total_rows);
     /* Not a multiple of 32 reals: rows a power of two apart would share sets of the cache. */
-    a->ld_p = whole_lanes(keys->longest);
+    a->ld_p = lanes_whole(keys->longest);
     if (a->ld_p % 32 == 0) a->ld_p += 16;
     long rows = queries->longest < BLOCK ? queries->longest : BLOCK;
     a->block_size = 2 * rows * a->ld_p;

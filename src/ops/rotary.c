@@ -38,13 +38,9 @@ typedef struct Attr {
 } Attr;
 
 /* exercise: begin */
-/* Up to ROW_LANES elements at a time, so that there is one loop for all widths. */
-static inline Lanes load(const real *x, long count) {
-    return count >= ROW_LANES ? lanes_load(x) : lanes_load_part(x, count, 0);
-}
-
+/* Stores ROW_LANES elements, or fewer if only `count` are left; `add`: adds to them. */
 static inline void store(real *out, Lanes v, long count, bool add) {
-    if (add) v = lanes_add(v, load(out, count));
+    if (add) v = lanes_add(v, lanes_load_some(out, count));
     if (count >= ROW_LANES)
         lanes_store(out, v);
     else
@@ -65,13 +61,14 @@ static inline void turn_head(const Attr *a, long i, const real *x, const real *y
     Lanes factor = lanes_of(r), share = lanes_of(s);
     for (long j = 0, m = a->d_k / 2, count; j < m; j += ROW_LANES) {
         count = m - j;
-        Lanes u = load(x + j, count), v = load(x + j + m, count);
+        Lanes u = lanes_load_some(x + j, count), v = lanes_load_some(x + j + m, count);
         if (y) {
-            u = lanes_sub(u, lanes_mul(share, load(y + j, count)));
-            v = lanes_sub(v, lanes_mul(share, load(y + j + m, count)));
+            u = lanes_sub(u, lanes_mul(share, lanes_load_some(y + j, count)));
+            v = lanes_sub(v, lanes_mul(share, lanes_load_some(y + j + m, count)));
         }
         u = lanes_mul(u, factor), v = lanes_mul(v, factor);
-        Lanes c = load(turn + j, count), d = load(turn + j + m, count); /* cos φ, sin φ */
+        Lanes c = lanes_load_some(turn + j, count);     /* cos φ */
+        Lanes d = lanes_load_some(turn + j + m, count); /* sin φ */
         Lanes uc = lanes_mul(u, c), ud = lanes_mul(u, d), vc = lanes_mul(v, c), vd = lanes_mul(v, d);
         store(out + j, y ? lanes_add(uc, vd) : lanes_sub(uc, vd), count, add);
         store(out + j + m, y ? lanes_sub(vc, ud) : lanes_add(ud, vc), count, add);
