@@ -12,7 +12,6 @@
 #include "base/interrupt.h"
 #include "run/run.h"
 #include "run/run_page.h"
-#include <string.h>
 
 static bool evaluate(Trainer *t, Run *r, Pace *p, Error *e) {
     Evaluation v;
@@ -127,16 +126,7 @@ static bool configure(TrainConfig *config, Checkpoint *past, int argc, char **ar
 /* Opens the task and trains on it; `began`: when the time of --minutes began. */
 static bool run_once(TrainConfig *config, double began, Checkpoint *past, Metrics *figures, Error *e) {
     if (config->minutes > 0) config->data.tokens = pace_tokens(config);
-    Task *task = task_open(config->task, &config->data, e);
-    if (task) train_config_fit_task(config, task);
-    if (task && train_config_widen(config, task)) {
-        task_free(task);
-        task = task_open(config->task, &config->data, e);
-    }
-    size_t used = strlen(e->text);
-    if (past && e->status == STATUS_NO_INPUT && !strstr(e->text, "--text"))
-        snprintf(e->text + used, sizeof e->text - used, "; --%s FILE says where it is now",
-                 train_config_is_lm(config) ? "text" : "pairs");
+    Task *task = train_config_open(config, e);
     bool ok = task && run_task(task, config, began, past, figures, e);
     task_free(task);
     return ok;

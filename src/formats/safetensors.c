@@ -249,11 +249,19 @@ bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size
     return false;
 }
 
-bool safetensors_read(Safetensors *s, const char *path, Error *e) {
+static bool read_file(Safetensors *s, const char *path, bool check, Error *e) {
     char *data;
     size_t size;
     *s = (Safetensors){0};
-    return file_read(path, 0, &data, &size, e) && safetensors_parse(s, path, data, size, true, e);
+    return file_read(path, 0, &data, &size, e) && safetensors_parse(s, path, data, size, check, e);
+}
+
+bool safetensors_read(Safetensors *s, const char *path, Error *e) {
+    return read_file(s, path, true, e);
+}
+
+bool safetensors_read_damaged(Safetensors *s, const char *path, Error *e) {
+    return read_file(s, path, false, e);
 }
 
 void safetensors_free(Safetensors *s) {

@@ -35,6 +35,9 @@ typedef struct Safetensors {
  * messages. To be freed with safetensors_free, even after a failure. */
 bool safetensors_read(Safetensors *s, const char *path, Error *e);
 
+/* The same without checking the checksum. */
+bool safetensors_read_damaged(Safetensors *s, const char *path, Error *e);
+
 /* As safetensors_read, of `size` bytes from malloc, which s then owns; `check`: with the checksum. */
 bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, bool check, Error *e);
 

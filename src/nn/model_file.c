@@ -148,23 +148,16 @@ static bool merge_adapter(const Safetensors *file, const Array *a, Model *m, Err
     return ok;
 }
 
-static Model *load(const char *path, bool check, bool training, Notes *notes, Error *e) {
-    Safetensors file = {0};
+/* The model of a file that was read; frees the file. */
+static Model *model_of(Safetensors *file, bool training, Notes *notes, Error *e) {
     ModelConfig config;
-    Notes found = {0};
     Model *m = NULL;
-    char *data;
-    size_t size;
-    bool ok = file_read(path, 0, &data, &size, e) && safetensors_parse(&file, path, data, size, check, e) &&
-              config_parse(&config, path, field_text, &file, e) &&
+    bool ok = config_parse(&config, file->path, field_text, file, e) &&
               (m = model_without_memory(&config, training, e)) &&
-              check_tensors(&file, &m->parameters, true, e) && model_allocate(m, e) &&
-              read_tensors(&file, &m->parameters, e) && (!notes || read_notes(&file, &found, e));
-    safetensors_free(&file);
-    if (ok) {
-        if (notes) *notes = found;
-        return m;
-    }
+              check_tensors(file, &m->parameters, true, e) && model_allocate(m, e) &&
+              read_tensors(file, &m->parameters, e) && (!notes || read_notes(file, notes, e));
+    safetensors_free(file);
+    if (ok) return m;
     model_free(m);
     return NULL;
 }
@@ -183,9 +176,11 @@ bool model_read_weights(Model *m, const char *path, Error *e) {
 }
 
 Model *model_load(const char *path, bool training, Notes *notes, Error *e) {
-    return load(path, true, training, notes, e);
+    Safetensors file;
+    return safetensors_read(&file, path, e) ? model_of(&file, training, notes, e) : NULL;
 }
 
 Model *model_load_damaged(const char *path, bool training, Notes *notes, Error *e) {
-    return load(path, false, training, notes, e);
+    Safetensors file;
+    return safetensors_read_damaged(&file, path, e) ? model_of(&file, training, notes, e) : NULL;
 }

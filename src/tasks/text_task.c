@@ -10,7 +10,6 @@
 #include "tasks/tasks.h"
 #include "text/lines.h"
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct TextTask {
     Task task;
@@ -107,10 +106,6 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
     TextTask *t = task_new(out, kind, sizeof *t, e);
     if (!t) return false;
     const Corpus *c = t->corpus = corpus_load(o, e);
-    if (!c && e->status == STATUS_NO_INPUT && !strcmp(o->text, task_defaults().text)) {
-        *e = (Error){0};
-        error_set(e, STATUS_NO_INPUT, "%s: not in this directory, need --text FILE", o->text);
-    }
     if (!c) return false;
     Task *task = &t->task;
     t->key = random_key(o->seed, STREAM_WINDOWS);

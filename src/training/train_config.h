@@ -88,9 +88,10 @@ void train_config_fit_text(TrainConfig *r);
 /* Takes over what the opened task chose by its text: the tokenizer. Then the defaults that depend on passes through it. */
 void train_config_fit_task(TrainConfig *r, const Task *task);
 
-/* Takes a wider model with a longer context if --minutes are enough to read the text of the opened task too often, and the
- * user chose no size. True: the task is to be opened again, with that context. */
-bool train_config_widen(TrainConfig *r, const Task *task);
+/* Opens the task, for task_free, and fits the defaults to it. If --minutes are enough to read its text too often, and the user
+ * chose no size, takes a wider model with a longer context. NULL: as task_open; of a file that is not there the error also
+ * names the option that helps. */
+Task *train_config_open(TrainConfig *r, Error *e);
 
 /* Passes of the training through the text of an lm. */
 double train_config_passes(const TrainConfig *r, const Task *task);

@@ -1,4 +1,5 @@
 /* The defaults of a training run: the library's own, then those of the preset. */
+#include "base/append.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "tasks/corpus.h"
@@ -117,7 +118,8 @@ void train_config_set_width(TrainConfig *r, int d_model) {
     if (!train_config_is_set(r, &m->d_ff)) m->d_ff = gated ? (8 * d_model + 47) / 48 * 16 : 4 * d_model;
 }
 
-bool train_config_widen(TrainConfig *r, const Task *task) {
+/* Takes the other width; true: it does, and the task is to be opened again, with the longer context. */
+static bool widen(TrainConfig *r, const Task *task) {
     const ModelConfig *m = &r->model;
     const void *sizes[] = {&m->d_model, &m->d_ff, &m->encoder_layers, &m->heads, &r->data.context, &r->batch};
     const Corpus *c = task_text_corpus(task);
@@ -129,6 +131,29 @@ bool train_config_widen(TrainConfig *r, const Task *task) {
     train_config_set_width(r, WIDE);
     r->data.context = 128, r->batch = 8;
     return true;
+}
+
+/* Says which option names another file than the one that is not there. */
+static void name_option(const TrainConfig *r, Error *e) {
+    bool lm = train_config_is_lm(r);
+    const char *option = lm ? "text" : "pairs", *path = lm ? r->data.text : r->data.pairs;
+    if (r->resume) {
+        text_append(e->text, sizeof e->text, "; --%s FILE says where it is now", option);
+    } else if (strcmp(path, lm ? task_defaults().text : task_defaults().pairs) == 0) {
+        *e = (Error){0};
+        error_set(e, STATUS_NO_INPUT, "%s: not in this directory, need --%s FILE", path, option);
+    }
+}
+
+Task *train_config_open(TrainConfig *r, Error *e) {
+    Task *task = task_open(r->task, &r->data, e);
+    if (task) train_config_fit_task(r, task);
+    if (task && widen(r, task)) {
+        task_free(task);
+        task = task_open(r->task, &r->data, e);
+    }
+    if (e->status == STATUS_NO_INPUT) name_option(r, e);
+    return task;
 }
 
 TrainConfig train_config_defaults(bool lm, Preset preset) {
