@@ -32,7 +32,7 @@ static bool train(Trainer *t, Run *r, Pace *p, TrainConfig *config, Error *e) {
         if (!trainer_step(t, &step, e)) return e->status == STATUS_DONE;
         run_stepped(r, &step);
         pace_follow(p, t, clock_seconds());
-        config->schedule.steps = t->steps;
+        config->schedule = t->schedule;
     }
 }
 

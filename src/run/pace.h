@@ -1,18 +1,21 @@
 /* --minutes: the number of steps that fit into a time which ends with the last sample and file. It is measured before the
- * training, and again after each step as long as no earlier rate depends on it: until the rate begins to fall. */
+ * training, and again whenever half of the time left is over. Another number is written into the schedule's plans. */
 #pragma once
 
 #include "training/train_config.h"
 #include "training/trainer.h"
+
+enum { PLANS_TEXT = 480 };
 
 typedef struct Pace {
     double end; /* on the clock of clock_seconds; 0: the number of steps is given */
     double step, evaluation,
         after;            /* seconds of a step, of an evaluation on the way, of what follows the last step */
     double step_at_first; /* seconds of a step when `after` was measured */
-    double last;          /* time at which the last step ended */
+    double last, next;    /* times at which the last step ended, and the steps are counted again */
+    double slack;         /* seconds by which the plan may miss the end */
     long made;            /* steps since pace_start */
-    bool fixed;           /* the number of steps stays */
+    char plans[PLANS_TEXT];
 } Pace;
 
 /* About the tokens that a language model of this configuration reads in --minutes, by the speed of its matrix products: what

@@ -1,17 +1,51 @@
 #include "training/schedule.h"
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define SCHEDULE(name) &schedule_##name.choice,
 const Choice *const all_schedules[] = {ALL_SCHEDULES(SCHEDULE) NULL};
 
+/* Reads "UNTIL:STEPS" and a comma. Returns what follows; NULL: the text does not begin so. */
+static const char *read_plan(const char *text, long *until, long *steps) {
+    int used = 0;
+    if (sscanf(text, "%10ld:%10ld%n", until, steps, &used) != 2) return NULL;
+    return text + used + (text[used] == ',');
+}
+
+bool schedule_check_plans(const Schedule *s, Error *e) {
+    long last = 0, until = 0, steps;
+    for (const char *c = s->plans ? s->plans : ""; c && *c; last = until) {
+        c = read_plan(c, &until, &steps);
+        if (!c || until <= last || until > steps || until > s->steps)
+            return error_set(
+                e, STATUS_USAGE,
+                "--plans: found \"%.200s\", need STEP:STEPS,… with rising steps up to the %ld of --steps",
+                s->plans, s->steps);
+    }
+    return true;
+}
+
 double schedule_rate(const Schedule *s, long step) {
-    return s->kind->rate(s, step);
+    Schedule first = *s;
+    const char *rest = s->plans ? s->plans : "";
+    double at = 0;   /* the step of the first plan at which a plan begins */
+    double pace = 1; /* steps of the first plan for one of this plan */
+    for (long begin = 0, until, steps;; begin = until) {
+        bool last = !(rest = read_plan(rest, &until, &steps));
+        if (last) steps = s->steps;
+        if (begin == 0)
+            first.steps = steps;
+        else
+            pace = ((double)first.steps - at) / (double)(steps - begin);
+        if (last || step <= until) return s->kind->rate(&first, at + pace * (double)(step - begin));
+        at += pace * (double)(until - begin);
+    }
 }
 
 /* rate · d_model^-½ · min(step^-½, step · warmup^-3/2): section 5.3, equation 3 */
-static double noam(const Schedule *s, long step) {
-    double at = (double)step, warmup = (double)s->warmup;
+static double noam(const Schedule *s, double at) {
+    double warmup = (double)s->warmup;
     double growing = warmup > 0 ? at * pow(warmup, -1.5) : INFINITY;
     return s->rate * pow(s->d_model, -0.5) * fmin(pow(at, -0.5), growing);
 }
@@ -20,10 +54,10 @@ const ScheduleKind schedule_noam = {{"noam"}, noam, .warms_up = true, .scales = 
 
 /* rate · step / (warmup + 1)      for step <= warmup, then
  * min + ½ (rate - min) (1 + cos(π (step - 1 - warmup) / (steps - warmup))) */
-static double cosine(const Schedule *s, long step) {
-    double at = (double)step, warmup = (double)s->warmup;
-    if (step <= s->warmup) return s->rate * at / (warmup + 1);
-    if (step > s->steps) return s->min_rate;
+static double cosine(const Schedule *s, double at) {
+    double warmup = (double)s->warmup;
+    if (at <= warmup) return s->rate * at / (warmup + 1);
+    if (at > (double)s->steps) return s->min_rate;
     return s->min_rate +
            0.5 * (s->rate - s->min_rate) *
                (1 + cos(3.14159265358979323846 * (at - 1 - warmup) / ((double)s->steps - warmup)));
@@ -31,8 +65,8 @@ static double cosine(const Schedule *s, long step) {
 
 const ScheduleKind schedule_cosine = {{"cosine"}, cosine, .warms_up = true, .falls = true};
 
-static double constant(const Schedule *s, long step) {
-    (void)step;
+static double constant(const Schedule *s, double at) {
+    (void)at;
     return s->rate;
 }
 
@@ -40,8 +74,8 @@ const ScheduleKind schedule_constant = {{"constant"}, constant};
 
 /* rate · step / (warmup + 1)      for step <= warmup, then rate, and at last
  * min + (rate - min) (steps + 1 - step) / (decay · steps) */
-static double linear(const Schedule *s, long step) {
-    double at = (double)step, warmup = (double)s->warmup;
+static double linear(const Schedule *s, double at) {
+    double warmup = (double)s->warmup;
     double left = fmax(0, ((double)s->steps + 1 - at) / (s->decay * (double)s->steps));
     double falling = s->min_rate + (s->rate - s->min_rate) * fmin(1, left);
     return fmin(s->rate * fmin(1, at / (warmup + 1)), falling);

@@ -2,14 +2,15 @@
 #pragma once
 
 #include "base/choice.h"
+#include "base/error.h"
 #include <stdbool.h>
 
 typedef struct Schedule Schedule;
 
 typedef struct ScheduleKind {
     Choice choice;
-    double (*rate)(const Schedule *s, long step);
-    bool warms_up, falls, decays; /* reads warmup; min_rate and steps; decay */
+    double (*rate)(const Schedule *s, double step);
+    bool warms_up, falls, decays; /* reads warmup; min_rate, steps and plans; decay */
     bool scales;                  /* its rate is a factor, usually 1 */
 } ScheduleKind;
 
@@ -25,8 +26,14 @@ struct Schedule {
     double decay;    /* share of the steps over which the rate falls */
     long warmup;     /* steps of linear warm-up */
     long steps;      /* total steps */
-    int d_model;     /* noam */
+    /* "300:534,400:500": 534 steps were planned until step 300, then 500 until step 400, and now `steps`. Each plan goes
+     * faster or slower through what is left of the first one's rates. NULL or "": `steps` is the only plan. */
+    const char *plans;
+    int d_model; /* noam */
 };
 
 /* The learning rate at step s = 1, 2, …. */
 double schedule_rate(const Schedule *s, long step);
+
+/* STATUS_USAGE: the plans are no such list. */
+bool schedule_check_plans(const Schedule *s, Error *e);

@@ -239,14 +239,14 @@ TEST(a_loss_without_the_unknown_is_not_comparable) {
 
 /* A note of the run's checkpoint. The last eight that were asked for stay valid. */
 static const char *note(const char *key) {
-    static char values[8][24];
+    static char values[8][100];
     static unsigned turn;
-    char *value = values[turn++ % 8], quoted[64];
+    char *value = strcpy(values[turn++ % 8], ""), quoted[64];
     size_t size = 0;
     char *checkpoint = read_bytes("run/checkpoint.safetensors", &size);
     int n = snprintf(quoted, sizeof quoted, "\"recipe.%s\": \"", key);
     const char *at = checkpoint ? memmem(checkpoint, size, quoted, (size_t)n) : NULL;
-    CHECK(at && sscanf(at + n, "%15[0-9.]", value) == 1, "%s", key);
+    CHECK(at && (at[n] == '"' || sscanf(at + n, "%99[0-9.:,]", value) == 1), "%s", key);
     free(checkpoint);
     return value;
 }
@@ -265,8 +265,8 @@ TEST(a_run_of_minutes_is_the_run_of_its_steps) {
     CHECK(atol(note("steps")) >= 2 && atol(resumed) >= 3, "%s steps", resumed);
     CHECK(rename("run/model.safetensors", "minutes") == 0);
     MUST(TRAIN("lm", "--text", "text", "--batch", "1", "--steps", note("steps"), "--warmup", note("warmup"),
-               "--eval-every", note("eval-every"), "--tokenizer", "bpe", "--vocab-size", note("vocab-size"),
-               "--dropout", note("dropout"), SMALL));
+               "--plans", note("plans"), "--eval-every", note("eval-every"), "--tokenizer", "bpe",
+               "--vocab-size", note("vocab-size"), "--dropout", note("dropout"), SMALL));
     CHECK(same_files("run/model.safetensors", "minutes"), "%s steps", note("steps"));
 }
 

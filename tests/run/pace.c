@@ -3,49 +3,74 @@
 #include "run/samples.h"
 #include "test.h"
 
-enum { MOST = 100000 };
+enum { MOST = 100000, LIMIT = 60 /* seconds */ };
 
 /* A run on a machine whose step takes `seconds` until `change`, and then `then`; an evaluation takes 20 steps, what follows
- * the last one 100. Returns the seconds that it takes; `rates` are those that the steps had. */
-static double run_on(const ScheduleKind *kind, double seconds, double change, double then, double limit,
-                     Trainer *t, double rates[MOST]) {
-    Pace p = {.end = limit, .step = seconds, .evaluation = 20 * seconds, .after = 100 * seconds};
+ * the last one 100. Step 50 is suspended for so long. Returns the seconds that it takes; `rates` are those that the steps
+ * had. */
+static double run_on(const ScheduleKind *kind, double seconds, double change, double then, double suspended,
+                     Trainer *t, Pace *p, double rates[MOST]) {
     double now = 0;
-    long steps = pace_steps(&p, now, 0, 0);
+    *p = (Pace){.end = LIMIT, .step = seconds, .evaluation = 20 * seconds, .after = 100 * seconds};
+    long steps = pace_steps(p, now, 0, 0);
     *t = (Trainer){
         .steps = steps,
         .eval_every = steps / 10,
         .schedule = {kind, .rate = 1, .decay = 0.7, .warmup = steps / 20, .steps = steps, .d_model = 8}};
-    pace_start(&p, now);
-    for (; t->state.step < t->steps && t->state.step < MOST; pace_follow(&p, t, now)) {
+    pace_start(p, now);
+    for (; t->state.step < t->steps && t->state.step < MOST; pace_follow(p, t, now)) {
         double speed = now < change ? seconds : then;
         rates[t->state.step] = schedule_rate(&t->schedule, t->state.step + 1);
         t->state.step++;
         now += speed;
-        if (t->state.step % t->eval_every == 0) now += 20 * speed, pace_evaluated(&p, 20 * speed);
+        if (t->state.step == 50) now += suspended;
+        if (t->state.step % t->eval_every == 0) now += 20 * speed, pace_evaluated(p, 20 * speed);
     }
-    return now + 100 * (limit < change ? seconds : then);
+    return now + 100 * (LIMIT < change ? seconds : then);
 }
 
-/* Within 5 % of the time where the speed changes before the rate falls, and the same rates as a run that has this number of
- * steps from its start. */
+/* Within 5 % of the time, whenever the speed changes, and the same rates as a run that has these plans from its start. */
 TEST(the_time_is_kept_and_the_run_can_be_repeated) {
     static const ScheduleKind *const kinds[] = {&schedule_linear, &schedule_cosine, &schedule_constant,
                                                 &schedule_noam};
-    static const double changes[][2] = {{1e9, 0}, {3, 0.02}, {3, 0.005}, {8, 0.02}, {8, 0.008}};
+    static const double changes[][2] = {{1e9, 0},   {3, 0.02},  {3, 0.005},  {8, 0.02},
+                                        {8, 0.008}, {30, 0.02}, {30, 0.005}, {50, 0.02}};
     static double rates[MOST];
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
             Trainer t;
-            double taken = run_on(kinds[k], 0.01, changes[i][0], changes[i][1], 60, &t, rates);
-            bool may_follow = kinds[k] != &schedule_cosine || changes[i][0] > 60;
-            if (may_follow)
-                CHECK(taken > 57 && taken < 63, "%s, change %zu: %.1f s", kinds[k]->choice.name, i, taken);
-            CHECK(t.state.step == t.steps, "%ld of %ld", t.state.step, t.steps);
+            Pace p;
+            Error e = {0};
+            double taken = run_on(kinds[k], 0.01, changes[i][0], changes[i][1], 0, &t, &p, rates);
+            CHECK(taken > 57 && taken < 63, "%s, change %zu: %.1f s", kinds[k]->choice.name, i, taken);
+            CHECK(t.state.step == t.steps && t.schedule.steps == t.steps, "%ld of %ld", t.state.step,
+                  t.steps);
+            CHECK(schedule_check_plans(&t.schedule, &e), "%s", e.text);
             for (long step = 1; step <= t.steps; step++)
                 CHECK(schedule_rate(&t.schedule, step) == rates[step - 1], "%s, change %zu: step %ld of %ld",
                       kinds[k]->choice.name, i, step, t.steps);
         }
+}
+
+/* Two plans go through the first one's rates at other speeds: 20 steps until step 10, then 50 until step 30, now 40. */
+TEST(plans_stretch_the_schedule) {
+    Schedule first = {&schedule_linear, .rate = 1, .min_rate = 0.1, .decay = 0.8, .warmup = 2, .steps = 20},
+             s = first;
+    s.plans = "10:20,30:50", s.steps = 40;
+    CHECK_NEAR(schedule_rate(&s, 10), schedule_rate(&first, 10), 0);
+    CHECK_NEAR(schedule_rate(&s, 30), schedule_rate(&first, 15), 1e-15);
+    CHECK_NEAR(schedule_rate(&s, 36), schedule_rate(&first, 18), 1e-15);
+    CHECK_NEAR(schedule_rate(&s, 40), schedule_rate(&first, 20), 1e-15);
+}
+
+/* The time for which the process was suspended does not count. */
+TEST(a_suspension_moves_the_end) {
+    static double rates[MOST];
+    Trainer t;
+    Pace p;
+    double taken = run_on(&schedule_linear, 0.01, 1e9, 0, 100, &t, &p, rates);
+    CHECK(taken > 157 && taken < 163, "%.1f s", taken);
+    CHECK(!t.schedule.plans, "%s", t.schedule.plans);
 }
 
 TEST(a_time_that_is_too_short_makes_ten_steps) {
