@@ -72,7 +72,7 @@ addEventListener('resize', repaint);
 function paper(printing) {
   document.documentElement.classList.toggle('printing', printing);
   repaint();
-  draw([...painters]);
+  for (let due = [...painters]; due.length; due = [...painters].filter(([, p]) => p.due)) draw(due);
 }
 addEventListener('beforeprint', () => paper(true));
 addEventListener('afterprint', () => paper(false));
@@ -144,10 +144,10 @@ function grid({shape, values}) {
 }
 
 // Names a heat map, above it and for a screen reader; `keys`: arrow keys choose a cell.
-function nameHeat(caption, canvas, name, tensor, keys) {
+function nameHeat(caption, canvas, name, tensor, keys, unit = '') {
   const {rows, columns} = grid(tensor);
-  caption.textContent = `${name} [${tensor.shape.join(' × ')}]`;
-  canvas.setAttribute('aria-label', t(keys ? 'matrix_keys' : 'matrix', name, rows, columns));
+  write(caption, `${name} [${tensor.shape.join(' × ')}]${unit}`);
+  attributes(canvas, {'aria-label': t('matrix', name, rows, columns) + (keys ? t('matrix_keys') : '')});
 }
 
 // An image of m: {rows, columns, values}, a pixel for each element: above zero blue, below zero ochre, as opaque as its share
@@ -244,10 +244,12 @@ function choosable(canvas, size, choose) {
 
 // Numbers for display.
 const number = x => String(Math.round(x)).replace(/\B(?=(\d{3})+$)/g, '\u202f');
-function figure(x, digits = 4) {
+function figure(x, digits) {
   if (x === -Infinity) return '−∞';
   if (x === Infinity) return '∞';
-  const s = x !== 0 && Math.abs(x) < 10 ** -digits ? x.toExponential(1) : x.toFixed(digits);
+  const size = Math.abs(x);
+  let s = x.toFixed(digits);
+  if (x && size < 1) s = size < 10 ** -digits ? x.toExponential(digits - 1) : x.toPrecision(digits);
   return s.replace(/-/g, '−');
 }
 function small(x) {

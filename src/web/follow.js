@@ -146,9 +146,12 @@
     return box;
   }
 
-  // Draws the matrix of a figure in cells as large as the room allows: with numbers, if there are few.
-  function drawMatrix(box, matrix, lit, room, top) {
+  // Shows a matrix in a figure, in cells as large as the room allows: with numbers, if there are few.
+  function showMatrix(box, matrix, ...more) {
     box.matrix = matrix;
+    later(() => drawMatrix(box, matrix, ...more));
+  }
+  function drawMatrix(box, matrix, lit, room, top) {
     const x = flat(matrix), ids = x.columns === 1, named = x.row.length, canvas = box.lastChild;
     const few = !ids && x.columns <= 12 && named ? Math.min(46, room / x.columns - 4) : 0;
     const width = ids ? 46 : few || Math.max(x.columns > 40 ? 5 : 7, Math.min(16, (room / 3 - 70) / x.columns));
@@ -161,12 +164,24 @@
     const power = largest > 0 && largest < .1 ? Math.floor(Math.log10(largest)) : 0, shown = y => small(y / 10 ** power);
     const numbers = ids ? String : few > 26 && !x.heads ? shown : null;
     drawHeat(canvas, x, {cell: width, high: height, mark: lit, labels, top, numbers});
-    nameHeat(box.firstChild, canvas, pretty(x.name), matrix, box.set);
-    if (numbers && power) box.firstChild.append(` · 10^${power}`.replace('-', '−'));
+    const unit = numbers && power ? ` · 10^${power}`.replace('-', '−') : '';
+    nameHeat(box.firstChild, canvas, pretty(x.name), matrix, box.set, unit);
+  }
+
+  // What is still to be drawn of the walk: one figure a frame.
+  let figures = [];
+  painter('figures', () => {
+    figures.shift()?.();
+    if (figures.length) paint('figures');
+  }, 'follow');
+  function later(draw) {
+    figures.push(draw);
+    paint('figures');
   }
 
   painter('walk', () => {
-    const box = $('equation');
+    const box = $('equation'), room = box.clientWidth - 30; // read before a write would cost a layout
+    figures = [];
     if (!walk || !model) {
       $('previous').disabled = $('next').disabled = true;
       box.dataset.key = '';
@@ -180,13 +195,13 @@
       chips.replaceChildren(...all.map(m => button(m.title || pretty(m.name), () => go(m.name))));
     }
     const n = all.findIndex(m => m.name === where), m = all[n];
-    [...chips.children].forEach((b, i) => b.setAttribute('aria-current', i === n ? 'step' : 'false'));
+    [...chips.children].forEach((b, i) => attributes(b, {'aria-current': i === n ? 'step' : 'false'}));
     $('previous').disabled = n === 0, $('next').disabled = n === all.length - 1;
     $('push').hidden = !walk.steps;
-    if (walk.steps) return paintBackward(box, m);
+    if (walk.steps) return paintBackward(box, m, room);
     const result = flat(m);
-    $('stage-formula').textContent = said('f_' + m.name, pretty(m.formula));
-    $('stage-says').textContent = said('m_' + m.name);
+    write($('stage-formula'), said('f_' + m.name, pretty(m.formula)));
+    write($('stage-says'), said('m_' + m.name));
     const list = parts(m), key = [...list, m.name].join('|');
     if (box.dataset.key !== key) {
       box.dataset.key = key;
@@ -195,9 +210,8 @@
     }
     cell = [Math.min(cell[0], result.rows - 1), Math.min(cell[1], result.columns - 1)];
     const sum = how(m, ...cell);
-    for (const f of box.querySelectorAll('figure')) {
-      drawMatrix(f, find(f.name), f.set ? {cell} : sum.marks[f.name], box.clientWidth - 30, f.set && /^A/.test(m.name) ? 1 : 0);
-    }
+    for (const f of box.querySelectorAll('figure'))
+      showMatrix(f, find(f.name), f.set ? {cell} : sum.marks[f.name], room, f.set && /^A/.test(m.name) ? 1 : 0);
     box.lastChild.set(...cell);
     $('cell-says').replaceChildren(make('span', {className: 'how'}, sum.text));
   }, 'follow');
@@ -270,29 +284,29 @@
     renewPush();
   }
 
-  function paintBackward(box, step) {
-    $('stage-formula').textContent = `${step.title} → ${step.adds.map(m => m.title).join(', ')}\n${pretty(step.formula)}`;
-    $('stage-says').textContent = said('b_' + step.operation);
+  function paintBackward(box, step, room) {
+    write($('stage-formula'), `${step.title} → ${step.adds.map(m => m.title).join(', ')}\n${pretty(step.formula)}`);
+    write($('stage-says'), said('b_' + step.operation));
     const key = 'backward ' + step.name + step.adds.map(m => m.to);
     if (box.dataset.key !== key) {
       box.dataset.key = key;
-      const figures = step.adds.map((m, k) => matrixFigure(m.to, (i, j) => { $('h').value = 0, choose([i, j], k); }, true));
-      box.replaceChildren(matrixFigure(step.name), make('span', {className: 'sign'}, '→'), ...figures);
+      const results = step.adds.map((m, k) => matrixFigure(m.to, (i, j) => { $('h').value = 0, choose([i, j], k); }, true));
+      box.replaceChildren(matrixFigure(step.name), make('span', {className: 'sign'}, '→'), ...results);
       if (!pushed || !step.adds.includes(pushed.of)) choose(null);
     }
-    const [arrives, ...figures] = box.querySelectorAll('figure'), chosen = pushed && step.adds.includes(pushed.of) ? pushed : null;
+    const [arrives, ...results] = box.querySelectorAll('figure'), chosen = pushed && step.adds.includes(pushed.of) ? pushed : null;
     const {rows, columns} = flat(step), terms = chosen ? chosen.terms.map(([at, ...x]) => [at - step.first, ...x]) : [];
     const row = new Set(terms.map(([at]) => Math.floor(at / columns))), column = new Set(terms.map(([at]) => at % columns));
     const [[i], [j]] = [[...row], [...column]], one = row.size === 1, mark = {};
     if (one && column.size === 1) mark.cell = [i, j];
     else if (one) mark.row = i;
     else if (column.size === 1) mark.column = j;
-    const room = box.clientWidth - 30, part = m => m.parts > 1 ? ` (${t('part', m.part, m.parts)})` : '';
-    drawMatrix(arrives, {...step, name: t('arrives', step.title)}, mark, room);
+    const part = m => m.parts > 1 ? ` (${t('part', m.part, m.parts)})` : '';
+    showMatrix(arrives, {...step, name: t('arrives', step.title)}, mark, room);
     step.adds.forEach((m, k) =>
-      drawMatrix(figures[k], {...m, name: t('adds', m.title) + part(m)}, k === added ? {cell} : {}, room));
-    figures[added].set(...cell);
-    if (chosen) tellSum(step, chosen, terms, columns), drawPush(chosen);
+      showMatrix(results[k], {...m, name: t('adds', m.title) + part(m)}, k === added ? {cell} : {}, room));
+    results[added].set(...cell);
+    if (chosen) tellSum(step, chosen, terms, columns), later(() => drawPush(chosen));
   }
 
   function tellSum(step, {of: m, cell: [i, j], gradient, value, zero, end}, terms, columns) {
@@ -320,7 +334,7 @@
     drawChart(canvas, [{x: [-range, range], y: [-gradient * range, gradient * range], colour: 'faint', width: 1},
                        {x: losses.map((_, k) => (k - 20) / 20 * range), y: changes, colour: 'accent', width: 2},
                        {x: [h], y: [at - now], colour: 'ink', dots: true}],
-              {from: -range, to: range, text: h => h ? text(h) : 'h = 0'}, {from: -most, to: most, text, room: 66}, 0);
+              {from: -range, to: range, text: h => h ? Math.abs(h) < range ? '' : text(h) : 'h = 0'}, {from: -most, to: most, text, room: 66}, 0);
     $('h').disabled = value === null;
     $('push-label').textContent = t('push', range);
     const trend = t(['falls', 'stays', 'rises'][1 + Math.sign(Math.abs(gradient) < 1e-12 ? 0 : gradient)]);

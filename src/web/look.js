@@ -16,7 +16,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     if (mine !== model) return;
     found = r;
     for (const m of r.maps) m.value = `${m.name} ${m.head}`;
-    paintMaps(), paint('tokens'), paint('lines');
+    paintMaps(), paint('tokens'), paint('writes'), paint('lines');
     if (off.size) compare();
   });
   viewers.push({section: 'look', renew: renewLook, shape: () => { found = null, off.clear(), choose(null); }});
@@ -33,7 +33,8 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
                 share === undefined ? '' : `, ${t(mine.lm ? 'accuracy' : 'exact')} ${percent(share)}.`);
     }
     if (mine !== model || !off.size) return;
-    const names = found.maps.filter(m => off.has(m.value)).map(m => `${t('kind_' + m.kind)}, ${headName(m.layer, m.head)}`);
+    const names = KINDS.map(kind => [kind, mapsOf(kind).filter(m => off.has(m.value))]).filter(([, maps]) => maps.length)
+      .map(([kind, maps]) => [t('kind_' + kind), ...maps.map(m => headName(m.layer, m.head))].join(', '));
     $('off-says').replaceChildren(t('off', names.join('; ')), ...says);
     if (running) await rest(500);
   });
@@ -104,8 +105,8 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     const step = Math.min(64, (width - 8) / n), arc = Math.min(60, step * n / 4 + 20); // the height of the arcs
     const left = (width - step * (n - 1)) / 2;
     const row = (labels, y) => labels.map((_, i) => ({x: left + i * step, y}));
-    const at = source.length ? {source: row(source, arc + 50), target: row(target, arc + 210)} : {target: row(target, arc + 50)};
-    return {at, width, box: step * .82, height: 2 * arc + (source.length ? 250 : 80)};
+    const at = source.length ? {source: row(source, arc + 50), target: row(target, arc + 190)} : {target: row(target, arc + 50)};
+    return {at, width, box: step * .82, height: 2 * arc + (source.length ? 230 : 80)};
   }
 
   const elements = {source: [], target: []}; // of the tokens that were ever drawn
@@ -137,15 +138,21 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
       write(row.firstChild, labels.length ? t(name) : '');
       attributes(row.firstChild, {y: side === 'target' && at.source ? height - 4 : 14});
       labels.forEach((label, i) => {
-        const g = elements[side][i] ??= makeToken(side, i), {x, y} = at[side][i];
-        attributes(g, {transform: `translate(${x} ${y})`, 'aria-label': t('token_' + side, i, label)});
+        const g = elements[side][i] ??= makeToken(side, i), {x, y} = at[side][i], says = t('token_' + side, i, label);
+        attributes(g, {transform: `translate(${x} ${y})`, 'aria-label': says});
         attributes(g.firstChild, {x: -box / 2, width: box});
         write(g.children[1], mark(label, 3));
-        write(g.lastChild, side === 'target' && !model.lm ? '→ ' + mark(found.next[i], 3) : '');
         if (!g.parentNode) row.append(g);
       });
       elements[side].slice(labels.length).forEach(g => g.remove());
     }
+  }, 'look');
+  painter('writes', () => {
+    if (!found || !model) return;
+    found.target.forEach((_, i) => {
+      const g = elements.target[i];
+      if (g) write(g.lastChild, model.lm ? '' : '→ ' + mark(found.next[i], 3));
+    });
     const notes = [];
     for (const id of ['mask', 'positions'])
       if (!$(id).checked) notes.push(t($(id).disabled ? 'hint_' + choice[id] : id + '_off'));

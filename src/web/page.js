@@ -358,9 +358,12 @@ function marked(r, whole) {
   const answer = r.answer.replace(/\n/g, '⏎').replace(/\ufffd/g, '·'); // a dot: no character
   if (r.wanted === null || r.wanted === undefined) return [answer];
   if (answer === r.wanted) return [make('span', {className: 'right'}, answer + ' ✓')];
-  const want = [...r.wanted], got = [...answer];
-  const shown = got.map((c, i) => c === want[i] ? c : make('span', {className: 'wrong'}, c));
-  const verdict = make('span', {className: 'faint'}, ' ✗ ' + (whole ? t('wanted', r.wanted) : ''));
+  const want = [...r.wanted], got = [...answer], wrong = i => got[i] !== want[i], shown = [];
+  got.forEach((c, i) => {
+    if (i && wrong(i) === wrong(i - 1)) shown[shown.length - 1].textContent += c;
+    else shown.push(make('span', {className: wrong(i) ? 'wrong' : ''}, c));
+  });
+  const verdict = make('span', {className: 'faint'}, ' ✗' + (whole ? ' ' + t('wanted', r.wanted) : ''));
   return [...shown, got.length ? '' : t('nothing'), verdict];
 }
 
@@ -443,7 +446,8 @@ painter('answers', () => {
     write(h.row.firstChild, t('at_step', number(h.from) + (h.from === h.to ? '' : ' – ' + number(h.to))));
   }
   const body = $('answers').tBodies[0], rows = answers.map(h => h.row);
-  if (body.firstChild !== rows[0]) body.replaceChildren(...rows);
+  body.prepend(...rows.filter(row => !row.parentNode));
+  [...body.rows].slice(rows.length).forEach(row => row.remove());
 }, 'train');
 
 // ---- Take along: saves the model to a file and loads one ----

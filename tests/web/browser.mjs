@@ -78,6 +78,16 @@ test('the first screen shows a model that learns by itself, at a pace to watch',
   assert(await trained(page));
 }));
 
+test('no frame paints two heat maps', () => visit({}, async page => {
+  await page.run(`$('run').click(), inSight.add('follow'), window.most = 0;
+    let painted = 0;
+    const {putImageData} = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.putImageData = function(...image) { painted++, putImageData.apply(this, image); };
+    (function frame() { most = Math.max(most, painted), painted = 0, requestAnimationFrame(frame); })()`);
+  assert(await trained(page) && await page.until(still));
+  assert.equal(await page.run('most'), 1);
+}));
+
 test('with reduced motion it waits for Start', () => visit({asIs: true, media: {'prefers-reduced-motion': 'reduce'}}, async page => {
   await wait(2500);
   assert(await page.run("state.step === 0 && !running && /press Start/.test($('intro').textContent)"));
@@ -112,12 +122,16 @@ test('the learning rate changes while it learns', () => visit({}, async page => 
   assert(await page.until("$('command-part').hidden"), 'the command trains with one rate');
 }));
 
-test('a head is switched off by a click on its map', () => visit({}, async page => {
+test('a head is switched off by a click on its map', () => visit({height: 800}, async page => {
   await page.run("$('run').click()");
   assert(await trained(page));
   await page.run("for (const b of [...document.querySelectorAll('#maps button')].slice(8)) b.click()");
-  assert(await page.until("/Switched off: .*head 1; .*head 4. With all heads: 31415926 ✓, exact (100|9\\d(\\.\\d)?) %. Without: .*✗.*, exact \\d(\\.\\d)? %/.test($('off-says').textContent)"), await page.run("$('off-says').textContent"));
+  assert(await page.until("/Switched off: [^;]*head 1, head 2, head 3, head 4. With all heads: 31415926 ✓, exact (100|9\\d(\\.\\d)?) %. Without: .*✗.*, exact \\d(\\.\\d)? %/.test($('off-says').textContent)"), await page.run("$('off-says').textContent"));
   assert(await page.run("/✗/.test($('answer').textContent)"), 'the answer is that of all heads');
+  await page.run("$('mask').click(), $('positions').click()");
+  assert(await page.until("/Without the mask.*Positions off/.test($('switch-says').textContent) && " + still));
+  assert(await page.run(`scrollY === 0 && ${bottom('switch-says')} <= 800 && ${bottom('off-says')} <= 800`), 'a note is cut');
+  await page.run("$('mask').click(), $('positions').click()");
   await page.run("document.querySelectorAll('#maps button')[8].focus()");
   for (let i = 8; i < 12; i++) await page.key('Enter', '\r'), await page.key('Tab');
   assert(await page.until("!document.querySelectorAll('#maps [aria-checked=false]').length && !$('off-says').textContent"));
@@ -156,7 +170,7 @@ test('backward: each gradient has its terms, and a number is pushed', () => visi
   await page.run(`${figures}[1].focus()`);
   for (let i = 0; i < 9; i++) await page.key('ArrowUp'), await page.key('ArrowRight');
   await shows('/= 0 Zero, because the mask has set this score to −∞/');
-  assert(await page.run("$('h').disabled && /is −∞, set by the mask/.test($('push-says').textContent)"));
+  assert(await page.until("$('h').disabled && /is −∞, set by the mask/.test($('push-says').textContent)"));
   await click('d E source');
   await page.run(`${figures}[1].focus()`);
   for (let i = 0; i < 13; i++) await page.key('ArrowUp');
@@ -165,6 +179,7 @@ test('backward: each gradient has its terms, and a number is pushed', () => visi
   await page.run("window.written = [], CanvasRenderingContext2D.prototype.fillText = text => written.push(text), $('h').value = 7");
   await click('d Q K V');
   assert(await page.until(`/^self_attn.in_proj_weight/.test($('push-says').textContent)`), 'no weight is chosen');
+  assert(await page.until(still));
   assert(await page.run("$('h').value === '0' && written.includes('h = 0') && written.some(x => /^−0?\\.?\\d/.test(x)) && !written.includes('≈0')"));
   assert(await page.until(`[...${figures}].some(c => /in_proj_weight/.test(c.ariaLabel))`));
   await page.run(`[...${figures}].find(c => /in_proj_weight/.test(c.ariaLabel)).dispatchEvent(new PointerEvent('pointerdown', {clientX: 0, clientY: 0}))`);
@@ -204,7 +219,8 @@ test('copy is learnt, looked at, followed, saved and loaded', async () => {
       await choose(page, 'side', side);
       assert(await page.until(still));
       for (let i = await page.run("document.querySelectorAll('#stages button').length"); i-- > 0;) {
-        await page.run(`document.querySelectorAll('#stages button')[${i}].click(), new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))`);
+        await page.run(`document.querySelectorAll('#stages button')[${i}].click()`);
+        assert(await page.until(still));
         const said = await page.run("$('cell-says').textContent"), sum = said.match(/= ([^=]*) = (−?[\d.]+)$/);
         assert(said && !/NaN|undefined/.test(said), said);
         if (sum && /^[−\d.()·+\/ ]+$/.test(sum[1]))
