@@ -46,7 +46,9 @@ int file_open(const char *path, uintmax_t *bytes, Error *e) {
     do fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO must not block */
     while (fd < 0 && errno == EINTR);
     if (fd < 0) {
-        error_set(e, STATUS_NO_INPUT, "%s: %s", path, strerror(errno));
+        bool dash = strcmp(path, "-") == 0;
+        error_set(e, STATUS_NO_INPUT, "%s: %s%s", path, strerror(errno),
+                  dash ? "; standard input must be saved in a file first" : "");
         return -1;
     }
     bool ok = fstat(fd, &st) == 0 || error_set(e, STATUS_IO, "%s: %s", path, strerror(errno));

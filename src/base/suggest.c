@@ -28,7 +28,7 @@ static int edits(const char *a, const char *b) {
  * equals one with the same first letter. NULL: none is near. */
 static const char *nearest_of(const char *typed, const char *const *name, int count) {
     const char *nearest = NULL;
-    int fewest = 2 * ((int)strlen(typed) / 3 + 2); /* as many are too many */
+    int fewest = 2 * ((int)strlen(typed) / 4 + 2); /* as many are too many */
     for (int i = 0; i < count; i++) {
         int n = 2 * edits(typed, name[i]) + (*typed != *name[i]);
         if (n < fewest) fewest = n, nearest = name[i];

@@ -148,6 +148,6 @@ void pace_follow(Pace *p, Trainer *t, double now) {
     measure_step(p, now);
     if (p->made < SETTLED || now < p->next) return;
     long steps = pace_steps(p, now, t->state.step, t->eval_every);
-    p->next = now + (p->end - now) / 2;
+    p->next = now + (double)(steps - t->state.step) * p->step / 2;
     if ((double)labs(steps - t->steps) * p->step > p->slack) change_steps(p, t, steps);
 }

@@ -1,5 +1,5 @@
 /* --minutes: the number of steps that fit into a time which ends with the last sample and file. It is measured before the
- * training, and again whenever half of the time left is over. Another number is written into the schedule's plans. */
+ * training, and again whenever half of the steps left are made. Another number is written into the schedule's plans. */
 #pragma once
 
 #include "training/train_config.h"

@@ -296,13 +296,14 @@ static void read_past(Run *r, const Checkpoint *past) {
 }
 
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e) {
-    char path[PATH_ROOM];
+    char path[PATH_ROOM], word[PATH_ROOM];
     *r = (Run){.config = config, .trainer = t, .kept = past != NULL, .judged = -1};
     if (t->state.step > config->schedule.steps)
         return error_set(e, STATUS_USAGE, "--steps: found %ld, need at least the %ld that %s has made",
                          config->schedule.steps, t->state.step, config->run);
     if (!run_path_of(r, "model.safetensors", path, e) || !run_may_take(r, past, e)) return false;
-    if (!(r->word = shell_command(1, (char *[]){(char *)config->run}, e))) return false;
+    snprintf(word, sizeof word, "%s%s", *config->run == '-' ? "./" : "", config->run); /* no option */
+    if (!(r->word = shell_command(1, (char *[]){word}, e))) return false;
     if (past) read_past(r, past);
     if (past) remark_on_resume(r, past);
     if (r->finished) return true;

@@ -100,9 +100,32 @@ size_t text_valid(const char *text, size_t length) {
     return nul ? (size_t)(nul - text) : valid;
 }
 
+/* Files that hold a text in another form: their first bytes, and what reads them on standard input. */
+static const struct {
+    const char *first, *name, *command;
+} packed[] = {
+    {"\x1F\x8B", "a gzip", "gzip -d"}, {"PK\x03\x04", "a zip", "funzip"},
+    {"\xFD\x37zXZ", "an xz", "xz -d"}, {"\x28\xB5\x2F\xFD", "a zstd", "zstd -d"},
+    {"BZh", "a bzip2", "bzip2 -d"},    {"%PDF", "a PDF", "pdftotext - -"},
+};
+
+static bool is_packed(const char *where, const char *text, size_t length, Error *e) {
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+        size_t n = strlen(packed[i].first);
+        if (n > length || memcmp(text, packed[i].first, n) != 0) continue;
+        char *file = shell_command(1, (char *[]){(char *)where}, &(Error){0});
+        error_set(e, STATUS_BAD_DATA, "%s: found %s file, need text: %s <%s >NEW", where, packed[i].name,
+                  packed[i].command, file ? file : where);
+        free(file);
+        return true;
+    }
+    return false;
+}
+
 bool text_check(const char *where, const char *text, size_t length, Error *e) {
     size_t at = text_valid(text, length);
     if (at == length) return true;
+    if (is_packed(where, text, length, e)) return false;
     const char *name = text_encoding(text, length);
     bool damaged = name && strcmp(name, "UTF-8") == 0;
     char *words[] = {"iconv", damaged ? "-c" : "iconv", "-f", (char *)name, "-t", "UTF-8", (char *)where};

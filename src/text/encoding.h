@@ -8,7 +8,8 @@
 size_t text_valid(const char *text, size_t length);
 
 /* True if all of it is text. If not, STATUS_BAD_DATA `WHERE: byte N: found 0xXX, need UTF-8 text or --tokenizer
- * byte`, N counted from 0, with the encoding that the bytes look like and the command that converts a file of that name. */
+ * byte`, N counted from 0, with the encoding that the bytes look like and the command that converts a file of that name. A
+ * packed file is named, too, with the command that unpacks it. */
 bool text_check(const char *where, const char *text, size_t length, Error *e);
 
 /* The likeliest encoding of bytes that are not UTF-8, as iconv names it; NULL: none. */

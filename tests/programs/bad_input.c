@@ -70,6 +70,8 @@ TEST(train_tasks_and_flags) {
          "\"lm\": found one operand too many, need copy|reverse|sort|add|dates|pairs|lm|grammar"},
         {"train copy --stepp 5", 2, "--stepp: no such option; the nearest is --steps, see --help"},
         {"train --hlep", 2, "--hlep: no such option; the nearest is --help, see --help"},
+        {"train --version", 2, "--version: no such option, see --help"},
+        {"train lm -", 66, "-: No such file or directory; standard input must be saved in a file first"},
         {"train lm --bptt 35", 2, "--bptt: no such option; the nearest is --context, see --help"},
         {"train copy --run", 2, "--run: found no value, need a text"},
         {"train copy --run \xFF", 2, "argument 3: byte 0: found 0xFF, need UTF-8"});

@@ -290,6 +290,13 @@ TEST(many_minutes_take_a_wider_model) {
     }
 }
 
+/* A directory whose name looks like an option is another word in the commands that are suggested. */
+TEST(a_directory_named_like_an_option) {
+    MUST(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--run", "-x"));
+    CHECK(strstr(err, "for ./generate ./-x\n"), "%s", err);
+    MUST(GENERATE("./-x", "--prompt", "abc"));
+}
+
 /* Several seeds give mean and deviation. Each run has a directory of its own and the bits of its seed alone. */
 TEST(several_seeds_and_lengths) {
     MUST(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--max-length", "4",

@@ -107,6 +107,30 @@ TEST(damaged_utf8_stays_utf8) {
     CHECK(!text_check("a b", text + 2, sizeof text - 3, &e) && strstr(e.text, want), "%s", e.text);
 }
 
+/* A compressed file names what unpacks it, also where the rest of its bytes looks like an encoding. */
+TEST(a_packed_file_is_named) {
+    static const struct {
+        const char *bytes;
+        size_t length;
+        const char *want;
+    } cases[] = {
+        {BYTES("\x1F\x8B\x08\0\0\0\0\0"), "f: found a gzip file, need text: gzip -d <f >NEW"},
+        {BYTES("PK\x03\x04\x14\0\0"), "f: found a zip file, need text: funzip <f >NEW"},
+        {BYTES("\xFD"
+               "7zXZ\0\0"),
+         "f: found an xz file, need text: xz -d <f >NEW"},
+        {BYTES("\x28\xB5\x2F\xFD\x04"), "f: found a zstd file, need text: zstd -d <f >NEW"},
+        {BYTES("BZh91AY&SY\xE9\xE9"), "f: found a bzip2 file, need text: bzip2 -d <f >NEW"},
+        {BYTES("%PDF-1.5\n\xE9\xE8"), "f: found a PDF file, need text: pdftotext - - <f >NEW"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Error e = {0};
+        CHECK(!text_check("f", cases[i].bytes, cases[i].length, &e) && e.status == STATUS_BAD_DATA &&
+                  !strcmp(e.text, cases[i].want),
+              "%s", e.text);
+    }
+}
+
 /* The command can be pasted, whatever the name is. */
 TEST(the_command_is_quoted) {
     Error e = {0};
