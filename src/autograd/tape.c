@@ -36,7 +36,7 @@ static void set_output(Node *n, Tensor *out) {
     n->out = out;
     out->maker = n;
     for (int i = 0; i < n->inputs && !n->tape->no_grad; i++)
-        if (n->in[i] && tensor_wants_grad(n->in[i])) out->grad_state = GRAD_AWAITED;
+        if (n->in[i] && tensor_wants_grad(n->in[i])) out->grad_state = GRAD_UNALLOCATED;
 }
 
 Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]) {
@@ -82,13 +82,13 @@ static bool passed_twice(const Node *n, int i) {
     return false;
 }
 
-/* Allocates the awaited gradients of the inputs. Zeroes a fresh one for an operation that adds. */
+/* Allocates gradients of the inputs. Zeroes a fresh one for an operation that adds. */
 static void prepare_input_gradients(Node *n) {
     for (int i = 0; i < n->inputs; i++) {
         Tensor *x = n->in[i];
         if (!x) continue;
         bool stores = n->op->stores_fresh && !passed_twice(n, i);
-        if (x->grad_state == GRAD_AWAITED) {
+        if (x->grad_state == GRAD_UNALLOCATED) {
             x->grad = tape_array(n->tape, shape_count(x->shape), &x->maker->grad);
             x->grad_state = GRAD_FRESH;
         }
@@ -113,9 +113,9 @@ static void backward_node(Node *n) {
 }
 
 /* A second backward begins as the first. */
-static void await_gradients_again(Tape *t) {
+static void forget_gradients(Tape *t) {
     for (Node *n = t->last; n; n = n->previous)
-        if (tensor_wants_grad(n->out)) n->out->grad_state = GRAD_AWAITED;
+        if (tensor_wants_grad(n->out)) n->out->grad_state = GRAD_UNALLOCATED;
 }
 
 void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
@@ -123,7 +123,7 @@ void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
     if (!tensor_wants_grad(y)) error_bug("backward: the output depends on nothing that needs a gradient");
     if (!y->maker) error_bug("backward: the output is a leaf");
     if (t->spent && !t->keep) error_bug("backward: it has run already, want tape_reset before it runs again");
-    if (t->spent) await_gradients_again(t);
+    if (t->spent) forget_gradients(t);
     t->spent = true;
     long count = shape_count(y->shape);
     y->grad = tape_array(t, count, &y->maker->grad);

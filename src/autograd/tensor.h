@@ -13,10 +13,10 @@
 /* The states of a tensor's gradient, in order. Backward moves the gradient of an output through the last three, one visit
  * after another to the operations that read the tensor. A leaf begins with SUM; or with FRESH, so that nobody zeroes it. */
 typedef enum GradState {
-    GRAD_UNWANTED, /* not needed: constants, and what depends on them alone */
-    GRAD_AWAITED,  /* needed; not allocated: no visit yet */
-    GRAD_FRESH,    /* allocated, uninitialised: the operation that is visited first stores */
-    GRAD_SUM,      /* holds the sum so far: the others add */
+    GRAD_UNWANTED,    /* not needed: constants, and what depends on them alone */
+    GRAD_UNALLOCATED, /* needed, but no operation that reads the tensor was visited yet */
+    GRAD_FRESH,       /* allocated and uninitialised: the operation that is visited first stores */
+    GRAD_SUM,         /* holds the sum so far: the others add */
 } GradState;
 
 typedef struct Tensor {
@@ -24,7 +24,7 @@ typedef struct Tensor {
     long stride[MAX_RANK]; /* of data, in elements; 0 along an axis that is broadcast */
     real *data;            /* NULL while the tape plans (tape.h) */
     const real *packed;    /* data of a matrix once more, as gemm_pack lays it out; NULL: none */
-    /* Contiguous in shape, whatever the strides of data. NULL: UNWANTED or AWAITED. After backward, without Tape.keep, it
+    /* Contiguous in shape, whatever the strides of data. NULL: UNWANTED, UNALLOCATED. After backward, without Tape.keep, it
      * points to memory that the tape may have reused. */
     real *grad;
     GradState grad_state;

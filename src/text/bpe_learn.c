@@ -57,17 +57,18 @@ static void push(Learner *l, int32_t pair) {
     l->heap[i] = item;
 }
 
-/* Takes out the pair to merge; -1: none occurs twice. A top whose count was too high sinks to the place of its count. */
-static int32_t pop(Learner *l) {
+/* Takes out the most frequent pair; -1: none occurs twice. A top whose count is too high sinks to its place first. */
+static int32_t take_best(Learner *l) {
     while (l->ranked) {
         struct Ranked top = l->heap[0];
         long count = l->pair[top.pair].count;
-        if (count > 1 && count < top.count) {
+        if (count < top.count) {
             sift_down(l, (struct Ranked){count, top.pair});
             continue;
         }
+        if (count < 2) return -1;
         if (--l->ranked) sift_down(l, l->heap[l->ranked]); /* the last takes the top's place */
-        if (count > 1) return top.pair;
+        return top.pair;
     }
     return -1;
 }
@@ -96,8 +97,8 @@ static int32_t index_of(Learner *l, Merge merge, Error *e) {
     return (int32_t)i;
 }
 
-/* Puts place i at the front of the list of the pair that begins there, if one does. */
-static bool link_place(Learner *l, int32_t i, Error *e) {
+/* Adds place i to the list of the pair that begins there, if one does. */
+static bool add_place(Learner *l, int32_t i, Error *e) {
     Place *p = &l->place[i];
     if (p->after < 0) return true;
     int32_t index = index_of(l, (Merge){p->token, l->place[p->after].token}, e);
@@ -112,7 +113,8 @@ static bool link_place(Learner *l, int32_t i, Error *e) {
     return true;
 }
 
-static void unlink_place(Learner *l, int32_t i) {
+/* Removes it from that list. */
+static void remove_place(Learner *l, int32_t i) {
     Place *p = &l->place[i];
     if (p->pair < 0) return;
     Pair *pair = &l->pair[p->pair];
@@ -129,7 +131,7 @@ static int by_number(const void *a, const void *b) {
 }
 
 /* Joins all places of a pair into a token. Places that overlap are joined from left to right. */
-static bool join(Learner *l, int32_t n, int32_t token, Error *e) {
+static bool merge_pair(Learner *l, int32_t n, int32_t token, Error *e) {
     long count = 0;
     for (int32_t i = l->pair[n].first; i >= 0; i = l->place[i].next) l->at[count++] = i;
     /* Only places of a pair of equals can overlap. */
@@ -138,13 +140,13 @@ static bool join(Learner *l, int32_t n, int32_t token, Error *e) {
     for (long k = 0; k < count; k++) {
         int32_t i = l->at[k], gone = l->place[i].after, before = l->place[i].before;
         if (l->place[i].pair != n) continue;
-        if (before >= 0) unlink_place(l, before);
-        unlink_place(l, i);
-        unlink_place(l, gone);
+        if (before >= 0) remove_place(l, before);
+        remove_place(l, i);
+        remove_place(l, gone);
         int32_t after = l->place[gone].after;
         l->place[i].token = token, l->place[i].after = after;
         if (after >= 0) l->place[after].before = i;
-        if ((before >= 0 && !link_place(l, before, e)) || !link_place(l, i, e)) return false;
+        if ((before >= 0 && !add_place(l, before, e)) || !add_place(l, i, e)) return false;
     }
     return true;
 }
@@ -169,7 +171,7 @@ static bool lay_out(Learner *l, const Dictionary *words, const Dictionary *chara
         first += n;
     }
     for (int32_t k = 0; k < first; k++)
-        if (!link_place(l, k, e)) return false;
+        if (!add_place(l, k, e)) return false;
     return true;
 }
 
@@ -179,10 +181,10 @@ long bpe_learn(const Dictionary *words, const Dictionary *characters, long most,
     bool ok = lay_out(&l, words, characters, e);
     while (ok && count < most) {
         while (ranked < l.pairs) push(&l, (int32_t)ranked++); /* those of the merge before */
-        int32_t best = pop(&l);
+        int32_t best = take_best(&l);
         if (best < 0) break;
         merge[count] = l.pair[best].merge;
-        ok = join(&l, best, BYTE_TOKENS + (int32_t)(characters->count + count++), e);
+        ok = merge_pair(&l, best, BYTE_TOKENS + (int32_t)(characters->count + count++), e);
     }
     dictionary_free(&l.number);
     free(l.place), free(l.pair), free(l.heap), free(l.at);
