@@ -36,16 +36,18 @@ bool directory_file(char out[PATH_ROOM], const char *directory, const char *name
     return length < PATH_ROOM || error_set(e, status, "%s/%s: %s", directory, name, strerror(ENAMETOOLONG));
 }
 
+bool directory_ends_in(const char *path, const char *ending) {
+    size_t n = strlen(path), length = strlen(ending);
+    return n > length && strcmp(path + n - length, ending) == 0;
+}
+
 bool directory_newest(const char *directory, const char *prefix, long i, char out[PATH_ROOM]) {
-    static const char suffix[] = ".safetensors";
     struct dirent **entry = NULL;
     int count = scandir(directory, &entry, NULL, alphasort);
     bool found = false;
     for (int at = count; at-- > 0; free(entry[at])) {
         const char *name = entry[at]->d_name;
-        size_t length = strlen(name), ends = strlen(suffix);
-        if (strncmp(name, prefix, strlen(prefix)) == 0 && length > ends &&
-            !strcmp(name + length - ends, suffix) && --i == 0)
+        if (strncmp(name, prefix, strlen(prefix)) == 0 && directory_ends_in(name, ".safetensors") && --i == 0)
             found = directory_file(out, directory, name, STATUS_NO_INPUT, &(Error){0});
     }
     free(entry);

@@ -50,6 +50,11 @@ typedef struct Setting {
 
 #define SETTING(type, structure, member) SETTING_##type, offsetof(structure, member)
 
+/* Whether weight files have it. */
+static inline bool setting_in_weights(const Setting *s) {
+    return s->saved == SAVED_IN_WEIGHTS || s->saved == SAVED_IN_NEW_WEIGHTS;
+}
+
 /* The setting as an option whose value is in the struct. */
 Option setting_option(const Setting *s, void *structure);
 

@@ -21,6 +21,12 @@ int utf8_decode(const char *text, size_t length, uint32_t *character) {
     return follow + 1;
 }
 
+size_t utf8_symbol(const char *text, size_t length, uint32_t *symbol) {
+    int bytes = utf8_decode(text, length, symbol);
+    if (!bytes) *symbol = NO_UTF8 + (unsigned char)*text;
+    return bytes ? (size_t)bytes : 1;
+}
+
 int utf8_encode(uint32_t c, char out[UTF8_MAX]) {
     if (c < 0x80) {
         out[0] = (char)c;
@@ -79,7 +85,7 @@ size_t utf8_whole(const char *text, size_t length) {
 
 size_t utf8_count(const char *text, size_t length) {
     size_t count = 0;
-    for (size_t i = 0; i < length; i++) count += ((unsigned char)text[i] & 0xC0) != 0x80;
+    for (size_t i = 0; i < length; i++) count += !utf8_continues(text[i]);
     return count;
 }
 
@@ -116,12 +122,11 @@ const char *utf8_escape(char out[ESCAPED_TEXT], const char *text) {
     size_t length = strlen(text), at = 0;
     char *end = out;
     while (at < length) {
-        uint32_t character;
-        int bytes = utf8_decode(text + at, length - at, &character);
-        bool plain = bytes && !utf8_drives_terminal(character);
-        if (!bytes) bytes = 1;
-        if (at + (size_t)bytes > ESCAPED_BYTES) break;
-        for (int i = 0; i < bytes; i++, at++) {
+        uint32_t symbol;
+        size_t bytes = utf8_symbol(text + at, length - at, &symbol);
+        bool plain = symbol < NO_UTF8 && !utf8_drives_terminal(symbol);
+        if (at + bytes > ESCAPED_BYTES) break;
+        for (size_t i = 0; i < bytes; i++, at++) {
             if (plain)
                 *end++ = text[at];
             else

@@ -12,6 +12,15 @@ enum { UTF8_MAX = 4 }; /* bytes of the longest character */
  * 4; 0 if they are not UTF-8 or length is 0. */
 int utf8_decode(const char *text, size_t length, uint32_t *character);
 
+/* The same of any bytes: one that is not UTF-8 is a symbol of its own, NO_UTF8 + the byte. length is not 0. */
+enum { NO_UTF8 = 0x110000 };
+size_t utf8_symbol(const char *text, size_t length, uint32_t *symbol);
+
+/* Whether the byte continues a character: it is none that a character begins with. */
+static inline bool utf8_continues(char byte) {
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
 /* Writes the character's bytes into out and returns how many. A surrogate or a number above U+10FFFF is a
  * bug. */
 int utf8_encode(uint32_t character, char out[UTF8_MAX]);

@@ -36,11 +36,8 @@ static bool read_ends(SavedRun *r, bool lm, Error *e) {
 
 /* Whether the name is that of a model's file, whatever it is called. */
 static bool is_model(const char *name) {
-    static const char ending[] = ".safetensors";
-    size_t length = strlen(name), ends = strlen(ending);
     bool has_moments = strstr(name, CHECKPOINT_FILE);
-    return length > ends && strcmp(name + length - ends, ending) == 0 && access(name, F_OK) == 0 &&
-           !has_moments;
+    return directory_ends_in(name, ".safetensors") && access(name, F_OK) == 0 && !has_moments;
 }
 
 bool saved_run_open(SavedRun *r, const char *name, bool damaged, Error *e) {

@@ -31,10 +31,6 @@ const Setting config_settings[] = {
 _Static_assert(sizeof config_settings / sizeof *config_settings <= CONFIG_FIELDS,
                "CONFIG_FIELDS is too small");
 
-static bool is_field(const Setting *s) {
-    return s->saved == SAVED_IN_WEIGHTS || s->saved == SAVED_IN_NEW_WEIGHTS;
-}
-
 /* ---- Models ---- */
 
 static ModelConfig config_of(bool is_lm, int vocab_size, int max_length, int pad_id) {
@@ -110,7 +106,7 @@ bool config_check(const ModelConfig *c, Status status, Error *e) {
 bool config_field(const ModelConfig *c, int index, ConfigField *out) {
     Described d = describe(c);
     for (const Setting *s = config_settings; index >= 0 && s->name; s++) {
-        if (!is_field(s) || index-- > 0) continue;
+        if (!setting_in_weights(s) || index-- > 0) continue;
         char text[OPTION_TEXT];
         Option o = setting_option(s, &d);
         setting_key(s, out->key);
@@ -123,7 +119,7 @@ bool config_field(const ModelConfig *c, int index, ConfigField *out) {
 bool config_has_field(const char *name) {
     char key[SETTING_KEY];
     for (const Setting *s = config_settings; s->name; s++)
-        if (is_field(s) && strcmp(setting_key(s, key), name) == 0) return true;
+        if (setting_in_weights(s) && strcmp(setting_key(s, key), name) == 0) return true;
     return false;
 }
 
@@ -133,7 +129,7 @@ bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *con
     for (const Setting *s = config_settings; s->name; s++) {
         char key[SETTING_KEY], where[ERROR_TEXT];
         Option o = setting_option(s, &d);
-        const char *text = is_field(s) ? get(context, setting_key(s, key)) : NULL;
+        const char *text = setting_in_weights(s) ? get(context, setting_key(s, key)) : NULL;
         if (!text && s->saved == SAVED_IN_NEW_WEIGHTS && s->kinds) text = s->kinds[0]->name;
         if (!text && s->saved != SAVED_IN_WEIGHTS) continue;
         if (!text) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", file, key);

@@ -10,7 +10,7 @@ enum { PIECE_TOKENS = 8, PIECE = 4096 /* bytes of a piece, with an escape for ea
 static int lacking(const char *text, int lacks) {
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        if (lacks && (c & 0xC0) == 0x80)
+        if (lacks && utf8_continues(*text))
             lacks--;
         else
             lacks = (c >= 0xC0) + (c >= 0xE0) + (c >= 0xF0);
@@ -21,7 +21,7 @@ static int lacking(const char *text, int lacks) {
 long page_piece(const char *const *token, List ids) {
     long n = 1;
     int lacks = lacking(token[*ids.id], 0);
-    while (n < ids.count && n < PIECE_TOKENS && lacks && (*token[ids.id[n]] & 0xC0) == 0x80)
+    while (n < ids.count && n < PIECE_TOKENS && lacks && utf8_continues(*token[ids.id[n]]))
         lacks = lacking(token[ids.id[n++]], lacks);
     return n;
 }
@@ -29,12 +29,12 @@ long page_piece(const char *const *token, List ids) {
 /* The text of tokens as UTF-8, with \xNN for bytes that are no characters. */
 static const char *piece_text(const char *const *token, List ids, char out[PIECE]) {
     char bytes[PIECE / 4] = "", *end = out;
-    int size;
+    uint32_t symbol;
     for (long i = 0; i < ids.count; i++) text_append(bytes, sizeof bytes, "%s", token[ids.id[i]]);
-    for (size_t at = 0, length = strlen(bytes); at < length; at += (size_t)(size ? size : 1)) {
-        size = utf8_decode(bytes + at, length - at, &(uint32_t){0});
-        end +=
-            size ? sprintf(end, "%.*s", size, bytes + at) : sprintf(end, "\\x%02X", (unsigned char)bytes[at]);
+    for (size_t at = 0, size, length = strlen(bytes); at < length; at += size) {
+        size = utf8_symbol(bytes + at, length - at, &symbol);
+        end += symbol < NO_UTF8 ? sprintf(end, "%.*s", (int)size, bytes + at)
+                                : sprintf(end, "\\x%02X", (unsigned char)bytes[at]);
     }
     *end = 0;
     return out;

@@ -92,7 +92,7 @@ static void print_line(const Progress *p, const Report *r, bool last) {
     snprintf(line, sizeof line, "%s%s%s", p->label, bar, tail);
     size_t bytes = 0;
     for (int columns = 0; line[bytes]; bytes++) {
-        bool starts = ((unsigned char)line[bytes] & 0xC0) != 0x80;
+        bool starts = !utf8_continues(line[bytes]);
         if (starts && columns == width) break;
         columns += starts;
     }

@@ -66,7 +66,7 @@ static void option_row(const Comparison *c, int run, const char *key, FILE *out)
         differs |= strcmp(value[i], value[0]) != 0;
     }
     if (!differs) return;
-    page_element("\n<tr><th scope=\"row\">", key + strlen(NOTE_RECIPE), "", out);
+    page_element("\n<tr><th scope=\"row\">", key + strlen(RECIPE), "", out);
     for (int i = 0; i < c->count; i++) page_element("<td>", value[i], "", out);
 }
 
@@ -84,7 +84,7 @@ static void table(const Comparison *c, FILE *out) {
     for (int i = 0; i < c->count; i++) {
         const Safetensors *notes = &c->run[i].notes;
         for (int k = 0; k < notes->metadata_count; k++)
-            if (strncmp(notes->metadata[k].key, NOTE_RECIPE, strlen(NOTE_RECIPE)) == 0)
+            if (strncmp(notes->metadata[k].key, RECIPE, strlen(RECIPE)) == 0)
                 option_row(c, i, notes->metadata[k].key, out);
     }
     fputs("\n</table>\n</div>\n</section>\n", out);

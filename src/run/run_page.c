@@ -2,6 +2,7 @@
 #include "run/metrics.h"
 #include "run/page.h"
 #include "text/tokenizer.h"
+#include "training/train_config.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -145,7 +146,7 @@ static void write_page(FILE *out, const void *page) {
     page_answers(p, out);
     page_maps(p, out);
     fputs("<section>\n<h2>Options</h2>\n<dl class=\"facts\">\n", out);
-    noted(p, NOTE_RECIPE, out);
+    noted(p, RECIPE, out);
     fputs("</dl>\n", out);
     if (command) page_element("<p>Command that repeats this run:</p>\n<pre>", command, "</pre>\n", out);
     fputs("</section>\n", out);

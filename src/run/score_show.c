@@ -20,13 +20,13 @@ static const double darkest = 8; /* nats of the darkest shade, which the page st
 /* Writes the characters as they are shown: a line feed as an arrow. Returns whether there is one. */
 static bool show_characters(const char *text, char *out) {
     bool ends_line = false;
-    uint32_t character;
-    for (int bytes; *text; text += bytes) {
-        bytes = utf8_decode(text, strnlen(text, UTF8_MAX), &character);
-        bool plain = bytes && !utf8_drives_terminal(character);
+    uint32_t symbol;
+    for (size_t bytes; *text; text += bytes) {
+        bytes = utf8_symbol(text, strnlen(text, UTF8_MAX), &symbol);
+        bool plain = symbol < NO_UTF8 && !utf8_drives_terminal(symbol);
         ends_line |= *text == '\n';
-        if (!bytes) bytes = 1;
-        out += plain ? sprintf(out, "%.*s", bytes, text) : sprintf(out, *text == '\n' ? "↵" : "\xEF\xBF\xBD");
+        out += plain ? sprintf(out, "%.*s", (int)bytes, text)
+                     : sprintf(out, *text == '\n' ? "↵" : "\xEF\xBF\xBD");
     }
     *out = 0;
     return ends_line;

@@ -12,7 +12,7 @@ enum { CHUNK = 1 << 20 }; /* bytes encoded at a time */
 /* Bytes of the first `characters` characters of a text. */
 static size_t prefix(const char *text, size_t length, size_t characters) {
     size_t at = 0;
-    while (at < length && (((unsigned char)text[at] & 0xC0) == 0x80 || characters-- > 0)) at++;
+    while (at < length && (utf8_continues(text[at]) || characters-- > 0)) at++;
     return at;
 }
 
@@ -169,17 +169,16 @@ static bool split_to_fit(Corpus *c, const Parts *p, const TaskOptions *o, Error 
 
 /* Counts all characters, and those that are different; a byte that is not UTF-8 is one. */
 static bool count_characters(Corpus *c, const Passage *p, long passages, Error *e) {
-    enum { CODES = 0x110000 + 256 };
-    uint8_t *seen = calloc(CODES, 1);
+    enum { SYMBOLS = NO_UTF8 + 256 };
+    uint8_t *seen = calloc(SYMBOLS, 1);
+    uint32_t symbol;
     for (long i = 0; seen && i < passages; i++)
-        for (size_t at = 0, n; at < p[i].length; at += n, c->written++) {
-            uint32_t code = 0x110000 + (unsigned char)p[i].text[at];
-            n = (size_t)utf8_decode(p[i].text + at, p[i].length - at, &code);
-            if (!n) n = 1;
-            c->different += !seen[code];
-            seen[code] = 1;
+        for (size_t at = 0; at < p[i].length; c->written++) {
+            at += utf8_symbol(p[i].text + at, p[i].length - at, &symbol);
+            c->different += !seen[symbol];
+            seen[symbol] = 1;
         }
-    if (!seen) return error_set(e, STATUS_NO_MEMORY, "memory: %d characters", CODES);
+    if (!seen) return error_set(e, STATUS_NO_MEMORY, "memory: %d characters", SYMBOLS);
     free(seen);
     return true;
 }

@@ -20,11 +20,8 @@ static uint32_t *characters(const Corpus *c, long from, long to, long *count, Er
     for (long i = from; text && out && i < to; i++)
         bytes += tokenizer_decode(c->tokenizer, &(int32_t){c->ids[i]}, 1, text + bytes);
     *count = 0;
-    for (size_t at = 0, n; text && out && at < bytes; at += n) {
-        n = (size_t)utf8_decode(text + at, bytes - at, &out[*count]);
-        if (!n) out[*count] = 0x110000 + (unsigned char)text[at], n = 1;
-        ++*count;
-    }
+    for (size_t at = 0; text && out && at < bytes; ++*count)
+        at += utf8_symbol(text + at, bytes - at, &out[*count]);
     if (!text || !out) error_set(e, STATUS_NO_MEMORY, "memory: %zu characters", room), free(out), out = NULL;
     free(text);
     return out;

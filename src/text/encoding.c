@@ -70,11 +70,10 @@ static const char *wide_encoding(const char *text, size_t length) {
 /* Whether few bytes are lost or wrong. */
 static bool is_damaged_utf8(const char *text, size_t length) {
     long whole = 0, wrong = 0;
-    uint32_t character;
-    for (size_t at = 0; at < length;) {
-        int bytes = utf8_decode(text + at, length - at, &character);
-        whole += bytes > 1, wrong += bytes == 0;
-        at += bytes ? (size_t)bytes : 1;
+    uint32_t symbol;
+    for (size_t at = 0, bytes; at < length; at += bytes) {
+        bytes = utf8_symbol(text + at, length - at, &symbol);
+        whole += bytes > 1, wrong += symbol >= NO_UTF8;
     }
     return whole > 4 * wrong;
 }

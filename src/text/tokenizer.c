@@ -138,12 +138,10 @@ size_t tokenizer_characters(const Tokenizer *k, int32_t id) {
 const char *tokenizer_label(const Tokenizer *k, int32_t id, char out[TOKEN_LABEL]) {
     char text[TOKEN_BYTES + 1], *end = out;
     size_t n = tokenizer_decode(k, &id, 1, text), bytes;
-    uint32_t character;
+    uint32_t symbol;
     for (size_t at = 0; at < n; at += bytes) {
-        bytes = (size_t)utf8_decode(text + at, n - at, &character);
-        bool plain = bytes && character;
-        if (!bytes) bytes = 1;
-        if (plain)
+        bytes = utf8_symbol(text + at, n - at, &symbol);
+        if (symbol && symbol < NO_UTF8)
             memcpy(end, text + at, bytes), end += bytes;
         else
             end += sprintf(end, "\\x%02X", (unsigned)(unsigned char)text[at]);

@@ -3,9 +3,7 @@
 #include <string.h>
 
 static size_t piece(const char *text, size_t length) {
-    uint32_t character;
-    int bytes = utf8_decode(text, length, &character);
-    return bytes ? (size_t)bytes : 1;
+    return utf8_symbol(text, length, &(uint32_t){0});
 }
 
 static bool learn(Tokenizer *k, long size, const Passage *p, long passages, Error *e) {

@@ -34,7 +34,7 @@ typedef struct Fit {
 } Fit;
 
 static size_t character_start(const Passage *p, size_t at) {
-    while (at > 0 && at < p->length && ((unsigned char)p->text[at] & 0xC0) == 0x80) at--;
+    while (at > 0 && at < p->length && utf8_continues(p->text[at])) at--;
     return at < p->length ? at : p->length;
 }
 

@@ -1,4 +1,5 @@
 #include "text/words.h"
+#include "base/utf8.h"
 
 typedef enum Class { LETTER, DIGIT, BLANK, OTHER } Class;
 
@@ -10,10 +11,6 @@ static Class class_of(char c) {
     if (is_latin(c) || (unsigned char)c >= 0x80) return LETTER;
     if (c >= '0' && c <= '9') return DIGIT;
     return c == ' ' || (c >= '\t' && c <= '\r') ? BLANK : OTHER;
-}
-
-static bool continues_character(char c) {
-    return ((unsigned char)c & 0xC0) == 0x80;
 }
 
 /* First bytes of U+3000 to U+9FFF, of U+F000 to U+FFFF and of what lies above. U+AC00 to U+D7A3 are Hangul syllables. */
@@ -36,9 +33,9 @@ size_t word_length(const char *text, size_t length, bool ideographs) {
     Class class = class_of(text[n]);
     bool alone = ideographs && begins_ideograph(text[n]);
     for (n++; n < most && class_of(text[n]) == class; n++)
-        if (!continues_character(text[n]) && (alone || (ideographs && begins_ideograph(text[n])))) return n;
+        if (!utf8_continues(text[n]) && (alone || (ideographs && begins_ideograph(text[n])))) return n;
     if (n == length) return n;
     if (class == BLANK && n > 1 && text[n - 1] == ' ' && class_of(text[n]) != BLANK) n--;
-    for (int i = 0; i < 3 && class == LETTER && continues_character(text[n]); i++) n--;
+    for (int i = 0; i < 3 && class == LETTER && utf8_continues(text[n]); i++) n--;
     return n;
 }

@@ -34,12 +34,6 @@ static bool add_texts(TrainConfig *r, char *const *path, int count, Error *e) {
     return true;
 }
 
-/* The task that a file is for. */
-static const char *task_of_file(const char *path) {
-    const char *ending = strrchr(path, '.');
-    return ending && strcmp(ending, ".tsv") == 0 ? "pairs" : "lm";
-}
-
 bool train_config_operands(TrainConfig *r, char *const *operand, int count, Error *e) {
     char all_tasks[TASK_NAMES], train[PROGRAM_COMMAND];
     if (count == 0) return true;
@@ -48,7 +42,8 @@ bool train_config_operands(TrainConfig *r, char *const *operand, int count, Erro
         return error_set(e, STATUS_USAGE,
                          "%s: found a run, need a task or a text; %s --resume %s continues it",
                          ESCAPED(operand[0]), program_command("train", train), ESCAPED(operand[0]));
-    r->task = is_file ? task_of_file(operand[0]) : operand[0];
+    r->task = operand[0];
+    if (is_file) r->task = directory_ends_in(operand[0], ".tsv") ? "pairs" : "lm";
     char *const *file = operand + !is_file;
     int files = count - !is_file;
     if (files == 0 || !task_kind(r->task)) return true; /* task_open names the tasks */

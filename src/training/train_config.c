@@ -316,8 +316,7 @@ static bool take_model(TrainConfig *r, const Safetensors *run, Error *e) {
         return error_set(e, STATUS_USAGE, "--from: %s: found the kind %s, need another for the task %s",
                          run->path, config_kind(&theirs.model), r->task);
     for (const Setting *s = train_settings; s->name; s++) {
-        if (s->type == SETTING_HEADING || (s->saved != SAVED_IN_WEIGHTS && s->saved != SAVED_IN_NEW_WEIGHTS))
-            continue;
+        if (s->type == SETTING_HEADING || !setting_in_weights(s)) continue;
         Option mine = setting_option(s, r), other = setting_option(s, &theirs);
         const char *old = option_text(&mine, found), *new = option_text(&other, want);
         if (*given(r, s) && s->offset == offsetof(TrainConfig, model.lora))

@@ -58,7 +58,7 @@ static inline void sample_page(SamplePage *s, const char *const *token) {
         s->step[k] = k, s->loss[k] = 3 - k;
     }
     s->note[0] = (Metadata){NOTE_COMMAND, "./train copy"};
-    s->note[1] = (Metadata){NOTE_RECIPE "text", token[0]};
+    s->note[1] = (Metadata){"recipe.text", token[0]};
     s->note[2] = (Metadata){"task", token[0]};
     s->note[3] = (Metadata){NOTE_TEXT, token[1]};
     s->notes = (Safetensors){.path = "notes", .metadata = s->note, .metadata_count = 4};

@@ -1,4 +1,5 @@
 #include "base/append.h"
+#include "base/utf8.h"
 #include "check/gradcheck/gradcheck.h"
 #include <math.h>
 #include <stdarg.h>
@@ -19,13 +20,6 @@ void gradcheck_number(FILE *out, int width, double x, bool any) {
         fprintf(out, " %*.1e", width, x);
     else
         fprintf(out, " %*s", width, "-");
-}
-
-/* Columns that text takes: bytes that begin a character. */
-static int columns(const char *text, size_t bytes) {
-    int n = 0;
-    for (size_t i = 0; i < bytes; i++) n += ((unsigned char)text[i] & 0xC0) != 0x80;
-    return n;
 }
 
 enum { WIDTH = 80, INDENT = 5, PARAGRAPH = REPORT_FULL + 8 * REPORT_NAME };
@@ -53,7 +47,7 @@ static void paragraph(FILE *out, int indent, const char *format, ...) {
     int at = fprintf(out, "%*s%s", indent, "", rest ? text : "");
     for (const char *word = text; !rest && *word;) {
         size_t length = strcspn(word, " ");
-        int wide = columns(word, length);
+        int wide = (int)utf8_count(word, length);
         if (word > text && at + 1 + wide > WIDTH)
             at = fprintf(out, "\n%*s", INDENT, "") - 1;
         else if (word > text)
@@ -77,10 +71,11 @@ void gradcheck_heading(FILE *out) {
 static void row_name(FILE *out, const CaseReport *r) {
     char name[2 * REPORT_NAME];
     snprintf(name, sizeof name, "%s/%s", r->op, r->name);
-    if (columns(name, strlen(name)) > NAME_COLUMNS)
+    int columns = (int)utf8_count(name, strlen(name));
+    if (columns > NAME_COLUMNS)
         fprintf(out, "%s\n%*s", name, NAME_COLUMNS, "");
     else
-        fprintf(out, "%s%*s", name, NAME_COLUMNS - columns(name, strlen(name)), "");
+        fprintf(out, "%s%*s", name, NAME_COLUMNS - columns, "");
 }
 
 void gradcheck_rows(FILE *out, const CaseReport *r) {

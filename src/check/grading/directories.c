@@ -53,11 +53,6 @@ bool file_copy(const char *from, const char *folder, const char *name, Error *e)
                      ESCAPED(from), folder);
 }
 
-bool directory_ends_in(const char *path, const char *ending) {
-    size_t n = strlen(path), length = strlen(ending);
-    return n > length && strcmp(path + n - length, ending) == 0;
-}
-
 static void keep_name(FileNames *f, const char *name) {
     f->name = array_grown(f->name, f->count, &f->capacity, sizeof *f->name);
     f->name[f->count] = strdup(name);

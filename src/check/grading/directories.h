@@ -18,9 +18,6 @@ const char *file_name(const char *path);
 /* Copies a regular file to FOLDER/NAME, which must not be there. STATUS_CANNOT_CREATE, STATUS_NO_INPUT. */
 bool file_copy(const char *from, const char *folder, const char *name, Error *e);
 
-/* Whether the path has this ending, after at least one character. */
-bool directory_ends_in(const char *path, const char *ending);
-
 /* The files in the directory and below with one of these endings, up to a NULL, and those that are left without it: their
  * paths from it, in order. Names that begin with a dot are in neither; links to directories are not followed. False with
  * STATUS_NO_INPUT if something cannot be read. */
