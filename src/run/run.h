@@ -1,12 +1,4 @@
-/* The directory of a training run, and the display of its progress:
- *
- *     model.safetensors       the weights at the end, for ./generate; after overfitting, the best ones
- *     best.safetensors        the weights of the lowest held-out loss so far
- *     step-….safetensors      the weights of the last checkpoints, if kept: --keep-checkpoints
- *     checkpoint.safetensors  all that --resume needs: training/checkpoint.h
- *     metrics.csv, steps.csv  rows for evaluations and steps: run/metrics.h
- *     frames.safetensors      attention and answers at some evaluations: run/frames.h
- *     report.html             the run as a page, made of these three: run/run_page.h */
+/* The directory of a training run, whose files README.md lists, and the display of its progress. */
 #pragma once
 
 #include "base/file.h"
