@@ -28,7 +28,8 @@ static bool train(Trainer *t, Run *r, Pace *p, TrainConfig *config, Error *e) {
     for (;;) {
         /* A resumed run may owe the evaluation of its step. */
         if (trainer_evaluation_due(t) && !evaluate(t, r, p, e)) return false;
-        if (t->state.step >= t->steps || !run_goes_on(r)) return true; /* 5.2: a fixed number of steps */
+        /* 5.2: a fixed number of steps. */
+        if (t->state.step >= t->schedule.steps || !run_goes_on(r)) return true;
         if (!trainer_step(t, &step, e)) return e->status == STATUS_DONE;
         run_stepped(r, &step);
         pace_follow(p, t, clock_seconds());
@@ -49,7 +50,6 @@ static bool set_pace(Pace *p, Trainer *t, TrainConfig *config, long made, Error 
     Trainer paced = train_config_trainer(config, t->task);
     t->model->dropout = config->dropout;
     t->schedule = paced.schedule;
-    t->steps = paced.steps;
     t->eval_every = paced.eval_every;
     return true;
 }

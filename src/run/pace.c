@@ -139,7 +139,7 @@ static void change_steps(Pace *p, Trainer *t, long steps) {
     int n = snprintf(plan, sizeof plan, "%s%s%ld:%ld", before, *before ? "," : "", t->state.step, s->steps);
     if (n >= (int)sizeof plan) return;
     if (s->kind->falls) s->plans = strcpy(p->plans, plan);
-    s->steps = t->steps = steps;
+    s->steps = steps;
 }
 
 void pace_follow(Pace *p, Trainer *t, double now) {
@@ -149,5 +149,5 @@ void pace_follow(Pace *p, Trainer *t, double now) {
     if (p->made < SETTLED || now < p->next) return;
     long steps = pace_steps(p, now, t->state.step, t->eval_every);
     p->next = now + (double)(steps - t->state.step) * p->step / 2;
-    if ((double)labs(steps - t->steps) * p->step > p->slack) change_steps(p, t, steps);
+    if ((double)labs(steps - t->schedule.steps) * p->step > p->slack) change_steps(p, t, steps);
 }

@@ -78,7 +78,7 @@ void run_stepped(Run *r, const StepResult *step) {
     metrics_step(&r->sums, &r->steps_file, r->trainer->state.step, step, seconds);
     snprintf(r->loss, sizeof r->loss, "loss %.3f", run_shown_loss(r, step->loss));
     r->report.done = r->trainer->state.step;
-    r->bar.total = r->trainer->steps; /* --minutes measures again */
+    r->bar.total = r->trainer->schedule.steps; /* --minutes measures again */
     r->report.rate = r->tokens / r->training_seconds;
     if (!trainer_evaluation_due(r->trainer)) progress_show(&r->bar, &r->report);
 }
@@ -147,7 +147,7 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
     warn_of_overfitting(r, v);
     bool ok = keep_best(r, v, e);
     show_evaluation(r, v);
-    if (t->state.step == t->steps) return ok; /* run_finish records the last step */
+    if (t->state.step == t->schedule.steps) return ok; /* run_finish records the last step */
     record(r, &(Error){0}); /* a page that cannot be written is reported at the end, if it still cannot be */
     trainer_evaluated(r->trainer);
     return ok;
@@ -219,7 +219,7 @@ bool run_finish(Run *r, bool trained, Error *e) {
     const char *folder = r->config->run;
     char generate[PROGRAM_COMMAND];
     Error unsaved = {0}, bad = {0};
-    bool judged = !trained || r->trainer->state.step < r->trainer->steps || judge_last_step(r, &bad);
+    bool judged = !trained || r->trainer->state.step < r->trainer->schedule.steps || judge_last_step(r, &bad);
     end_bar(r, trained);
     /* A run that made no step replaces none that did. */
     if ((r->replaces || r->kept) && r->steps_here == 0 &&

@@ -375,7 +375,6 @@ Trainer train_config_trainer(const TrainConfig *r, const Task *task) {
     Trainer t = {.task = task,
                  .optimizer = r->optimizer,
                  .schedule = r->schedule,
-                 .steps = r->schedule.steps,
                  .eval_every = r->eval_every,
                  .rows = r->batch,
                  .accumulate = r->accumulate,

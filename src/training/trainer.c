@@ -147,7 +147,7 @@ long trainer_evaluation_rows(const Trainer *t) {
 
 bool trainer_evaluation_due(const Trainer *t) {
     const TrainState *s = &t->state;
-    return s->step > s->evaluated && s->step % t->eval_every == 0 && s->step < t->steps;
+    return s->step > s->evaluated && s->step % t->eval_every == 0 && s->step < t->schedule.steps;
 }
 
 void trainer_evaluated(Trainer *t) {

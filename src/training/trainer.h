@@ -36,7 +36,7 @@ typedef struct Trainer {
     const Task *task;
     Optimizer optimizer;
     Schedule schedule;
-    long steps, eval_every;
+    long eval_every;
     long rows;            /* of a batch */
     long accumulate;      /* batches of a step */
     uint64_t seed;        /* of dropout */

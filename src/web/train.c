@@ -148,14 +148,14 @@ WEB_EXPORT(void, step, (int n, double ms, int more)) {
     double began = clock_seconds();
     bool due = false;
     printf("{\"losses\": [");
-    for (int i = 0; i < n && !due && (more || t->state.step < t->steps); i++) {
+    for (int i = 0; i < n && !due && (more || t->state.step < t->schedule.steps); i++) {
         if (!trainer_step(t, &r, &web_error)) return;
         printf(i ? ",%.9g" : "%.9g", r.loss);
         due = trainer_evaluation_due(t);
         if (clock_seconds() - began > ms * 1e-3) break;
     }
     printf("], \"step\": %ld, \"due\": %s, \"done\": %s", t->state.step, due ? "true" : "false",
-           t->state.step >= t->steps ? "true" : "false");
+           t->state.step >= t->schedule.steps ? "true" : "false");
     puts("}");
 }
 

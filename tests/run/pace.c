@@ -14,11 +14,10 @@ static double run_on(const ScheduleKind *kind, double seconds, double change, do
     *p = (Pace){.end = LIMIT, .step = seconds, .evaluation = 20 * seconds, .after = 100 * seconds};
     long steps = pace_steps(p, now, 0, 0);
     *t = (Trainer){
-        .steps = steps,
         .eval_every = steps / 10,
         .schedule = {kind, .rate = 1, .decay = 0.7, .warmup = steps / 20, .steps = steps, .d_model = 8}};
     pace_start(p, now);
-    for (; t->state.step < t->steps && t->state.step < MOST; pace_follow(p, t, now)) {
+    for (; t->state.step < t->schedule.steps && t->state.step < MOST; pace_follow(p, t, now)) {
         double speed = now < change ? seconds : then;
         rates[t->state.step] = schedule_rate(&t->schedule, t->state.step + 1);
         t->state.step++;
@@ -43,12 +42,11 @@ TEST(the_time_is_kept_and_the_run_can_be_repeated) {
             Error e = {0};
             double taken = run_on(kinds[k], 0.01, changes[i][0], changes[i][1], 0, &t, &p, rates);
             CHECK(taken > 57 && taken < 63, "%s, change %zu: %.1f s", kinds[k]->choice.name, i, taken);
-            CHECK(t.state.step == t.steps && t.schedule.steps == t.steps, "%ld of %ld", t.state.step,
-                  t.steps);
+            CHECK(t.state.step == t.schedule.steps, "%ld of %ld", t.state.step, t.schedule.steps);
             CHECK(schedule_check_plans(&t.schedule, &e), "%s", e.text);
-            for (long step = 1; step <= t.steps; step++)
+            for (long step = 1; step <= t.schedule.steps; step++)
                 CHECK(schedule_rate(&t.schedule, step) == rates[step - 1], "%s, change %zu: step %ld of %ld",
-                      kinds[k]->choice.name, i, step, t.steps);
+                      kinds[k]->choice.name, i, step, t.schedule.steps);
         }
 }
 

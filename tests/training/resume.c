@@ -84,7 +84,7 @@ static long train_some(const char *const *arguments, long most) {
         StepResult step;
         Evaluation v;
         if (trainer_evaluation_due(&t)) ok = trainer_evaluate(&t, 8, &v, &e) && run_evaluated(&run, &v, &e);
-        if (!ok || !run_goes_on(&run) || i == most || t.state.step == t.steps) break;
+        if (!ok || !run_goes_on(&run) || i == most || t.state.step == t.schedule.steps) break;
         ok = trainer_step(&t, &step, &e);
         if (ok) run_stepped(&run, &step);
     }
