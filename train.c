@@ -45,6 +45,7 @@ static bool set_pace(Pace *p, Trainer *t, TrainConfig *config, long made, Error 
         return false;
     long every = train_config_is_set(config, &config->eval_every) ? config->eval_every : 0;
     config->minutes = 0;
+    config->schedule.plans = NULL;
     train_config_set_steps(config, pace_steps(p, clock_seconds(), made, every));
     train_config_fit_task(config, t->task);
     Trainer paced = train_config_trainer(config, t->task);

@@ -254,7 +254,7 @@ static void remark_on_resume(const Run *r, const Checkpoint *past) {
                 step, program_command("train", train), r->word);
     else if (c->schedule.steps != c->planned_steps && step < c->schedule.steps && c->schedule.kind->falls) {
         Schedule before = r->trainer->schedule;
-        before.steps = c->planned_steps;
+        before.steps = c->planned_steps, before.plans = c->planned_before;
         fprintf(stderr,
                 "the schedule now ends at step %ld, not %ld: the learning rate goes from %.3g to %.3g\n",
                 c->schedule.steps, c->planned_steps, step ? schedule_rate(&before, step) : 0,

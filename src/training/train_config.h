@@ -34,7 +34,8 @@ typedef struct TrainConfig {
     int compared_count;
     long seeds; /* runs to make, with as many seeds */
 
-    long planned_steps; /* the checkpoint's --steps */
+    long planned_steps;         /* the checkpoint's --steps … */
+    const char *planned_before; /* … and --plans */
 
     bool given[TRAIN_SETTINGS]; /* by row of the table: set by the user, not by a default */
     bool taken[TRAIN_SETTINGS]; /* set by the model of --from */
