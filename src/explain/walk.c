@@ -184,7 +184,7 @@ static struct Product add_projections(WalkSteps *s) {
     return w->attention->normalised ? normalised_product : plain_product;
 }
 
-/* The scores that the mask sees, where scaling or positions have changed them. Returns their name. */
+/* The scores that the mask sees: S' where scaling or positions have changed them. Returns their name. */
 static const char *add_scaled(WalkSteps *s) {
     const WalkThrough *w = s->walk;
     const AttentionSteps *a = w->attention->steps;
@@ -192,16 +192,16 @@ static const char *add_scaled(WalkSteps *s) {
     const Positions *kind = c->positions;
     if (a->scaled == a->scores) return "S";
     bool placed = kind->scores && w->side != SIDE_CROSS;
-    const char *name = c->attention->scaled ? "S / sqrt(d_k)" : "S'", *change = "";
+    const char *change = "";
     if (placed)
         change = kind->scored ? kind->scored : walk_format(s, ", changed by %s positions", kind->choice.name);
-    walk_add(s, "scaling", name,
+    walk_add(s, "scaling", "S'",
              walk_format(s, "S' = S%s%s", c->attention->scaled ? " / sqrt(d_k)" : "", change),
              placed ? NULL : "scaled S, Q", head_of(w, a->scaled), w->queries, w->keys,
              c->attention->scaled ? "A sum of d_k products has variance d_k. Divided, the scores stay where "
                                     "the softmax has a slope."
                                   : NULL);
-    return name;
+    return "S'";
 }
 
 static void add_head(WalkSteps *s) {
@@ -222,12 +222,13 @@ static void add_head(WalkSteps *s) {
                            : "Row i: how well the query of token i fits the key of each token. The matrix is "
                              "not symmetric: a high score of i for j says nothing about j for i.");
     const char *scaled = add_scaled(s);
-    walk_add(s, "mask", "masked", "S'_ij = -inf where i may not attend to j",
+    walk_add(s, "mask", "masked S'",
+             walk_format(s, "masked S'_ij = -inf where i may not attend to j, else %s_ij", scaled),
              walk_format(s, "mask %s", scaled), head_of(w, a->masked), q, k,
              a->masked == a->scaled ? "Every token may attend to every other: nothing is masked."
                                     : "A token may attend only to itself and to earlier tokens. The mask "
                                       "comes before the softmax, so that the remaining weights sum to 1.");
-    walk_add(s, "softmax", "A", "A_ij = e^(S'_ij) / sum_j e^(S'_ij)", "softmax masked",
+    walk_add(s, "softmax", "A", "A_ij = e^(masked S'_ij) / sum_j e^(masked S'_ij)", "softmax masked S'",
              head_of(w, a->weights), q, k, "Row i: how token i spreads its attention. Each row sums to 1.");
     walk_add(s, "values", "Z", "Z = A V", "product A, V", head_of(w, a->z), q, NULL,
              "Each token becomes a mean of the values, weighted by its attention.");
@@ -252,8 +253,8 @@ static void add_heads(WalkSteps *s) {
         s, "before-after", "last row of X and of Z", "X_n, Z_n", NULL,
         tape_concat(w->tape, 0, 2, (Tensor *[]){before, after}), &both, NULL,
         "The last token before and after attention: Z holds what it took up from the tokens it attends to.");
-    walk_add(s, "output", "Z W^O", "Y = Z W^O + b^O", "product Z of all heads, W^O, b^O",
-             w->attention->output, q, NULL, "The results of the heads, mixed.");
+    walk_add(s, "output", "Y", "Y = Z W^O + b^O", "product Z of all heads, W^O, b^O", w->attention->output, q,
+             NULL, "The results of the heads, mixed.");
 }
 
 /* ---- All ---- */

@@ -23,13 +23,15 @@ static const Parameter *parameter_of(const Backward *b, const Tensor *x) {
     return NULL;
 }
 
-/* The paper's name of a matrix of the shown attention; NULL: it has none. */
+/* The name that the walk forward gives to a matrix of the shown attention or layer; NULL: none. */
 static const char *symbol_of(const Backward *b, const Tensor *x) {
     const AttentionSteps *s = b->w->attention->steps;
     const struct {
         const Tensor *x;
         const char *name;
-    } symbols[] = {{s->q, "Q"},
+    } symbols[] = {{b->w->attention->input, "X"},
+                   {b->w->attention->memory, "M"},
+                   {s->q, "Q"},
                    {s->k, "K"},
                    {s->v, "V"},
                    {s->scores, "S"},
@@ -44,7 +46,17 @@ static const char *symbol_of(const Backward *b, const Tensor *x) {
                    {b->w->tape->last->out, "L"}};
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
         if (symbols[i].x == x) return symbols[i].name;
+    for (int i = 0; i < b->layer.count; i++)
+        if (b->layer.matrix[i].value == x) return b->layer.matrix[i].name;
     return NULL;
+}
+
+/* Queries and keys as the scores multiply them. */
+static const char *form_of(const Backward *b, const Tensor *x) {
+    const WalkThrough *w = b->w;
+    if (x != w->attention->steps->q && x != w->attention->steps->k) return "";
+    if (w->run.model->config.positions->turn && w->side != SIDE_CROSS) return " turned";
+    return w->attention->normalised ? " normalised" : "";
 }
 
 const char *walk_backward_name(const Backward *b, const Tensor *x, char out[BACKWARD_NAME]) {
@@ -53,7 +65,7 @@ const char *walk_backward_name(const Backward *b, const Tensor *x, char out[BACK
     bool known = p && !b->w->options->json && strncmp(p->name, layer, strlen(layer)) == 0;
     const char *name = p ? p->name + (known ? strlen(layer) : 0) : NULL;
     if (symbol)
-        snprintf(out, BACKWARD_NAME, "%s", symbol);
+        snprintf(out, BACKWARD_NAME, strchr(symbol, '+') ? "(%s%s)" : "%s%s", symbol, form_of(b, x));
     else if (p && p->part[1])
         snprintf(out, BACKWARD_NAME, "%s, %s rows", name, p->part[0] == x ? "first" : "last");
     else if (p)
@@ -375,6 +387,8 @@ bool walk_backward_start(Backward *b, WalkThrough *w, Error *e) {
     b->node = arena_alloc(&w->arena, (size_t)b->count * sizeof *b->node);
     b->place = arena_alloc(&w->arena, (size_t)b->count * sizeof *b->place);
     for (Node *n = t->last; n; n = n->previous) b->node[n->index] = n;
+    b->layer.walk = w;
+    if (walk_knows_layer(w, &(Error){0})) walk_add_layer(&b->layer);
     place_nodes(b);
     parameters_clear_grad(p);
     tape_backward(t, t->last->out);

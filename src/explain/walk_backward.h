@@ -10,6 +10,7 @@ typedef struct Backward {
     WalkThrough *w;
     Node **node;                   /* [count], in the order of recording */
     char (*place)[PARAMETER_NAME]; /* the module of each: that of the last weight read until then */
+    WalkSteps layer;               /* the matrices of the shown layer, for their names */
     long count, row, column;       /* --cell; -1: the largest gradient of each matrix */
 } Backward;
 

@@ -28,44 +28,62 @@ static bool adds(const Tensor *x, const Tensor *y) {
     return n && n->op == &op_residual && n->in[1] == y;
 }
 
+/* The last node that reads x. */
+static const Node *reader_of(const WalkThrough *w, const Tensor *x) {
+    for (const Node *n = w->end; n && x; n = n->previous)
+        for (int i = 0; i < n->inputs; i++)
+            if (n->in[i] == x) return n;
+    return NULL;
+}
+
 bool walk_knows_layer(const WalkThrough *w, Error *e) {
     const ModuleTrace *norm = norm_after_attention(w), *last = last_norm(w),
                       *network = module_of(w, "feed_forward");
     bool known = w->attention && norm && last && network && adds(norm->in, w->attention->output);
-    if (known && w->run.model->config.norm == NORM_POST) known = adds(last->in, network->out);
+    const Node *sum = known ? reader_of(w, network->out) : NULL;
+    known = sum && adds(sum->out, network->out);
+    if (known && w->run.model->config.norm == NORM_POST) known = sum->out == last->in;
     return known ||
            error_set(e, STATUS_BAD_DATA, "%.*s: found a layer that the walk does not know, need the paper's",
                      (int)strlen(w->layer) - 1, w->layer);
 }
 
 /* The node that reads a weight of this layer. */
-static const Node *reader_of(const WalkThrough *w, const char *module) {
+static const Node *product_of(const WalkThrough *w, const char *module) {
     char full[PARAMETER_NAME];
     snprintf(full, sizeof full, "%.35s%.20s.weight", w->layer, module);
     const Parameter *p = parameters_find(&w->run.model->parameters, full);
-    for (const Node *n = w->end; n && p; n = n->previous)
-        for (int i = 0; i < n->inputs; i++)
-            if (n->in[i] == p->part[0]) return n;
-    return NULL;
+    return p ? reader_of(w, p->part[0]) : NULL;
 }
 
-/* The feed-forward network of a decoder layer follows its cross-attention: its operands are not in a walk through its
- * self-attention. */
-static bool leads_to_feed_forward(const WalkThrough *w) {
-    return w->side == SIDE_CROSS || strncmp(w->layer, "decoder", 7) != 0;
+/* In a decoder layer the attention across lies between self-attention and the feed-forward network: adds the norm behind
+ * it, and with pre-norm the sum. Returns the name of the norm. */
+static const char *add_across(WalkSteps *s, const ModuleTrace *last, Tensor *n, const char *title,
+                              const char *formula) {
+    const WalkThrough *w = s->walk;
+    const char *name = walk_format(s, "%s across", title), *from = w->run.model->config.norm_kind->from;
+    bool pre = n == last->out;
+    if (pre)
+        walk_add(s, "feed-forward", "R across", "R = R + Y, Y: the result of the attention across", NULL,
+                 last->in, w->queries, NULL, NULL);
+    walk_add(
+        s, "feed-forward", name,
+        pre ? formula : "N = the norm of N + Y, Y: the result of the attention across",
+        pre && from ? walk_format(s, "%s R across, last gain, last bias", from) : NULL, n, w->queries, NULL,
+        "The attention across, which --side cross shows, comes before the network. From here on, N is this.");
+    return name;
 }
 
 /* The steps of a network of two products. */
-static void add_hidden(WalkSteps *s, const Node *inner, const Node *projected, const char *title) {
+static void add_hidden(WalkSteps *s, const Node *inner, const Node *projected, const char *norm) {
     const WalkThrough *w = s->walk;
     const ActivationKind *act = w->run.model->config.activation;
     if (act->columns == 2)
         walk_add(s, "feed-forward", "gates and values", "[G V] = N W_1 + b_1", NULL, inner->out, w->queries,
                  NULL, "Half of the columns are gates, which let the other half through.");
-    bool known = act->fused && leads_to_feed_forward(w);
     walk_add(s, "feed-forward", "hidden",
              act->formula ? act->formula : walk_format(s, "H, by %s", act->choice.name),
-             known ? walk_format(s, "%s %s, W_1, b_1", act->choice.name, title) : NULL, projected->in[0],
+             act->fused ? walk_format(s, "%s %s, W_1, b_1", act->choice.name, norm) : NULL, projected->in[0],
              w->queries, NULL, "Each token on its own, through a wider layer.");
 }
 
@@ -75,27 +93,29 @@ void walk_add_layer(WalkSteps *s) {
     const WalkText *q = w->queries;
     const NormKind *kind = c->norm_kind;
     bool pre = c->norm == NORM_PRE, first = w->side != SIDE_CROSS && w->options->layer == 1;
-    const char *sum = pre ? NULL : "sum X, Z W^O", *title = kind->title ? kind->title : kind->choice.name;
-    if (pre && first) sum = c->positions->added ? "sum E + PE, Z W^O" : "sum E, Z W^O";
+    bool across = w->side != SIDE_CROSS && strncmp(w->layer, "decoder", 7) == 0;
+    const char *sum = pre ? NULL : "sum X, Y", *title = kind->title ? kind->title : kind->choice.name;
+    if (pre && first) sum = c->positions->added ? "sum E + PE, Y" : "sum E, Y";
     const ModuleTrace *norm = norm_after_attention(w), *last = last_norm(w),
                       *network = module_of(w, "feed_forward");
     walk_add(s, "residual", "X + Y", pre ? "R = x + Y, x: the input of the norm" : "R = X + Y", sum, norm->in,
              q, NULL, "Each token keeps its row and adds the result of attention.");
-    walk_add(s, "residual", title, kind->formula ? kind->formula : "N = the norm of R",
+    const char *formula = kind->formula ? kind->formula : "N = the norm of R";
+    walk_add(s, "residual", title, formula,
              kind->from ? walk_format(s, "%s X + Y, gain, bias", kind->from) : NULL, norm->out, q, NULL,
              kind->purpose);
-    const Node *inner = reader_of(w, "linear1"), *projected = reader_of(w, "linear2");
+    const Node *inner = product_of(w, "linear1"), *projected = product_of(w, "linear2");
+    const char *before = across ? add_across(s, last, network->in, title, formula) : title;
     bool dense = inner && projected;
-    if (dense) add_hidden(s, inner, projected, title);
+    if (dense) add_hidden(s, inner, projected, before);
     walk_add(s, "feed-forward", "projected", dense ? "F = H W_2 + b_2" : "F = FFN(N)",
              dense ? "product hidden, W_2, b_2" : NULL, network->out, q, NULL, NULL);
-    const char *added = pre ? "sum X + Y, projected" : walk_format(s, "sum %s, projected", title);
-    walk_add(s, "feed-forward", "N + F", pre ? "R = R + F" : "R = N + F",
-             leads_to_feed_forward(w) ? added : NULL,
-             pre ? tape_add(w->tape, last->in, network->out) : last->in, q, NULL, NULL);
+    if (pre) before = across ? "R across" : "X + Y";
+    walk_add(s, "feed-forward", pre ? "R + F" : "N + F", pre ? "R = R + F" : "R = N + F",
+             walk_format(s, "sum %s, projected", before), pre ? reader_of(w, network->out)->out : last->in, q,
+             NULL, NULL);
     if (!pre)
-        walk_add(s, "feed-forward", walk_format(s, "%s of it", title),
-                 "the output of the layer, input of the next",
+        walk_add(s, "feed-forward", walk_format(s, "%s of it", title), formula,
                  kind->from ? walk_format(s, "%s N + F, last gain, last bias", kind->from) : NULL, last->out,
-                 q, NULL, NULL);
+                 q, NULL, "The output of the layer, the input of the next.");
 }

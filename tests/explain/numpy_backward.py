@@ -45,10 +45,13 @@ def compare(ids, *arguments, modern=False):
             near(arrived["L"], 1, "L")
             near(arrived["logits"], logits.g, "logits")
             kept = model.kept[side, str(layer - 1)]
-            kept.update({"S'": kept["S / sqrt(d_k)"], "Y": kept["Z W^O"]})
-            for symbol in ("Q", "K", "V", "S", "S'", "A", "Z", "Z of all heads", "Y"):
-                v = kept.get(symbol + " turned", kept.get(symbol + " normalised", kept[symbol]))
-                near(arrived[symbol], v.g, f"{place} {symbol}")
+            norm = model.norm_name
+            own = ["Q", "K", "V", "S", "S'", "A", "Z", "Z of all heads", "Y", norm, "hidden", "projected", norm + " of it"]
+            for symbol in own + ["X"] * (layer == 1 or side == "cross"):
+                symbol = next(x for x in (symbol + " turned", symbol + " normalised", symbol) if x in kept)
+                near(arrived[symbol], kept[symbol].g, f"{place} {symbol}")
+            if side == "decoder":
+                near(arrived[norm + " across"], kept[norm + " across"].g, place + " across")
             check_parts(steps, arrived)
             gradients = {d["gradient"]: array(d) for d in rows if "gradient" in d}
             assert gradients.keys() == model.w.keys()

@@ -145,9 +145,9 @@ class Model:
         y = self.linear(p + name + ".out_proj.", joined)
         out = self.norm(p + norm, x + y)
         self.kept[side, p[-2]] = {
-            **kept, "S": scores, "S / sqrt(d_k)": scaled, "masked": masked, "A": a, "Z": z, "S of all heads": scores,
+            **kept, "S": scores, "S'": scaled, "masked S'": masked, "A": a, "Z": z, "S of all heads": scores,
             "A of all heads": a, "Z of all heads": joined, "last row of X and of Z": V(np.stack([x.x[-1], joined.x[-1]])),
-            "Z W^O": y, "X + Y": V(x.x + y.x), self.norm_name: out}
+            "Y": y, "X + Y": V(x.x + y.x), self.norm_name: out}
         return out
 
     def feed_forward(self, side, p, norm, x):
@@ -162,6 +162,7 @@ class Model:
         out = self.norm(p + norm, x + projected)
         mine = {"hidden": hidden, "projected": projected, "N + F": V(x.x + projected.x), self.norm_name + " of it": out}
         mine.update({"gates and values": inner} if self.modern else {})
+        self.kept[side, p[-2]].update({self.norm_name + " across": x} if side == "decoder" else {})
         for of in [side, "cross"] if side == "decoder" else [side]:
             self.kept[of, p[-2]].update(mine)
         return out

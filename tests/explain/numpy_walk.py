@@ -34,7 +34,7 @@ def wanted(model, ids, side, layer, head):
     kept = {"E": model.e, **model.kept[side, str(layer - 1)]}
     kept.update({} if model.modern else {"PE": model.pe, "E + PE": model.e + model.pe})
     found = {"x": np.array(ids, dtype=float), **{name: v.x for name, v in kept.items() if v}}
-    alone = {"Q", "K", "V", "S", "S / sqrt(d_k)", "masked", "A", "Z", "Q normalised", "K normalised", "Q turned", "K turned"}
+    alone = {"Q", "K", "V", "S", "S'", "masked S'", "A", "Z", "Q normalised", "K normalised", "Q turned", "K turned"}
     return {name: x[head - 1] if name in alone else x for name, x in found.items()}
 
 
@@ -91,6 +91,20 @@ def the_default_sentence():
     walk(list(range(15)), "--text", SENTENCE, "--seed", "7", head=3)
 
 
+def the_feed_forward_network_follows_from_what_is_shown():
+    """N of its formulas is the last matrix before it that a formula calls N."""
+    for side in ("encoder", "decoder", "cross"):
+        rows = [json.loads(line) for line in explain("--side", side, "--json").splitlines()]
+        weight = {d["weight"]: np.reshape(d["values"], d["shape"]) for d in rows if "weight" in d}
+        x = {d["name"]: np.reshape(d["values"], d["shape"]) for d in rows if d.get("step") == "feed-forward" or "LayerNorm" in d.get("name", "")}
+        before = rows[:[d.get("name") for d in rows].index("hidden")]
+        n = x[[d["name"] for d in before if d.get("formula", "").startswith("N = ")][-1]]
+        place = f"{'encoder' if side == 'encoder' else 'decoder'}.layers.0.linear"
+        hidden = np.maximum(0, n @ weight[place + "1.weight"].T + weight[place + "1.bias"])
+        projected = hidden @ weight[place + "2.weight"].T + weight[place + "2.bias"]
+        agree({"hidden": x["hidden"], "N + F": x["N + F"]}, {"hidden": hidden, "N + F": n + projected})
+
+
 def words():
     walk([1, 2, 3, 4, 5], "--words", "--vocabulary", VOCABULARY, "--text", "I Love Nature Language Processing")
     walk([1, 0, 11, 1, 12], "--words", "--vocabulary", VOCABULARY, "--text", "I  hate my\tI eyes", layers=(1,))
@@ -99,7 +113,7 @@ def words():
 def shapes_of_four_words():
     want = walk([1, 2, 3, 4], "--words", "--text", "I Love Nature Language", sides=("encoder",), layers=(1,))
     shapes = {"x": (4,), "E + PE": (4, 32), "Q": (4, 8), "K": (4, 8), "V": (4, 8), "S": (4, 4),
-              "S of all heads": (4, 4, 4), "Z W^O": (4, 32)}
+              "S of all heads": (4, 4, 4), "Y": (4, 32)}
     for name, shape in shapes.items():
         assert want[name].shape == shape, name
 
@@ -161,6 +175,7 @@ def the_modern_parts():
 
 def main():
     tests = [("the walk on the default sentence is what NumPy computes", the_default_sentence),
+             ("the feed-forward network follows from what is shown", the_feed_forward_network_follows_from_what_is_shown),
              ("the walk on words is what NumPy computes", words),
              ("byte pairs, rotary positions, RMS norm, query/key norm and SwiGLU are what NumPy computes", the_modern_parts),
              ("shapes for four words", shapes_of_four_words),
