@@ -13,13 +13,14 @@
 #define MOST_SHARE 0.015
 
 const char *watch_loss_remark(char out[LOSS_REMARK], const TrainConfig *r) {
-    char dropout[32] = "", smoothing[48] = "";
-    if (r->dropout > 0) snprintf(dropout, sizeof dropout, "dropout %g", r->dropout);
-    if (r->model.label_smoothing > 0)
-        snprintf(smoothing, sizeof smoothing, "label smoothing %g", r->model.label_smoothing);
-    snprintf(out, LOSS_REMARK, "The training loss is with %s%s%s, the held-out loss without.", dropout,
-             *dropout && *smoothing ? " and " : "", smoothing);
-    if (!*dropout && !*smoothing) *out = 0;
+    bool drops = r->dropout > 0, smooths = r->model.label_smoothing > 0;
+    *out = 0;
+    if (!drops && !smooths) return out;
+    text_append(out, LOSS_REMARK, "The training loss is with ");
+    if (drops) text_append(out, LOSS_REMARK, "dropout %g", r->dropout);
+    if (drops && smooths) text_append(out, LOSS_REMARK, " and ");
+    if (smooths) text_append(out, LOSS_REMARK, "label smoothing %g", r->model.label_smoothing);
+    text_append(out, LOSS_REMARK, ", the held-out loss without.");
     return out;
 }
 
