@@ -46,8 +46,7 @@ static bool set_pace(Pace *p, Trainer *t, TrainConfig *config, long made, Error 
     long every = train_config_is_set(config, &config->eval_every) ? config->eval_every : 0;
     config->minutes = 0;
     config->schedule.plans = NULL;
-    train_config_set_steps(config, pace_steps(p, clock_seconds(), made, every));
-    train_config_fit_task(config, t->task);
+    train_config_set_steps(config, t->task, pace_steps(p, clock_seconds(), made, every));
     Trainer paced = train_config_trainer(config, t->task);
     t->model->dropout = config->dropout;
     t->schedule = paced.schedule;
@@ -84,8 +83,7 @@ static void describe(const Task *task, TrainConfig *config, Trainer *t, const Mo
         model_free(t->model);
         config->minutes = 0;
         if (!start(t, c, config, &p, NULL, e) || !pace_measure(&p, t, 0.5, e)) return;
-        if (minutes > 0) train_config_set_steps(config, (long)(60 * minutes / p.step));
-        train_config_fit_task(config, task);
+        if (minutes > 0) train_config_set_steps(config, task, (long)(60 * minutes / p.step));
     }
     run_describe(stdout, task, config, t->model, bytes);
     if (timed) run_describe_time(stdout, &p, config->schedule.steps);

@@ -165,16 +165,6 @@ static bool check_effect(const TrainConfig *r, const Setting *s, Error *e) {
                      flag ? "" : " ", flag ? "" : option_text(&o, text), c.need);
 }
 
-void train_config_set_steps(TrainConfig *r, long steps) {
-    bool linear = r->schedule.kind->decays;
-    long warmup = steps / (linear ? 20 : 5), most = r->preset == PRESET_GPT ? 100 : 200;
-    if (!linear && warmup > most) warmup = most;
-    r->schedule.steps = steps;
-    if (!train_config_is_set(r, &r->schedule.warmup)) r->schedule.warmup = warmup;
-    if (!train_config_is_set(r, &r->eval_every)) r->eval_every = steps >= 10 ? steps / 10 : 1;
-    r->data.tokens = (double)steps * (double)(r->batch * r->accumulate * r->data.context);
-}
-
 static void fill_in(TrainConfig *r) {
     bool lm = train_config_is_lm(r);
     if (!train_config_is_set(r, &r->preset)) r->preset = lm ? PRESET_MODERN : PRESET_PAPER;
@@ -193,7 +183,7 @@ static void fill_in(TrainConfig *r) {
     if (!train_config_is_set(r, &s->min_rate) && s->min_rate > s->rate) s->min_rate = 0;
     if (!train_config_is_set(r, &r->optimizer.momentum))
         r->optimizer.momentum = optim_default(r->optimizer.kind).momentum;
-    train_config_set_steps(r, s->steps);
+    train_config_set_steps(r, NULL, s->steps);
     snprintf(r->directory, sizeof r->directory, "runs/%.200s", r->task);
     if (!train_config_is_set(r, &r->run)) r->run = r->resume ? r->resume : r->directory;
 }

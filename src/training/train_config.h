@@ -86,9 +86,6 @@ TrainConfig train_config_defaults(bool lm, Preset preset);
 /* The defaults that depend on the length of a text that is not open yet. */
 void train_config_fit_text(TrainConfig *r);
 
-/* Takes over what the opened task chose by its text: the tokenizer. Then the defaults that depend on passes through it. */
-void train_config_fit_task(TrainConfig *r, const Task *task);
-
 /* Opens the task, for task_free, and fits the defaults to it. If --minutes are enough to read its text too often, and the user
  * chose no size, takes a wider model with a longer context. NULL: as task_open; of a file that is not there the error also
  * names the option that helps. */
@@ -113,8 +110,9 @@ bool train_config_complete(TrainConfig *r, Error *e);
 /* Whether the user or the checkpoint to resume gave a value to the field of r. */
 bool train_config_is_set(const TrainConfig *r, const void *field);
 
-/* Sets the number of steps, or the width d_model, and the defaults that depend on it. */
-void train_config_set_steps(TrainConfig *r, long steps);
+/* Sets the number of steps, or the width d_model, and the defaults that depend on it; with a task that is open, also those
+ * that depend on the passes through its text. */
+void train_config_set_steps(TrainConfig *r, const Task *task, long steps);
 void train_config_set_width(TrainConfig *r, int d_model);
 
 /* Settings as notes of a file: "recipe.lr" and its value. Points into itself and to the configuration's texts. */

@@ -93,7 +93,8 @@ double train_config_passes(const TrainConfig *r, const Task *task) {
     return r->data.tokens / (double)c->training;
 }
 
-void train_config_fit_task(TrainConfig *r, const Task *task) {
+/* Takes over what the opened task chose by its text: the tokenizer. Then the defaults that depend on passes through it. */
+static void fit_task(TrainConfig *r, const Task *task) {
     const Corpus *c = task_text_corpus(task);
     if (!c) return;
     r->data.tokenizer = c->tokenizer->kind, r->data.vocab_size = c->vocab_size;
@@ -104,6 +105,17 @@ void train_config_fit_task(TrainConfig *r, const Task *task) {
     r->dropout = small ? 0.4 : 0.2;
     if (few) r->dropout = r->model.d_model >= WIDE ? 0.1 : 0;
     if (r->data.validation == 0) r->dropout = 0;
+}
+
+void train_config_set_steps(TrainConfig *r, const Task *task, long steps) {
+    bool linear = r->schedule.kind->decays;
+    long warmup = steps / (linear ? 20 : 5), most = r->preset == PRESET_GPT ? 100 : 200;
+    if (!linear && warmup > most) warmup = most;
+    r->schedule.steps = steps;
+    if (!train_config_is_set(r, &r->schedule.warmup)) r->schedule.warmup = warmup;
+    if (!train_config_is_set(r, &r->eval_every)) r->eval_every = steps >= 10 ? steps / 10 : 1;
+    r->data.tokens = (double)steps * (double)(r->batch * r->accumulate * r->data.context);
+    if (task) fit_task(r, task);
 }
 
 void train_config_set_width(TrainConfig *r, int d_model) {
@@ -142,7 +154,7 @@ static void name_option(const TrainConfig *r, Error *e) {
 
 Task *train_config_open(TrainConfig *r, Error *e) {
     Task *task = task_open(r->task, &r->data, e);
-    if (task) train_config_fit_task(r, task);
+    if (task) fit_task(r, task);
     if (task && widen(r, task)) {
         task_free(task);
         task = task_open(r->task, &r->data, e);
