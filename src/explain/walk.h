@@ -24,8 +24,8 @@ typedef struct WalkOptions {
     bool operands;      /* in JSON, after the matrices, the weights of this layer and head in place of all */
     const char *answer; /* with a run: the answer that the decoder reads; NULL: the model's own */
     bool backward;      /* print how the gradient of the loss goes back */
-    const char
-        *cell; /* with `backward`, "ROW,COLUMN" of the cell of each matrix whose sum is printed; NULL: none */
+    /* With `backward`, "ROW,COLUMN" of the cell of each matrix whose sum is printed; NULL: none. */
+    const char *cell;
     uint64_t seed;
 } WalkOptions;
 

@@ -8,9 +8,10 @@
 enum { PLANS_TEXT = 480 };
 
 typedef struct Pace {
-    double end; /* on the clock of clock_seconds; 0: the number of steps is given */
-    double step, evaluation,
-        after;            /* seconds of a step, of an evaluation on the way, of what follows the last step */
+    double end;           /* on the clock of clock_seconds; 0: the number of steps is given */
+    double step;          /* seconds of a step */
+    double evaluation;    /* of an evaluation on the way */
+    double after;         /* of what follows the last step */
     double step_at_first; /* seconds of a step when `after` was measured */
     double last, next;    /* times at which the last step ended, and the steps are counted again */
     double slack;         /* seconds by which the plan may miss the end */

@@ -12,8 +12,8 @@ typedef struct Yardsticks {
     int count;
     struct Yardstick {
         const char *name;
-        double
-            loss; /* mean on the held-out rows, in nats a token; a text: nats a character times Task.characters */
+        /* Mean on the held-out rows, in nats a token; a text: nats a character times Task.characters. */
+        double loss;
     } of[YARDSTICKS];
 } Yardsticks;
 

@@ -50,8 +50,8 @@ typedef struct Entries {
     EntryState *state;     /* [coordinates]: of all entries of a coordinate together */
     Doubt *doubt;          /* [coordinates] */
     double rounded;        /* what rounding may leave of an entry that is 0 */
-    const double
-        *steps; /* of each output: how far it jumps (check_steps); NULL: it has the digits of a real */
+    /* Of each output: how far it jumps (check_steps); NULL: it has the digits of a real. */
+    const double *steps;
 } Entries;
 
 /* The element of the input that is coordinate j. */

@@ -151,8 +151,7 @@ static void explain_remarks(FILE *out, const CaseReport *all, const CaseReport *
     if (in->digits && in->verdict != INCONCLUSIVE && !is_coarse_before(all, r, in->name))
         paragraph(out, 0,
                   "%s/%s, %s: forward rounds to about %d digits (is a number kept in float?): a gradient is "
-                  "proved to "
-                  "three digits",
+                  "proved to three digits",
                   r->op, r->name, in->name, in->digits);
     if (in->flat)
         paragraph(out, 0, "%s/%s, %s: %s: the derivative is too small to show in the output", r->op, r->name,

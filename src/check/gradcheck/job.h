@@ -20,11 +20,12 @@ typedef struct JobWays {
     bool keep;    /* output and upstream gradient survive backward */
     bool relayed; /* the inputs are outputs of another operation, as in the middle of a model */
     bool watch;   /* what changes although it must not is named in the result; wants guard and keep */
-    bool
-        together; /* two runs are recorded on one tape before backward runs through the second and the first */
-    real fill;    /* of all gradients, before backward; NaN: they are fresh, and may hold anything */
-    long first; /* index of the first node. Dropout depends on a node's index. If a run needs fewer nodes than
-                            another, which copies a strided input, `first` makes up for the difference */
+    /* Two runs are recorded on one tape before backward runs through the second and the first. */
+    bool together;
+    real fill; /* of all gradients, before backward; NaN: they are fresh, and may hold anything */
+    /* The index of the first node. Dropout depends on a node's index. If a run needs fewer nodes than another, which copies
+     * a strided input, `first` makes up for the difference. */
+    long first;
 } JobWays;
 
 typedef struct Job {

@@ -227,8 +227,7 @@ bool pattern_term(Suspect *s) {
                                          g.axes)
                            : pattern_say(s,
                                          "the error is %s times a number that is the same along %s. A term, "
-                                         "such as a "
-                                         "sum times %s, is missing, wrong or one too many",
+                                         "such as a sum times %s, is missing, wrong or one too many",
                                          text, g.axes, text);
             }
         }

@@ -63,8 +63,8 @@ typedef struct InputReport {
     Shape shape;
     Verdict verdict;
     long coordinates;
-    long
-        alone; /* moved alone: all, or a sample of many; then all are also moved together along a random direction */
+    /* Moved alone: all, or a sample of many; then all are also moved together along a random direction. */
+    long alone;
     long wrong, unclear, kinks;
     long sloped; /* their gradient is not 0 */
     long flat;   /* their gradient is too small to show beside the output */
@@ -103,8 +103,8 @@ typedef struct CaseReport {
     bool judged;    /* all gradients have a verdict */
     int properties; /* checked so far; broken[k] says how property k is broken, "": it holds */
     char broken[PROPERTIES][REPORT_TEXT];
-    char trouble
-        [REPORT_FULL]; /* how the property is broken, or the case as a whole failed; may have several lines */
+    /* How the property is broken, or the case as a whole failed; may have several lines. */
+    char trouble[REPORT_FULL];
     long outputs;      /* elements of the output */
     bool recorded;     /* the output takes a gradient */
     bool kinks, flat;  /* the case promises kinks; saturation */
