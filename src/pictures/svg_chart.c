@@ -40,9 +40,8 @@ static void axes(const LineChart *c, const Axis *x, const Axis *y, FILE *out) {
         fprintf(out, "<path d=\"M%d %.1fH%d\"/>\n", LEFT, y_of(y, ticks[i]), WIDTH - RIGHT);
     fprintf(out, "<path stroke-opacity=\"0.7\" d=\"M%d %dV%dH%d\" fill=\"none\"/>\n</g>\n", LEFT, TOP,
             TOP + PLOT, WIDTH - RIGHT);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         text(out, LEFT - 6, y_of(y, ticks[i]) + 4, "end", tick_text(number, ticks[i]));
-    }
     count = axis_ticks(x, TICKS, ticks);
     for (int i = 0; i < count; i++) {
         bool at_end = x_of(x, ticks[i]) > WIDTH - RIGHT - 20;
