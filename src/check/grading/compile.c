@@ -306,10 +306,9 @@ bool student_compile(StudentSource *s, const char *headers) {
 }
 
 static bool is_same_file(const char *path, const char *const *others) {
-    struct stat a, b;
-    for (; others && *others; others++)
-        if (stat(path, &a) == 0 && stat(*others, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-            return true;
+    uint64_t file = file_identity(path);
+    for (; file && others && *others; others++)
+        if (file_identity(*others) == file) return true;
     return false;
 }
 
