@@ -34,6 +34,7 @@
  * caller's, and must live until backward has run. */
 #include "base/pool.h"
 #include "kernels/product.h"
+#include "kernels/rows.h"
 #include "ops/dropout_mask.h"
 #include "ops/ops.h"
 #include <math.h>
