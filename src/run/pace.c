@@ -131,7 +131,7 @@ static void measure_step(Pace *p, double now) {
     p->last = now, p->made++;
 }
 
-/* From the next step on, the schedule has so many steps. */
+/* From the next step on, the schedule has so many steps, as long as there is room for its plans. */
 static void change_steps(Pace *p, Trainer *t, long steps) {
     Schedule *s = &t->schedule;
     const char *before = s->plans ? s->plans : "";

@@ -215,6 +215,8 @@ bool train_config_complete(TrainConfig *r, Error *e) {
     if (r->resume && r->run) return error_set(e, STATUS_USAGE, "--run: found --resume, need one of the two");
     if (r->minutes > 0 && *given(r, row_of("steps")))
         return error_set(e, STATUS_USAGE, "--minutes: found --steps, need one of the two");
+    if (r->minutes > 0 && *given(r, row_of("plans")))
+        return error_set(e, STATUS_USAGE, "--minutes: found --plans, need one of the two");
     if (r->resume && r->seeds > 1)
         return error_set(e, STATUS_USAGE, "--seeds: found --resume, need one of the two");
     fill_in(r);
