@@ -211,7 +211,7 @@ function drawHeat(canvas, m, o) {
 }
 const wide = s => [...short(s)].reduce((n, c) => n + (c > '\u2000' ? 1.7 : 1), 0);
 function short(s, most = 7) {
-  const c = [...s.replace(/\n/g, '⏎').replace(/ /g, '␣')];
+  const c = [...s.replace(/\n/g, '⏎').replace(/ /g, '␣').replace(/[\u0590-\u08ff]$/, '$&\u200e')]; // then on to the right
   return c.length > most ? c.slice(0, Math.max(1, most - 1)).join('') + (most > 2 ? '…' : '') : c.join('');
 }
 // A token as a reader sees it.

@@ -264,17 +264,19 @@
   }
 
   const renewPush = latest(async () => {
-    const mine = walk, step = walk.steps && walk.steps.find(s => s.name === where);
+    const mine = walk, step = walk?.steps?.find(s => s.name === where);
     if (!step) return;
     const m = step.adds[added], [i, j] = cell, element = m.first + i * flat(m).columns + j;
-    const r = await ask('push', {index: step.backward, input: step.reads.indexOf(m.to), element});
+    const asked = ask('push', {index: step.backward, input: step.reads.indexOf(m.to), element});
+    const r = await asked.catch(e => { if (mine === walk) throw e; });
     if (mine !== walk) return;
     pushed = {...r, of: m, cell: [i, j]};
     paint('walk');
   });
   // Chooses a cell of a step's matrix, and asks for its terms; null: the largest, of a weight where the step has one.
   function choose(at, k = 0) {
-    const {adds} = walk.steps.find(s => s.name === where);
+    const adds = walk?.steps?.find(s => s.name === where)?.adds;
+    if (!adds) return; // a figure of a walk that has been replaced
     const room = adds[k] ? flat(adds[k]) : {};
     if (at && !(at[0] < room.rows && at[1] < room.columns)) at = null;
     added = at ? k : Math.max(0, adds.findIndex(m => /weight/.test(m.to)));

@@ -77,13 +77,15 @@ function latest(f) {
     busy = true;
     while (again) {
       again = false;
-      const mine = model; // an error of a replaced model is ignored
-      await f().catch(e => { if (mine === model) say(t('error', e.message)); });
+      const mine = model;
+      await f().catch(e => tell(e, mine));
     }
     busy = false;
   };
 }
 
+// Shows an error of a model, unless another has replaced it.
+function tell(error, of) { if (of === model) say(t('error', error.message)); }
 // Shows a message; '' hides it.
 function say(text) {
   $('message').textContent = text.slice(0, 400);
@@ -110,7 +112,7 @@ const RATES = {adamw: '0.005', muon: '0.005', sgd: '0.1'};
 const choice = Object.fromEntries(SETTINGS.map(([name, , preset]) => [name, preset]));
 const preset = name => ({steps: STEPS[choice.task], lr: RATES[choice.optimizer]})[name] ?? SETTINGS.find(s => s[0] === name)[2];
 const allowed = (values, value) => Array.isArray(values) ? values.includes(value) : values.test(value);
-const own = make('textarea', {id: 'own', spellcheck: false});
+const own = make('textarea', {id: 'own', spellcheck: false, dir: 'auto'});
 const MOST_TEXT = 200000;
 const EXAMPLES = {copy: '31415926', reverse: '31415926', sort: '31415926', add: '47+85'};
 const example = () =>
@@ -151,7 +153,8 @@ function change(name, value) {
   writeAddress();
   if (name !== 'lr' || !model || !model.steps) return start();
   if (state.step) model.steady = false;
-  ask('rate', {rate: +value}).catch(e => say(t('error', e.message)));
+  const mine = model;
+  ask('rate', {rate: +value}).catch(e => tell(e, mine));
   show();
 }
 
@@ -170,6 +173,8 @@ function writeAddress() {
   if ($('input').value !== example()) query.set('ask', $('input').value);
   history.replaceState(null, '', location.pathname + (String(query) && '?' + query) + location.hash);
 }
+
+addEventListener('popstate', writeAddress); // a step back leads to an older address: it gets the settings of now
 
 // The options of ./train for the same training. After `steps` the learning rate stays at its minimum.
 function options() {
@@ -250,9 +255,10 @@ let looping = false;
 async function loop() {
   if (looping) return;
   looping = true;
-  let owed = 1, then = performance.now(), looked = 0;
+  let owed = 1, then = performance.now(), looked = 0, mine;
   try {
     while (running && model && !starting) { // a step asked for during a start would be the new model's first
+      mine = model;
       const rate = pace(), now = performance.now();
       owed = rate === Infinity ? 1000 : Math.min(owed + rate * (now - then) / 1000, Math.max(1, rate));
       then = now;
@@ -266,7 +272,7 @@ async function loop() {
     }
   } catch (e) {
     running = false;
-    say(t('error', e.message));
+    tell(e, mine);
   } finally {
     looping = false;
     show();

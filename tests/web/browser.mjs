@@ -309,12 +309,41 @@ test('another model, another text: what was chosen before does no harm', () => v
   assert(await page.until("document.querySelectorAll('#stages button').length > 15"));
   assert.equal(await page.run("$('message').textContent"), '');
   await choose(page, 's-task', 'lm');
-  for (const text of ['😀🎉🔥'.repeat(40), '床前明月光'.repeat(9), 'ab', 'abc', '12345678', 'aaaa']) { // no longer than the context
+  for (const text of ['שלום עולם. '.repeat(5), '😀🎉🔥'.repeat(40), '床前明月光'.repeat(9), 'ab', 'abc', '12345678', 'aaaa']) { // no longer than the context
     await page.run(`own.value = '${text}'; own.dispatchEvent(new Event('change'))`);
     assert(await page.until(`model && model.lm && model.tokens.length === new Set('${text}').size
       && '${text}'.startsWith($('input').value) && $('answer').textContent.startsWith('→') && $('maps').querySelector('button')`), text);
     assert.equal(await page.run("$('message').textContent"), '', text);
+    if (text[0] === 'ש') assert(await page.until("$('cell-says').textContent.includes('“ש\u200e”')"), 'the sum runs to the left');
   }
+}));
+
+test('what is done while a model or a walk is replaced does no harm', () => visit({}, async page => {
+  const quiet = async () => {
+    assert(await page.until(still));
+    assert.equal(await page.run("$('message').textContent"), '');
+  };
+  await page.run("inSight.add('follow')");
+  await choose(page, 'direction', 'backward');
+  assert(await page.until("$('push-says').textContent && " + still));
+  await page.run("window.click = () => old.dispatchEvent(new PointerEvent('pointerdown')), window.old = document.querySelectorAll('#equation canvas')[1]");
+  await page.run("$('direction').value = 'forward', $('direction').dispatchEvent(new Event('change')), click()");
+  await quiet(), await page.run('click()'), await quiet();
+  await page.run('viewers.forEach(v => v.shape?.()), click()');
+  await quiet();
+  for (let i = 0; i < 5; i++) { // the worker has the loaded model before the page
+    await page.run("$('run').click()");
+    assert(await page.until('running && state.step > 20'));
+    await page.run("ask('save').then(({bytes}) => { running = false, ask('load', {bytes}).then(took), change('lr', '0.01'); })");
+    assert(await page.until('!model.steps'));
+    await quiet();
+    await page.run("$('reset').click()");
+    assert(await page.until('model.steps'));
+  }
+  await page.run("location.hash = '#train'");
+  await choose(page, 's-heads', '2');
+  await page.run('history.back()');
+  assert(await page.until("/heads=2/.test(location.search) && !location.hash"), await page.run('location.href'));
 }));
 
 test('everything is reached with the keyboard, in sight', () => visit({}, async page => {
