@@ -12,10 +12,9 @@
 
 /* ---- Mistakes in a backward ---- */
 
-/* sign: subtracts; factor: half of it; order: each row back to front; edge: the loop ends one element too early;
- * overwrites: = in place of +=. */
-typedef enum Mistake { SIGN, FACTOR, ORDER, EDGE, OVERWRITES, MISTAKES } Mistake;
-static const char *const mistakes[MISTAKES] = {"sign", "factor", "order", "edge", "overwrites"};
+/* By number, as the page has them: subtracts; adds half of it; each row back to front; the loop ends one element too early;
+ * = in place of +=. */
+typedef enum Mistake { SIGN, FACTOR, ORDER, EDGE, OVERWRITES } Mistake;
 
 /* The planted mistake. It is static because the checker passes no context to an operation. */
 static struct {
@@ -38,23 +37,17 @@ static real mistaken(const real *delta, long i, long count, long row) {
 
 static void planted_backward(Node *n) {
     Arena arena = {0};
-    real *before[MAX_INPUTS] = {0};
+    n->op = planted.right;
     for (int i = 0; i < n->inputs; i++) {
         if (!backward_reaches(n, i) || !n->in[i]->grad) continue;
-        size_t bytes = (size_t)shape_count(n->in[i]->shape) * sizeof(real);
-        before[i] = memcpy(arena_alloc(&arena, bytes), n->in[i]->grad, bytes);
-        memset(n->in[i]->grad, 0, bytes);
-    }
-    planted.right->backward(n);
-    for (int i = 0; i < n->inputs; i++) {
-        if (!before[i]) continue;
         Shape s = n->in[i]->shape;
         long count = shape_count(s), row = s.rank && count ? s.size[s.rank - 1] : 1;
-        real *grad = n->in[i]->grad, *delta = arena_alloc(&arena, (size_t)count * sizeof *delta);
-        memcpy(delta, grad, (size_t)count * sizeof *delta);
+        real *grad = n->in[i]->grad;
+        const real *delta = backward_part(&arena, n, i);
         for (long j = 0; j < count; j++)
-            grad[j] = mistaken(delta, j, count, row) + (planted.mistake == OVERWRITES ? 0 : before[i][j]);
+            grad[j] = mistaken(delta, j, count, row) + (planted.mistake == OVERWRITES ? 0 : grad[j]);
     }
+    n->op = &planted.wrong;
     arena_free(&arena);
 }
 
@@ -66,15 +59,12 @@ static Tensor *build_planted(Tape *t, Tensor **x) {
     return y;
 }
 
-/* The case with the mistake of that name; unchanged if no mistake has this name. */
-static CheckCase plant(const Op *op, const CheckCase *c, const char *name) {
+/* The case with a mistake. */
+static CheckCase plant(const Op *op, const CheckCase *c, Mistake mistake) {
     CheckCase wrong = *c;
-    for (Mistake i = 0; i < MISTAKES; i++) {
-        if (strcmp(mistakes[i], name) != 0) continue;
-        planted.right = op, planted.wrong = *op, planted.c = c, planted.mistake = i;
-        planted.wrong.backward = planted_backward, planted.wrong.stores_fresh = false;
-        wrong.build = build_planted;
-    }
+    planted.right = op, planted.wrong = *op, planted.c = c, planted.mistake = mistake;
+    planted.wrong.backward = planted_backward, planted.wrong.stores_fresh = false;
+    wrong.build = build_planted;
     return wrong;
 }
 
@@ -181,15 +171,16 @@ static void print_point(const char *op, const CheckCase *c, int k, uint64_t seed
     arena_free(&arena);
 }
 
-/* Checks a case of the operation in the file `operation`, with the mistake in the file `mistake`. */
-WEB_EXPORT(void, check, (int number, int input, int seed)) {
+/* Checks a case of the operation in the file `operation`, with a mistake; -1: with none. */
+WEB_EXPORT(void, check, (int number, int input, int seed, int mistake)) {
     const char *name = web_file_data("operation");
     const OpEntry *o = ops_find(name);
     if (!o || number < 0 || number >= o->op->n_cases) {
         error_set(&web_error, STATUS_USAGE, "found case %d of \"%.60s\", need one of the list", number, name);
         return;
     }
-    CheckCase c = plant(o->op, &o->op->cases[number], web_file_data("mistake"));
+    CheckCase c = o->op->cases[number];
+    if (mistake >= 0) c = plant(o->op, &o->op->cases[number], (Mistake)mistake);
     char *report = NULL;
     size_t size = 0;
     CaseReport *r = calloc(1, sizeof *r);

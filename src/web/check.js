@@ -4,32 +4,25 @@
   const MISTAKES = ['none', 'sign', 'factor', 'order', 'edge', 'overwrites'];
   let operations = null, result = null, input = 0, element = 0;
   const body = $('check-body'), part = {};
-
-  function build() {
-    const add = (key, tag, more, ...children) => part[key] = make(tag, more, ...children);
-    const heat = key => make('figure', {}, add(key + '-name', 'figcaption'), add(key, 'canvas', {role: 'img'}));
-    const grids = (...all) => make('div', {className: 'grids'}, ...all);
-    const choose = i => { if (result) element = i, paint('check'); };
-    body.append(add('formula', 'p', {className: 'formula'}), add('inputs', 'div', {className: 'switches'}),
-                grids(heat('x'), make('span', {className: 'sign'}, '→'), heat('y'), heat('c')),
-                add('list', 'ol', {ariaLive: 'polite'}), add('says', 'p'), grids(heat('difference'), heat('backward')),
-                add('verdict', 'p', {className: 'verdict', role: 'status'}), add('report', 'pre', {tabIndex: 0}));
-    part.x.setAttribute('role', 'application');
-    const moved = () => result ? grid(result.inputs[input]) : {rows: 1, columns: 1};
-    part.set = choosable(part.x, moved, (i, j) => choose(i * moved().columns + j));
-    part.x.clicks = true; // the pointer chooses with a click: a moved element stays chosen
-  }
+  const add = (key, tag, more, ...children) => part[key] = make(tag, more, ...children);
+  const heat = key => make('figure', {}, make('figcaption'), add(key, 'canvas', {role: key === 'x' ? 'application' : 'img'}));
+  const grids = (...all) => make('div', {className: 'grids'}, ...all);
+  body.append(add('formula', 'p', {className: 'formula'}), add('inputs', 'div', {className: 'switches'}),
+              grids(heat('x'), make('span', {className: 'sign'}, '→'), heat('y'), heat('c')),
+              add('list', 'ol', {ariaLive: 'polite'}), add('says', 'p'), grids(heat('difference'), heat('backward')),
+              add('verdict', 'p', {className: 'verdict', role: 'status'}), add('report', 'pre', {tabIndex: 0}));
+  const moved = () => result ? grid(result.inputs[input]) : {rows: 1, columns: 1};
+  const set = choosable(part.x, moved, (i, j) => { if (result) element = i * moved().columns + j, paint('check'); });
+  part.x.clicks = true; // the pointer chooses with a click: a moved element stays chosen
 
   const renewCheck = latest(async () => {
     if (!operations) {
-      operations = (await ask('operations')).operations;
+      operations = (await ask('operations', {}, null)).operations;
       fill($('operation'), operations.map(o => [o.name, o.name]), 'square');
     }
-    const o = operations.find(x => x.name === $('operation').value), mistake = $('mistake').value;
+    const o = operations.find(x => x.name === $('operation').value), mistake = MISTAKES.indexOf($('mistake').value) - 1;
     result = null;
-    const more = {operation: o.name, case: o.shown, input};
-    if (mistake !== 'none') more.mistake = mistake;
-    const r = await ask('check', more);
+    const r = await ask('check', {operation: o.name, case: o.shown, input, mistake}, null);
     result = Object.assign(r, {formula: o.formula, operation: o.name}), input = r.input;
     const wrong = r.elements.findIndex(differs); // show an element that is wrong
     element = wrong >= 0 ? wrong : Math.min(element, r.elements.length - 1);
@@ -40,15 +33,9 @@
   viewers.push({section: 'check', renew: () => { if (!result) renewCheck(); }});
   translators.push(() => {
     fill($('mistake'), MISTAKES.map(m => [m, t('mk_' + m)]), $('mistake').value || 'none');
-    if (!part.x) build();
     paint('check');
   });
 
-  // The indices of element i, from 0, as the checker prints them.
-  function place(x, i) {
-    const {columns} = grid(x);
-    return x.shape.length < 2 ? String(i) : `${Math.floor(i / columns)},${i % columns}`;
-  }
   // A right backward agrees with the difference to about eight digits.
   function differs({difference: a, backward: b}) {
     return Math.abs(a - b) > 1e-6 * Math.max(1, Math.abs(a), Math.abs(b));
@@ -59,9 +46,8 @@
     if (!result || !result.elements.length) return;
     const r = result, x = r.inputs[input], e = r.elements[element];
     const draw = (key, tensor, name, more = {}) => {
-      const cells = grid(tensor), size = Math.min(56, (body.clientWidth - 20) / cells.columns);
-      drawHeat(part[key], cells, {cell: size, high: 32, numbers: size > 26 ? small : null, ...more});
-      nameHeat(part[key + '-name'], part[key], name, tensor, key === 'x');
+      const cells = grid(tensor), cell = Math.min(56, (body.clientWidth - 20) / cells.columns), {shape} = tensor;
+      drawHeat(part[key], cells, {name, shape, cell, high: 32, numbers: cell > 26 ? small : null, ...more});
     };
     part.formula.textContent = r.formula;
     const names = r.inputs.map(i => i.name || 'x');
@@ -75,10 +61,10 @@
     part.inputs.hidden = names.length < 2;
     const {columns} = grid(x), cell = [Math.floor(element / columns), element % columns];
     draw('x', x, names[input], {mark: {cell}});
-    part.set(...cell);
+    set(...cell);
     draw('y', r.output, 'y');
     draw('c', {shape: r.output.shape, values: r.cotangent}, 'c');
-    const at = `${names[input]}[${place(x, element)}]`, bad = differs(e);
+    const at = `${names[input]}[${x.shape.length < 2 ? element : cell}]`, bad = differs(e);
     const lines = [t('step_take', at, figure(e.value, 6)), t('step_up', at, figure(r.h, 3), figure(e.plus, 10)),
                    t('step_down', at, figure(e.minus, 10)), t('step_difference', figure(e.difference, 8)),
                    t(bad ? 'step_wrong' : 'step_right', figure(e.backward, 8))];

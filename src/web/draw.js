@@ -19,11 +19,7 @@ function attributes(x, values) {
   for (const [name, value] of Object.entries(values)) if (x.getAttribute(name) !== String(value)) x.setAttribute(name, value);
 }
 
-function button(text, act, more = {}) {
-  const b = make('button', {type: 'button', ...more}, text);
-  b.addEventListener('click', act);
-  return b;
-}
+const button = (text, act, more = {}) => make('button', {type: 'button', onclick: act, ...more}, text);
 
 // The colours of the style sheet, read anew when the scheme changes; shade and minus as the pixel of an image.
 let palette = null;
@@ -143,13 +139,6 @@ function grid({shape, values}) {
   return {rows: columns ? values.length / columns : 0, columns, values};
 }
 
-// Names a heat map, above it and for a screen reader; `keys`: arrow keys choose a cell.
-function nameHeat(caption, canvas, name, tensor, keys, unit = '') {
-  const {rows, columns} = grid(tensor);
-  write(caption, `${name} [${tensor.shape.join(' × ')}]${unit}`);
-  attributes(canvas, {'aria-label': t('matrix', name, rows, columns) + (keys ? t('matrix_keys') : '')});
-}
-
 // An image of m: {rows, columns, values}, a pixel for each element: above zero blue, below zero ochre, as opaque as its share
 // of `top`. The next call overwrites it.
 const scratch = make('canvas');
@@ -165,10 +154,12 @@ function imageOf({rows, columns, values}, top) {
   return scratch;
 }
 
-// A heat map with labels and marks. -infinity is crossed out.
-// o: {cell, high, top, labels: {rows, columns}, mark: {row, column, cell: [i, j]}, numbers, wrong: Set of flat indices}
+// A heat map with labels and marks, and its name in the caption before it. -infinity is crossed out.
+// o: {name, shape, unit, cell, high, top, labels: {rows, columns}, mark: {row, column, cell: [i, j]}, numbers, wrong: Set of flat indices}
 function drawHeat(canvas, m, o) {
   const p = colours(), high = o.high || o.cell, {rows, columns} = o.labels || {};
+  write(canvas.previousSibling, `${o.name} [${o.shape.join(' × ')}]${o.unit || ''}`);
+  attributes(canvas, {'aria-label': t('matrix', o.name, m.rows, m.columns) + (canvas.tabIndex < 0 ? '' : t('matrix_keys'))});
   canvas.left = rows ? 6 + 9 * Math.min(7, Math.max(...rows.map(wide))) : 0;
   canvas.top = columns ? 20 : 0;
   const w = canvas.left + m.columns * o.cell, h = canvas.top + m.rows * high;
@@ -245,8 +236,7 @@ function choosable(canvas, size, choose) {
 // Numbers for display.
 const number = x => String(Math.round(x)).replace(/\B(?=(\d{3})+$)/g, '\u202f');
 function figure(x, digits) {
-  if (x === -Infinity) return '−∞';
-  if (x === Infinity) return '∞';
+  if (Math.abs(x) === Infinity) return x < 0 ? '−∞' : '∞';
   const size = Math.abs(x);
   let s = x.toFixed(digits);
   if (x && size < 1) s = size < 10 ** -digits ? x.toExponential(digits - 1) : x.toPrecision(digits);

@@ -7,8 +7,7 @@
 static struct {
     WalkOptions options;
     WalkThrough walk;
-    Backward steps;
-    bool open;
+    Backward steps; /* of none, if the walk that was printed last is one forward */
 } kept;
 
 /* Prints the walk through the text in the file `text` and the model in the directory `saved`, one JSON object a line. The
@@ -16,24 +15,17 @@ static struct {
 WEB_EXPORT(void, walk, (int side, int layer, int head, int backward)) {
     const char *answer = web_file_data("answer");
     walk_close(&kept.walk);
-    kept.walk = (WalkThrough){0}, kept.open = false;
-    kept.options = (WalkOptions){.model = "saved",
-                                 .layer = layer,
-                                 .head = head,
-                                 .side = (Side)side,
-                                 .side_given = true,
-                                 .backward = backward};
-    kept.options.text = web_file_data("text"), kept.options.json = kept.options.operands = true;
-    if (!backward) {
+    kept.walk = (WalkThrough){0}, kept.steps = (Backward){0};
+    kept.options =
+        (WalkOptions){.model = "saved", .text = web_file_data("text"), .layer = layer, .head = head};
+    kept.options.side = (Side)side, kept.options.side_given = true;
+    kept.options.backward = backward, kept.options.json = kept.options.operands = true;
+    kept.options.answer = *answer ? answer : NULL;
+    if (!backward)
         explain_walk(&kept.options, &web_error);
-        return;
-    }
-    if (*answer) kept.options.answer = answer;
-    if (!walk_read(&kept.walk, &kept.options, &web_error) || !walk_choose(&kept.walk, &web_error) ||
-        !walk_backward_start(&kept.steps, &kept.walk, &web_error))
-        return;
-    kept.open = true;
-    walk_backward_steps(&kept.steps);
+    else if (walk_read(&kept.walk, &kept.options, &web_error) && walk_choose(&kept.walk, &web_error) &&
+             walk_backward_start(&kept.steps, &kept.walk, &web_error))
+        walk_backward_steps(&kept.steps);
 }
 
 /* Prints the terms of one element, in row-major order, of what operation `index` adds to the gradient of its input: of
@@ -42,13 +34,11 @@ WEB_EXPORT(void, walk, (int side, int layer, int head, int backward)) {
  * its tangent, but at least 0.01. */
 WEB_EXPORT(void, push, (int index, int input, int element)) {
     enum { HALF = 20 };
-    Node *n = kept.open && index >= 0 && index < kept.steps.count ? kept.steps.node[index] : NULL;
+    Node *n = index >= 0 && index < kept.steps.count ? kept.steps.node[index] : NULL;
     const Tensor *x =
         n && input >= 0 && input < n->inputs && backward_reaches(n, input) ? n->in[input] : NULL;
     if (!x || element < 0 || element >= shape_count(x->shape)) {
-        error_set(&web_error, STATUS_USAGE,
-                  "found element %d of input %d of operation %d, need one of the walk", element, input,
-                  index);
+        error_set(&web_error, STATUS_USAGE, "found %d, %d, %d, need one of the walk", index, input, element);
         return;
     }
     long terms, offset = 0, rest = element;

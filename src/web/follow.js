@@ -11,15 +11,11 @@
   const said = (key, otherwise = '') => TEXTS[key] ? t(key) : otherwise;
   const pretty = s => SIGNS.reduce((text, [from, to]) => text.replace(from, to), s);
 
-  const renewWalk = latest(async () => {
-    const mine = model, text = model && typed();
-    if (!text) return;
+  const renewWalk = reading(async text => {
     const side = $('side').value, backward = $('direction').value === 'backward';
     const head = +$('head').value || 1, more = {text, side, layer: +$('layer').value || 1, head, backward};
     if (backward) more.answer = (await ask('answer', {text, more: 0})).wanted; // the loss is that of the right answer
-    const r = await ask('walk', more);
-    if (mine !== model) return;
-    walk = r;
+    walk = await ask('walk', more);
     if (backward) prepare(head - 1);
     paint('walk');
     if (backward && running) await rest(500);
@@ -52,8 +48,7 @@
     const all = stages(), i = all.findIndex(m => m.name === where) + by;
     if (all[i]) go(all[i].name);
   }
-  $('next').addEventListener('click', () => move(1));
-  $('previous').addEventListener('click', () => move(-1));
+  for (const [id, by] of [['next', 1], ['previous', -1]]) $(id).addEventListener('click', () => move(by));
 
   // A matrix as rows and columns: the ids are a column, a bias is a row, heads lie one below another.
   const find = name => walk.matrices.find(m => m.name === name) || walk.weights.find(m => m.name === name);
@@ -147,11 +142,8 @@
   }
 
   // Shows a matrix in a figure, in cells as large as the room allows: with numbers, if there are few.
-  function showMatrix(box, matrix, ...more) {
-    box.matrix = matrix;
-    later(() => drawMatrix(box, matrix, ...more));
-  }
   function drawMatrix(box, matrix, lit, room, top) {
+    box.matrix = matrix;
     const x = flat(matrix), ids = x.columns === 1, named = x.row.length, canvas = box.lastChild;
     const few = !ids && x.columns <= 12 && named ? Math.min(46, room / x.columns - 4) : 0;
     const width = ids ? 46 : few || Math.max(x.columns > 40 ? 5 : 7, Math.min(16, (room / 3 - 70) / x.columns));
@@ -163,9 +155,8 @@
     const largest = x.values.reduce((most, y) => Number.isFinite(y) ? Math.max(most, Math.abs(y)) : most, 0);
     const power = largest > 0 && largest < .1 ? Math.floor(Math.log10(largest)) : 0, shown = y => small(y / 10 ** power);
     const numbers = ids ? String : few > 26 && !x.heads ? shown : null;
-    drawHeat(canvas, x, {cell: width, high: height, mark: lit, labels, top, numbers});
-    const unit = numbers && power ? ` · 10^${power}`.replace('-', '−') : '';
-    nameHeat(box.firstChild, canvas, pretty(x.name), matrix, box.set, unit);
+    const unit = numbers && power ? ` · 10^${power}`.replace('-', '−') : '', {shape} = matrix;
+    later(() => drawHeat(canvas, x, {name: pretty(x.name), shape, unit, cell: width, high: height, mark: lit, labels, top, numbers}));
   }
 
   // What is still to be drawn of the walk: one figure a frame.
@@ -211,7 +202,7 @@
     cell = [Math.min(cell[0], result.rows - 1), Math.min(cell[1], result.columns - 1)];
     const sum = how(m, ...cell);
     for (const f of box.querySelectorAll('figure'))
-      showMatrix(f, find(f.name), f.set ? {cell} : sum.marks[f.name], room, f.set && /^A/.test(m.name) ? 1 : 0);
+      drawMatrix(f, find(f.name), f.set ? {cell} : sum.marks[f.name], room, f.set && /^A/.test(m.name) ? 1 : 0);
     box.lastChild.set(...cell);
     $('cell-says').replaceChildren(make('span', {className: 'how'}, sum.text));
   }, 'follow');
@@ -304,9 +295,9 @@
     else if (one) mark.row = i;
     else if (column.size === 1) mark.column = j;
     const part = m => m.parts > 1 ? ` (${t('part', m.part, m.parts)})` : '';
-    showMatrix(arrives, {...step, name: t('arrives', step.title)}, mark, room);
+    drawMatrix(arrives, {...step, name: t('arrives', step.title)}, mark, room);
     step.adds.forEach((m, k) =>
-      showMatrix(results[k], {...m, name: t('adds', m.title) + part(m)}, k === added ? {cell} : {}, room));
+      drawMatrix(results[k], {...m, name: t('adds', m.title) + part(m)}, k === added ? {cell} : {}, room));
     results[added].set(...cell);
     if (chosen) tellSum(step, chosen, terms, columns), later(() => drawPush(chosen));
   }

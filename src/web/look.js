@@ -9,30 +9,26 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
   let token = null;         // {side, i} under the pointer or with the focus; null: all tokens
   const WIDTHS = 10;        // of lines, by weight: one path holds all lines of a width
 
-  const renewLook = latest(async () => {
-    const mine = model, text = model && typed();
-    if (!text) return;
-    const r = await ask('attention', {text, ...switches()});
-    if (mine !== model) return;
-    found = r;
-    for (const m of r.maps) m.value = `${m.name} ${m.head}`;
+  const renewLook = reading(async text => {
+    found = await ask('attention', {text, ...switches()});
+    for (const m of found.maps) m.value = `${m.name} ${m.head}`;
     paintMaps(), paint('tokens'), paint('writes'), paint('lines');
     if (off.size) compare();
   });
   viewers.push({section: 'look', renew: renewLook, shape: () => { found = null, off.clear(), choose(null); }});
 
   // Answer and exact share with all heads, and without those that are switched off.
-  const compare = latest(async () => {
-    const mine = model, text = model && typed(), says = [];
-    if (!text || !off.size) return;
+  const compare = reading(async text => {
+    const says = [];
+    if (!off.size) return;
     for (const without of [[], [...off]]) {
       const {answer, wanted} = await ask('answer', {text, more: 30, ...switches(), off: without});
-      const r = model === mine && model.steps ? await ask('evaluate', {rows: 128, ...switches(), off: without}) : {};
-      const share = mine.lm ? r.accuracy : r.exact;
+      const r = model.steps ? await ask('evaluate', {rows: 128, ...switches(), off: without}) : {};
+      const share = r[measure()];
       says.push(' ', t(without.length ? 'off_without' : 'off_with'), ' ', ...marked({answer, wanted}),
-                share === undefined ? '' : `, ${t(mine.lm ? 'accuracy' : 'exact')} ${percent(share)}.`);
+                share === undefined ? '' : `, ${t(measure())} ${percent(share)}.`);
     }
-    if (mine !== model || !off.size) return;
+    if (!off.size) return;
     const names = KINDS.map(kind => [kind, mapsOf(kind).filter(m => off.has(m.value))]).filter(([, maps]) => maps.length)
       .map(([kind, maps]) => [t('kind_' + kind), ...maps.map(m => headName(m.layer, m.head))].join(', '));
     $('off-says').replaceChildren(t('off', names.join('; ')), ...says);

@@ -40,29 +40,31 @@ function fill(select, pairs, chosen = select.value) {
 
 // ---- The worker ----
 
-const waiting = new Map();
+const waiting = new Map(), REPLACED = 'replaced';
 let worker = null, requests = 0;
-function ask(op, more = {}) {
+// Asks the worker. An answer for a model that has been replaced is an error that is not shown; of null: for any model.
+function ask(op, more = {}, of = model) {
   if (!worker) {
     worker = openWorker();
     worker.onmessage = ({data}) => {
       if (data.lost) return lose(t('lost', data.error));
       const w = waiting.get(data.id);
       waiting.delete(data.id);
-      data.error === undefined ? w.done(data) : w.fail(new Error(data.error));
+      if (w.of && w.of !== model) w.fail(new Error(REPLACED));
+      else data.error === undefined ? w.done(data) : w.fail(new Error(data.error));
     };
     worker.onerror = e => { e.preventDefault(); lose(t('no_worker', e.message || '')); };
   }
   const id = ++requests;
   worker.postMessage({id, op, ...more});
-  return new Promise((done, fail) => waiting.set(id, {done, fail}));
+  return new Promise((done, fail) => waiting.set(id, {done, fail, of}));
 }
 
 // Gives up a worker that has crashed: pending requests fail, and the next request opens a new worker.
 function lose(why) {
   worker.terminate();
   worker = model = null, running = false;
-  waiting.forEach(w => w.fail(new Error(why)));
+  waiting.forEach(w => w.fail(new Error(w.of ? REPLACED : why)));
   waiting.clear();
   say(why);
   show();
@@ -77,15 +79,19 @@ function latest(f) {
     busy = true;
     while (again) {
       again = false;
-      const mine = model;
-      await f().catch(e => tell(e, mine));
+      await f().catch(tell);
     }
     busy = false;
   };
 }
 
-// Shows an error of a model, unless another has replaced it.
-function tell(error, of) { if (of === model) say(t('error', error.message)); }
+// As latest, of what needs the model and the reader's text.
+const reading = f => latest(async () => {
+  const text = model && typed();
+  if (text) await f(text);
+});
+
+function tell({message}) { if (message !== REPLACED) say(t('error', message)); }
 // Shows a message; '' hides it.
 function say(text) {
   $('message').textContent = text.slice(0, 400);
@@ -112,7 +118,7 @@ const RATES = {adamw: '0.005', muon: '0.005', sgd: '0.1'};
 const choice = Object.fromEntries(SETTINGS.map(([name, , preset]) => [name, preset]));
 const preset = name => ({steps: STEPS[choice.task], lr: RATES[choice.optimizer]})[name] ?? SETTINGS.find(s => s[0] === name)[2];
 const allowed = (values, value) => Array.isArray(values) ? values.includes(value) : values.test(value);
-const own = make('textarea', {id: 'own', spellcheck: false, dir: 'auto'});
+const own = make('textarea', {id: 'own', spellcheck: false, dir: 'auto', onchange: () => start()});
 const MOST_TEXT = 200000;
 const EXAMPLES = {copy: '31415926', reverse: '31415926', sort: '31415926', add: '47+85'};
 const example = () =>
@@ -125,7 +131,6 @@ function buildSettings() {
     field.addEventListener('change', () => allowed(values, field.value) ? change(name, field.value) : nameSettings());
     return make('label', {}, make('span', {'data-t': 's_' + name}), field);
   });
-  own.addEventListener('change', () => start());
   const text = (tag, key) => make(tag, {'data-t': key});
   rows.splice(1, 0, make('label', {className: 'own', hidden: true}, text('span', 'own_text'), own));
   $('settings').append(...rows, make('p', {id: 'hint'}), make('p', {id: 'model-says', className: 'faint'}),
@@ -153,8 +158,7 @@ function change(name, value) {
   writeAddress();
   if (name !== 'lr' || !model || !model.steps) return start();
   if (state.step) model.steady = false;
-  const mine = model;
-  ask('rate', {rate: +value}).catch(e => tell(e, mine));
+  ask('rate', {rate: +value}).catch(tell);
   show();
 }
 
@@ -214,7 +218,7 @@ const start = latest(async () => {
   const config = Object.entries(options()).map(o => o.join(' ')).join('\n');
   try {
     const positions = choice.positions !== 'none';
-    took(await ask('start', {config, text, mask: choice.mask === 'on', positions}));
+    took(await ask('start', {config, text, mask: choice.mask === 'on', positions}, null));
   } catch (e) {
     model = null, running = false;
     say(t('no_start', e.message));
@@ -255,64 +259,55 @@ let looping = false;
 async function loop() {
   if (looping) return;
   looping = true;
-  let owed = 1, then = performance.now(), looked = 0, mine;
+  let owed = 1, then = performance.now(), looked = 0;
   try {
     while (running && model && !starting) { // a step asked for during a start would be the new model's first
-      mine = model;
       const rate = pace(), now = performance.now();
       owed = rate === Infinity ? 1000 : Math.min(owed + rate * (now - then) / 1000, Math.max(1, rate));
       then = now;
       if (owed >= 1) owed -= await advance(Math.floor(owed), 40);
       if (performance.now() - looked > LOOK) {
-        await answer();
-        renew();
+        await answered();
         looked = performance.now();
       }
       if (owed < 1) await rest(Math.min(100, (1 - owed) / rate * 1000));
     }
   } catch (e) {
     running = false;
-    tell(e, mine);
+    tell(e);
   } finally {
     looping = false;
     show();
-    renew();
+    answered();
   }
 }
 
 // Trains up to n steps in about ms milliseconds, and evaluates if that is due. Returns the number of steps.
 async function advance(n, ms) {
-  const mine = model, left = model.steps - state.step;
+  const left = model.steps - state.step;
   const r = await ask('step', {n: left > 0 ? Math.min(n, left) : n, ms, more: true});
-  if (mine !== model) return 0;
   r.losses.forEach((loss, i) => trainCurve.add(r.step - r.losses.length + 1 + i, loss));
   state.step = r.step, state.loss = r.losses[r.losses.length - 1] ?? state.loss;
   if (!Number.isFinite(state.loss)) running = false, say(t('not_finite'));
   const end = r.step === model.steps;
   paint('state'), paint('loss');
-  if (r.due || end) await evaluate(mine);
-  if (end && mine === model) {
+  if (r.due || end) {
+    const held = await ask('evaluate', {rows: 128});
+    state.exact = held[measure()];
+    heldCurve.add(held.step, held.loss), exactCurve.add(held.step, state.exact);
+    show();
+  }
+  if (end) {
     running = false;
-    $('done').textContent = t(model.lm ? 'done_text' : 'done', number(r.step), percent(state.exact));
+    $('done').textContent = t('done', number(r.step), t(measure()), percent(state.exact));
   }
   return r.losses.length;
 }
 
-async function evaluate(mine) {
-  const r = await ask('evaluate', {rows: 128});
-  if (mine !== model) return;
-  state.exact = model.lm ? r.accuracy : r.exact;
-  heldCurve.add(r.step, r.loss), exactCurve.add(r.step, state.exact);
-  show();
-  await answer();
-  renew();
-}
-
 const stepOnce = latest(async () => {
-  if (!model) return;
-  const mine = model;
-  await advance(1, 0);
-  if (mine === model) await answer(), renew(), show();
+  if (model) await advance(1, 0);
+  await answered();
+  show();
 });
 
 $('run').addEventListener('click', () => {
@@ -341,12 +336,10 @@ function typed() {
 const ofCharacters = () => model.tokens.every(x => [...x].length === 1 || /^<\w+>$/.test(x));
 const mostTyped = () => Math.min(model.maxSource, 24);
 
-const answer = latest(async () => {
-  const mine = model, text = model && typed();
-  if (!text) return;
+const answer = reading(async text => {
   const all = switches(), whole = all.mask && all.positions && !off.size;
   const r = await ask('answer', {text, more: 60, ...all});
-  if (mine !== model || text !== $('input').value) return;
+  if (text !== $('input').value) return;
   const sum = model.task === 'add' && text.match(/^(\d+)\+(\d+)$/);
   if (sum) r.wanted = [...String(+sum[1] + +sum[2])].reverse().join('');
   said = r;
@@ -399,10 +392,10 @@ painter('state', () => {
   attributes($('pace'), {'aria-valuetext': $('pace-says').textContent});
   for (const id of ['answer', 'line-says']) attributes($(id), {'aria-live': running ? 'off' : 'polite'});
   const {step, loss, exact} = state, figures = [['step', number(step)], ['loss', loss === null ? '–' : loss.toFixed(3)],
-    [model?.lm ? 'accuracy' : 'exact', exact === null ? '–' : percent(exact)]];
+    [measure(), exact === null ? '–' : percent(exact)]];
   figures.forEach(([key, value], i) => {
     const {firstChild: name, lastChild: b} = $('state').children[i];
-    write(name, t(key)), write(b, value);
+    write(name, t(key) + ' '), write(b, value);
   });
 });
 painter('answer', () => {
@@ -427,6 +420,7 @@ painter('command', () => {
   $('command').replaceChildren(...words.flatMap(w => [make('span', {}, w), ' ']));
   $('command-part').hidden = !model.steps || model.steady === false || choice.mask === 'off' || choice.positions === 'none';
 }, 'take');
+const measure = () => model?.lm ? 'accuracy' : 'exact';
 const percent = x => (x === 1 ? 100 : Math.floor(x * 1000) / 10) + ' %';
 
 const steps = () => ({from: 0, to: round(Math.max(model.steps || 200, state.step)), text: number});
@@ -442,7 +436,7 @@ painter('exact', () => {
   if (!model) return;
   const curve = {...exactCurve, colour: 'accent', width: 2, dots: true};
   drawChart($('exact'), [curve], steps(), {from: 0, to: 1, text: percent}, .99);
-  write($('exact-caption'), t(model.lm ? 'accuracy_caption' : 'exact_caption'));
+  write($('exact-caption'), t(measure() + '_caption'));
   $('exact').setAttribute('aria-label', t('exact_label', percent(state.exact || 0), number(state.step)));
 }, 'look');
 painter('answers', () => {
@@ -458,24 +452,19 @@ painter('answers', () => {
 
 // ---- Take along: saves the model to a file and loads one ----
 
-$('save').addEventListener('click', async () => {
-  try {
-    const {bytes} = await ask('save');
-    const url = URL.createObjectURL(new Blob([bytes], {type: 'application/octet-stream'}));
-    make('a', {href: url, download: 'model.safetensors'}).click();
-    setTimeout(() => URL.revokeObjectURL(url), 10000);
-    $('take-says').textContent = t('saved', number(bytes.byteLength));
-  } catch (e) {
-    $('take-says').textContent = t('error', e.message);
-  }
-});
+$('save').addEventListener('click', latest(async () => {
+  const {bytes} = await ask('save');
+  const url = URL.createObjectURL(new Blob([bytes], {type: 'application/octet-stream'}));
+  make('a', {href: url, download: 'model.safetensors'}).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+  $('take-says').textContent = t('saved', number(bytes.byteLength));
+}));
 $('load').addEventListener('change', async () => {
   const file = $('load').files[0];
   if (!file) return;
   running = false;
   try {
-    if (file.size > 2e8) throw new Error(t('too_large'));
-    took(await ask('load', {bytes: await file.arrayBuffer()}));
+    took(await ask('load', {bytes: await file.arrayBuffer()}, null));
     say('');
     $('take-says').textContent = t('loaded', file.name.slice(0, 80), number(model.parameters));
   } catch (e) {
@@ -487,7 +476,7 @@ $('load').addEventListener('change', async () => {
 
 addEventListener('load', () => {
   buildSettings();
-  translators.push(nameSettings, show, () => { $('intro').textContent = t(calm.matches ? 'intro_calm' : 'intro'); });
+  translators.push(nameSettings, show, () => { $('intro').textContent = t('intro', t(calm.matches ? 'intro_calm' : 'intro_runs')); });
   $('input').value = EXAMPLES.copy;
   readAddress();
   translate();

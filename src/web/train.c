@@ -154,32 +154,26 @@ WEB_EXPORT(void, step, (int n, double ms, int more)) {
         due = trainer_evaluation_due(t);
         if (clock_seconds() - began > ms * 1e-3) break;
     }
-    printf("], \"step\": %ld, \"due\": %s, \"done\": %s", t->state.step, due ? "true" : "false",
-           t->state.step >= t->schedule.steps ? "true" : "false");
-    puts("}");
+    printf("], \"step\": %ld, \"due\": %s}\n", t->state.step, due ? "true" : "false");
 }
 
 /* The learning rate from now on, before warm-up and decay. */
 WEB_EXPORT(void, rate, (double rate)) {
     Schedule *s = &session.trainer.schedule;
-    if (!is_training()) return;
-    if (!(rate > 0)) {
-        error_set(&web_error, STATUS_USAGE, "found the learning rate %g, need more than 0", rate);
-        return;
-    }
-    s->min_rate *= rate / s->rate, s->rate = rate;
+    if (is_training() && (rate > 0 || error_set(&web_error, STATUS_USAGE,
+                                                "found the learning rate %g, need more than 0", rate)))
+        s->min_rate *= rate / s->rate, s->rate = rate;
 }
 
-/* Evaluates `rows` held-out rows; 0: as many as ./train during a run. `aside`: not as an evaluation of the run. */
+/* Evaluates `rows` held-out rows. `aside`: not as an evaluation of the run. */
 WEB_EXPORT(void, evaluate, (int rows, int aside)) {
     Trainer *t = &session.trainer;
     Error *e = &web_error;
     Evaluation v;
     double exact = NAN;
     if (!is_training()) return;
-    long judged = rows > 0 ? rows : trainer_evaluation_rows(t);
     bool lm = task_is_language_model(t->task);
-    if (!trainer_evaluate(t, judged, &v, e) || !(lm || samples_answers(t, judged, false, &exact, NULL, e)))
+    if (!trainer_evaluate(t, rows, &v, e) || !(lm || samples_answers(t, rows, false, &exact, NULL, e)))
         return;
     if (!aside) trainer_evaluated(t);
     printf("{\"step\": %ld", t->state.step);

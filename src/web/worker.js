@@ -54,10 +54,6 @@ function serve(modules, scope) {
             this.bytes(at, bytes.length).set(bytes);
         }
 
-        read(name) {
-            return this.bytes(this.exports.file_data(this.path(name)), this.exports.file_size(this.path(name))).slice();
-        }
-
         /* Calls an entry point and returns its output. An error stands behind a form feed. */
         call(name, ...numbers) {
             this.output.fill("");
@@ -69,12 +65,11 @@ function serve(modules, scope) {
         }
     }
 
-    const compiled = {}, running = {};
-    async function module(name) {
+    const running = {};
+    async function open(name) {
         const packed = new Blob([Uint8Array.from(atob(modules[name]), c => c.charCodeAt(0))]).stream();
-        const bytes = () => new Response(packed.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-        compiled[name] ??= await WebAssembly.compile(await bytes());
-        return running[name] ??= new Module(compiled[name]);
+        const bytes = await new Response(packed.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+        return running[name] = new Module(await WebAssembly.compile(bytes));
     }
 
     /* ---- Requests of the page ---- */
@@ -98,7 +93,7 @@ function serve(modules, scope) {
         },
         step: (q, m) => result(m, "step", number(q.n, 1), number(q.ms, 50), Boolean(q.more)),
         rate: (q, m) => ({said: m.call("rate", number(q.rate, 0))}),
-        evaluate: (q, m) => switched(q, m, () => result(m, "evaluate", number(q.rows, 0), Boolean(q.off))),
+        evaluate: (q, m) => switched(q, m, () => result(m, "evaluate", number(q.rows, 128), Boolean(q.off))),
         answer: (q, m) => switched(q, m, () => result(reading(q, m), "answer", number(q.more, 100, 10000))),
         attention(q, m) {
             const found = switched(q, m, () => result(reading(q, m), "attention"));
@@ -110,7 +105,11 @@ function serve(modules, scope) {
             });
             return found;
         },
-        save: (q, m) => (m.call("save"), {bytes: m.read("saved/model.safetensors")}),
+        save(q, m) {
+            m.call("save");
+            const path = m.path("saved/model.safetensors");
+            return {bytes: m.bytes(m.exports.file_data(path), m.exports.file_size(path)).slice()};
+        },
         load(q, m) {
             m.write("upload/model.safetensors", new Uint8Array(q.bytes));
             return result(m, "load");
@@ -138,8 +137,9 @@ function serve(modules, scope) {
         push: (q, m) => result(m, "push", number(q.index, -1), number(q.input, -1), number(q.element, -1)),
         operations: (q, m) => result(m, "operations"),
         check(q, m) {
-            m.write("operation", String(q.operation)), m.write("mistake", String(q.mistake));
-            return {elements: [], ...result(m, "check", number(q.case, 0), number(q.input, 0), number(q.seed, 1))};
+            m.write("operation", String(q.operation));
+            const numbers = [number(q.case, 0), number(q.input, 0), number(q.seed, 1), number(q.mistake, -1)];
+            return {elements: [], ...result(m, "check", ...numbers)};
         },
         /* Bytes of memory of both modules. */
         memory: () => ({bytes: Object.values(running).reduce((sum, m) => sum + m.view().byteLength, 0)}),
@@ -151,7 +151,7 @@ function serve(modules, scope) {
         const name = Object.hasOwn(training, q.op) ? "float" : "double", table = name === "float" ? training : studying;
         if (!Object.hasOwn(table, q.op)) return {error: `found no operation "${q.op}"`, status: 2};
         try {
-            return table[q.op](q, running[name] ?? await module(name));
+            return table[q.op](q, running[name] ?? await open(name));
         } catch (error) {
             if (error.status) return {error: error.message, status: error.status};
             const said = running[name]?.output[2].trim().split("\n").pop();
