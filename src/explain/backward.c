@@ -1,4 +1,5 @@
 #include "explain/backward.h"
+#include "ops/ops.h"
 #include <math.h>
 #include <string.h>
 
@@ -10,6 +11,15 @@ const Derivation *backward_derivation(const Op *op) {
     for (size_t i = 0; i < sizeof derivations / sizeof *derivations; i++)
         if (strcmp(derivations[i].op, op->name) == 0) return &derivations[i];
     return NULL;
+}
+
+const char *backward_input(const Node *n, int i, char out[BACKWARD_INPUT]) {
+    static const char type[] = "Tensor *";
+    const OpEntry *op = ops_find(n->op->name);
+    const char *at = op ? strstr(op->arguments, type) : NULL;
+    for (; i > 0 && at; i--) at = strstr(at + 1, type);
+    if (!at || sscanf(at, "Tensor *%7[A-Za-z]", out) != 1) *out = 0;
+    return out;
 }
 
 static real *reals(Arena *a, long count) {

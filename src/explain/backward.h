@@ -9,12 +9,16 @@
 /* From the header comment of an operation's file. */
 typedef struct Derivation {
     const char *op;
-    const char *formula; /* the lines that backward implements: "dx_k += …" */
+    const char *formula; /* lines: those of forward, and those that backward implements: "dx_k += …" */
     const char *keeps;   /* "Forward keeps only y."; "": the comment does not say */
 } Derivation;
 
 /* NULL: an operation that is not of this project. */
 const Derivation *backward_derivation(const Op *op);
+
+/* The name of input i in its derivation, "W"; "": it has none. */
+enum { BACKWARD_INPUT = 8 };
+const char *backward_input(const Node *n, int i, char out[BACKWARD_INPUT]);
 
 /* Whether input i takes a gradient, and is not an earlier input passed again. */
 bool backward_reaches(const Node *n, int i);

@@ -1,16 +1,18 @@
-# Prints a row for each operation: {"softmax", "the lines of its derivation that end in dx +=", "Forward keeps only y."}, from
-# the header comments of src/ops/*.c.
+# Prints a row for each operation: {"softmax", "its formulas", "Forward keeps only y."}, from the header comments of src/ops/*.c:
+# the formulas of forward, and the lines of the derivation that end in dx += or begin with "with".
 FNR == 1 {
     name = FILENAME
     sub(/.*\//, "", name)
     sub(/\.c$/, "", name)
     header = 1
+    after = 0
     formula = keeps = ""
 }
-header && /^ \*     .*[-+]= / {
-    line = substr($0, 3)
-    sub(/^ +/, "", line)
-    gsub(/    +/, "   ", line)
+header && /Backward[.:,]/ { after = 1 }
+header && /^ \*     / && (after ? /[-+]= |   with / : / = / && !/: \[/) {
+    line = substr($0, 8)
+    if (after) gsub(/   +d/, "\\nd", line)
+    gsub(/   +/, ", ", line)
     formula = formula (formula == "" ? "" : "\\n") line
 }
 header && (/Forward keeps/ || keeping) {

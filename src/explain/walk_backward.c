@@ -1,112 +1,18 @@
 /* The walk backward: from the loss of predicting each next token to the embedding, in the order in which the tape visits
  * its records; then the update of one weight. Every number is the tape's, or computed by the operation's own backward. */
 #include "explain/walk_backward.h"
+#include "base/append.h"
 #include "explain/show.h"
 #include "pictures/terminal.h"
 #include "training/optimizer.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 64, PART = 40, MOST_TERMS = 12 };
+enum { CELL = 64, PART = 40, LINES = 800, MOST_TERMS = 12, MOST_ARGUMENTS = 160 };
 #define LEARNING_RATE 0.001
-
-/* ---- Names ---- */
-
-/* The parameter of a leaf; NULL: another tensor. */
-static const Parameter *parameter_of(const Backward *b, const Tensor *x) {
-    const Parameters *p = &b->w->run.model->parameters;
-    for (int i = 0; i < p->count; i++)
-        for (int part = 0; part < PARAMETER_PARTS; part++)
-            if (p->entry[i].part[part] == x) return &p->entry[i];
-    return NULL;
-}
-
-/* The name that the walk forward gives to a matrix of the shown attention or layer; NULL: none. */
-static const char *symbol_of(const Backward *b, const Tensor *x) {
-    const AttentionSteps *s = b->w->attention->steps;
-    const struct {
-        const Tensor *x;
-        const char *name;
-    } symbols[] = {{b->w->attention->input, "X"},
-                   {b->w->attention->memory, "M"},
-                   {s->q, "Q"},
-                   {s->k, "K"},
-                   {s->v, "V"},
-                   {s->scores, "S"},
-                   {s->scaled, "S'"},
-                   {s->masked, "masked S'"},
-                   {s->weights, "A"},
-                   {s->z, "Z"},
-                   {s->concatenation, "Z of all heads"},
-                   {b->w->attention->output, "Y"},
-                   {&b->w->run.model->positions, "positions"},
-                   {b->w->logits, "logits"},
-                   {b->w->tape->last->out, "L"}};
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-        if (symbols[i].x == x) return symbols[i].name;
-    for (int i = 0; i < b->layer.count; i++)
-        if (b->layer.matrix[i].value == x) return b->layer.matrix[i].name;
-    return NULL;
-}
-
-/* Queries and keys as the scores multiply them. */
-static const char *form_of(const Backward *b, const Tensor *x) {
-    const WalkThrough *w = b->w;
-    if (x != w->attention->steps->q && x != w->attention->steps->k) return "";
-    if (w->run.model->config.positions->turn && w->side != SIDE_CROSS) return " turned";
-    return w->attention->normalised ? " normalised" : "";
-}
-
-const char *walk_backward_name(const Backward *b, const Tensor *x, char out[BACKWARD_NAME]) {
-    const char *symbol = symbol_of(b, x), *layer = b->w->layer;
-    const Parameter *p = parameter_of(b, x);
-    bool known = p && !b->w->options->json && strncmp(p->name, layer, strlen(layer)) == 0;
-    const char *name = p ? p->name + (known ? strlen(layer) : 0) : NULL;
-    if (symbol)
-        snprintf(out, BACKWARD_NAME, strchr(symbol, '+') ? "(%s%s)" : "%s%s", symbol, form_of(b, x));
-    else if (p && p->part[1])
-        snprintf(out, BACKWARD_NAME, "%s, %s rows", name, p->part[0] == x ? "first" : "last");
-    else if (p)
-        snprintf(out, BACKWARD_NAME, "%s", name);
-    else if (x->maker)
-        snprintf(out, BACKWARD_NAME, "%s %ld", x->maker->op->name, x->maker->index);
-    else
-        snprintf(out, BACKWARD_NAME, "a constant");
-    return out;
-}
-
-/* The tokens whose embedding x is made of: the source's come first on the tape. */
-static const WalkText *side_of(const Backward *b, const Tensor *x) {
-    const Node *n = x->maker;
-    while (n && n->in[0]->maker) n = n->in[0]->maker;
-    return n == b->node[0] && b->w->source.count ? &b->w->source : &b->w->target;
-}
-
-const WalkText *walk_backward_tokens(const Backward *b, const Tensor *x, bool columns) {
-    const AttentionSteps *s = b->w->attention->steps;
-    bool scores = x == s->scores || x == s->scaled || x == s->masked || x == s->weights;
-    if (columns) return scores ? b->w->keys : NULL;
-    if (x == s->k || x == s->v) return b->w->keys;
-    if (scores || x == s->q || x == s->z) return b->w->queries;
-    const WalkText *side = side_of(b, x);
-    return x->maker && x->shape.rank == 2 && x->shape.size[0] == side->count ? side : NULL;
-}
-
-/* ---- Which steps are shown ---- */
-
-static void place_nodes(Backward *b) {
-    for (long i = 0; i < b->count; i++) {
-        const Parameter *p = NULL;
-        for (int k = 0; k < b->node[i]->inputs && !p; k++)
-            if (b->node[i]->in[k]) p = parameter_of(b, b->node[i]->in[k]);
-        if (p)
-            snprintf(b->place[i], PARAMETER_NAME, "%.*s", (int)(strrchr(p->name, '.') - p->name), p->name);
-        else if (i > 0)
-            memcpy(b->place[i], b->place[i - 1], PARAMETER_NAME);
-    }
-}
 
 /* Shows one layer, and one attention of it. */
 static bool is_shown(const Backward *b, long i) {
@@ -121,25 +27,19 @@ static bool is_shown(const Backward *b, long i) {
 
 /* ---- Text ---- */
 
-/* Prints a line, broken at the terminal's width. */
+/* Prints lines in the characters of the terminal, broken at its width. */
 __attribute__((format(printf, 2, 3))) static void say(int indent, const char *format, ...) {
-    char text[600];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    show_wrapped(text, indent);
-}
-
-/* Prints lines of a derivation in the characters of the terminal. */
-static void say_derivation(const char *text, int indent) {
     static const char *const ascii[][2] = {{"Σ", "sum"},   {"γ", "gamma"}, {"β", "beta"},  {"∂", "d"},
                                            {"√", "sqrt "}, {"ᵀ", "^T"},    {"·", "*"},     {"\xCC\x82", "^"},
                                            {"Φ", "Phi"},   {"φ", "phi"},   {"σ", "sigma"}, {"²", "^2"},
-                                           {"≤", "<="},    {"…", "..."},   {"μ", "mu"}};
+                                           {"≤", "<="},    {"…", "..."},   {"μ", "mu"},    {"ε", "eps"}};
     enum { SIGNS = sizeof ascii / sizeof *ascii };
-    char line[300];
+    char all[LINES], line[LINES], *text = all;
     size_t used = 0;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(all, sizeof all, format, arguments);
+    va_end(arguments);
     for (;; text++) {
         int sign = terminal_unicode() ? SIGNS : 0;
         while (sign < SIGNS && strncmp(text, ascii[sign][0], strlen(ascii[sign][0])) != 0) sign++;
@@ -181,8 +81,9 @@ static void print_matrix(const Backward *b, const Tensor *x, const real *values)
                                      .columns = walk_backward_tokens(b, x, true)});
 }
 
+/* 0 has no sign here. */
 static double product(BackwardTerm t) {
-    return (double)(t.dy * t.slope);
+    return (double)(t.dy * t.slope) + 0.0;
 }
 
 long walk_backward_parts(const Backward *b, const Tensor *x, long at, long *visited) {
@@ -237,6 +138,25 @@ BackwardTerm *walk_backward_terms(const Backward *b, long i, int k, const real *
     return backward_terms(&b->w->arena, b->node[i], k, *cell, count);
 }
 
+/* Why the gradient of a cell of x is 0, which ends at node `end`: as the page's sentences zero_NAME (web/texts.js). */
+static const char *reason_of(const Backward *b, const Node *end, const Tensor *x, long cell) {
+    static const char *const reasons[][2] = {
+        {"softmax", "this token sees one token only: there is one score, and its share is always 1"},
+        {"cross_entropy",
+         "the loss does not count this place: the text ends here, and what comes next is not known"},
+        {"hidden", "the mask has set this score to -inf: its share is 0, whatever the gradient that arrives"},
+        {"masked_fill",
+         "the mask hides the score: a later token may not be seen, so the loss cannot depend on it"},
+        {"linear", "the ReLU sets every hidden value on its way to 0, and a small change changes nothing"},
+        {"embedding", "this token does not occur in what is read here"},
+        {"positions", "what is read here is not as long: no token stands at this position"}};
+    const char *name = x == &b->w->run.model->positions ? "positions" : end->op->name;
+    if (x == b->w->attention->steps->masked && isinf(x->data[cell])) name = "hidden";
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (strcmp(reasons[i][0], name) == 0) return reasons[i][1];
+    return "this operation does not depend on it";
+}
+
 /* The sum of one cell of what node i adds to input k: its terms, the largest first. */
 static void print_terms(const Backward *b, long i, int k, const real *values) {
     const Node *n = b->node[i];
@@ -244,17 +164,22 @@ static void print_terms(const Backward *b, long i, int k, const real *values) {
     BackwardTerm *term = walk_backward_terms(b, i, k, values, &cell, &terms);
     char at[CELL], name[BACKWARD_NAME];
     if (!term) return;
-    say(4, "%s of it: %.8g = sum of %ld terms dL/dy times dy/dx", cell_text(b, n->in[k], cell, at),
-        (double)values[cell], terms);
     const Node *end = backward_end(b->node[i], k, cell);
-    if (end) say(6, "0, because %ld %s does not depend on it", end->index, end->op->name);
+    cell_text(b, n->in[k], cell, at);
+    if (end)
+        say(4, "%s of it: 0, because %s (%ld %s)", at, reason_of(b, end, n->in[k], cell), end->index,
+            end->op->name);
+    else
+        say(4, "%s of it: %.8g = sum of %ld term%s dL/dy times dy/dx", at, (double)values[cell], terms,
+            PLURAL(terms));
+    if (end) terms = 0;
     for (long shown = 0; shown < terms && shown < MOST_TERMS; shown++) {
         long best = shown;
         for (long j = shown; j < terms; j++)
             if (fabs(product(term[j])) > fabs(product(term[best]))) best = j;
         BackwardTerm t = term[best];
         term[best] = term[shown], term[shown] = t;
-        say(6, "%.8g = %.8g, dL/d %s%s, times %.8g", product(t), (double)t.dy,
+        say(6, "%.8g = %.8g, dL/d %s%s, times %.8g", product(t), (double)t.dy + 0.0,
             walk_backward_name(b, n->out, name), cell_text(b, n->out, t.at, at), (double)t.slope);
     }
     if (terms > MOST_TERMS) say(6, "and %ld smaller terms", terms - MOST_TERMS);
@@ -288,23 +213,42 @@ static void print_arrival(const Backward *b, long i) {
     print_matrix(b, n->out, n->out->grad);
     long cell = n->op->view ? -1 : walk_backward_cell(b, n->out, n->out->grad);
     if (cell < 0) return;
+    cell_text(b, n->out, cell, at);
+    if (!isfinite(n->out->data[cell])) {
+        say(4, "%s of it: 0; the value is -inf, set by the mask, and cannot be pushed", at);
+        return;
+    }
     Sweep s = backward_difference(b->node[i], cell);
-    say(4, "%s of it: %.10g; by differences %.10g, with an error of about %.1e",
-        cell_text(b, n->out, cell, at), (double)n->out->grad[cell], s.value, s.error);
+    say(4, "%s of it: %.10g; by differences %.10g, with an error of about %.1e", at,
+        (double)n->out->grad[cell] + 0.0, s.value + 0.0, s.error);
+}
+
+/* The arguments that are no tensors, "act": "relu", unless they are many numbers. */
+static void print_arguments(const Node *n) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out && n->op->arguments) n->op->arguments(n, out);
+    if (!out || fclose(out) != 0 || !text) error_no_memory("the arguments of %s", n->op->name);
+    if (*text && size < MOST_ARGUMENTS) say(2, "%s", text);
+    free(text);
 }
 
 static void print_step(const Backward *b, long i) {
     const Node *n = b->node[i];
     const Derivation *d = backward_derivation(n->op);
-    char name[BACKWARD_NAME], reads[MAX_INPUTS * (BACKWARD_NAME + 2)] = "";
+    char name[BACKWARD_NAME], input[BACKWARD_INPUT], reads[LINES] = "";
     for (int k = 0; k < n->inputs; k++)
-        if (n->in[k]) strcat(strcat(reads, *reads ? ", " : ""), walk_backward_name(b, n->in[k], name));
+        if (n->in[k])
+            text_append(reads, LINES, "%s%s = %s", *reads ? ", " : "", backward_input(n, k, input),
+                        walk_backward_name(b, n->in[k], name));
     say(0, "%ld %s: %s = %s(%s)", i, n->op->name, walk_backward_name(b, n->out, name), n->op->name, reads);
     say(2, "%s", strstr(b->place[i], ".layers.") ? b->place[i] : "outside of the layers");
-    if (d && *d->keeps) say_derivation(d->keeps, 2);
+    print_arguments(n);
+    if (d && *d->keeps) say(2, "%s", d->keeps);
     print_arrival(b, i);
-    say(2, "backward:");
-    say_derivation(d ? d->formula : "see its file", 4);
+    say(2, "forward and backward:");
+    say(4, "%s", d ? d->formula : "see its file");
     print_additions(b, i);
 }
 
@@ -335,12 +279,13 @@ static bool show_update(const Backward *b, Error *e) {
     }
     say(0, "The update: AdamW, step 1, of w = %s%s", name + strlen(b->w->layer),
         cell_text(b, &x, index - weight->offset, at));
-    say(2, "clip: g' = %.6g g = %.6g, g = %.6g: the norm of all gradients is %.6g, and at most %g", scale,
-        scale * g, g, norm, o.clip_norm);
-    say(2, "moments: m = %g 0 + %g g' = %.6g, v = %g 0 + %g g'^2 = %.6g", o.beta1, 1 - o.beta1, m, o.beta2,
+    say(2, "clip: the norm of all gradients is %.6g; %s %g: g' = %.6g·g = %.6g, g = %.6g", norm,
+        scale < 1 ? "it is cut to" : "it may be up to", o.clip_norm, scale, scale * g, g);
+    say(2, "moments: m = %g·0 + %g·g' = %.6g, v = %g·0 + %g·g'^2 = %.6g", o.beta1, 1 - o.beta1, m, o.beta2,
         1 - o.beta2, v);
     say(2, "correction: m^ = m / (1 - %g) = %.6g, v^ = v / (1 - %g) = %.6g", o.beta1, m_hat, o.beta2, v_hat);
-    say(2, "step: w = %.8g - %g m^ / (sqrt(v^) + %g) = %.8g", before, LEARNING_RATE, o.epsilon, after);
+    say(2, "step: w = %.8g - %g·m^ / (sqrt(v^) + %g) = %.8g, with a weight decay of %g", before,
+        LEARNING_RATE, o.epsilon, after, o.weight_decay);
     return true;
 }
 
@@ -360,11 +305,14 @@ static void introduce(const Backward *b) {
 void walk_backward_steps(const Backward *b) {
     bool json = b->w->options->json;
     long skipped = 0;
+    const char *from = NULL;
     for (long i = b->count - 1; i >= 0; i--) {
         bool shown = is_shown(b, i);
         if (!walk_backward_reached(b->node[i])) continue;
         if (skipped && shown && !json)
-            say(0, "... %ld operation%s, down to %s\n", skipped, PLURAL(skipped), b->place[i + 1]);
+            say(0, "... %ld operation%s, from %s to %s, are not shown\n", skipped, PLURAL(skipped), from,
+                b->place[i + 1]);
+        if (!skipped) from = b->place[i];
         skipped = shown ? 0 : skipped + 1;
         if (json && (shown || b->w->options->operands)) walk_backward_json(b, i, shown);
         if (!json && shown) print_step(b, i);
@@ -389,22 +337,41 @@ bool walk_backward_start(Backward *b, WalkThrough *w, Error *e) {
     for (Node *n = t->last; n; n = n->previous) b->node[n->index] = n;
     b->layer.walk = w;
     if (walk_knows_layer(w, &(Error){0})) walk_add_layer(&b->layer);
-    place_nodes(b);
+    walk_backward_places(b);
     parameters_clear_grad(p);
     tape_backward(t, t->last->out);
     parameters_zero_unreached(p);
     return !tape_failed(t, e);
 }
 
+/* Whether --step names an operation, and --cell an element of a matrix that is shown. */
+static bool check_choice(const Backward *b, Error *e) {
+    const WalkOptions *o = b->w->options;
+    char names[LINES] = " ", name[CELL];
+    bool any = false, inside = b->row < 0;
+    for (long i = b->count - 1; i >= 0; i--) {
+        const Node *n = b->node[i];
+        if (!walk_backward_reached(n)) continue;
+        snprintf(name, CELL, " %s,", n->op->name);
+        if (!strstr(names, name)) text_append(names, LINES, "%s ", name + 1);
+        if (!is_shown(b, i)) continue;
+        any = true;
+        for (int k = -1; k < n->inputs; k++) {
+            const Tensor *x = k < 0 ? n->out : n->in[k];
+            inside = inside || (x && !n->op->view && walk_backward_cell(b, x, NULL) >= 0);
+        }
+    }
+    if (!any)
+        return error_set(e, STATUS_USAGE, "--step: found \"%s\", need one of%.*s", ESCAPED(o->step),
+                         (int)strlen(names) - 2, names);
+    return inside ||
+           error_set(e, STATUS_USAGE, "--cell: found %s, need an element of a matrix that is shown", o->cell);
+}
+
 bool walk_backward(WalkThrough *w, Error *e) {
     Backward b;
     if (!walk_backward_start(&b, w, e)) return false;
-    bool any = false;
-    for (long i = 0; i < b.count; i++) any |= is_shown(&b, i) && walk_backward_reached(b.node[i]);
-    if (!any)
-        return error_set(e, STATUS_USAGE,
-                         "--step: found \"%s\", need the name of an operation that this model records",
-                         ESCAPED(w->options->step));
+    if (!check_choice(&b, e)) return false;
     if (!w->options->json) introduce(&b);
     walk_backward_steps(&b);
     if (w->options->step) return true;

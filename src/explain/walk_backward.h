@@ -28,6 +28,9 @@ static inline bool walk_backward_reached(const Node *n) {
 /* The tokens of a matrix's rows or columns; NULL: it has other ones. */
 const WalkText *walk_backward_tokens(const Backward *b, const Tensor *x, bool columns);
 
+/* Sets the module of each node. */
+void walk_backward_places(Backward *b);
+
 /* "A", "softmax 41", "linear1.weight"; in JSON, or of another layer, "encoder.layers.0.linear1.weight" */
 const char *walk_backward_name(const Backward *b, const Tensor *x, char out[BACKWARD_NAME]);
 

@@ -2,6 +2,7 @@
 #include "explain/show.h"
 #include "explain/walk_backward.h"
 #include "formats/json.h"
+#include <math.h>
 #include <stdio.h>
 
 /* The gradient of x: labels, shape, values. */
@@ -55,7 +56,7 @@ void walk_backward_json(const Backward *b, long i, bool shown) {
     }
     putchar(']');
     long cell = n->op->view || b->w->options->operands ? -1 : walk_backward_cell(b, n->out, n->out->grad);
-    if (cell >= 0) {
+    if (cell >= 0 && isfinite(n->out->data[cell])) {
         Sweep s = backward_difference(b->node[i], cell);
         printf(", \"at\": %ld, \"difference\": %.17g, \"error\": %.3g", cell, s.value, s.error);
     }

@@ -6,7 +6,8 @@
  *
  * Backward. A row of the table gets the gradients of all tokens that used it:
  *
- *     dE_v += s Σ_{i: ids_i = v} dy_i            dP_m += Σ_{i: at_i = m} dy_i
+ *     dE_v += s Σ_{i: ids_i = v} dy_i
+ *     dP_m += Σ_{i: at_i = m} dy_i               where there is a P
  *
  * Each chunk of work owns some columns of the tables. So no two threads write the same element, and every element sums
  * its tokens in order.

@@ -4,14 +4,15 @@
  *     x: [n, d_in]   W: [d_out, d_in] (as PyTorch lays it out)   b: [d_out] or none   r: [n, d_out] or none
  *     y: [n, d_out]
  *
- *     z_ij = Σ_k x_ik W_jk + b_j        y = act(z)        or, without activation,        y = r + z
+ *     z_ij = Σ_k x_ik W_jk + b_j        y = act(z)        or without act y = r + z
  *
- * Backward. With dz_ij = dy_ij act'(z_ij), the derivatives of the sum are:
+ * Backward. The slope of the activation comes first, then the derivatives of the sum:
  *
- *     ∂L/∂x_ik = Σ_j dz_ij W_jk         dx += dz W
- *     ∂L/∂W_jk = Σ_i dz_ij x_ik         dW += dzᵀ x
- *     ∂L/∂b_j  = Σ_i dz_ij              db += Σ_i dz_i
- *     dr += dy
+ *     with dz_ij = dy_ij act'(z_ij); without act dz = dy; with relu dz_ij = dy_ij where y_ij > 0, else 0
+ *     dx_ik += Σ_j dz_ij W_jk         in matrices dx += dz W
+ *     dW_jk += Σ_i dz_ij x_ik         in matrices dW += dzᵀ x
+ *     db_j += Σ_i dz_ij               where there is a b
+ *     dr_ij += dy_ij                  where there is an r
  *
  * relu' needs only the sign of z, which is that of y; gelu' and silu' need z, which forward keeps. */
 #include "kernels/arrays.h"

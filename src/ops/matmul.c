@@ -7,8 +7,8 @@
  *
  * Backward. a_ip is multiplied by row p of b, b_pj by column p of a:
  *
- *     ∂L/∂a_ip = Σ_j dy_ij b_pj         da += dy bᵀ
- *     ∂L/∂b_pj = Σ_i a_ip dy_ij         db += aᵀ dy
+ *     da_ip += Σ_j dy_ij b_pj         in matrices da += dy bᵀ
+ *     db_pj += Σ_i a_ip dy_ij         in matrices db += aᵀ dy
  *
  * A matrix that is broadcast to several products gets the sum over them.
  *

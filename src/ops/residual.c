@@ -2,7 +2,7 @@
  *
  *     x, f: the same shape      y: the same
  *
- *     y_i = x_i + m_i f_i      m the dropout mask (see dropout.c), all ones when not training
+ *     y_i = x_i + m_i f_i      m = 1; while training, the dropout mask of dropout.c
  *
  * Backward.
  *

@@ -31,7 +31,7 @@ static const Option table[] = {
     {"side", NULL, "encoder|decoder|cross", "the attention to show", .choice = &side, .given = &side_given},
     {"layer", "N", "[1,1000]", "its layer", "1; of a run all", .integer = &walk.layer},
     {"head", "N", "[1,1048576]", "its head", "1; of a run all", .integer = &walk.head},
-    {"step", "NAME", NULL, "show this step only", .text = &walk.step},
+    {"step", "NAME", NULL, "show this step only; with --backward an operation: softmax", .text = &walk.step},
     {"backward",
      .help = "print how the gradient of the loss goes back, operation by operation, and an update",
      .flag = &walk.backward},

@@ -53,6 +53,7 @@ def compare(ids, *arguments, modern=False):
             if side == "decoder":
                 near(arrived[norm + " across"], kept[norm + " across"].g, place + " across")
             check_parts(steps, arrived)
+            check_linear(steps, kept["hidden"].x)
             gradients = {d["gradient"]: array(d) for d in rows if "gradient" in d}
             assert gradients.keys() == model.w.keys()
             for weight, v in model.w.items():
@@ -79,6 +80,18 @@ def check_parts(steps, arrived):
             assert d["error"] < 1e-9, f"{d['name']}: {d['error']}"
 
 
+def check_linear(steps, hidden):
+    """What the formula of `linear` says: dz is dy, with the ReLU where y > 0; db is the sum of its rows."""
+    for d in steps:
+        if d["operation"] != "linear":
+            continue
+        assert "with relu dz_ij = dy_ij where y_ij > 0, else 0\n" in d["formula"] and "\ndb_j += Σ_i dz_ij" in d["formula"]
+        dz = array(d) * (hidden > 0 if d["name"] == "hidden" else 1)
+        for part in d["adds"]:
+            if part["to"].endswith("bias") and len(array(part)) == len(dz[0]):
+                near(array(part), dz.sum(0), part["to"])
+
+
 def check_update(d, gradients, place):
     assert d["update"] == place + ".in_proj_weight"
     norm = math.sqrt(sum((g**2).sum() for g in gradients.values()))
@@ -102,6 +115,15 @@ def modern():
     compare(sum((final[word] for word in pairs.words), []), "--modern", "--text", text, modern=True)
 
 
+def a_masked_score_cannot_be_pushed():
+    options = ["--words", "--text", "I was myself", "--backward", "--side", "decoder", "--step", "masked_fill", "--cell", "0,2"]
+    text = explain(*options)
+    assert "nan" not in text and "the value is -inf, set by the mask, and cannot be pushed" in text, text
+    assert "[0,2] of it: 0, because the mask hides the score" in text, text
+    for line in explain(*options, "--json").splitlines():
+        assert "difference" not in json.loads(line, parse_constant=lambda name: 1 / 0)
+
+
 def the_text_says_the_same():
     """Each number that the text gives beside a difference, and each sum beside its terms."""
     for arguments in (["--words", "--text", "I was myself"], ["--text", SENTENCE, "--side", "cross"]):
@@ -110,7 +132,7 @@ def the_text_says_the_same():
         assert len(pairs) > 10
         for found, difference, error in pairs:
             assert abs(float(found) - float(difference)) <= 16 * float(error) + 1e-9 * abs(float(found)), found
-        sums = re.findall(r"of it: (\S+) = sum of (\d+) terms dL/dy times dy/dx\n((?: +\S+ = .*\n)+)", text)
+        sums = re.findall(r"of it: (\S+) = sum of (\d+) terms? dL/dy times dy/dx\n((?: +\S+ = .*\n)+)", text)
         whole = [(total, lines) for total, count, lines in sums if len(lines.splitlines()) == int(count)]
         assert len(whole) > 5
         for total, lines in whole:
@@ -123,6 +145,7 @@ def main():
         ("backward through the default sentence is what NumPy derives", the_default_sentence),
         ("backward through words is what NumPy derives", words),
         ("backward through byte pairs, rotary positions, RMS norm and SwiGLU is what NumPy derives", modern),
+        ("a masked score cannot be pushed", a_masked_score_cannot_be_pushed),
         ("the text says the same", the_text_says_the_same)])
 
 
