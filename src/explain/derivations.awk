@@ -1,4 +1,4 @@
-# Prints a row for each operation: {"softmax", "its formulas", "Forward keeps only y."}, from the header comments of src/ops/*.c:
+# Prints a row for each operation from the comments of src/ops/*.c: {"softmax", "formulas", "Forward keeps only y."},
 # the formulas of forward, and the lines of the derivation that end in dx += or begin with "with".
 FNR == 1 {
     name = FILENAME

@@ -331,7 +331,7 @@ static bool print_all(WalkThrough *w, Error *e) {
     if (o->operands)
         walk_add_weights(&s);
     else if (o->json && !o->step)
-        walk_print_weights(w);
+        walk_print_parameters(w, "weight", w->run.model->parameters.value);
     if (!o->json) introduce(w);
     if (merges && !walk_print_merges(w, e)) return false;
     for (int i = 0; i < s.count; i++) {

@@ -139,5 +139,5 @@ const char *const *walk_labels(const WalkText *x, bool unicode);
 /* Prints the labels of an axis as a member of a JSON object, with a comma. */
 void walk_print_labels(const char *key, const WalkText *x);
 
-/* Prints all weights of the model as JSON. */
-void walk_print_weights(const WalkThrough *w);
+/* Prints the values of all parameters as JSON; key: what they are, "weight". */
+void walk_print_parameters(const WalkThrough *w, const char *key, const real *values);

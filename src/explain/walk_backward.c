@@ -327,6 +327,18 @@ static bool read_cell(Backward *b, const char *text, Error *e) {
            error_set(e, STATUS_USAGE, "--cell: found \"%s\", need ROW,COLUMN, from 0", ESCAPED(text));
 }
 
+/* Ids that the text does not have get the tokenizer's labels, or none. */
+static void label_vocabulary(Backward *b) {
+    WalkThrough *w = b->w;
+    long size = w->run.model->config.vocab_size;
+    const char **label = arena_alloc(&w->arena, (size_t)size * sizeof *label);
+    for (int32_t i = 0; i < size; i++)
+        label[i] =
+            w->run.tokenizer ? tokenizer_label(w->run.tokenizer, i, arena_alloc(&w->arena, TOKEN_LABEL)) : "";
+    for (long i = 0; i < w->target.count; i++) label[w->target.id[i]] = w->target.label[i];
+    b->vocabulary = (WalkText){.count = size, .label = label};
+}
+
 bool walk_backward_start(Backward *b, WalkThrough *w, Error *e) {
     Parameters *p = &w->run.model->parameters;
     Tape *t = w->tape;
@@ -338,6 +350,7 @@ bool walk_backward_start(Backward *b, WalkThrough *w, Error *e) {
     b->layer.walk = w;
     if (walk_knows_layer(w, &(Error){0})) walk_add_layer(&b->layer);
     walk_backward_places(b);
+    if (!w->options->json) label_vocabulary(b);
     parameters_clear_grad(p);
     tape_backward(t, t->last->out);
     parameters_zero_unreached(p);
@@ -375,6 +388,6 @@ bool walk_backward(WalkThrough *w, Error *e) {
     if (!w->options->json) introduce(&b);
     walk_backward_steps(&b);
     if (w->options->step) return true;
-    if (w->options->json) walk_backward_json_gradients(&b);
+    if (w->options->json) walk_print_parameters(w, "gradient", w->run.model->parameters.grad);
     return show_update(&b, e);
 }

@@ -10,6 +10,7 @@ typedef struct Backward {
     WalkThrough *w;
     Node **node;                   /* [count], in the order of recording */
     char (*place)[PARAMETER_NAME]; /* the module of each: that of the last weight read until then */
+    WalkText vocabulary;           /* for the text: labels of all ids */
     WalkSteps layer;               /* the matrices of the shown layer, for their names */
     long count, row, column;       /* --cell; -1: the largest gradient of each matrix */
 } Backward;
@@ -45,7 +46,6 @@ long walk_backward_cell(const Backward *b, const Tensor *x, const real *values);
 BackwardTerm *walk_backward_terms(const Backward *b, long i, int k, const real *values, long *cell,
                                   long *count);
 
-/* Prints a step, of one that is not shown only what others may name; terms; and the gradients of all parameters. */
+/* Prints a step, of one that is not shown only what others may name; and terms. */
 void walk_backward_json(const Backward *b, long i, bool shown);
 void walk_backward_json_terms(const BackwardTerm *term, long count);
-void walk_backward_json_gradients(const Backward *b);

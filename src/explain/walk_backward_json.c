@@ -62,12 +62,3 @@ void walk_backward_json(const Backward *b, long i, bool shown) {
     }
     puts("}");
 }
-
-void walk_backward_json_gradients(const Backward *b) {
-    const Parameters *p = &b->w->run.model->parameters;
-    for (int i = 0; i < p->count; i++) {
-        printf("{\"gradient\": \"%s\", ", p->entry[i].name);
-        show_matrix(p->entry[i].shape, p->grad + p->entry[i].offset);
-        puts("}");
-    }
-}

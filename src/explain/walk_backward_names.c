@@ -76,6 +76,8 @@ static const WalkText *side_of(const Backward *b, const Tensor *x) {
 const WalkText *walk_backward_tokens(const Backward *b, const Tensor *x, bool columns) {
     const AttentionSteps *s = b->w->attention->steps;
     bool scores = x == s->scores || x == s->scaled || x == s->masked || x == s->weights;
+    const WalkText *vocabulary = b->vocabulary.count ? &b->vocabulary : NULL;
+    if (x == (columns ? b->w->logits : &b->w->run.model->embedding)) return vocabulary;
     if (columns) return scores ? b->w->keys : NULL;
     if (x == s->k || x == s->v) return b->w->keys;
     if (scores || x == s->q || x == s->z) return b->w->queries;

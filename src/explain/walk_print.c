@@ -139,11 +139,11 @@ void walk_print(const WalkOptions *o, const WalkMatrix *m) {
         print_text(o, m);
 }
 
-void walk_print_weights(const WalkThrough *w) {
+void walk_print_parameters(const WalkThrough *w, const char *key, const real *values) {
     const Parameters *p = &w->run.model->parameters;
     for (int i = 0; i < p->count; i++) {
-        printf("{\"weight\": \"%s\", ", p->entry[i].name);
-        show_matrix(p->entry[i].shape, p->value + p->entry[i].offset);
+        printf("{\"%s\": \"%s\", ", key, p->entry[i].name);
+        show_matrix(p->entry[i].shape, values + p->entry[i].offset);
         puts("}");
     }
 }

@@ -3,7 +3,7 @@
  *
  *     x: [… d]   γ: [d]      y: as x
  *
- *     r = 1/√(1/d Σ_j x_j² + ε)      ε = 1e-5, inside the root, as in layer_norm.c
+ *     r = 1/√(1/d Σ_j x_j² + ε)      ε = 1e-5, inside the root
  *     x̂_j = x_j r                    y_j = γ_j x̂_j
  *
  * Backward. x̂ depends on x_k directly and through r:
