@@ -102,6 +102,15 @@ say = $(if $(V),@:,@echo "$(1) $(2)")
 LOADERS  = gradcheck tests/check/mutants tests/check/students
 EXPORTED = $(call sources,base kernels autograd) $(patsubst %,src/ops/%.c,contiguous reshape transpose slice concat)
 WHOLE    = $(call sources,$(CORE) $(RUN) $(CHECK))
+# Sources that neither read REAL_DOUBLE nor include a header that does are compiled once, for both precisions.
+ONCE := $(shell grep -rE '^\#include "|REAL_DOUBLE' src | awk -F '[:"]' ' \
+    /REAL_DOUBLE/ { reads[$$1] = 1; next } \
+    { file[NR] = $$1; header[NR] = "src/" $$3 } \
+    END { do { more = 0; for (i in file) if (header[i] in reads && !(file[i] in reads)) more = reads[file[i]] = 1 } while (more); \
+          for (i in file) if (file[i] ~ /\.c$$/ && !(file[i] in reads)) print file[i] }')
+$(sort $(ONCE:%.c=$(BUILD)/double/%.o)): $(BUILD)/double/%: $(BUILD)/float/%
+	@mkdir -p $(@D)
+	@ln -f $< $@
 define precision
 $(BUILD)/$(1)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $$(@D)
