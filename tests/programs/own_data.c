@@ -276,15 +276,15 @@ TEST(many_minutes_take_a_wider_model) {
     static const struct {
         const char *time, *amount, *size, *d_model, *dropout;
     } row[] = {
+        {"--minutes", "1e7", "1", "d_model 128,", "; dropout 0.2\n"},
         {"--minutes", "1e7", NULL, "d_model 256,", "; dropout 0.2\n"},
-        {"--minutes", "1e7", "64", "d_model 128,", "; dropout 0.2\n"},
         {"--minutes", "0.001", NULL, "d_model 128,", "; dropout 0\n"},
         {"--steps", "100000000", NULL, "d_model 128,", "; dropout 0.2\n"},
     };
 #define DRY "lm", "--text", "text", "--tokenizer", "char", "--dry-run", row[i].time, row[i].amount
     write_cat_text("text", 1000000);
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        int status = row[i].size ? TRAIN(DRY, "--context", row[i].size) : TRAIN(DRY);
+    for (size_t i = 0; i < (SANITIZER ? 1 : sizeof row / sizeof *row); i++) {
+        int status = row[i].size ? TRAIN(DRY, "--batch", row[i].size) : TRAIN(DRY);
         CHECK(status == 0 && strstr(out, row[i].d_model) && strstr(out, row[i].dropout), "%zu: %s%s", i, out,
               err);
     }
