@@ -154,7 +154,7 @@ function imageOf({rows, columns, values}, top) {
   return scratch;
 }
 
-// A heat map with labels and marks, and its name in the caption before it. -infinity is crossed out.
+// A heat map with labels and marks, and its name in the caption before it. -infinity is crossed out, a zero gets a dot.
 // o: {name, shape, unit, cell, high, top, labels: {rows, columns}, mark: {row, column, cell: [i, j]}, numbers, wrong: Set of flat indices}
 function drawHeat(canvas, m, o) {
   const p = colours(), high = o.high || o.cell, {rows, columns} = o.labels || {};
@@ -183,6 +183,7 @@ function drawHeat(canvas, m, o) {
   };
   stroke(p.faint, 1, (x, y, v) => { if (!Number.isFinite(v)) c.moveTo(x + 2, y + high - 2), c.lineTo(x + o.cell - 2, y + 2); });
   if (o.cell >= 12) stroke(p.line, 1, (x, y) => c.rect(x + .5, y + .5, o.cell - 1, high - 1));
+  if (!o.numbers) stroke(p.ink, 1, (x, y, v) => { if (!v) c.rect(x + o.cell / 2 - .5, y + high / 2 - .5, 1, 1); });
   if (o.wrong) stroke(p.wrong, 3, (x, y, v, i) => { if (o.wrong.has(i)) c.rect(x + 2, y + 2, o.cell - 4, high - 4); });
   c.fillStyle = p.ink;
   if (o.numbers) cells((x, y, v) => c.fillText(o.numbers(v), x + o.cell / 2, y + high / 2));

@@ -96,7 +96,7 @@
     scaled: (m, i, j, [a, queries]) =>
       ({text: `${v(at(a, i, j))} / ${v(Math.sqrt(get(queries).columns))}`, marks: {[a]: {cell: [i, j]}}}),
     mask: (m, i, j, [a]) =>
-      ({text: at(m.name, i, j) > -Infinity ? v(at(a, i, j)) : t('is_masked'), marks: {[a]: {cell: [i, j]}}}),
+      ({text: at(m.name, i, j) > -Infinity ? '' : t('is_masked'), marks: {[a]: {cell: [i, j]}}}),
     softmax(m, i, j, [a]) {
       const powers = rowOf(a, i).filter(x => x > -Infinity).map(x => 'e^' + par(x));
       if (powers.length > 4) powers.splice(4, powers.length, '…');
@@ -144,7 +144,7 @@
   // Shows a matrix in a figure, in cells as large as the room allows: with numbers, if there are few.
   function drawMatrix(box, matrix, lit, room, top) {
     box.matrix = matrix;
-    const x = flat(matrix), ids = x.columns === 1, named = x.row.length, canvas = box.lastChild;
+    const x = flat(matrix), {shape} = matrix, ids = x.columns === 1, named = x.row.length, canvas = box.lastChild;
     const few = !ids && x.columns <= 12 && named ? Math.min(46, room / x.columns - 4) : 0;
     const width = ids ? 46 : few || Math.max(x.columns > 40 ? 5 : 7, Math.min(16, (room / 3 - 70) / x.columns));
     const [, height] = [[x.heads, 16], [few, 30], [named, 22], [x.rows === 1, 18], [x.rows > 40, 5], [true, Math.min(12, width)]]
@@ -155,7 +155,8 @@
     const largest = x.values.reduce((most, y) => Number.isFinite(y) ? Math.max(most, Math.abs(y)) : most, 0);
     const power = largest > 0 && largest < .1 ? Math.floor(Math.log10(largest)) : 0, shown = y => small(y / 10 ** power);
     const numbers = ids ? String : few > 26 && !x.heads ? shown : null;
-    const unit = numbers && power ? ` · 10^${power}`.replace('-', '−') : '', {shape} = matrix;
+    const scrolls = x.columns * width > room - 70;
+    const unit = (numbers && power ? ` · 10^${power}`.replace('-', '−') : '') + (scrolls ? ' ↔' : '');
     later(() => drawHeat(canvas, x, {name: pretty(x.name), shape, unit, cell: width, high: height, mark: lit, labels, top, numbers}));
   }
 
@@ -277,9 +278,12 @@
     renewPush();
   }
 
+  const arrow = step => `${step.title} → ${step.adds.map(m => m.title).join(', ')}`;
   function paintBackward(box, step, room) {
-    write($('stage-formula'), `${step.title} → ${step.adds.map(m => m.title).join(', ')}\n${pretty(step.formula)}`);
-    write($('stage-says'), said('b_' + step.operation));
+    const all = stages(), n = all.indexOf(step), next = all[n + 1], letter = m => m.title.match(/^d [A-Z]\b/)?.[0] ?? m.title;
+    const left = next && !all.slice(0, n + 1).some(s => s.adds.some(m => letter(m) === letter(next)));
+    write($('stage-formula'), `${arrow(step)}\n${pretty(step.formula)}`);
+    write($('stage-says'), said('b_' + step.operation) + (left ? ' ' + t('b_elsewhere') : ''));
     const key = 'backward ' + step.name + step.adds.map(m => m.to);
     if (box.dataset.key !== key) {
       box.dataset.key = key;
@@ -312,7 +316,7 @@
     if (zero === 'embedding' && m.to === 'positions') reason = 'zero_positions';
     const since = walk.steps.find(s => s.backward === end && s !== step);
     let why = t('terms', step.title);
-    if (zero) why = said(reason, t('zero')) + (since ? ' ' + t('since', since.title) : '');
+    if (zero) why = said(reason, t('zero')) + (since ? ' ' + t('since', arrow(since)) : '');
     else if (Math.abs(sum) < 1e-12 * Math.abs(largest[0][1] * largest[0][2])) why = t('cancels');
     const part = m.parts > 1 ? t('part', m.part, m.parts) + ': ' : '', total = part && ' ' + t('total', m.parts, v(gradient));
     const how = make('span', {className: 'how'}, `${part}${m.title}${cellName(m, i, j)} = ${terms.length ? text.join(' + ') + ' = ' : ''}${v(sum)}`);
@@ -331,7 +335,7 @@
     $('h').disabled = value === null;
     $('push-label').textContent = t('push', range);
     const trend = t(['falls', 'stays', 'rises'][1 + Math.sign(Math.abs(gradient) < 1e-12 ? 0 : gradient)]);
-    const moved = t('push_now', +h.toPrecision(3), figure(at, 6), figure(now + gradient * h, 6), figure(now, 6));
+    const moved = t('push_now', text(h), figure(at, 6), figure(now + gradient * h, 6), figure(now, 6));
     const says = t(value === null ? 'push_hidden' : 'push_says', m.title.slice(2) + cellName(m, i, j), v(value), v(gradient), trend);
     $('push-says').textContent = says + (h ? ' ' + moved : '');
     canvas.setAttribute('aria-label', $('push-says').textContent);

@@ -155,11 +155,11 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     write($('switch-says'), notes.join(' '));
   }, 'look');
 
-  // A line from query a to key b; up: an arc between tokens of one row runs above it.
+  // A line from query a to key b; up: an arc between tokens of one row runs above it, else below what is written there.
   function link(a, b, up) {
-    const far = Math.abs(a.x - b.x), sign = up ? -1 : 1, y = a.y + 17 * sign;
+    const far = Math.abs(a.x - b.x), sign = up ? -1 : 1, y = a.y + (up ? -17 : 40), high = up ? 1.4 : 1.1;
     if (a.y > b.y) return `M${a.x} ${a.y - 17} L${b.x} ${b.y + 17}`;
-    if (far) return `M${a.x} ${y} Q${(a.x + b.x) / 2} ${y + 1.4 * sign * Math.min(76, far / 2 + 24)} ${b.x} ${y}`;
+    if (far) return `M${a.x} ${y} Q${(a.x + b.x) / 2} ${y + high * sign * Math.min(76, far / 2 + 24)} ${b.x} ${y}`;
     return `M${a.x - 8} ${y} c-14 ${30 * sign} 30 ${30 * sign} 16 0`; // to itself
   }
 
@@ -179,7 +179,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
         const up = kind === 'encoder' || model.lm;
         for (const [w, j] of strong)
           links[Math.min(WIDTHS - 1, Math.floor(w * WIDTHS))] += link(at[from][i], at[to][j], up);
-        const name = ([w, j]) => `“${mark(found[to][j], 3)}” (${j}) ${Math.round(w * 100)} %`;
+        const name = ([w, j]) => `${from === to && i === j ? t('itself') : `“${mark(found[to][j], 3)}”`} (${j}) ${Math.round(w * 100)}\u00a0%`;
         if (token) says.push(t('attends_' + kind, strong.slice(0, 3).map(name).join(', ')));
       }
     }

@@ -421,7 +421,7 @@ painter('command', () => {
   $('command-part').hidden = !model.steps || model.steady === false || choice.mask === 'off' || choice.positions === 'none';
 }, 'take');
 const measure = () => model?.lm ? 'accuracy' : 'exact';
-const percent = x => (x === 1 ? 100 : Math.floor(x * 1000) / 10) + ' %';
+const percent = x => (x === 1 ? 100 : Math.floor(x * 1000) / 10) + '\u00a0%';
 
 const steps = () => ({from: 0, to: round(Math.max(model.steps || 200, state.step)), text: number});
 painter('loss', () => {

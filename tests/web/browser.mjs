@@ -126,7 +126,7 @@ test('a head is switched off by a click on its map', () => visit({height: 800}, 
   await page.run("$('run').click()");
   assert(await trained(page));
   await page.run("for (const b of [...document.querySelectorAll('#maps button')].slice(8)) b.click()");
-  assert(await page.until("/Switched off: [^;]*head 1, head 2, head 3, head 4. With all heads: 31415926 ✓, exact (100|9\\d(\\.\\d)?) %. Without: .*✗.*, exact \\d(\\.\\d)? %/.test($('off-says').textContent)"), await page.run("$('off-says').textContent"));
+  assert(await page.until("/Switched off: [^;]*head 1, head 2, head 3, head 4. With all heads: 31415926 ✓, exact (100|9\\d(\\.\\d)?)\\s%. Without: .*✗.*, exact \\d(\\.\\d)?\\s%/.test($('off-says').textContent)"), await page.run("$('off-says').textContent"));
   assert(await page.run("/✗/.test($('answer').textContent)"), 'the answer is that of all heads');
   await page.run("$('mask').click(), $('positions').click()");
   assert(await page.until("/Without the mask.*Positions off/.test($('switch-says').textContent) && " + still));
@@ -165,7 +165,7 @@ test('backward: each gradient has its terms, and a number is pushed', () => visi
   await shows('/\\[0 .*= 0 Zero, because the mask hides/');
   assert(await page.until("/stays as it is/.test($('push-says').textContent)"));
   for (let i = 0; i < 9; i++) await page.key('ArrowLeft'); // the first token sees itself only
-  await shows("/= 0 Zero, because this token sees one token only.* at the step d A\\./");
+  await shows("/= 0 Zero, because this token sees one token only.* in the step d A → d masked S'\\./");
   await click('d A');
   await page.run(`${figures}[1].focus()`);
   for (let i = 0; i < 9; i++) await page.key('ArrowUp'), await page.key('ArrowRight');
