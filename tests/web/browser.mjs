@@ -157,6 +157,10 @@ test('backward: each gradient has its terms, and a number is pushed', () => visi
     const plain = s => s.replace(/\[[^\]]*\]/g, '').replace(/−/g, '-').replace(/·/g, '*');
     if (sum && !/more/.test(sum[1])) assert(Math.abs(eval(plain(sum[1])) - Number(plain(sum[2]))) < 5e-3, text);
   }
+  for (const [name, gap] of [['d LayerNorm across', true], ['d S', false], ['d Y', false], ['d X', true]]) {
+    await click(name);
+    assert.equal(await page.run("/left out here/.test($('stage-says').textContent)"), gap, name);
+  }
   const shows = async text => assert(await page.until(`${text}.test(${said})`), await page.run(said));
   await click("d masked S'");
   assert(await page.until(`/mask/.test(${figures}[0].ariaLabel)`));
@@ -207,7 +211,7 @@ test('copy is learnt, looked at, followed, saved and loaded', async () => {
     assert(await page.until("$('answer').textContent === '→ 2718 ✓'"));
     assert(await page.until("document.querySelectorAll('#maps button').length === 12 && [...document.querySelectorAll('#links path')].some(x => x.getAttribute('d')) && " + still));
     await page.run("document.querySelectorAll('#lines g[tabindex]')[4].focus()"); // ▷ before 2
-    assert(await page.until("/^At position 0 the decoder reads “▷” and writes “2”.*across at “2” \\(0\\) \\d\\d/.test($('line-says').textContent)"), await page.run("$('line-says').textContent"));
+    assert(await page.until("/^At position 0 the decoder reads “▷” and writes “2”: it looks back at itself \\(0\\) 100\\s%; looks across at “2” \\(0\\) \\d\\d/.test($('line-says').textContent)"), await page.run("$('line-says').textContent"));
     await page.run("$('mask').click()");
     assert(await page.until("/Without the mask/.test($('switch-says').textContent) && ![...document.querySelectorAll('#row-target .writes')].map(x => x.textContent).join('').startsWith('→ 2→ 7→ 1→ 8→ ■')"));
     assert(await page.run("$('answer').textContent === '→ 2718 ✓' && /answer at the top stays/.test($('switch-says').textContent)"));
