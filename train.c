@@ -31,9 +31,9 @@ static bool train(Trainer *t, Run *r, Pace *p, TrainConfig *config, Error *e) {
         /* 5.2: a fixed number of steps. */
         if (t->state.step >= t->schedule.steps || !run_goes_on(r)) return true;
         if (!trainer_step(t, &step, e)) return e->status == STATUS_DONE;
-        run_stepped(r, &step);
         pace_follow(p, t, clock_seconds());
         config->schedule = t->schedule;
+        run_stepped(r, &step);
     }
 }
 
