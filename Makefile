@@ -110,7 +110,7 @@ ONCE := $(shell grep -rE '^\#include "|REAL_DOUBLE' src | awk -F '[:"]' ' \
           for (i in file) if (file[i] ~ /\.c$$/ && !(file[i] in reads)) print file[i] }')
 $(sort $(ONCE:%.c=$(BUILD)/double/%.o)): $(BUILD)/double/%: $(BUILD)/float/%
 	@mkdir -p $(@D)
-	@ln -f $< $@
+	@ln -f $< $@ 2>/dev/null || cp $< $@
 define precision
 $(BUILD)/$(1)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $$(@D)
