@@ -138,8 +138,14 @@ BackwardTerm *walk_backward_terms(const Backward *b, long i, int k, const real *
     return backward_terms(&b->w->arena, b->node[i], k, *cell, count);
 }
 
-/* Why the gradient of a cell of x is 0, which ends at node `end`: as the page's sentences zero_NAME (web/texts.js). */
-static const char *reason_of(const Backward *b, const Node *end, const Tensor *x, long cell) {
+const char *walk_backward_cause(const Backward *b, const Node *end, const Tensor *x, long cell) {
+    if (x == &b->w->run.model->positions) return "positions";
+    if (x == b->w->attention->steps->masked && isinf(x->data[cell])) return "hidden";
+    return end->op->name;
+}
+
+/* A cause in words: as the page's sentences zero_CAUSE (web/texts.js). */
+static const char *cause_text(const char *cause) {
     static const char *const reasons[][2] = {
         {"softmax", "this token sees one token only: there is one score, and its share is always 1"},
         {"cross_entropy",
@@ -150,10 +156,8 @@ static const char *reason_of(const Backward *b, const Node *end, const Tensor *x
         {"linear", "the ReLU sets every hidden value on its way to 0, and a small change changes nothing"},
         {"embedding", "this token does not occur in what is read here"},
         {"positions", "what is read here is not as long: no token stands at this position"}};
-    const char *name = x == &b->w->run.model->positions ? "positions" : end->op->name;
-    if (x == b->w->attention->steps->masked && isinf(x->data[cell])) name = "hidden";
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        if (strcmp(reasons[i][0], name) == 0) return reasons[i][1];
+        if (strcmp(reasons[i][0], cause) == 0) return reasons[i][1];
     return "this operation does not depend on it";
 }
 
@@ -167,8 +171,8 @@ static void print_terms(const Backward *b, long i, int k, const real *values) {
     const Node *end = backward_end(b->node[i], k, cell);
     cell_text(b, n->in[k], cell, at);
     if (end)
-        say(4, "%s of it: 0, because %s (%ld %s)", at, reason_of(b, end, n->in[k], cell), end->index,
-            end->op->name);
+        say(4, "%s of it: 0, because %s (%ld %s)", at,
+            cause_text(walk_backward_cause(b, end, n->in[k], cell)), end->index, end->op->name);
     else
         say(4, "%s of it: %.8g = sum of %ld term%s dL/dy times dy/dx", at, (double)values[cell], terms,
             PLURAL(terms));

@@ -46,6 +46,10 @@ long walk_backward_cell(const Backward *b, const Tensor *x, const real *values);
 BackwardTerm *walk_backward_terms(const Backward *b, long i, int k, const real *values, long *cell,
                                   long *count);
 
+/* The cause of a gradient of 0: that of a cell of x, which ends at node `end` (backward_end). The name of its operation;
+ * "positions": x holds them; "hidden": the mask has set the cell to -inf. */
+const char *walk_backward_cause(const Backward *b, const Node *end, const Tensor *x, long cell);
+
 /* Prints a step, of one that is not shown only what others may name; and terms. */
 void walk_backward_json(const Backward *b, long i, bool shown);
 void walk_backward_json_terms(const BackwardTerm *term, long count);

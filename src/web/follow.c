@@ -47,7 +47,8 @@ WEB_EXPORT(void, push, (int index, int input, int element)) {
     walk_backward_json_terms(backward_terms(&arena, n, input, element, &terms), terms);
     arena_free(&arena);
     const Node *end = backward_end(n, input, element);
-    if (end) printf(", \"end\": %ld", end->index), web_print_text("zero", end->op->name);
+    if (end) printf(", \"end\": %ld", end->index);
+    if (end) web_print_text("zero", walk_backward_cause(&kept.steps, end, x, element));
     for (int axis = x->shape.rank - 1; axis >= 0; rest /= x->shape.size[axis--])
         offset += rest % x->shape.size[axis] * x->stride[axis];
     const Tensor *base = x; /* the numbers that views show are those of one tensor */

@@ -306,17 +306,15 @@
     if (chosen) tellSum(step, chosen, terms, columns), later(() => drawPush(chosen));
   }
 
-  function tellSum(step, {of: m, cell: [i, j], gradient, value, zero, end}, terms, columns) {
+  function tellSum(step, {of: m, cell: [i, j], gradient, zero, end}, terms, columns) {
     const x = flat(m), sum = x.values[i * x.columns + j];
     const from = at => step.values.length === 1 ? '' : `[${Math.floor(at / columns)}, ${at % columns}]`;
     const largest = [...terms].sort((a, b) => Math.abs(b[1] * b[2]) - Math.abs(a[1] * a[2])).slice(0, 4);
     const text = largest.map(([at, dy, slope]) => `${par(dy)}${from(at)}·${par(slope)}`);
     if (terms.length > 4) text.push('… ' + t('more_products', terms.length - 4));
-    let reason = 'zero_' + (value === null ? 'hidden' : zero);
-    if (zero === 'embedding' && m.to === 'positions') reason = 'zero_positions';
     const since = walk.steps.find(s => s.backward === end && s !== step);
     let why = t('terms', step.title);
-    if (zero) why = said(reason, t('zero')) + (since ? ' ' + t('since', arrow(since)) : '');
+    if (zero) why = said('zero_' + zero, t('zero')) + (since ? ' ' + t('since', arrow(since)) : '');
     else if (Math.abs(sum) < 1e-12 * Math.abs(largest[0][1] * largest[0][2])) why = t('cancels');
     const part = m.parts > 1 ? t('part', m.part, m.parts) + ': ' : '', total = part && ' ' + t('total', m.parts, v(gradient));
     const how = make('span', {className: 'how'}, `${part}${m.title}${cellName(m, i, j)} = ${terms.length ? text.join(' + ') + ' = ' : ''}${v(sum)}`);

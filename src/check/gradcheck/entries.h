@@ -50,7 +50,7 @@ typedef struct Entries {
     EntryState *state;     /* [coordinates]: of all entries of a coordinate together */
     Doubt *doubt;          /* [coordinates] */
     double rounded;        /* what rounding may leave of an entry that is 0 */
-    /* Of each output: how far it jumps (check_steps); NULL: it has the digits of a real. */
+    /* How far each output jumps (check_steps); NULL: the outputs have the digits of a real. */
     const double *steps;
 } Entries;
 
