@@ -118,8 +118,8 @@ const RATES = {adamw: '0.005', muon: '0.005', sgd: '0.1'};
 const choice = Object.fromEntries(SETTINGS.map(([name, , preset]) => [name, preset]));
 const preset = name => ({steps: STEPS[choice.task], lr: RATES[choice.optimizer]})[name] ?? SETTINGS.find(s => s[0] === name)[2];
 const allowed = (values, value) => Array.isArray(values) ? values.includes(value) : values.test(value);
-const own = make('textarea', {id: 'own', spellcheck: false, dir: 'auto', onchange: () => start()});
-const MOST_TEXT = 200000;
+const MOST_TEXT = 200000; // the field takes one more, which tells that there is more
+const own = make('textarea', {id: 'own', maxLength: MOST_TEXT + 1, spellcheck: false, dir: 'auto', onchange: () => start()});
 const EXAMPLES = {copy: '31415926', reverse: '31415926', sort: '31415926', add: '47+85'};
 const example = () =>
   choice.task === 'lm' ? [...own.value].slice(0, language ? 3 : 8).join('') : EXAMPLES[choice.task];
@@ -212,7 +212,7 @@ const start = latest(async () => {
   starting = true;
   say('');
   if (text && text.length > MOST_TEXT) {
-    say(t('text_cut', number(text.length), number(MOST_TEXT)));
+    say(t('text_cut', number(MOST_TEXT)));
     text = text.slice(0, MOST_TEXT);
   }
   const config = Object.entries(options()).map(o => o.join(' ')).join('\n');

@@ -16,7 +16,7 @@ const TEXTS = {
   error: ['Something went wrong: {0}', '出错了：{0}'], no_worker: ['The computing part did not start. {0}', '计算部分没有启动。{0}'],
   lost: ['The computing part stopped ({0}). Start makes a new model.', '计算部分停了（{0}）。按“开始”建一个新模型。'],
   no_start: ['No model could be made: {0}', '无法建立模型：{0}'],
-  text_cut: ['The text has {0} characters; the first {1} are learnt.', '文本有 {0} 个字符，只学前 {1} 个。'],
+  text_cut: ['The text is too long; its first {0} characters are learnt.', '文本太长，只学前 {0} 个字符。'],
   not_finite: ['The loss is not a number any more: the steps are too large for this model. Reset, or choose another optimizer.', '损失不再是数了：步子对这个模型太大。请重来，或换一个优化器。'],
   done: ['Done: {0} steps, {1}: {2}. Ask it something, look inside below, or go on.', '完成：{0} 步，{1}：{2}。您可以考考它，往下看它的内部，或者继续训练。'],
 

@@ -6,6 +6,24 @@ import {join} from 'node:path';
 
 export const installed = () => spawnSync('sh', ['-c', 'command -v chromium']).status === 0;
 
+// DELAY=MS in the environment: a worker's messages and the frames come up to so much later, which finds what reads too early.
+function delay(ms) {
+  const rest = () => new Promise(go => setTimeout(go, Math.random() * ms));
+  window.Worker = class extends Worker {
+    set onmessage(f) {
+      let before = Promise.resolve();
+      super.onmessage = e => before = before.then(rest).then(() => this.ended || f(e));
+    }
+    terminate() { this.ended = true, super.terminate(); }
+  };
+  const frame = requestAnimationFrame;
+  let open = 0, next = 0;
+  window.requestAnimationFrame = f => frame(function again(now) {
+    if (now >= next) open = now, next = now + Math.random() * ms;
+    now === open ? f(now) : frame(again);
+  });
+}
+
 // A page in a browser of its own. Notes what the console says and what is requested beside the page itself.
 export async function open(url, {width = 1280, height = 900, media = {}, language = 'en', downloads = ''} = {}) {
   const profile = mkdtempSync(join(tmpdir(), 'tapeformer-web-'));
@@ -38,6 +56,7 @@ export async function open(url, {width = 1280, height = 900, media = {}, languag
   await send('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: width < 600});
   await send('Emulation.setEmulatedMedia', {features: Object.entries(media).map(([name, value]) => ({name, value}))});
   if (downloads) await send('Browser.setDownloadBehavior', {behavior: 'allow', downloadPath: downloads});
+  if (process.env.DELAY) await send('Page.addScriptToEvaluateOnNewDocument', {source: `(${delay})(${Number(process.env.DELAY)})`});
   await send('Page.navigate', {url});
   const page = {
     send, console, requests,
@@ -51,6 +70,13 @@ export async function open(url, {width = 1280, height = 900, media = {}, languag
       for (const end = Date.now() + seconds * 1000; Date.now() < end; await new Promise(go => setTimeout(go, 50)))
         if (await page.run(expression)) return true;
       return false;
+    },
+    // Waits until the expression is true. The page shows later what it knows: whatever a test expects to see, it waits for.
+    async holds(expression, why = '', seconds = 120) {
+      if (await page.until(expression, seconds)) return;
+      const shown = [...new Set(expression.match(/\$\('[\w-]+'\)/g))];
+      const texts = await page.run(`[${shown.map(x => x + '?.textContent')}]`);
+      throw new Error([why, expression + ' does not come true', ...shown.map((x, i) => x + ': ' + texts[i])].join('\n'));
     },
     async key(key, text, modifiers = 0) {
       const code = {Tab: 9, Enter: 13, ' ': 32, End: 35, Home: 36, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40}[key];
