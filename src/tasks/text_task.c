@@ -2,7 +2,7 @@
  * source, special tokens or padding.
  *
  * Training windows are drawn at random from the training part. Held-out windows are adjacent: `context` input tokens
- * each and the token after them. A rest shorter than a window is not evaluated.
+ * each and the token after them. The last one is shorter, and ends with the text.
  *
  * With lines a row is a line: the token "\n" begins and ends it. A line that is longer than the context is cut. */
 #include "base/random.h"
@@ -17,10 +17,11 @@ typedef struct TextTask {
     uint64_t key;
 } TextTask;
 
-/* The window of context + 1 tokens from `first` on. */
+/* The window of context + 1 tokens from `first` on, as far as the text goes. */
 static void add_window(Batch *b, const Corpus *c, long first) {
-    BatchRow row = batch_add(b, 0, c->context);
-    for (long i = 0; i < c->context; i++)
+    long left = c->count - 1 - first;
+    BatchRow row = batch_add(b, 0, left < c->context ? left : c->context);
+    for (long i = 0; i < row.T; i++)
         row.target_in[i] = c->ids[first + i], row.target_out[i] = c->ids[first + i + 1];
 }
 
@@ -51,8 +52,16 @@ static void add_held_out_row(const Task *task, long row, Batch *b) {
 
 /* … of windows, or lines. */
 static long held_out_rows(const Corpus *c) {
-    if (!c->line) return (c->count - c->validation - 1) / c->context;
+    long targets = c->count - c->validation - 1;
+    if (!c->line) return (targets + c->context - 1) / c->context;
     return c->validation ? c->lines - c->training_lines : c->lines;
+}
+
+/* The first token of the evaluated windows is no target. */
+static double characters_a_target(const Corpus *c) {
+    long tokens = c->count - c->validation, characters = c->characters;
+    if (!c->line) tokens--, characters -= (long)tokenizer_characters(c->tokenizer, c->ids[c->validation]);
+    return (double)characters / (double)tokens;
 }
 
 /* The corpus owns the tokenizer. */
@@ -112,7 +121,7 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
     task->tokenizer = c->tokenizer, task->vocab_size = c->tokenizer->size;
     task->max_T = c->context, task->held_out = held_out_rows(c);
     if (c->line) task->begin_id = task->end_id = c->line_end, task->lines = o->text;
-    task->characters = c->unknown ? 0 : (double)c->characters / (double)(c->count - c->validation);
+    task->characters = c->unknown ? 0 : characters_a_target(c);
     task->unknown = (double)c->unknown / (double)c->characters;
     task->nothing_held_out = c->validation == 0;
     task->checksum = c->checksum;
