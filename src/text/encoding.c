@@ -15,8 +15,9 @@ typedef struct Encoding {
     enum {
         ANYWHERE,
         ALONE,
-        BESIDE
-    } place; /* among ASCII, as accents are; beside another byte from 0x80 on */
+        BESIDE,
+        HEBREW
+    } place; /* among ASCII, as accents are; beside another byte from 0x80 on; a final letter before none */
 } Encoding;
 
 static const Encoding encodings[] = {
@@ -24,7 +25,7 @@ static const Encoding encodings[] = {
     {"WINDOWS-1252", 0x91, 0x97, 0, ANYWHERE}, /* quotation marks and dashes */
     {"WINDOWS-1251", 0xE0, 0xFF, 0, BESIDE},   /* lower case */
     {"WINDOWS-1253", 0xDC, 0xFE, 0, BESIDE},   /* lower case */
-    {"WINDOWS-1255", 0xE0, 0xFA, 0, BESIDE},
+    {"WINDOWS-1255", 0xE0, 0xFA, 0, HEBREW},
     {"WINDOWS-1256", 0xC7, 0xED, 0, BESIDE},
     {"KOI8-R", 0xC0, 0xDF, 0, BESIDE},         /* lower case */
     {"CP874", 0xA1, 0xED, 0, BESIDE},          /* Thai */
@@ -44,7 +45,8 @@ static double fit(const Encoding *c, const unsigned char *text, size_t length) {
         bool after = i > 0 && text[i - 1] >= 0x80, before = i + 1 < length && text[i + 1] >= 0x80;
         bool fits = text[i] >= c->first && text[i] <= c->last;
         if (c->place == ALONE) fits &= !after && !before;
-        if (c->place == BESIDE) fits &= after || before;
+        if (c->place == BESIDE || c->place == HEBREW) fits &= after || before;
+        if (c->place == HEBREW && before) fits &= !memchr("\xEA\xED\xEF\xF3\xF5", text[i], 5);
         if (c->second && i + 1 < length && text[i + 1] >= 0x40) { /* no second byte is less */
             i++;
             fits &= text[i] >= c->second && text[i] <= 0xFE;
@@ -55,6 +57,14 @@ static double fit(const Encoding *c, const unsigned char *text, size_t length) {
     return share * share * share * share / (c->last - c->first + 1);
 }
 
+/* Whether NUL only parts fields of a text in UTF-8. UTF-16 of Latin letters has more, of other letters also bytes that are
+ * control characters or no UTF-8. */
+static bool has_fields(const char *text, size_t length, size_t zeros) {
+    for (size_t i = 0; i < length; i++)
+        if (text[i] > 0 && text[i] < '\t') return false;
+    return 3 * zeros < length && utf8_valid(text, length) == length;
+}
+
 /* UTF-32 has a mark. UTF-16 has one, or NUL in one half of the bytes of Latin letters and blanks. */
 static const char *wide_encoding(const char *text, size_t length) {
     size_t zeros[2] = {0};
@@ -62,7 +72,8 @@ static const char *wide_encoding(const char *text, size_t length) {
         return "UTF-32";
     if (length >= 2 && (!memcmp(text, "\xFF\xFE", 2) || !memcmp(text, "\xFE\xFF", 2))) return "UTF-16";
     for (size_t i = 0; i < length; i++) zeros[i % 2] += text[i] == 0;
-    if (200 * (zeros[0] + zeros[1]) < length || zeros[0] + zeros[1] < 4) return NULL;
+    size_t all = zeros[0] + zeros[1];
+    if (200 * all < length || all < 4 || has_fields(text, length, all)) return NULL;
     if (zeros[1] > 4 * zeros[0]) return "UTF-16LE";
     return zeros[0] > 4 * zeros[1] ? "UTF-16BE" : NULL;
 }

@@ -41,6 +41,10 @@ TEST(bytes_that_are_not_utf8_are_named) {
                "\xEF\xF0\xE0\xE2\xE8\xEB, \xEA\xEE\xE3\xE4\xE0 \xED\xE5 \xE2 \xF8\xF3\xF2\xEA\xF3 "
                "\xE7\xE0\xED\xE5\xEC\xEE\xE3, \xEE\xED \xF3\xE2\xE0\xE6\xE0\xF2\xFC \xF1\xE5\xE1\xFF "
                "\xE7\xE0\xF1\xF2\xE0\xE2\xE8\xEB")},
+        {"WINDOWS-1251", /* letters that Hebrew has, too, but no final letters of it */
+         BYTES("\xCC\xE0\xEC\xE0\x20\xEC\xFB\xEB\xE0\x20\xF0\xE0\xEC\xF3\x2E\x20\xCF\xE0\xEF\xE0"
+               "\x20\xF7\xE8\xF2\xE0\xEB\x20\xE3\xE0\xE7\xE5\xF2\xF3\x2C\x20\xE0\x20\xEA\xEE\xF2"
+               "\x20\xF1\xEF\xE0\xEB\x20\xED\xE0\x20\xE4\xE8\xE2\xE0\xED\xE5\x2E")},
         {"ISO-8859-1", BYTES("Wer reitet so sp\xE4t durch Nacht und Wind\x3F Es ist der Vater; caf\xE9, "
                              "gar\xE7on, na\xEFve, \xDC\x62\x65rmut und F\xFC\xDF\x65.")},
         {"WINDOWS-1252", BYTES("Wer reitet so sp\xE4t durch Nacht und Wind\x3F L\x92\xE9t\xE9, gar\xE7on")},
@@ -94,6 +98,12 @@ TEST(text_and_bytes_of_no_encoding) {
     CHECK(text_check("f", "", 0, &e), "%s", e.text);
     CHECK(!text_check("f", BYTES("a\0b\0\0c\0\0"), &e) &&
               !strcmp(e.text, "f: byte 1: found 0x00, need UTF-8 text or --tokenizer byte"),
+          "%s", e.text);
+    /* NUL at the odd places of a text, as some programs part its fields, is no UTF-16. */
+    e = (Error){0};
+    static const char fields[] = "the cat\0sat on \0the mat\0and the rat on the cat.\0";
+    CHECK(!text_check("f", fields, sizeof fields - 1, &e) &&
+              !strcmp(e.text, "f: byte 7: found 0x00, need UTF-8 text or --tokenizer byte"),
           "%s", e.text);
 }
 
