@@ -191,7 +191,7 @@ bool score_file(Tape *t, const SavedRun *r, const char *path, const ScoreListene
 void score_print(const Score *s, bool text, FILE *out) {
     double loss = s->nats / s->characters, unknown = 1 - s->known / s->characters;
     if (unknown > 0)
-        fprintf(out, "%.4f nats/token, not comparable: %.1f %% of the characters are [UNK]; ",
+        fprintf(out, "%.4f nats/token, not comparable: %.3g %% of the characters are [UNK]; ",
                 s->nats / (double)s->tokens, 100 * unknown);
     else
         fprintf(out, "%.4f nats/char, %.4f bits/char, perplexity %.2f a token; ", loss, loss / log(2),

@@ -1,19 +1,24 @@
 #include "run/metrics.h"
+#include "base/append.h"
 #include "base/options.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+const char *metrics_unit(char out[LOSS_UNIT], double characters, double unknown) {
+    snprintf(out, LOSS_UNIT, characters > 0 ? " nats/char" : " nats/token");
+    if (unknown > 0)
+        text_append(out, LOSS_UNIT, ", not comparable: %.3g %% of the characters are [UNK]", 100 * unknown);
+    return out;
+}
+
 const char *metrics_loss_text(char out[LOSS_TEXT], double loss, const Metrics *m, int digits) {
-    double nats = loss / m->characters;
+    char unit[LOSS_UNIT];
+    double shown = m->characters > 0 ? loss / m->characters : loss;
+    snprintf(out, LOSS_TEXT, "%.*f%s", digits, shown, metrics_unit(unit, m->characters, m->unknown));
     if (m->characters > 0)
-        snprintf(out, LOSS_TEXT, "%.*f nats/char, %.*f bits/char, perplexity %.2f a token", digits, nats,
-                 digits, nats / log(2), exp(loss));
-    else if (m->unknown > 0)
-        snprintf(out, LOSS_TEXT, "%.*f nats/token, not comparable: %.1f %% of the characters are [UNK]",
-                 digits, loss, 100 * m->unknown);
-    else
-        snprintf(out, LOSS_TEXT, "%.*f nats/token", digits, loss);
+        text_append(out, LOSS_TEXT, ", %.*f bits/char, perplexity %.2f a token", digits, shown / log(2),
+                    exp(loss));
     return out;
 }
 
@@ -109,6 +114,7 @@ static void show_mean(const char *name, const double *value, long count, const c
 
 void metrics_show_spread(const Metrics *m, long count) {
     double nats[METRICS_SPREAD], bits[METRICS_SPREAD], perplexity[METRICS_SPREAD], exact[METRICS_SPREAD];
+    char unit[LOSS_UNIT];
     bool text = m->characters > 0;
     if (count == 0) return;
     for (long i = 0; i < count; i++) {
@@ -118,7 +124,7 @@ void metrics_show_spread(const Metrics *m, long count) {
         exact[i] = 100 * m[i].val_exact;
     }
     fprintf(stderr, "%ld seed%s: ", count, PLURAL(count));
-    show_mean("loss", nats, count, text ? " nats/char" : " nats/token");
+    show_mean("loss", nats, count, metrics_unit(unit, m->characters, m->unknown));
     if (text) {
         show_mean(",", bits, count, " bits/char");
         show_mean(", perplexity", perplexity, count, " a token");

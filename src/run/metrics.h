@@ -43,7 +43,10 @@ void metrics_step(StepSums *s, CsvFile *f, long step, const StepResult *r, doubl
 enum { METRICS_SPREAD = 1000 };
 void metrics_show_spread(const Metrics *m, long count);
 
-/* "1.4760 nats/char, 2.1294 bits/char, perplexity 28.20 a token"; "0.1050 nats/token" if not of a text; "0.1050 nats/token,
- * not comparable: 3.4 % of the characters are [UNK]". */
+/* " nats/char"; " nats/token" if not of a text; " nats/token, not comparable: 3.4 % of the characters are [UNK]". */
+enum { LOSS_UNIT = 80 };
+const char *metrics_unit(char out[LOSS_UNIT], double characters, double unknown);
+
+/* A loss and its unit; of a text "1.4760 nats/char, 2.1294 bits/char, perplexity 28.20 a token". */
 enum { LOSS_TEXT = 100 };
 const char *metrics_loss_text(char out[LOSS_TEXT], double loss, const Metrics *m, int digits);

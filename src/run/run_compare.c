@@ -1,5 +1,6 @@
 #include "base/runs.h"
 #include "pictures/label.h"
+#include "run/metrics.h"
 #include "run/page.h"
 #include "run/run_page.h"
 #include "training/train_config.h"
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESULTS = 5, RESULT_TEXT = 32 };
+enum { RESULTS = 5, RESULT_TEXT = 100 };
 
 typedef struct Compared {
     const char *name;
@@ -46,9 +47,10 @@ static void name_runs(Comparison *c, char *const *run) {
 /* The last evaluation: of all held-out data at the end of a run. */
 static void take_results(Compared *r) {
     const RunTables *t = &r->tables;
+    char unit[LOSS_UNIT];
     double loss = run_tables_last(t, "final_loss"), accuracy = run_tables_last(t, "final_accuracy");
     if (isnan(loss)) loss = run_tables_last(t, "val_loss"), accuracy = run_tables_last(t, "val_accuracy");
-    snprintf(r->result[0], RESULT_TEXT, "%.4f nats/%s", loss, t->characters > 0 ? "char" : "token");
+    snprintf(r->result[0], RESULT_TEXT, "%.4f%s", loss, metrics_unit(unit, t->characters, t->unknown));
     snprintf(r->result[1], RESULT_TEXT, "%.2f %%", 100 * accuracy);
     number_text(r->result[2], (long)fmax(0, run_tables_last(t, "params")));
     number_text(r->result[3], (long)fmax(0, run_tables_last(t, "step")));

@@ -18,8 +18,10 @@ static void scale(const Csv *t, const char *column, double factor) {
 }
 
 bool run_tables_read(RunTables *t, const char *directory, const Safetensors *notes, Error *e) {
-    const char *characters = safetensors_metadata(notes, NOTE_CHARACTERS);
-    *t = (RunTables){.characters = characters ? strtod(characters, NULL) : 0};
+    const char *characters = safetensors_metadata(notes, NOTE_CHARACTERS),
+               *unknown = safetensors_metadata(notes, NOTE_UNKNOWN);
+    *t = (RunTables){.characters = characters ? strtod(characters, NULL) : 0,
+                     .unknown = unknown ? strtod(unknown, NULL) : 0};
     if (!read_table(&t->metrics, directory, "metrics.csv", e) ||
         !read_table(&t->steps, directory, "steps.csv", e))
         return false;

@@ -11,6 +11,7 @@ enum { CURVES = 5, CURVE_SERIES = 12, CURVE_TEXT = 512 };
 typedef struct RunTables {
     Csv metrics, steps;
     double characters; /* per token: losses are divided by them; 0: not a text */
+    double unknown;    /* share of the held-out characters that [UNK] stands for */
 } RunTables;
 
 /* Reads RUN/metrics.csv and RUN/steps.csv; notes are those of frames.safetensors. Losses become nats per character. To be

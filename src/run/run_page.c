@@ -104,7 +104,7 @@ static void noted(const Page *p, const char *prefix, FILE *out) {
 static void figures(const Page *p, FILE *out) {
     const RunTables *t = p->tables;
     double loss = run_tables_last(t, "final_loss"), accuracy = run_tables_last(t, "final_accuracy"),
-           exact = run_tables_last(t, "val_exact"), unknown = strtod(note_or(p, NOTE_UNKNOWN, "0"), NULL);
+           exact = run_tables_last(t, "val_exact");
     if (t->metrics.rows == 0) return;
     if (isnan(loss)) loss = run_tables_last(t, "val_loss"), accuracy = run_tables_last(t, "val_accuracy");
     fputs("<dl class=\"figures\">\n", out);
@@ -114,7 +114,8 @@ static void figures(const Page *p, FILE *out) {
         figure(out, "perplexity a token", "%.2f", exp(loss * t->characters));
     } else
         figure(out, "held-out loss", "%.4f", loss);
-    if (unknown > 0) figure(out, "not comparable", "%.1f %% of the characters are [UNK]", 100 * unknown);
+    if (t->unknown > 0)
+        figure(out, "not comparable", "%.3g %% of the characters are [UNK]", 100 * t->unknown);
     figure(out, "held-out accuracy", "%.2f %%", 100 * accuracy);
     if (!isnan(exact)) figure(out, "exact answers", "%.2f %%", 100 * exact);
     count(out, "parameters", run_tables_last(t, "params"));

@@ -6,6 +6,7 @@
 #include "run/run_page.h"
 #include "run/watch.h"
 #include "tasks/corpus.h"
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -31,10 +32,10 @@ const char *run_text_line(char out[TEXT_LINE], const Task *task, const TrainConf
     if (!c) return out;
     double passes = train_config_passes(r, task);
     snprintf(out, TEXT_LINE,
-             "text: %s characters, %s different; %s %ld (%.2f characters a token); %.*f passes; dropout %g",
+             "text: %s characters, %s different; %s %ld (%.2f characters a token); %.*g passes; dropout %g",
              number_text(characters, c->written), number_text(different, c->different),
              c->tokenizer->kind->choice.name, c->tokenizer->size, (double)c->written / (double)c->count,
-             passes < 10 ? 1 : 0, passes, r->dropout);
+             passes < 10 ? 2 : 9, passes < 10 ? passes : round(passes), r->dropout);
     return out;
 }
 

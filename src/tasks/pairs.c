@@ -149,6 +149,18 @@ static bool encode_pairs(PairsTask *t, Error *e) {
     return true;
 }
 
+/* The share of the characters of the judged targets that [UNK] stands for. */
+static double unknown_share(const PairsTask *t) {
+    const Tokenizer *k = t->task.tokenizer;
+    double known = 0, characters = 0;
+    for (long i = 0; k->unknown && i < t->task.held_out; i++) {
+        const Pair *p = &t->file.pair[t->side[i].item];
+        characters += (double)utf8_count(p->target.text, p->target.length);
+        for (long n = 0; n < p->T; n++) known += (double)tokenizer_characters(k, t->ids[p->at + p->S + n]);
+    }
+    return characters > 0 ? 1 - known / characters : 0;
+}
+
 /* ---- The task ---- */
 
 /* Row i in that order. */
@@ -183,6 +195,7 @@ bool task_pairs_open(Task **out, const TaskKind *kind, const TaskOptions *o, Err
     if (!pairs_read(&t->file, o->pairs, o->tokenizer->any_bytes, t->task.remark, e) ||
         !choose_sides(t, o, e) || !learn_tokens(t, o, e) || !encode_pairs(t, e))
         return false;
+    t->task.unknown = unknown_share(t);
     t->task.checksum = crc32_update(0, t->file.texts.text->text, t->file.texts.text->length);
     task_number_tokens(&t->task);
     return true;

@@ -235,6 +235,24 @@ TEST(a_loss_without_the_unknown_is_not_comparable) {
           "%s%s", out, err);
     CHECK(GENERATE("run", "--score", "text", "--show") == 0 && lines_of(out) == 301 && !strstr(out, "}  "),
           "%s%s", out, err);
+    /* The answers of pairs, too, and runs that are compared. */
+    f = fopen("pairs", "w");
+    for (int i = 0; f && i < 40; i++) fprintf(f, "a%d\tb%d\n", i, i);
+    if (!f || fclose(f)) exit(1);
+    for (int i = 0; i < 2; i++) {
+        MUST(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", i ? "byte" : "word", "--d-model", "16",
+                   "--heads", "2", "--layers", "1", "--steps", "2", "--run", i ? "bytes" : "words"));
+        page = read_bytes(i ? "bytes/report.html" : "words/report.html", &size);
+        CHECK((strstr(err, "not comparable: ") == NULL) == i && page &&
+                  (strstr(page, "not comparable") == NULL) == i,
+              "%s", err);
+        free(page);
+    }
+    MUST(TRAIN("--compare", "words", "bytes"));
+    page = read_bytes("runs/compare.html", &size);
+    CHECK(page && strstr(page, " nats/token, not comparable: ") && strstr(page, " nats/token\n"), "%s",
+          page);
+    free(page);
 }
 
 /* A note of the run's checkpoint. The last eight that were asked for stay valid. */
