@@ -47,6 +47,7 @@ static bool set_pace(Pace *p, Trainer *t, TrainConfig *config, long made, Error 
     config->minutes = 0;
     config->schedule.plans = NULL;
     train_config_set_steps(config, t->task, pace_steps(p, clock_seconds(), made, every));
+    if (!train_config_check_warmup(config, e)) return false;
     Trainer paced = train_config_trainer(config, t->task);
     t->model->dropout = config->dropout;
     t->schedule = paced.schedule;
@@ -69,9 +70,10 @@ static bool start(Trainer *t, const ModelConfig *c, TrainConfig *config, Pace *p
     return true;
 }
 
-/* --dry-run: the model, its memory, and the time of its steps, unless one takes many seconds. */
+/* --dry-run: the model, its memory, and the time of its steps after the `made` of a run to resume, unless one takes many
+ * seconds. */
 static void describe(const Task *task, TrainConfig *config, Trainer *t, const ModelConfig *c, size_t bytes,
-                     Error *e) {
+                     long made, Error *e) {
     Pace p = {0};
     double minutes = config->minutes;
     t->model = trainer_model(t, c, e);
@@ -83,10 +85,10 @@ static void describe(const Task *task, TrainConfig *config, Trainer *t, const Mo
         model_free(t->model);
         config->minutes = 0;
         if (!start(t, c, config, &p, NULL, e) || !pace_measure(&p, t, 0.5, e)) return;
-        if (minutes > 0) train_config_set_steps(config, task, (long)(60 * minutes / p.step));
+        if (minutes > 0) train_config_set_steps(config, task, made + (long)(60 * minutes / p.step));
     }
     run_describe(stdout, task, config, t->model, bytes);
-    if (timed) run_describe_time(stdout, &p, config->schedule.steps);
+    if (timed) run_describe_time(stdout, &p, config->schedule.steps - made);
 }
 
 static bool run_task(const Task *task, TrainConfig *config, double began, Checkpoint *past, Metrics *figures,
@@ -98,7 +100,7 @@ static bool run_task(const Task *task, TrainConfig *config, double began, Checkp
     size_t arrays = trainer_bytes(&t, &c, config->dropout, e), bytes = run_footprint(arrays);
     if (!arrays) return false;
     if (config->dry_run) {
-        describe(task, config, &t, &c, bytes, e);
+        describe(task, config, &t, &c, bytes, past ? past->state.step : 0, e);
     } else if (pages_exist(bytes, "the training", e) && start(&t, &c, config, &pace, past, e)) {
         Run run;
         if (run_open(&run, config, &t, past, e) && !run.finished) {

@@ -92,8 +92,10 @@ static bool find_opening(const Corpus *c, int32_t *best, Error *e) {
 
 /* Reports invisible characters, and the options that a short text changes. */
 static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
+    enum { FEW = 200 };
     const char *name = TEXTS_NAMED(o->text);
     bool all = c->without_tail || (c->validation == 0 && c->count < 2000);
+    bool set_short = o->validation > 0 && o->validation < task_defaults().validation;
     if (c->empty_lines)
         task_remark(out, "%s: left out %ld empty line%s", name, c->empty_lines, PLURAL(c->empty_lines));
     if (c->long_lines)
@@ -102,8 +104,13 @@ static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
                     name, c->long_lines, PLURAL(c->long_lines), c->context);
     if (!c->line && (c->context < o->context || all))
         task_remark(out, "%s: a %s: context %ld%s; a longer text teaches more", name,
-                    o->validation > 0.5 ? "long --tail" : "short text", c->context,
-                    all ? ", nothing held out" : "");
+                    o->validation > 0.5 ? "long --tail"
+                    : set_short         ? "short --tail"
+                                        : "short text",
+                    c->context, all ? ", nothing held out" : "");
+    if (set_short && !c->without_tail && c->characters < FEW)
+        task_remark(out, "%s: held out %ld characters, too few to judge by; a longer --tail helps", name,
+                    c->characters);
     if (c->byte_order_mark) task_remark(out, "%s: skipped a byte-order mark", name);
     if (c->carriage_returns && !c->line)
         task_remark(

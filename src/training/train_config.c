@@ -188,14 +188,19 @@ static void fill_in(TrainConfig *r) {
     if (!train_config_is_set(r, &r->run)) r->run = r->resume ? r->resume : r->directory;
 }
 
+bool train_config_check_warmup(const TrainConfig *r, Error *e) {
+    const Schedule *s = &r->schedule;
+    bool known = r->minutes == 0 && !r->resume && !s->plans;
+    return !known || s->warmup <= s->steps || !s->kind->warms_up ||
+           error_set(e, STATUS_USAGE, "--warmup: found %ld, need at most the %ld of --steps", s->warmup,
+                     s->steps);
+}
+
 static bool check(const TrainConfig *r, Error *e) {
     const Schedule *s = &r->schedule;
     for (const Setting *row = train_settings; row->name; row++)
         if (r->given[row - train_settings] && !check_effect(r, row, e)) return false;
-    if (s->warmup > s->steps && s->kind->warms_up && !r->resume && !s->plans)
-        return error_set(e, STATUS_USAGE, "--warmup: found %ld, need at most the %ld of --steps", s->warmup,
-                         s->steps);
-    if (!schedule_check_plans(s, e)) return false;
+    if (!train_config_check_warmup(r, e) || !schedule_check_plans(s, e)) return false;
     if (s->min_rate > s->rate)
         return error_set(e, STATUS_USAGE, "--min-lr: found %g, need at most the %g of --lr", s->min_rate,
                          s->rate);

@@ -107,6 +107,9 @@ double train_config_passes(const TrainConfig *r, const Task *task);
 /* Fills in the defaults. STATUS_USAGE: settings contradict each other, or have no effect. */
 bool train_config_complete(TrainConfig *r, Error *e);
 
+/* Refuses a warm-up that is longer than the steps of a new run, once these are known. */
+bool train_config_check_warmup(const TrainConfig *r, Error *e);
+
 /* Whether the user or the checkpoint to resume gave a value to the field of r. */
 bool train_config_is_set(const TrainConfig *r, const void *field);
 

@@ -250,8 +250,7 @@ TEST(a_loss_without_the_unknown_is_not_comparable) {
     }
     MUST(TRAIN("--compare", "words", "bytes"));
     page = read_bytes("runs/compare.html", &size);
-    CHECK(page && strstr(page, " nats/token, not comparable: ") && strstr(page, " nats/token\n"), "%s",
-          page);
+    CHECK(page && strstr(page, " nats/token, not comparable: ") && strstr(page, " nats/token\n"), "%s", page);
     free(page);
 }
 
@@ -306,6 +305,25 @@ TEST(many_minutes_take_a_wider_model) {
         CHECK(status == 0 && strstr(out, row[i].d_model) && strstr(out, row[i].dropout), "%zu: %s%s", i, out,
               err);
     }
+}
+
+/* --dry-run of a run to continue counts the steps that are left. */
+TEST(a_dry_run_of_a_run_to_continue) {
+    MUST(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "9", "--quiet", "--run",
+               "run"));
+    MUST(TRAIN("--resume", "run", "--steps", "1009", "--dry-run"));
+    CHECK(strstr(out, " for 1,000 steps of "), "%s", out);
+    MUST(TRAIN("--resume", "run", "--dry-run"));
+    CHECK(strstr(out, "time: about 0 s for 0 steps of "), "%s", out);
+}
+
+/* A warm-up is judged by the steps that --minutes sets, not by the default of --steps. */
+TEST(a_warm_up_is_judged_by_the_steps_of_the_minutes) {
+    CHECK(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--minutes", "0.001", "--warmup",
+                "1000000", "--run", "run") == 2,
+          "%s", err);
+    const char *most = strstr(err, "train: --warmup: found 1000000, need at most the ");
+    CHECK(most && !strstr(most, " the 1000 of ") && strstr(most, " of --steps\n"), "%s", err);
 }
 
 /* A directory whose name looks like an option is another word in the commands that are suggested. */

@@ -91,6 +91,34 @@ TEST(short_texts_have_less_of_both) {
     }
 }
 
+/* A tail that is set too short is named, not the text; so are lines of too few characters. */
+TEST(a_short_tail_is_named) {
+    static const struct {
+        bool lines;
+        double tail;
+        const char *want; /* of the remark, after the name of the file */
+    } cases[] = {
+        {false, 0.1, ""},
+        {false, 0.01, ": a short --tail: context 39; a longer text teaches more\n"},
+        {false, 0.001, ": a short --tail: context 64, nothing held out; a longer text teaches more\n"},
+        {true, 0.1, ""},
+        {true, 0.001, ": held out 5 characters, too few to judge by; a longer --tail helps\n"},
+    };
+    char text[4001] = "";
+    for (int i = 0; i < 800; i++) sprintf(text + 5 * i, "%04d\n", i);
+    make_folder();
+    write_text(in_folder("text"), text);
+    for (int i = 0; i < 5; i++) {
+        TaskOptions o = task_defaults();
+        o.text = in_folder("text"), o.lines = cases[i].lines, o.validation = cases[i].tail;
+        Task *task = opened("lm", o);
+        const char *remark = task->remark + strcspn(task->remark, ":");
+        CHECK(strncmp(remark, cases[i].want, strlen(cases[i].want)) == 0 && !*remark == !*cases[i].want,
+              "case %d: %s", i, remark);
+        task_free(task);
+    }
+}
+
 /* Every tokenizer holds out the same characters, learns from the others alone, and counts its held-out characters.
  * Each of several texts has its own tail. */
 TEST(every_tokenizer_holds_out_the_same_text) {
