@@ -57,11 +57,20 @@ static long held_out_rows(const Corpus *c) {
     return c->validation ? c->lines - c->training_lines : c->lines;
 }
 
-/* The first token of the evaluated windows is no target. */
-static double characters_a_target(const Corpus *c) {
-    long tokens = c->count - c->validation, characters = c->characters;
-    if (!c->line) tokens--, characters -= (long)tokenizer_characters(c->tokenizer, c->ids[c->validation]);
-    return (double)characters / (double)tokens;
+/* Counts characters a target of the held-out rows: without the first token, and without the ends of lines that are cut. */
+static bool find_characters(Task *task, Error *e) {
+    double characters = 0, tokens = 0;
+    Batch *b = task_batch(task, 1, e);
+    for (long row = 0; b && row < task->held_out; row++) {
+        batch_clear(b);
+        add_held_out_row(task, row, b);
+        tokens += (double)batch_target_tokens(b);
+        for (long i = 0; i < batch_target_tokens(b); i++)
+            characters += (double)tokenizer_characters(task->tokenizer, b->target_out[i]);
+    }
+    task->characters = characters / tokens;
+    batch_free(b);
+    return e->status == STATUS_DONE;
 }
 
 /* The corpus owns the tokenizer. */
@@ -128,7 +137,6 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
     task->tokenizer = c->tokenizer, task->vocab_size = c->tokenizer->size;
     task->max_T = c->context, task->held_out = held_out_rows(c);
     if (c->line) task->begin_id = task->end_id = c->line_end, task->lines = o->text;
-    task->characters = c->unknown ? 0 : characters_a_target(c);
     task->unknown = (double)c->unknown / (double)c->characters;
     task->nothing_held_out = c->validation == 0;
     task->checksum = c->checksum;
@@ -136,5 +144,5 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
     task->add_training_row = add_training_row, task->add_held_out_row = add_held_out_row;
     task->free = free_corpus;
     remark(c, o, task->remark);
-    return find_opening(c, &task->opening_id, e);
+    return (c->unknown || find_characters(task, e)) && find_opening(c, &task->opening_id, e);
 }

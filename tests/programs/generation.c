@@ -322,6 +322,14 @@ TEST(scores_are_the_losses_of_training) {
         free(found);
     }
 
+    /* Of lines that are cut, the characters that are judged count. */
+    write_text("list", "a\nb\nab\nthe the the the cat\n");
+    MUST(TRAIN("lm", "--text", "list", "--lines", "--tail", "0", "--tokenizer", "bpe", "--context", "5",
+               "--steps", "2", "--json", SMALL, "cut"));
+    double cut_nats = number(next_line(out), "val_nats_per_char");
+    CHECK(GENERATE("cut", "--score", "list") == 0 && fabs(strtod(out, NULL) - cut_nats) < 6e-5, "%s, want %g",
+          out, cut_nats);
+
     write_text("pairs", "ab\tb\nba\ta\nabc\tc\nc\tcc\n");
     MUST(TRAIN("pairs", "--pairs", "pairs", "--tail", "0", "--steps", "5", "--json", SMALL, "two"));
     const char *last = out;
