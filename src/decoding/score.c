@@ -1,17 +1,17 @@
 #include "decoding/score.h"
 #include "decoding/decode.h"
-#include "text/encoding.h"
+#include "tasks/corpus.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds -log P of the tokens out, one after each token of in, of rows that begin at start[i]; seq2seq: of one
- * row, after the S tokens of its source. l: hears of them, or NULL. */
+/* Adds -log P of the tokens out, one after each token of in, of rows that begin at start[i], the first at 0; seq2seq: of
+ * one row, after the S tokens of its source. l: hears of them, or NULL. */
 static bool add_rows(Tape *t, Model *m, const int32_t *source, long S, long rows, const long *start,
                      const int32_t *in, const int32_t *out, const ScoreListener *l, double *nats, Error *e) {
     Tokens from = {0}, to = {0};
-    long tokens = start[rows] - start[0];
+    long tokens = start[rows];
     bool no_grad = t->no_grad, training = t->training;
     bool ok = tokens_new(&from, 1, S, e) && tokens_new(&to, rows, tokens, e);
     t->no_grad = true, t->training = false;
@@ -19,11 +19,11 @@ static bool add_rows(Tape *t, Model *m, const int32_t *source, long S, long rows
         tokens_pack(&from, 1, (long[]){0, S}, source);
         tokens_pack(&to, rows, start, in);
         Forward f = {t, m, &from, &to};
-        const Prediction *p = nn_predict(&f, nn_hidden(&f), out + start[0]);
+        const Prediction *p = nn_predict(&f, nn_hidden(&f), out);
         ok = !tape_failed(t, e);
         for (long i = 0; ok && i < tokens; i++) {
             *nats += p[i].loss;
-            if (l) l->token(l->context, out[start[0] + i], p[i].loss);
+            if (l) l->token(l->context, out[i], p[i].loss);
         }
         tape_reset(t);
     }
@@ -32,88 +32,39 @@ static bool add_rows(Tape *t, Model *m, const int32_t *source, long S, long rows
     return ok;
 }
 
-/* A text as rows, one after another: row i has ids start[i] … start[i + 1] - 1 of inputs and of targets. */
-typedef struct Rows {
-    int32_t *ids, *in, *out; /* ids: their memory */
-    long *start, rows;
-    double characters;
-} Rows;
-
-static bool rows_new(Rows *w, size_t rows, size_t tokens, Error *e) {
-    *w = (Rows){.ids = calloc(2 * tokens + 1, sizeof *w->ids), .start = calloc(rows + 1, sizeof *w->start)};
-    return (w->ids && w->start) || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", tokens);
+/* The text as the lm task has it, which reads it as the run did, and judges all of it. */
+static Task *open_text(const SavedRun *r, const char *path, Error *e) {
+    TaskOptions o = task_defaults();
+    o.text = path, o.lines = r->lines, o.unix_newlines = r->unix_newlines;
+    o.tokenizer = r->tokenizer->kind, o.vocabulary = model_notes_find(&r->notes, "vocabulary");
+    o.context = r->model->config.max_length, o.validation = 0;
+    return task_open("lm", &o, e);
 }
 
-/* Windows side by side, as a validation. */
-static bool read_windows(Rows *w, const SavedRun *r, const Passage *p, Error *e) {
-    long n, context = r->model->config.max_length;
-    if (!rows_new(w, p->length, p->length, e) ||
-        !tokenizer_encode(r->tokenizer, p->where, p->text, p->length, w->ids, &n, e))
-        return false;
-    if (n < 2)
-        return error_set(e, STATUS_BAD_DATA, "%s: found %ld token%s, need at least 2", p->where, n,
-                         PLURAL(n));
-    w->in = w->ids, w->out = w->ids + 1;
-    w->characters = (double)(utf8_count(p->text, p->length) - tokenizer_characters(r->tokenizer, w->ids[0]));
-    for (long at = 0; at < n - 1; w->start[++w->rows] = at) at = at + context < n - 1 ? at + context : n - 1;
-    return true;
-}
-
-/* Lines as training has them: without empty ones, and cut at the context. */
-static bool read_lines(Rows *w, const SavedRun *r, const Passage *p, Error *e) {
-    long lines, n, at = 0, most = r->model->config.max_length, cut = 0;
-    char where[ERROR_TEXT];
-    Passage *line = texts_lines(p, 1, &lines, e);
-    bool ok = line && rows_new(w, (size_t)lines, p->length + 2, e);
-    w->in = w->ids, w->out = w->ids + (ok ? p->length + 2 : 0);
-    for (long i = 0; ok && i < lines; i++) {
-        const Passage *text = &line[i];
-        if (text->length == 0) continue;
-        snprintf(where, sizeof where, "%.200s: line %ld", p->where, i + 1);
-        ok = tokenizer_encode(r->tokenizer, where, text->text, text->length, w->out + at, &n, e);
-        if (!ok) break;
-        w->out[at + n++] = r->end_id;
-        w->characters += (double)utf8_count(text->text, text->length) + 1;
-        cut += n > most;
-        for (; n > most; n--) w->characters -= (double)tokenizer_characters(r->tokenizer, w->out[at + n - 1]);
-        for (long k = 0; k < n; k++) w->in[at + k] = k ? w->out[at + k - 1] : r->begin_id;
-        w->start[++w->rows] = at += n;
-    }
-    free(line);
-    if (cut)
-        fprintf(stderr, "%s: cut %ld line%s of more than %ld tokens\n", p->where, cut, PLURAL(cut), most);
-    return ok && (w->rows || error_set(e, STATUS_BAD_DATA, "%s: found no line, need one", p->where));
-}
-
-static bool score_rows(Tape *t, const SavedRun *r, const Rows *w, const ScoreListener *l, Score *out,
-                       Error *e) {
-    enum { ROWS = 16 };
-    long most = r->model->config.max_length < 256 ? ROWS : 1; /* rows of a pass */
-    bool ok = true;
-    if (l && !r->lines) l->token(l->context, w->in[0], NAN);
-    for (long i = 0; ok && i < w->rows; i += most)
-        ok = add_rows(t, r->model, NULL, 0, w->rows - i < most ? w->rows - i : most, w->start + i, w->in,
-                      w->out, l, &out->nats, e);
-    long tokens = w->start[w->rows];
-    out->tokens += tokens, out->characters += w->characters;
-    if (r->lines) out->lines += w->rows;
-    for (long i = 0; i < tokens; i++) out->known += (double)tokenizer_characters(r->tokenizer, w->out[i]);
-    return ok;
-}
-
-/* Reads the text as the run did: without a byte-order mark, and with its line ends. */
 static bool score_text(Tape *t, const SavedRun *r, const char *path, const ScoreListener *l, Score *out,
                        Error *e) {
-    Texts texts;
-    Rows rows = {0};
-    bool any_bytes = r->tokenizer->kind->any_bytes;
-    bool ok = texts_open(&texts, path, r->unix_newlines, e) &&
-              (any_bytes || text_check(path, texts.text->text, texts.text->length, e)) &&
-              (r->lines ? read_lines : read_windows)(&rows, r, texts.text, e) &&
-              score_rows(t, r, &rows, l, out, e);
-    if (texts.byte_order_mark) fprintf(stderr, "%s: skipped a byte-order mark\n", ESCAPED(path));
-    texts_close(&texts);
-    free(rows.ids), free(rows.start);
+    enum { ROWS = 16 };
+    long most = r->model->config.max_length < 256 ? ROWS : 1, count; /* rows of a pass */
+    Task *task = open_text(r, path, e);
+    const Corpus *c = task ? task_text_corpus(task) : NULL;
+    Batch *b = task ? task_batch(task, most, e) : NULL;
+    bool ok = b;
+    double known = 0;
+    if (ok && l && !r->lines) l->token(l->context, c->ids[0], NAN);
+    for (long row = 0; ok && (count = task_held_out_batch(task, row, most, b)) > 0; row += count) {
+        ok = add_rows(t, r->model, NULL, 0, count, b->target_start, b->target_in, b->target_out, l,
+                      &out->nats, e);
+        out->tokens += batch_target_tokens(b);
+        for (long i = 0; i < batch_target_tokens(b); i++)
+            known += (double)tokenizer_characters(r->tokenizer, b->target_out[i]);
+    }
+    if (ok) out->known += known, out->characters += known + (double)c->unknown;
+    if (ok && r->lines) out->lines += task->held_out;
+    if (c && c->long_lines)
+        fprintf(stderr, "%s: cut %ld line%s of more than %ld tokens\n", path, c->long_lines,
+                PLURAL(c->long_lines), c->context);
+    if (c && c->byte_order_mark) fprintf(stderr, "%s: skipped a byte-order mark\n", ESCAPED(path));
+    batch_free(b), task_free(task);
     return ok;
 }
 
