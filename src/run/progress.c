@@ -35,8 +35,7 @@ static int columns_of(const char *text) {
     return (int)utf8_count(text, strlen(text));
 }
 
-/* "1:05", "2:03:04" */
-static const char *clock_text(char out[32], double seconds) {
+const char *clock_text(char out[32], double seconds) {
     long s = (long)(seconds + 0.5);
     if (s >= 3600)
         snprintf(out, 32, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);

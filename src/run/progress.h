@@ -21,6 +21,9 @@ typedef struct Report {
     const char *unit;  /* "tokens/s" */
 } Report;
 
+/* "1:05", "2:03:04" */
+const char *clock_text(char out[32], double seconds);
+
 /* A bar, or plain lines, for `total` steps; nothing if quiet. */
 Progress progress_start(const char *label, long total, bool quiet);
 

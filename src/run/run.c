@@ -28,16 +28,9 @@ void run_describe(FILE *out, const Task *task, const TrainConfig *r, const Model
 }
 
 void run_describe_time(FILE *out, const Pace *p, long steps) {
-    enum { MINUTE = 60, HOUR = 3600 };
-    char number[NUMBER_ROOM];
-    double time = (double)steps * p->step;
-    const char *unit = "s";
-    if (time >= 2 * HOUR)
-        time /= HOUR, unit = "hours";
-    else if (time >= 2 * MINUTE)
-        time /= MINUTE, unit = "minutes";
-    fprintf(out, "time: about %.3g %s for %s steps of %.3g ms\n", time, unit, number_text(number, steps),
-            1000 * p->step);
+    char number[NUMBER_ROOM], time[32];
+    fprintf(out, "time: about %s for %s steps of %.3g ms\n", clock_text(time, (double)steps * p->step),
+            number_text(number, steps), 1000 * p->step);
 }
 
 size_t run_footprint(size_t arrays) {

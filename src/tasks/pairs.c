@@ -1,5 +1,4 @@
 #include "tasks/pairs.h"
-#include "base/append.h"
 #include "base/crc32.h"
 #include "base/random.h"
 #include "tasks/tasks.h"
@@ -44,20 +43,10 @@ static bool is_blank(const Passage *line) {
 }
 
 static bool read_lines(PairFile *f, const Passage *line, long lines, char remark[REMARK], Error *e) {
-    char blank[100] = "";
-    long blanks = 0;
-    for (long i = 0; i < lines; i++) {
-        if (!is_blank(&line[i])) {
-            if (!read_line(f, &line[i], i + 1, e)) return false;
-            continue;
-        }
-        blanks++;
-        if (blanks <= 5) text_append(blank, sizeof blank, ", %ld", i + 1);
-        if (blanks == 6) text_append(blank, sizeof blank, ", …");
-    }
-    if (blanks)
-        task_remark(remark, "%s: %ld blank line%s skipped: %s", line->where, blanks,
-                    blanks == 1 ? " is" : "s are", blank + 2);
+    for (long i = 0; i < lines; i++)
+        if (!is_blank(&line[i]) && !read_line(f, &line[i], i + 1, e)) return false;
+    long blank = lines - f->count;
+    if (blank) task_remark(remark, "%s: left out %ld blank line%s", line->where, blank, PLURAL(blank));
     return true;
 }
 

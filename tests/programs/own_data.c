@@ -314,7 +314,7 @@ TEST(a_dry_run_of_a_run_to_continue) {
     MUST(TRAIN("--resume", "run", "--steps", "1009", "--dry-run"));
     CHECK(strstr(out, " for 1,000 steps of "), "%s", out);
     MUST(TRAIN("--resume", "run", "--dry-run"));
-    CHECK(strstr(out, "time: about 0 s for 0 steps of "), "%s", out);
+    CHECK(strstr(out, "time: about 0:00 for 0 steps of "), "%s", out);
 }
 
 /* A warm-up is judged by the steps that --minutes sets, not by the default of --steps. */
