@@ -32,7 +32,7 @@ static void answer(const Page *p, List wanted, long step, List ids, FILE *out) {
     }
     long missing = wanted.count > ids.count ? wanted.count - ids.count : 0;
     for (long i = 0; i < missing; i++) fputs("<mark>_</mark>", out);
-    if (mistakes + missing) fprintf(out, " <span class=\"faint\">%ld wrong</span>", mistakes + missing);
+    if (mistakes + missing) fprintf(out, " <bdi class=\"faint\">%ld wrong</bdi>", mistakes + missing);
     fputs("\n", out);
 }
 

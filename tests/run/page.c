@@ -189,7 +189,7 @@ TEST(a_wrong_character_of_several_tokens) {
     CHECK(frames_new(&f, &(ModelConfig){0}, 4, 4, &e), "%s", e.text);
     frames_set(&f, LIST_GIVEN, wanted, 4), frames_set(&f, LIST_WANTED, wanted, 4);
     char *text = page_of_answer(&f, answered, 4, token);
-    CHECK(strstr(text, "<td><mark>\xE6\xB1\x97</mark>字 <span class=\"faint\">1 wrong</span>"), "%s",
+    CHECK(strstr(text, "<td><mark>\xE6\xB1\x97</mark>字 <bdi class=\"faint\">1 wrong</bdi>"), "%s",
           strstr(text, "step 1<td>"));
     free(text);
 }
