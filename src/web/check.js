@@ -12,8 +12,7 @@
               add('list', 'ol', {ariaLive: 'polite'}), add('says', 'p'), grids(heat('difference'), heat('backward')),
               add('verdict', 'p', {className: 'verdict', role: 'status'}), add('report', 'pre', {tabIndex: 0}));
   const moved = () => result ? grid(result.inputs[input]) : {rows: 1, columns: 1};
-  const set = choosable(part.x, moved, (i, j) => { if (result) element = i * moved().columns + j, paint('check'); });
-  part.x.clicks = true; // the pointer chooses with a click: a moved element stays chosen
+  const set = choosable(part.x, moved, (i, j) => { if (result) element = i * moved().columns + j, paint('check'); }, true);
 
   const renewCheck = latest(async () => {
     if (!operations) {
@@ -47,7 +46,7 @@
     const r = result, x = r.inputs[input], e = r.elements[element];
     const draw = (key, tensor, name, more = {}) => {
       const cells = grid(tensor), cell = Math.min(56, (body.clientWidth - 20) / cells.columns), {shape} = tensor;
-      drawHeat(part[key], cells, {name, shape, cell, high: 32, numbers: cell > 26 ? small : null, ...more});
+      heatMap(part[key], cells, {name, shape, cell, high: 32, numbers: cell > 26 ? small : null, ...more})();
     };
     part.formula.textContent = r.formula;
     const names = r.inputs.map(i => i.name || 'x');

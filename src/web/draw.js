@@ -33,16 +33,16 @@ function colours() {
   return palette;
 }
 
-// The sections in sight.
+// The sections in sight, below the bar that stays at the top.
 const inSight = new Set(), watch = new IntersectionObserver(entries => {
   for (const e of entries) e.isIntersecting ? inSight.add(e.target.id) : inSight.delete(e.target.id);
   if (entries.some(e => e.isIntersecting)) renew(), schedule();
-});
+}, {rootMargin: '-112px 0px 0px'});
 
-// Painters run in turn, one a frame, so that no frame takes long; with reduced motion one each half second. During
-// training, one of a section waits until that is in sight.
+// Painters run in turn, one a frame, so that no frame takes long; none in a frame that reads the worker's answer; with
+// reduced motion one each half second. During training, one of a section waits until that is in sight.
 const painters = new Map(), calm = matchMedia('(prefers-reduced-motion: reduce)');
-let painting = false;
+let painting = false, heard = false, waited = false;
 function paint(name) {
   painters.get(name).due = true;
   schedule();
@@ -53,7 +53,9 @@ function schedule() {
   painting = true;
   const frame = () => requestAnimationFrame(() => {
     painting = false;
-    draw(ready().slice(0, 1));
+    waited = heard && !waited && !calm.matches;
+    heard = false;
+    if (!waited) draw(ready().slice(0, 1));
     schedule();
   });
   calm.matches ? setTimeout(frame, 500) : frame();
@@ -154,52 +156,52 @@ function imageOf({rows, columns, values}, top) {
   return scratch;
 }
 
-// A heat map with labels and marks, and its name in the caption before it. -infinity is crossed out, a zero gets a dot.
-// o: {name, shape, unit, cell, high, top, labels: {rows, columns}, mark: {row, column, cell: [i, j]}, numbers, wrong: Set of flat indices}
-function drawHeat(canvas, m, o) {
-  const p = colours(), high = o.high || o.cell, {rows, columns} = o.labels || {};
+// A heat map of m with labels and marks, its name in the caption before it. -infinity is crossed out, a zero gets a dot.
+// Sets what costs a layout, and returns the drawing, which can have its own frame. A map that `grows` never shrinks.
+// o: {name, shape, unit, cell, high, grows, top, labels: {rows, columns}, mark: {row, column, cell}, numbers, wrong}
+function heatMap(canvas, m, o) {
+  const {cell, high, mark = {}, labels: {rows, columns} = {}} = o, [width, height] = o.grows && canvas.size || [0, 0];
+  const left = rows ? 6 + 9 * Math.min(7, Math.max(...rows.map(wide))) : 0, above = columns ? 20 : 0;
+  const w = left + m.columns * cell, h = above + m.rows * high, size = [Math.max(width, w), Math.max(height, h)];
+  Object.assign(canvas, {left, above, cell, high, size, shows: m});
   write(canvas.previousSibling, `${o.name} [${o.shape.join(' × ')}]${o.unit || ''}`);
-  attributes(canvas, {'aria-label': t('matrix', o.name, m.rows, m.columns) + (canvas.tabIndex < 0 ? '' : t('matrix_keys'))});
-  canvas.left = rows ? 6 + 9 * Math.min(7, Math.max(...rows.map(wide))) : 0;
-  canvas.top = columns ? 20 : 0;
-  const w = canvas.left + m.columns * o.cell, h = canvas.top + m.rows * high;
-  const size = `width: ${w}px; height: ${h}px`;
-  if (canvas.style.cssText !== size + ';') canvas.style.cssText = size; // a change costs a layout
-  const c = clear(canvas, w, h);
-  let top = o.top || 0;
-  if (!top) for (const v of m.values) if (Number.isFinite(v)) top = Math.max(top, Math.abs(v));
-  c.fillStyle = p.panel, c.fillRect(canvas.left, canvas.top, w - canvas.left, h - canvas.top);
-  c.imageSmoothingEnabled = false;
-  c.drawImage(imageOf(m, top), canvas.left, canvas.top, w - canvas.left, h - canvas.top);
-  c.textBaseline = 'middle', c.textAlign = 'center';
-  c.font = Math.min(13, o.cell / 3.2) + 'px ui-monospace, monospace';
-  const cells = f => m.values.forEach((v, i) => {
-    f(canvas.left + i % m.columns * o.cell, canvas.top + Math.floor(i / m.columns) * high, v, i);
-  });
-  const stroke = (colour, width, path) => {
-    c.strokeStyle = colour, c.lineWidth = width, c.beginPath();
-    cells(path);
-    c.stroke();
+  const label = t('matrix', o.name, m.rows, m.columns) + (canvas.tabIndex < 0 ? '' : t('matrix_keys'));
+  attributes(canvas, {'aria-label': label, style: `width: ${size[0]}px; height: ${size[1]}px`});
+  return () => {
+    const p = colours(), c = clear(canvas, ...size);
+    let top = o.top || 0;
+    if (!top) for (const v of m.values) if (Number.isFinite(v)) top = Math.max(top, Math.abs(v));
+    c.fillStyle = p.panel, c.fillRect(left, above, w - left, h - above);
+    c.imageSmoothingEnabled = false;
+    c.drawImage(imageOf(m, top), left, above, w - left, h - above);
+    c.textBaseline = 'middle', c.textAlign = 'center';
+    c.font = Math.min(13, cell / 3.2) + 'px ui-monospace, monospace';
+    const cells = f => m.values.forEach((v, i) => {
+      f(left + i % m.columns * cell, above + Math.floor(i / m.columns) * high, v, i);
+    });
+    const stroke = (colour, width, path) => {
+      c.strokeStyle = colour, c.lineWidth = width, c.beginPath();
+      cells(path);
+      c.stroke();
+    };
+    stroke(p.faint, 1, (x, y, v) => { if (!Number.isFinite(v)) c.moveTo(x + 2, y + high - 2), c.lineTo(x + cell - 2, y + 2); });
+    if (cell >= 12) stroke(p.line, 1, (x, y) => c.rect(x + .5, y + .5, cell - 1, high - 1));
+    if (!o.numbers) stroke(p.ink, 1, (x, y, v) => { if (!v) c.rect(x + cell / 2 - .5, y + high / 2 - .5, 1, 1); });
+    if (o.wrong) stroke(p.wrong, 3, (x, y, v, i) => { if (o.wrong.has(i)) c.rect(x + 2, y + 2, cell - 4, high - 4); });
+    c.fillStyle = p.ink;
+    if (o.numbers) cells((x, y, v) => c.fillText(o.numbers(v), x + cell / 2, y + high / 2));
+    c.font = '14px ui-monospace, monospace', c.fillStyle = p.faint;
+    if (columns && cell >= 9) columns.forEach((t, j) => c.fillText(short(t, cell / 9), left + (j + .5) * cell, above / 2));
+    c.textAlign = 'right';
+    if (rows) rows.forEach((r, i) => c.fillText(short(r), left - 5, above + (i + .5) * high));
+    c.strokeStyle = p.accent, c.lineWidth = 2;
+    if (mark.row >= 0) c.strokeRect(left + 1, above + mark.row * high, w - left - 2, high);
+    if (mark.column >= 0) c.strokeRect(left + mark.column * cell, above + 1, cell, h - above - 2);
+    if (mark.cell) {
+      c.lineWidth = 3, c.strokeStyle = p.ink;
+      c.strokeRect(left + mark.cell[1] * cell + 1, above + mark.cell[0] * high + 1, cell - 2, high - 2);
+    }
   };
-  stroke(p.faint, 1, (x, y, v) => { if (!Number.isFinite(v)) c.moveTo(x + 2, y + high - 2), c.lineTo(x + o.cell - 2, y + 2); });
-  if (o.cell >= 12) stroke(p.line, 1, (x, y) => c.rect(x + .5, y + .5, o.cell - 1, high - 1));
-  if (!o.numbers) stroke(p.ink, 1, (x, y, v) => { if (!v) c.rect(x + o.cell / 2 - .5, y + high / 2 - .5, 1, 1); });
-  if (o.wrong) stroke(p.wrong, 3, (x, y, v, i) => { if (o.wrong.has(i)) c.rect(x + 2, y + 2, o.cell - 4, high - 4); });
-  c.fillStyle = p.ink;
-  if (o.numbers) cells((x, y, v) => c.fillText(o.numbers(v), x + o.cell / 2, y + high / 2));
-  c.font = '14px ui-monospace, monospace', c.fillStyle = p.faint;
-  const above = (t, j) => c.fillText(short(t, o.cell / 9), canvas.left + (j + .5) * o.cell, canvas.top / 2);
-  if (columns && o.cell >= 9) columns.forEach(above);
-  c.textAlign = 'right';
-  if (rows) rows.forEach((r, i) => c.fillText(short(r), canvas.left - 5, canvas.top + (i + .5) * high));
-  const mark = o.mark || {};
-  c.strokeStyle = p.accent, c.lineWidth = 2;
-  if (mark.row >= 0) c.strokeRect(canvas.left + 1, canvas.top + mark.row * high, w - canvas.left - 2, high);
-  if (mark.column >= 0) c.strokeRect(canvas.left + mark.column * o.cell, canvas.top + 1, o.cell, h - canvas.top - 2);
-  if (mark.cell) {
-    c.lineWidth = 3, c.strokeStyle = p.ink;
-    c.strokeRect(canvas.left + mark.cell[1] * o.cell + 1, canvas.top + mark.cell[0] * high + 1, o.cell - 2, high - 2);
-  }
 }
 const wide = s => [...short(s)].reduce((n, c) => n + (c > '\u2000' ? 1.7 : 1), 0);
 function short(s, most = 7) {
@@ -209,8 +211,8 @@ function short(s, most = 7) {
 // A token as a reader sees it.
 const MARKS = {'<begin>': '▷', '<end>': '■', '<pad>': '·'}, mark = (token, most) => MARKS[token] || short(token, most);
 
-// Lets pointer and arrow keys choose a cell of a heat map: choose(row, column).
-function choosable(canvas, size, choose) {
+// Lets arrow keys and pointer, or with `clicks` only its click, choose a cell of a heat map: choose(row, column).
+function choosable(canvas, size, choose, clicks) {
   let at = [0, 0];
   const go = (i, j) => {
     const {rows, columns} = size();
@@ -218,12 +220,10 @@ function choosable(canvas, size, choose) {
     choose(...at);
   };
   const point = e => {
-    const box = canvas.getBoundingClientRect(), {rows, columns} = size();
-    const left = canvas.left || 0, top = canvas.top || 0;
-    go(Math.floor((e.clientY - box.top - top) / (box.height - top) * rows),
-       Math.floor((e.clientX - box.left - left) / (box.width - left) * columns));
+    const box = canvas.getBoundingClientRect(), {left, above, cell, high} = canvas;
+    if (cell) go(Math.floor((e.clientY - box.top - above) / high), Math.floor((e.clientX - box.left - left) / cell));
   };
-  canvas.addEventListener('pointermove', e => { if (e.pointerType === 'mouse' && !canvas.clicks) point(e); });
+  canvas.addEventListener('pointermove', e => { if (e.pointerType === 'mouse' && !clicks) point(e); });
   canvas.addEventListener('pointerdown', point);
   const keys = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
   canvas.addEventListener('keydown', e => {

@@ -16,8 +16,7 @@
     const head = +$('head').value || 1, more = {text, side, layer: +$('layer').value || 1, head, backward};
     if (backward) more.answer = (await ask('answer', {text, more: 0})).wanted; // the loss is that of the right answer
     walk = await ask('walk', more);
-    if (backward) prepare(head - 1);
-    paint('walk');
+    backward ? prepare(head - 1) : paint('walk');
     if (backward && running) await rest(500);
   });
   viewers.push({section: 'follow', renew: renewWalk, shape: () => { walk = null; nameChoices(); }});
@@ -134,17 +133,16 @@
   // choose: what a chosen cell does, one under the pointer, or with `clicks` one that is clicked.
   function matrixFigure(name, choose, clicks) {
     const canvas = make('canvas', {role: choose ? 'application' : 'img'});
-    canvas.clicks = clicks;
     const box = make('figure', {}, make('figcaption'), canvas);
     box.name = name;
-    if (choose) box.set = choosable(canvas, () => flat(box.matrix), choose);
+    if (choose) box.set = choosable(canvas, () => canvas.shows, choose, clicks);
     return box;
   }
 
   // Shows a matrix in a figure, in cells as large as the room allows: with numbers, if there are few.
   function drawMatrix(box, matrix, lit, room, top) {
-    box.matrix = matrix;
-    const x = flat(matrix), {shape} = matrix, ids = x.columns === 1, named = x.row.length, canvas = box.lastChild;
+    const x = flat(matrix), {shape} = matrix, named = x.row.length, canvas = box.lastChild;
+    const ids = x.columns === 1 && shape.length === 1;
     const few = !ids && x.columns <= 12 && named ? Math.min(46, room / x.columns - 4) : 0;
     const width = ids ? 46 : few || Math.max(x.columns > 40 ? 5 : 7, Math.min(16, (room / 3 - 70) / x.columns));
     const [, height] = [[x.heads, 16], [few, 30], [named, 22], [x.rows === 1, 18], [x.rows > 40, 5], [true, Math.min(12, width)]]
@@ -155,9 +153,9 @@
     const largest = x.values.reduce((most, y) => Number.isFinite(y) ? Math.max(most, Math.abs(y)) : most, 0);
     const power = largest > 0 && largest < .1 ? Math.floor(Math.log10(largest)) : 0, shown = y => small(y / 10 ** power);
     const numbers = ids ? String : few > 26 && !x.heads ? shown : null;
-    const scrolls = x.columns * width > room - 70;
-    const unit = (numbers && power ? ` · 10^${power}`.replace('-', '−') : '') + (scrolls ? ' ↔' : '');
-    later(() => drawHeat(canvas, x, {name: pretty(x.name), shape, unit, cell: width, high: height, mark: lit, labels, top, numbers}));
+    const unit = (numbers && power ? ` · 10^${power}`.replace('-', '−') : '') + (x.columns * width > room - 70 ? ' ↔' : '');
+    const size = {cell: width, high: height, grows: running};
+    later(heatMap(canvas, x, {name: pretty(x.name), shape, unit, ...size, mark: lit, labels, top, numbers}));
   }
 
   // What is still to be drawn of the walk: one figure a frame.
@@ -246,13 +244,13 @@
         if (m.name === 'logits') m.columns = model.tokens;
         const heads = m.shape.length > 2 && m.shape[0] === model.heads ? model.heads : 1, size = m.values.length / heads;
         m.first = heads > 1 ? head * size : 0;
-        m.values = Float64Array.from(m.values.slice(m.first, m.first + size), x => x ?? -Infinity);
+        m.values = m.values.subarray(m.first, m.first + size);
         if (heads > 1) m.shape = m.shape.slice(1);
         if (!m.shape.length) m.shape = [1];
       }
     walk.steps = walk.steps.filter(s => !s.view && s.operation !== 'contiguous');
     for (const s of walk.steps) s.name = String(s.backward);
-    if (walk.steps.some(s => s.name === where)) choose(cell, added);
+    walk.steps.some(s => s.name === where) ? choose(cell, added) : paint('walk');
   }
 
   const renewPush = latest(async () => {
@@ -331,13 +329,13 @@
                        {x: [h], y: [at - now], colour: 'ink', dots: true}],
               {from: -range, to: range, text: h => h ? Math.abs(h) < range ? '' : text(h) : 'h = 0'}, {from: -most, to: most, text, room: 66}, 0);
     $('h').disabled = value === null;
-    $('push-label').textContent = t('push', range);
+    write($('push-label'), t('push', range));
     const trend = t(['falls', 'stays', 'rises'][1 + Math.sign(Math.abs(gradient) < 1e-12 ? 0 : gradient)]);
     const moved = t('push_now', text(h), figure(at, 6), figure(now + gradient * h, 6), figure(now, 6));
     const says = t(value === null ? 'push_hidden' : 'push_says', m.title.slice(2) + cellName(m, i, j), v(value), v(gradient), trend);
-    $('push-says').textContent = says + (h ? ' ' + moved : '');
-    canvas.setAttribute('aria-label', $('push-says').textContent);
-    $('h').setAttribute('aria-valuetext', 'h = ' + h);
+    write($('push-says'), says + (h ? ' ' + moved : ''));
+    attributes(canvas, {'aria-label': $('push-says').textContent});
+    attributes($('h'), {'aria-valuetext': 'h = ' + h});
   }
   $('h').addEventListener('input', () => paint('walk'));
 })();

@@ -47,6 +47,7 @@ function ask(op, more = {}, of = model) {
   if (!worker) {
     worker = openWorker();
     worker.onmessage = ({data}) => {
+      heard = true;
       if (data.lost) return lose(t('lost', data.error));
       const w = waiting.get(data.id);
       waiting.delete(data.id);
@@ -400,8 +401,9 @@ painter('state', () => {
 });
 painter('answer', () => {
   if (!said) return;
-  const fault = said.fault && make('span', {className: 'wrong'}, said.fault);
-  $('answer').replaceChildren(...fault ? [fault] : ['→ ', ...marked(said, true)]);
+  const shows = said.fault ? [make('span', {className: 'wrong'}, said.fault)] : ['→ ', ...marked(said, true)];
+  const wanted = make('output', {}, ...shows);
+  if ($('answer').innerHTML !== wanted.innerHTML) $('answer').replaceChildren(...shows);
 });
 painter('about', () => {
   if (!model) return;

@@ -124,13 +124,14 @@ function serve(modules, scope) {
             m.write("answer", String(q.answer ?? ""));
             const lines = reading(q, m).call("walk", sides.indexOf(side), number(layer, 1), number(head, 1), Boolean(backward));
             const found = lines.trim().split("\n").map(line => JSON.parse(line)), all = found.filter(m => m.formula !== undefined);
+            for (const m of all.concat(all.flatMap(m => m.adds ?? [])))
+                m.values = Float64Array.from(m.values, x => x ?? -Infinity);
             if (backward) return {steps: all, others: found.filter(m => m.formula === undefined)};
             const names = new Set(all.map(m => m.name));
             for (const m of all) {
                 const [, kind, operands] = m.from.match(/^(\w*) ?(.*)/), of = operands.split(", ").filter(Boolean);
                 const there = of.filter(name => names.has(name.replace(/\^T$/, ""))); /* a layer may have no bias */
                 m.from = there.length < of.length - (of.length > 2) ? {kind: "copy", of: []} : {kind, of: there};
-                m.values = Float64Array.from(m.values, x => x ?? -Infinity);
             }
             return {matrices: all.filter(m => m.step !== "weights"), weights: all.filter(m => m.step === "weights")};
         },

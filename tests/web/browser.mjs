@@ -326,6 +326,12 @@ test('another model, another text: what was chosen before does no harm', () => v
     assert.equal(await page.run("$('message').textContent"), '', text);
     if (text[0] === 'ש') await page.holds("$('cell-says').textContent.includes('“ש\u200e”')", 'the sum runs to the left');
   }
+  await choose(page, 's-task', 'copy');
+  assert(await page.until("model && model.task === 'copy' && " + still));
+  await page.run("window.written = [], CanvasRenderingContext2D.prototype.fillText = text => written.push(text)");
+  await type(page, '1'), await choose(page, 'side', 'encoder');
+  assert(await page.until("[...document.querySelectorAll('#equation figcaption')].some(c => c.textContent === 'S [1 × 1]') && " + still));
+  assert.deepEqual(await page.run('written.filter(x => /\\.\\d{4}/.test(x))'), [], 'a score is longer than its cell');
 }));
 
 test('what is done while a model or a walk is replaced does no harm', () => visit({query: ENDLESS}, async page => {
