@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs test programs, as many at once as there are processors (or JOBS), prints what they print in the order given, and
-# last the line `N passed, N failed`. Status 1 if any test failed or a program died.
+# Runs test programs, one more at once than there are processors (or JOBS), because some wait. Prints what they print in the
+# order given, and last the line `N passed, N failed`. Status 1 if any test failed or a program died.
 # A program in Python needs NumPy (tests/faults: nothing; tests/interop: PyTorch and safetensors as well). Without them it is
 # skipped with a line that says so, and counts neither as passed nor as failed.
 # UNDER="valgrind -q": test programs run under that.
@@ -21,7 +21,7 @@ if [ -z "$TMPDIR" ]; then
     done
     export TMPDIR
 fi
-jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}
+jobs=${JOBS:-$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1))}
 folder=$(mktemp -d) || exit 74
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT
