@@ -82,7 +82,6 @@ void train_config_fit_text(TrainConfig *r) {
     if (modern && !train_config_is_set(r, &r->data.tokenizer)) r->data.tokenizer = NULL;
     if (bytes_of(r->data.text) < TINY_TEXT && !train_config_is_set(r, &r->data.validation))
         r->data.validation = 0;
-    /* A text of which nothing is held out is to be learnt by heart. */
     if (modern && r->data.validation > 0 && !train_config_is_set(r, &r->optimizer.weight_decay))
         r->optimizer.weight_decay = 0.2;
 }
@@ -98,13 +97,17 @@ static void fit_task(TrainConfig *r, const Task *task) {
     const Corpus *c = task_text_corpus(task);
     if (!c) return;
     r->data.tokenizer = c->tokenizer->kind, r->data.vocab_size = c->vocab_size;
-    if (r->preset != PRESET_MODERN || train_config_is_set(r, &r->dropout)) return;
+    /* A text of which nothing is held out is to be learnt by heart. */
+    bool by_heart = c->validation == 0, modern = r->preset == PRESET_MODERN;
+    if (modern && by_heart && !train_config_is_set(r, &r->optimizer.weight_decay))
+        r->optimizer.weight_decay = 0;
+    if (!modern || train_config_is_set(r, &r->dropout)) return;
     double passes = train_config_passes(r, task);
     if (r->minutes > 0) passes = INFINITY; /* the steps are not known yet: plan memory for dropout */
     bool small = c->written < SMALL_TEXT, few = passes < (small ? 6 : 12);
     r->dropout = small ? 0.4 : 0.2;
     if (few) r->dropout = r->model.d_model >= WIDE ? 0.1 : 0;
-    if (r->data.validation == 0) r->dropout = 0;
+    if (by_heart) r->dropout = 0;
 }
 
 void train_config_set_steps(TrainConfig *r, const Task *task, long steps) {

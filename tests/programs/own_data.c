@@ -317,6 +317,16 @@ TEST(a_dry_run_of_a_run_to_continue) {
     CHECK(strstr(out, "time: about 0:00 for 0 steps of "), "%s", out);
 }
 
+/* A text of which nothing is held out is learnt by heart, also where --tail is too short. */
+TEST(a_text_without_a_tail_is_learnt_by_heart) {
+    write_cat_text("text", 4000);
+    MUST(TRAIN("lm", "--text", "text", "--tokenizer", "char", "--tail", "0.001", "--steps", "150",
+               "--d-model", "8", "--heads", "2", "--layers", "1", "--run", "run"));
+    CHECK(strstr(err, "a short --tail: context 64, nothing held out") && strstr(err, "; dropout 0\n"), "%s",
+          err);
+    CHECK(!strcmp(note("weight-decay"), "0"), "%s", note("weight-decay"));
+}
+
 /* A warm-up is judged by the steps that --minutes sets, not by the default of --steps. */
 TEST(a_warm_up_is_judged_by_the_steps_of_the_minutes) {
     CHECK(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--minutes", "0.001", "--warmup",
