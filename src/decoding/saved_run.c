@@ -93,3 +93,9 @@ bool saved_run_average(SavedRun *r, long count, Error *e) {
     free(sum);
     return ok;
 }
+
+const char *saved_run_label(const SavedRun *r, int32_t token, char out[TOKEN_LABEL]) {
+    if (token < r->tokenizer->size) return tokenizer_label(r->tokenizer, token, out);
+    if (token == r->begin_id) return "<begin>";
+    return token == r->end_id ? "<end>" : "<pad>";
+}

@@ -27,6 +27,9 @@ bool saved_run_average(SavedRun *r, long count, Error *e);
 
 void saved_run_close(SavedRun *r);
 
+/* The text of a token, or "<begin>", "<end>", "<pad>". */
+const char *saved_run_label(const SavedRun *r, int32_t token, char out[TOKEN_LABEL]);
+
 /* Which tokens the run's answers and texts may have. */
 static inline NextTokens saved_run_next(const SavedRun *r) {
     return (NextTokens){r->tokenizer, r->begin_id, r->end_id, r->model->config.pad_id};

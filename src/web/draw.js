@@ -175,7 +175,7 @@ function heatMap(canvas, m, o) {
     c.imageSmoothingEnabled = false;
     c.drawImage(imageOf(m, top), left, above, w - left, h - above);
     c.textBaseline = 'middle', c.textAlign = 'center';
-    c.font = Math.min(13, cell / 3.2) + 'px ui-monospace, monospace';
+    c.font = Math.min(13, cell / 3.4) + 'px ui-monospace, monospace';
     const cells = f => m.values.forEach((v, i) => {
       f(left + i % m.columns * cell, above + Math.floor(i / m.columns) * high, v, i);
     });

@@ -14,7 +14,7 @@
   const renewWalk = reading(async text => {
     const side = $('side').value, backward = $('direction').value === 'backward';
     const head = +$('head').value || 1, more = {text, side, layer: +$('layer').value || 1, head, backward};
-    if (backward) more.answer = (await ask('answer', {text, more: 0})).wanted; // the loss is that of the right answer
+    if (backward) more.answer = (await askAnswer({text, more: 0})).wanted; // the loss is that of the right answer
     walk = await ask('walk', more);
     backward ? prepare(head - 1) : paint('walk');
     if (backward && running) await rest(500);
@@ -213,10 +213,10 @@
   // "[1 “3”, 2]", a cell of the gradient m; with " (W^K of head 2)" if m is an in_proj_weight, whose rows make Q, K and V head
   // by head, or its bias.
   function cellName(m, i, j) {
-    const {rows, row, column} = flat(m), names = m.to === 'embedding.weight' ? model.tokens : row;
+    const {rows, row, column} = flat(m);
     const made = projected(m.to).split(' '), size = m.shape[0] / made.length, n = rows > 1 ? i : j;
     const part = (/in_proj_weight/.test(m.to) ? 'W^' : 'b^') + made[Math.floor(n / size)], head = Math.floor(n % size * model.heads / size);
-    return `[${rows > 1 ? counted(names, i) + ', ' : ''}${counted(column, j)}]` +
+    return `[${rows > 1 ? counted(row, i) + ', ' : ''}${counted(column, j)}]` +
            (/in_proj/.test(m.to) ? ` (${t('of_head', part, head + 1)})` : '');
   }
 
@@ -229,7 +229,6 @@
     function read(name) {
       const [, operation, index] = name.match(/^(\w+) (\d+)$/) || [], s = byIndex.get(+index);
       if (!s) return name.replace(own, '');
-      if (operation === 'transpose') return read(s.reads[0]) + 'ᵀ';
       if (/^(slice|reshape|contiguous)$/.test(operation)) return read(s.reads[0]);
       if (operation === 'residual') return s.adds ? sum(s.reads) : `(… + ${s.place.replace(own, '')})`;
       if (operation === 'embedding') return model.lm ? 'E' : +index ? 'E answer' : 'E source';
@@ -240,8 +239,9 @@
     for (const s of walk.steps)
       for (const m of [s, ...s.adds]) {
         m.name = m === s ? s.name : m.to;
-        m.title = 'd ' + read(m.name);
+        m.title = 'd ' + pretty(read(m.name));
         if (m.name === 'logits') m.columns = model.tokens;
+        if (m.name === 'embedding.weight') m.rows = model.tokens;
         const heads = m.shape.length > 2 && m.shape[0] === model.heads ? model.heads : 1, size = m.values.length / heads;
         m.first = heads > 1 ? head * size : 0;
         m.values = m.values.subarray(m.first, m.first + size);
@@ -301,7 +301,7 @@
     step.adds.forEach((m, k) =>
       drawMatrix(results[k], {...m, name: t('adds', m.title) + part(m)}, k === added ? {cell} : {}, room));
     results[added].set(...cell);
-    if (chosen) tellSum(step, chosen, terms, columns), later(() => drawPush(chosen));
+    if (chosen) tellSum(step, chosen, terms, columns), tellPush(chosen);
   }
 
   function tellSum(step, {of: m, cell: [i, j], gradient, zero, end}, terms, columns) {
@@ -320,14 +320,15 @@
   }
 
   // The change of the loss while the chosen number is pushed by -range … range, and the tangent.
-  function drawPush({losses, range, gradient, value, of: m, cell: [i, j]}) {
+  function tellPush({losses, range, gradient, value, of: m, cell: [i, j]}) {
     const canvas = $('push-curve'), h = $('h').value / 20 * range, now = losses[20], at = losses[20 + +$('h').value];
     const changes = losses.map(loss => loss - now), most = round(Math.max(1e-6, ...changes.map(Math.abs)));
     const text = y => (y && Math.abs(y) < 1e-4 ? y.toExponential(1) : String(+y.toPrecision(2))).replace(/-/g, '−');
-    drawChart(canvas, [{x: [-range, range], y: [-gradient * range, gradient * range], colour: 'faint', width: 1},
-                       {x: losses.map((_, k) => (k - 20) / 20 * range), y: changes, colour: 'accent', width: 2},
-                       {x: [h], y: [at - now], colour: 'ink', dots: true}],
-              {from: -range, to: range, text: h => h ? Math.abs(h) < range ? '' : text(h) : 'h = 0'}, {from: -most, to: most, text, room: 66}, 0);
+    later(() => drawChart(canvas,
+      [{x: [-range, range], y: [-gradient * range, gradient * range], colour: 'faint', width: 1},
+       {x: losses.map((_, k) => (k - 20) / 20 * range), y: changes, colour: 'accent', width: 2},
+       {x: [h], y: [at - now], colour: 'ink', dots: true}],
+      {from: -range, to: range, text: h => h ? Math.abs(h) < range ? '' : text(h) : 'h = 0'}, {from: -most, to: most, text, room: 66}, 0));
     $('h').disabled = value === null;
     write($('push-label'), t('push', range));
     const trend = t(['falls', 'stays', 'rises'][1 + Math.sign(Math.abs(gradient) < 1e-12 ? 0 : gradient)]);

@@ -22,7 +22,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     const says = [];
     if (!off.size) return;
     for (const without of [[], [...off]]) {
-      const {answer, wanted} = await ask('answer', {text, more: 30, ...switches(), off: without});
+      const {answer, wanted} = await askAnswer({text, more: 30, ...switches(), off: without});
       const r = model.steps ? await ask('evaluate', {rows: 128, ...switches(), off: without}) : {};
       const share = r[measure()];
       says.push(' ', t(without.length ? 'off_without' : 'off_with'), ' ', ...marked({answer, wanted}),

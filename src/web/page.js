@@ -139,6 +139,7 @@ function buildSettings() {
   $('settings').addEventListener('submit', e => e.preventDefault());
 }
 function nameSettings() {
+  $('intro').textContent = t('intro', t(calm.matches ? 'intro_calm' : 'intro_runs', t('learns_' + choice.task)));
   for (const [name, values] of SETTINGS)
     if (!Array.isArray(values)) $('s-' + name).value = choice[name];
     else fill($('s-' + name), values.map(v => [v, t(TEXTS['o_' + v] ? 'o_' + v : v)]), choice[name]);
@@ -337,12 +338,15 @@ function typed() {
 const ofCharacters = () => model.tokens.every(x => [...x].length === 1 || /^<\w+>$/.test(x));
 const mostTyped = () => Math.min(model.maxSource, 24);
 
+// The model's answer and, as `wanted`, the right one if there is one.
+async function askAnswer(request) {
+  const r = await ask('answer', request), sum = model?.task === 'add' && request.text.match(/^(\d+)\+(\d+)$/);
+  return sum ? {...r, wanted: [...String(+sum[1] + +sum[2])].reverse().join('')} : r;
+}
 const answer = reading(async text => {
   const all = switches(), whole = all.mask && all.positions && !off.size;
-  const r = await ask('answer', {text, more: 60, ...all});
+  const r = await askAnswer({text, more: 60, ...all});
   if (text !== $('input').value) return;
-  const sum = model.task === 'add' && text.match(/^(\d+)\+(\d+)$/);
-  if (sum) r.wanted = [...String(+sum[1] + +sum[2])].reverse().join('');
   said = r;
   paint('answer');
   if (!whole) return;
@@ -478,7 +482,7 @@ $('load').addEventListener('change', async () => {
 
 addEventListener('load', () => {
   buildSettings();
-  translators.push(nameSettings, show, () => { $('intro').textContent = t('intro', t(calm.matches ? 'intro_calm' : 'intro_runs')); });
+  translators.push(nameSettings, show);
   $('input').value = EXAMPLES.copy;
   readAddress();
   translate();

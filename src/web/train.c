@@ -28,19 +28,11 @@ static Session session;
 /* Prints the labels of tokens; id NULL: of the tokens 0, 1, … */
 static void print_tokens(const char *name, const int32_t *id, long count) {
     char label[TOKEN_LABEL];
-    const SavedRun *r = &session.run;
     printf(", \"%s\": [", name);
     for (long i = 0; i < count; i++) {
         int32_t token = id ? id[i] : (int32_t)i;
         if (i) putchar(',');
-        const char *text = "<pad>";
-        if (token < r->tokenizer->size)
-            text = tokenizer_label(r->tokenizer, token, label);
-        else if (token == r->begin_id)
-            text = "<begin>";
-        else if (token == r->end_id)
-            text = "<end>";
-        json_print(stdout, text);
+        json_print(stdout, saved_run_label(&session.run, token, label));
     }
     putchar(']');
 }
@@ -256,8 +248,9 @@ WEB_EXPORT(void, answer, (int more)) {
     if (read_text(&r, more)) {
         printf("{\"count\": %ld", r.count);
         print_decoded("answer", r.answer, r.length);
-        const TaskKind *kind = session.task ? task_kind(session.task->name) : NULL;
-        if (kind && kind->answer) { /* the right one */
+        const char *task = session.task ? session.task->name : model_notes_find(&session.run.notes, "task");
+        const TaskKind *kind = task ? task_kind(task) : NULL;
+        if (kind && kind->answer && r.count < session.run.model->config.max_length) { /* the right one */
             int32_t *wanted = arena_alloc(&r.arena, (size_t)r.count * sizeof *wanted);
             kind->answer(r.text, r.count, wanted);
             print_decoded("wanted", wanted, r.count);

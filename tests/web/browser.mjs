@@ -244,15 +244,39 @@ test('copy is learnt, looked at, followed, saved and loaded', async () => {
     const {root} = await page.send('DOM.getDocument'), {nodeId} = await page.send('DOM.querySelector', {nodeId: root.nodeId, selector: '#load'});
     const load = async path => { await page.send('DOM.setFileInputFiles', {nodeId, files: [path]}); };
     await load(name);
-    await page.holds("/Loaded/.test($('take-says').textContent) && $('answer').textContent === '→ 2718'");
+    await page.holds("/Loaded/.test($('take-says').textContent) && $('answer').textContent === '→ 2718 ✓'");
     writeFileSync(join(downloads, 'broken.safetensors'), '<img src=x onerror=alert(1)>');
     await load(join(downloads, 'broken.safetensors'));
     await page.holds("/could not be loaded/.test($('take-says').textContent)");
     await type(page, '27');
-    await page.holds("$('answer').textContent === '→ 27'", 'the model before it is gone');
+    await page.holds("$('answer').textContent === '→ 27 ✓'", 'the model before it is gone');
   });
   rmSync(downloads, {recursive: true});
 });
+
+test('the loss of an addition is that of the right sum, and its gradients have the names of their tokens', () => visit({query: '?task=add&ask=9%2B4'}, async page => {
+  await page.holds("/learns by itself, .* to add two numbers\\./.test($('intro').textContent)");
+  await page.run("$('follow').scrollIntoView()");
+  await choose(page, 'direction', 'backward');
+  const shown = (chip, k, names) => `[...$('stages').children].${chip}.click(), String(document.querySelectorAll('#equation figure')[${k}]?.matrix?.${names})`;
+  await page.holds(shown('at(0)', 1, 'rows') + " === '<begin>,3,1'", 'not 13, its units first');
+  await page.holds(shown("find(b => b.textContent === 'd S')", 2, 'columns') + " === '<begin>,3,1'");
+  await page.holds(shown('at(-1)', 1, 'rows') + ' === String(model.tokens)');
+}));
+
+test('while it trains, the sum of a gradient and its use beside the curve are of one moment', () => visit({}, async page => {
+  await page.run("$('follow').scrollIntoView()");
+  await choose(page, 'direction', 'backward');
+  await page.holds("/gradient is/.test($('push-says').textContent)");
+  await page.run("$('pace').value = 11, $('run').click()");
+  const seen = new Set();
+  for (const end = Date.now() + 60000; seen.size < 4 && Date.now() < end;) {
+    const [sum, gradient] = await page.run("[/ = (\\S+) Each/.exec($('cell-says').textContent)[1], /gradient is (\\S+):/.exec($('push-says').textContent)[1]]");
+    assert.equal(sum, gradient);
+    seen.add(sum);
+  }
+  assert(seen.size === 4, 'the walk stays as it is');
+}));
 
 test('a right gradient passes and each planted mistake is caught', () => visit({}, async page => {
   await page.run("$('check').scrollIntoView()");
