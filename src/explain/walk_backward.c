@@ -57,7 +57,7 @@ __attribute__((format(printf, 2, 3))) static void say(int indent, const char *fo
     }
 }
 
-/* The matrix of the shown head where x has one a head; the leading axes of others are one. */
+/* The shown head's matrix, if x has one a head: tokens name its rows or columns. The leading axes of others are one. */
 typedef struct Shown {
     long at, rows, columns;
 } Shown;
@@ -65,7 +65,8 @@ typedef struct Shown {
 static Shown shown_of(const Backward *b, const Tensor *x) {
     Shape s = x->shape;
     long heads = b->w->run.model->config.heads, count = shape_count(s);
-    bool by_head = s.rank > 2 && s.size[0] == heads;
+    bool named = walk_backward_tokens(b, x, false) || walk_backward_tokens(b, x, true);
+    bool by_head = s.rank > 2 && s.size[0] == heads && named;
     long columns = s.rank ? s.size[s.rank - 1] : 1, each = by_head ? count / heads : count;
     return (Shown){by_head ? (b->w->options->head - 1) * each : 0, columns ? each / columns : 0, columns};
 }
@@ -98,14 +99,6 @@ long walk_backward_parts(const Backward *b, const Tensor *x, long at, long *visi
             *visited += i >= at;
         }
     return parts;
-}
-
-/* ", part 2 of 3": of the gradient of x, by node `at`; "": it is the only one. */
-static const char *parts_text(const Backward *b, const Tensor *x, long at, char out[PART]) {
-    long visited, parts = walk_backward_parts(b, x, at, &visited);
-    *out = 0;
-    if (parts > 1) snprintf(out, PART, ", part %ld of %ld", visited, parts);
-    return out;
 }
 
 /* "[1,2]", of the matrix of the shown head. */
@@ -190,18 +183,30 @@ static void print_terms(const Backward *b, long i, int k, const real *values) {
     putchar('\n');
 }
 
+/* The gradient of a weight that several operations read: no operation gets it, as none makes the weight. */
+static void print_sum(const Backward *b, const Tensor *x, const char *name, long parts) {
+    char at[CELL];
+    long cell = b->row < 0 ? -1 : walk_backward_cell(b, x, x->grad);
+    say(2, "dL/d %s, the sum of its %ld parts:", name, parts);
+    print_matrix(b, x, x->grad);
+    if (cell >= 0) say(4, "%s of it: %.8g\n", cell_text(b, x, cell, at), (double)x->grad[cell]);
+}
+
 static void print_additions(const Backward *b, long i) {
     const Node *n = b->node[i];
-    char name[BACKWARD_NAME], part_of[PART];
+    char name[BACKWARD_NAME], part_of[PART] = "";
     for (int k = 0; k < n->inputs; k++) {
         if (!backward_reaches(n, k)) continue;
         Tensor *x = n->in[k];
+        long visited, parts = walk_backward_parts(b, x, i, &visited);
+        if (parts > 1) snprintf(part_of, PART, ", part %ld of %ld", visited, parts);
         say(2, "adds to dL/d %s, %s%s:%s", walk_backward_name(b, x, name), shape_text(x->shape),
-            parts_text(b, x, i, part_of), n->op->view ? " the same numbers" : "");
+            parts > 1 ? part_of : "", n->op->view ? " the same numbers" : "");
         if (n->op->view) continue;
         const real *part = backward_part(&b->w->arena, b->node[i], k);
         print_matrix(b, x, part);
         if (b->row >= 0) print_terms(b, i, k, part);
+        if (!x->maker && parts > 1 && visited == parts) print_sum(b, x, name, parts);
     }
     if (n->op->view) putchar('\n');
 }
@@ -308,15 +313,14 @@ static void introduce(const Backward *b) {
 
 void walk_backward_steps(const Backward *b) {
     bool json = b->w->options->json;
-    long skipped = 0;
-    const char *from = NULL;
+    long skipped = 0, from = 0;
     for (long i = b->count - 1; i >= 0; i--) {
         bool shown = is_shown(b, i);
         if (!walk_backward_reached(b->node[i])) continue;
         if (skipped && shown && !json)
-            say(0, "... %ld operation%s, from %s to %s, are not shown\n", skipped, PLURAL(skipped), from,
-                b->place[i + 1]);
-        if (!skipped) from = b->place[i];
+            say(0, "... not shown: %ld operation%s, from %ld to %ld\n", skipped, PLURAL(skipped), from,
+                i + 1);
+        if (!skipped) from = i;
         skipped = shown ? 0 : skipped + 1;
         if (json && (shown || b->w->options->operands)) walk_backward_json(b, i, shown);
         if (!json && shown) print_step(b, i);
@@ -337,8 +341,7 @@ static void label_vocabulary(Backward *b) {
     long size = w->run.model->config.vocab_size;
     const char **label = arena_alloc(&w->arena, (size_t)size * sizeof *label);
     for (int32_t i = 0; i < size; i++)
-        label[i] =
-            w->run.tokenizer ? tokenizer_label(w->run.tokenizer, i, arena_alloc(&w->arena, TOKEN_LABEL)) : "";
+        label[i] = w->run.tokenizer ? *walk_ids(w, &i, 1).label : i ? "" : "[UNK]";
     for (long i = 0; i < w->target.count; i++) label[w->target.id[i]] = w->target.label[i];
     b->vocabulary = (WalkText){.count = size, .label = label};
 }

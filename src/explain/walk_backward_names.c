@@ -12,6 +12,12 @@ static const Parameter *parameter_of(const Backward *b, const Tensor *x) {
     return NULL;
 }
 
+/* The other factor of the scores Q Kᵀ; NULL: they are no such product. */
+static const Tensor *turned_keys(const Backward *b) {
+    const Node *product = b->w->attention->steps->scores->maker;
+    return product->inputs == 2 ? product->in[1] : NULL;
+}
+
 /* The name that the walk forward gives to a matrix of the shown attention or layer; NULL: none. */
 static const char *symbol_of(const Backward *b, const Tensor *x) {
     const AttentionSteps *s = b->w->attention->steps;
@@ -23,6 +29,7 @@ static const char *symbol_of(const Backward *b, const Tensor *x) {
                    {s->q, "Q"},
                    {s->k, "K"},
                    {s->v, "V"},
+                   {turned_keys(b), "K^T"},
                    {s->scores, "S"},
                    {s->scaled, "S'"},
                    {s->masked, "masked S'"},
@@ -78,7 +85,7 @@ const WalkText *walk_backward_tokens(const Backward *b, const Tensor *x, bool co
     bool scores = x == s->scores || x == s->scaled || x == s->masked || x == s->weights;
     const WalkText *vocabulary = b->vocabulary.count ? &b->vocabulary : NULL;
     if (x == (columns ? b->w->logits : &b->w->run.model->embedding)) return vocabulary;
-    if (columns) return scores ? b->w->keys : NULL;
+    if (columns) return scores || x == turned_keys(b) ? b->w->keys : NULL;
     if (x == s->k || x == s->v) return b->w->keys;
     if (scores || x == s->q || x == s->z) return b->w->queries;
     const WalkText *side = side_of(b, x);

@@ -37,14 +37,10 @@ bool walk_words(WalkThrough *w, WalkText *x, int *size, Error *e) {
 }
 
 WalkText walk_ids(WalkThrough *w, const int32_t *id, long count) {
-    const SavedRun *r = &w->run;
     WalkText x = room_for(w, (size_t)count);
     for (; x.count < count; x.count++) {
-        int32_t token = id[x.count];
-        bool begins = r->model && !config_is_lm(&r->model->config) && token == r->begin_id;
-        x.id[x.count] = token;
-        x.label[x.count] =
-            begins ? "<begin>" : tokenizer_label(r->tokenizer, token, arena_alloc(&w->arena, TOKEN_LABEL));
+        x.id[x.count] = id[x.count];
+        x.label[x.count] = saved_run_label(&w->run, id[x.count], arena_alloc(&w->arena, TOKEN_LABEL));
     }
     return x;
 }

@@ -75,9 +75,10 @@ Tensor *nn_plain_attention(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k
     for (long s = 0; s < queries->count; s++) {
         long n = value_at(queries->rows, s, queries->longest), m = value_at(keys->length, s, keys->longest);
         long first = value_at(queries->start, s, s * n), first_key = value_at(keys->start, s, s * m);
-        AttentionSteps found =
-            attend(t, scoring, split_heads(t, q, heads, first, n), split_heads(t, k, heads, first_key, m),
-                   split_heads(t, v, heads, first_key, m), reach, m - value_at(queries->length, s, n));
+        Tensor *of_q = split_heads(t, q, heads, first, n), *of_k = split_heads(t, k, heads, first_key, m),
+               *of_v = split_heads(t, v, heads, first_key, m); /* in this order on every compiler's tape */
+        long offset = m - value_at(queries->length, s, n);
+        AttentionSteps found = attend(t, scoring, of_q, of_k, of_v, reach, offset);
         if (!z) z = node_record(found.concatenation->maker, (size_t)queries->count * sizeof(Tensor *));
         z[s] = found.concatenation;
         if (steps) steps[s] = found;

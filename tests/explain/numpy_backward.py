@@ -132,6 +132,9 @@ def the_text_says_the_same():
         assert len(pairs) > 10
         for found, difference, error in pairs:
             assert abs(float(found) - float(difference)) <= 16 * float(error) + 1e-9 * abs(float(found)), found
+        parts = re.findall(r"adds to dL/d embedding.weight, \S+ part.*?\[1,2\] of it: (\S+)", text, re.S)
+        total = re.search(r"dL/d embedding.weight, the sum of its 3 parts:.*?\[1,2\] of it: (\S+)", text, re.S)
+        near(sum(map(float, parts)), float(total[1]), "the sum of 3 parts", 1e-7)
         sums = re.findall(r"of it: (\S+) = sum of (\d+) terms? dL/dy times dy/dx\n((?: +\S+ = .*\n)+)", text)
         whole = [(total, lines) for total, count, lines in sums if len(lines.splitlines()) == int(count)]
         assert len(whole) > 5
