@@ -141,7 +141,7 @@
 
   // Shows a matrix in a figure, in cells as large as the room allows: with numbers, if there are few.
   function drawMatrix(box, matrix, lit, room, top) {
-    const x = flat(matrix), {shape} = matrix, named = x.row.length, canvas = box.lastChild;
+    const x = flat(matrix), {shape} = matrix, named = x.row.length + x.column.length, canvas = box.lastChild;
     const ids = x.columns === 1 && shape.length === 1;
     const few = !ids && x.columns <= 12 && named ? Math.min(46, room / x.columns - 4) : 0;
     const width = ids ? 46 : few || Math.max(x.columns > 40 ? 5 : 7, Math.min(16, (room / 3 - 70) / x.columns));

@@ -258,10 +258,10 @@ test('the loss of an addition is that of the right sum, and its gradients have t
   await page.holds("/learns by itself, .* to add two numbers\\./.test($('intro').textContent)");
   await page.run("$('follow').scrollIntoView()");
   await choose(page, 'direction', 'backward');
-  const shown = (chip, k, names) => `[...$('stages').children].${chip}.click(), String(document.querySelectorAll('#equation figure')[${k}]?.matrix?.${names})`;
-  await page.holds(shown('at(0)', 1, 'rows') + " === '<begin>,3,1'", 'not 13, its units first');
-  await page.holds(shown("find(b => b.textContent === 'd S')", 2, 'columns') + " === '<begin>,3,1'");
-  await page.holds(shown('at(-1)', 1, 'rows') + ' === String(model.tokens)');
+  const shown = (chip, k, names) => `[...$('stages').children].${chip}.click(), String(document.querySelectorAll('#equation canvas')[${k}]?.shows?.${names})`;
+  await page.holds(shown('at(0)', 1, 'row') + " === '<begin>,3,1'", 'not 13, its units first');
+  await page.holds(shown("find(b => b.textContent === 'd S')", 2, 'column') + " === '<begin>,3,1'");
+  await page.holds(shown('at(-1)', 1, 'row') + ' === String(model.tokens)');
 }));
 
 test('while it trains, the sum of a gradient and its use beside the curve are of one moment', () => visit({}, async page => {
