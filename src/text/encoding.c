@@ -46,7 +46,7 @@ static double fit(const Encoding *c, const unsigned char *text, size_t length) {
         bool fits = text[i] >= c->first && text[i] <= c->last;
         if (c->place == ALONE) fits &= !after && !before;
         if (c->place == BESIDE || c->place == HEBREW) fits &= after || before;
-        if (c->place == HEBREW && before) fits &= !memchr("\xEA\xED\xEF\xF3\xF5", text[i], 5);
+        if (c->place == HEBREW && before) fits = fits && !strchr("\xEA\xED\xEF\xF3\xF5", text[i]);
         if (c->second && i + 1 < length && text[i + 1] >= 0x40) { /* no second byte is less */
             i++;
             fits &= text[i] >= c->second && text[i] <= 0xFE;
