@@ -415,7 +415,7 @@ test('everything is reached with the keyboard, in sight', () => visit({query: EN
   await page.holds("/^Q\\[1 “1”, 1\\] =/.test($('cell-says').textContent)");
 }));
 
-// Two at a time: most of a test is waiting.
+// Two at a time: a test also waits.
 let failed = 0;
 const chosen = installed() ? tests.filter(([name]) => name.includes(process.argv[3] ?? '')) : [], left = [...chosen];
 if (!installed()) console.log('skip browser: there is no chromium');
