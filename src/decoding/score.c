@@ -61,7 +61,7 @@ static bool score_text(Tape *t, const SavedRun *r, const char *path, const Score
     if (ok) out->known += known, out->characters += known + (double)c->unknown;
     if (ok && r->lines) out->lines += task->held_out;
     if (c && c->long_lines)
-        fprintf(stderr, "%s: cut %ld line%s of more than %ld tokens\n", path, c->long_lines,
+        fprintf(stderr, "%s: cut %ld line%s of more than %ld tokens\n", ESCAPED(path), c->long_lines,
                 PLURAL(c->long_lines), c->context);
     if (c && c->byte_order_mark) fprintf(stderr, "%s: skipped a byte-order mark\n", ESCAPED(path));
     batch_free(b), task_free(task);

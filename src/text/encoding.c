@@ -15,9 +15,9 @@ typedef struct Encoding {
     enum {
         ANYWHERE,
         ALONE,
-        BESIDE,
-        HEBREW
-    } place; /* among ASCII, as accents are; beside another byte from 0x80 on; a final letter before none */
+        BESIDE
+    } place;           /* among ASCII, as accents are; beside another byte from 0x80 on */
+    const char *final; /* letters that only end a word; NULL: none */
 } Encoding;
 
 static const Encoding encodings[] = {
@@ -25,7 +25,7 @@ static const Encoding encodings[] = {
     {"WINDOWS-1252", 0x91, 0x97, 0, ANYWHERE}, /* quotation marks and dashes */
     {"WINDOWS-1251", 0xE0, 0xFF, 0, BESIDE},   /* lower case */
     {"WINDOWS-1253", 0xDC, 0xFE, 0, BESIDE},   /* lower case */
-    {"WINDOWS-1255", 0xE0, 0xFA, 0, HEBREW},
+    {"WINDOWS-1255", 0xE0, 0xFA, 0, BESIDE, "\xEA\xED\xEF\xF3\xF5"},
     {"WINDOWS-1256", 0xC7, 0xED, 0, BESIDE},
     {"KOI8-R", 0xC0, 0xDF, 0, BESIDE},         /* lower case */
     {"CP874", 0xA1, 0xED, 0, BESIDE},          /* Thai */
@@ -45,8 +45,8 @@ static double fit(const Encoding *c, const unsigned char *text, size_t length) {
         bool after = i > 0 && text[i - 1] >= 0x80, before = i + 1 < length && text[i + 1] >= 0x80;
         bool fits = text[i] >= c->first && text[i] <= c->last;
         if (c->place == ALONE) fits &= !after && !before;
-        if (c->place == BESIDE || c->place == HEBREW) fits &= after || before;
-        if (c->place == HEBREW && before) fits = fits && !strchr("\xEA\xED\xEF\xF3\xF5", text[i]);
+        if (c->place == BESIDE) fits &= after || before;
+        if (c->final && before) fits &= !strchr(c->final, text[i]);
         if (c->second && i + 1 < length && text[i + 1] >= 0x40) { /* no second byte is less */
             i++;
             fits &= text[i] >= c->second && text[i] <= 0xFE;

@@ -37,7 +37,7 @@ function colours() {
 const inSight = new Set(), watch = new IntersectionObserver(entries => {
   for (const e of entries) e.isIntersecting ? inSight.add(e.target.id) : inSight.delete(e.target.id);
   if (entries.some(e => e.isIntersecting)) renew(), schedule();
-}, {rootMargin: '-112px 0px 0px'});
+}, {rootMargin: `-${getComputedStyle(document.documentElement).scrollPaddingTop} 0px 0px`});
 
 // Painters run in turn, one a frame, so that no frame takes long; none in a frame that reads the worker's answer; with
 // reduced motion one each half second. During training, one of a section waits until that is in sight.

@@ -322,7 +322,7 @@ TEST(scores_are_the_losses_of_training) {
         free(found);
     }
 
-    /* Of lines that are cut, the characters that are judged count. */
+    /* A line that is cut has the characters of the tokens that are judged. */
     write_text("list", "a\nb\nab\nthe the the the cat\n");
     MUST(TRAIN("lm", "--text", "list", "--lines", "--tail", "0", "--tokenizer", "bpe", "--context", "5",
                "--steps", "2", "--json", SMALL, "cut"));
