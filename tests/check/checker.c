@@ -100,7 +100,6 @@ TEST(refuses) {
         {{"model", "lm", "--weights", "w"}, 2, "model: found 'lm' and --weights, which say the same"},
         {{"model", "--batch", "b"}, 2, "--batch: found two models, need seq2seq, lm or --weights"},
         {{"model", "--out", "o"}, 2, "--out: found two models, need seq2seq, lm or --weights"},
-        {{"model", "--against", "a"}, 2, "--against: found two models, need seq2seq, lm or --weights"},
         {{"model", "--weights", "none"}, 66, "none: No such file or directory"},
     };
     CHECK(mkdir("empty", 0777) == 0);

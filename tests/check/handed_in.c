@@ -253,7 +253,7 @@ static char *contents(const char *path) {
     return text;
 }
 
-/* Two cases of one operation and one of another, with characters that XML and JSON escape. */
+/* Two cases of one operation and one of another, with characters that JSON escapes. */
 static void make_reports(CaseReport r[3]) {
     for (int i = 0; i < 3; i++) r[i] = (CaseReport){0};
     REPORT_SET(r[0].op, "a<b>");
@@ -271,32 +271,6 @@ static void make_reports(CaseReport r[3]) {
     REPORT_SET(r[2].trouble, "bug: <here>");
     REPORT_SET(r[2].broken[PROPERTY_LINEAR], "bug: <here>");
     r[2].verdict = FAIL;
-}
-
-TEST(junit_escapes) {
-    CaseReport r[3];
-    Error e = {0};
-    make_reports(r);
-    CHECK(show_write(&(ShowOptions){.junit = in_folder("j.xml"), .notes = "a.c: <note>\n"}, r, 3, 1.5, &e),
-          "%s", e.text);
-    const char *text = contents(in_folder("j.xml"));
-    static const char *const wants[] = {
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n",
-        "<testsuite name=\"gradcheck\" tests=\"3\" failures=\"1\" errors=\"1\" time=\"1.500\">\n",
-        "<testcase classname=\"a&lt;b&gt;\" name=\"&quot;good&quot; &amp; well: dx\"></testcase>\n",
-        "<testcase classname=\"a&lt;b&gt;\" name=\"tab\there, bell?: dx\"><error message=\"INCONCLUSIVE\">",
-        "x &lt; 0 &amp;&amp; y &gt; &quot;1&quot;",
-        "<testcase classname=\"other\" name=\"bad\"><failure message=\"FAIL\">",
-        "bug: &lt;here&gt;",
-        "<system-out>a.c: &lt;note&gt;\n</system-out></testsuite></testsuites>\n"};
-    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
-        CHECK(strstr(text, wants[i]), "no %s in\n%s", wants[i], text);
-    CHECK(show_write(&(ShowOptions){.junit = in_folder("j.xml"), .notes = NULL}, r, 3, 1.5, &e) &&
-              !strstr(contents(in_folder("j.xml")), "note"),
-          "%s", e.text);
-    CHECK(!show_write(&(ShowOptions){.junit = in_folder("none/j.xml"), .notes = ""}, r, 3, 1.5, &e) &&
-              e.status == STATUS_CANNOT_CREATE,
-          "%s", e.text);
 }
 
 TEST(results_escape) {

@@ -48,7 +48,7 @@ MORE = {
     "words": ["double/explain", "--words", "--text", "the cat", "--vocabulary", "a cat", "--json"],
     "modern": ["double/explain", "--modern", "--text", "low low", "--json"],
     "graph": ["double/explain", "graph", "--svg", "graph.svg", "--json"],
-    "check": ["double/gradcheck", "neg", "--junit", "j.xml", "--gradescope", "g.json"],
+    "check": ["double/gradcheck", "neg", "--reports", "lines", "--gradescope", "g.json"],
     "save": ["double/gradcheck", "model", "seq2seq", "--save", "saved"],
 }
 MODEL, CHECKPOINT, GRADIENTS = "run/model.safetensors", "run/checkpoint.safetensors", "gradients"

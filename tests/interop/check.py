@@ -36,7 +36,7 @@ def run(program, *arguments, status=(0,)):
 
 
 def same_as_ours(weights):
-    """Logits, loss and gradients of stock PyTorch over a batch made here, judged by gradcheck."""
+    """Logits, loss and gradients of stock PyTorch over a batch made here are those of gradcheck."""
     gradcheck = os.path.join(BUILD, "double", "gradcheck")
     start = os.path.dirname(weights) + "-start"
     run(gradcheck, "model", "--weights", weights, "--save", start, "--unchecked")
@@ -45,11 +45,9 @@ def same_as_ours(weights):
     meta = go_on.read(os.path.dirname(weights))[1]
     doubles = {name: x.double() for name, x in load_file(weights).items()}
     theirs = gradients(meta, doubles, load_file(batch))
-    save_file({name: x.contiguous() for name, x in theirs.items()}, "theirs.safetensors")
-    run(gradcheck, "model", "--weights", weights, "--batch", batch, "--against", "theirs.safetensors", "--samples", "0",
-        status=(0, 4))  # 4: differences prove no gradient that is nearly 0
-    worst = (theirs["logits"] - load_file(ours)["logits"].double()).abs().max().item()
-    assert worst < 1e-9, worst
+    for name, x in load_file(ours).items():
+        worst = (theirs[name] - x.double()).abs().max().item()
+        assert worst < 1e-9, (name, worst)
 
 
 def go(name, out, steps=30):

@@ -25,7 +25,7 @@ static const char grading_help[] =
     "   backward. A case's .points is its weight.\n"
     "2. Grade a file in C or Python, or all files of a directory:\n"
     "       ./gradcheck FILE.c --like layer_norm --solution --gradescope results.json\n"
-    "       ./gradcheck DIRECTORY --like SOLUTION.c --gradescope REPORTS --junit REPORTS\n"
+    "       ./gradcheck DIRECTORY --like SOLUTION.c --gradescope REPORTS\n"
     "       ./gradcheck DIRECTORY --cases CASES.c --solution --gradescope REPORTS\n"
     "   --like compares the forward pass too, at the cases of the operation or solution, or at those of\n"
     "   --cases: a file that defines only const Op op_NAME = {\"NAME\", CASES(cases)} and whose cases call\n"
@@ -169,7 +169,6 @@ void grading_command_check(int argc, char **argv, Error *e) {
         {"solution", .help = "fail a file that includes this project's operations", .flag = &g.file.solution},
         {"program", "COMMAND", NULL, "check the functions of a program that answers over two pipes", "none",
          .text = &program},
-        {"reports", "FILE", NULL, "write the lines of --json to a file", "none", .text = &g.show.reports},
         {"confined", .help = "grade only where compiler and code can be confined", .flag = &g.confined},
         {"strict", .help = "make aspects that the file's cases do not test inconclusive",
          .flag = &g.show.strict},

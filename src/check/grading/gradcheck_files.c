@@ -1,4 +1,4 @@
-/* Reports for other programs: JSON lines, JUnit XML, Gradescope's results.json. */
+/* Reports for other programs: JSON lines and Gradescope's results.json. */
 #include "base/file.h"
 #include "check/grading/directories.h"
 #include "check/grading/gradcheck_show.h"
@@ -15,7 +15,8 @@ static void json_number(FILE *out, const char *key, double x) {
     fprintf(out, isfinite(x) ? ", \"%s\": %.17g" : ", \"%s\": null", key, x);
 }
 
-static void json_case(FILE *out, const char *file, const CaseReport *r, const char *part, Verdict v) {
+static void json_case(FILE *out, const char *file, const CaseReport *r, const char *part,
+                      Verdict v) {
     fprintf(out, "{\"operation\": ");
     json_print(out, r->op);
     json_text(out, "case", r->name);
@@ -31,10 +32,11 @@ static void json_gradient(FILE *out, const InputReport *in) {
     fprintf(out, ", \"shape\": [");
     for (int axis = 0; axis < in->shape.rank; axis++)
         fprintf(out, axis ? ", %ld" : "%ld", in->shape.size[axis]);
-    fprintf(out,
-            "], \"elements\": %ld, \"wrong\": %ld, \"unclear\": %ld, \"kinks\": %ld, \"flat\": %ld, "
-            "\"worst\": %ld",
-            in->coordinates, in->wrong, in->unclear, in->kinks, in->flat, in->element);
+    fprintf(
+        out,
+        "], \"elements\": %ld, \"wrong\": %ld, \"unclear\": %ld, \"kinks\": %ld, \"flat\": %ld, "
+        "\"worst\": %ld",
+        in->coordinates, in->wrong, in->unclear, in->kinks, in->flat, in->element);
     json_number(out, "analytic", in->analytic);
     json_number(out, "numeric", in->numeric);
     json_number(out, "estimate", in->estimate);
@@ -57,7 +59,8 @@ void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r) {
     }
     if (r->inputs && !r->trouble[0]) return;
     json_case(out, file, r, NULL, r->verdict);
-    if (report_broken(r) < PROPERTIES) json_text(out, "property", report_property[report_broken(r)].name);
+    if (report_broken(r) < PROPERTIES)
+        json_text(out, "property", report_property[report_broken(r)].name);
     if (r->trouble[0]) json_text(out, "reason", r->trouble);
     fprintf(out, "}\n");
 }
@@ -78,51 +81,6 @@ static void print_lines(FILE *out, const void *results) {
     for (long i = 0; i < all->reports; i++) gradcheck_json_report(out, NULL, &all->report[i]);
 }
 
-static void xml_text(FILE *out, const char *text) {
-    for (; *text; text++) {
-        switch (*text) {
-        case '<': fputs("&lt;", out); break;
-        case '>': fputs("&gt;", out); break;
-        case '&': fputs("&amp;", out); break;
-        case '"': fputs("&quot;", out); break;
-        case '\t':
-        case '\n': fputc(*text, out); break;
-        default: fputc((unsigned char)*text < ' ' ? '?' : *text, out);
-        }
-    }
-}
-
-static void print_junit(FILE *out, const void *results) {
-    const Results *all = results;
-    long failed = 0, unclear = 0;
-    for (const Part *p = all->part; p < all->part + all->parts; p++) {
-        failed += p->verdict == FAIL;
-        unclear += p->verdict == INCONCLUSIVE;
-    }
-    fprintf(out,
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-            "<testsuites><testsuite name=\"gradcheck\" tests=\"%ld\" failures=\"%ld\" errors=\"%ld\" "
-            "time=\"%.3f\">\n",
-            all->parts, failed, unclear, all->seconds);
-    for (const Part *p = all->part; p < all->part + all->parts; p++) {
-        fprintf(out, "<testcase classname=\"");
-        xml_text(out, p->op);
-        fprintf(out, "\" name=\"");
-        xml_text(out, p->name);
-        fprintf(out, "\">");
-        if (p->verdict != PASS) {
-            const char *kind = p->verdict == FAIL ? "failure" : "error";
-            fprintf(out, "<%s message=\"%s\">", kind, gradcheck_verdict_text(p->verdict));
-            xml_text(out, p->text);
-            fprintf(out, "</%s>", kind);
-        }
-        fprintf(out, "</testcase>\n");
-    }
-    fprintf(out, "<system-out>");
-    xml_text(out, all->notes);
-    fprintf(out, "</system-out></testsuite></testsuites>\n");
-}
-
 static void print_gradescope(FILE *out, const void *results) {
     const Results *all = results;
     fprintf(out, "{\"execution_time\": %.0f, \"visibility\": \"visible\"", all->seconds);
@@ -133,8 +91,8 @@ static void print_gradescope(FILE *out, const void *results) {
         snprintf(name, sizeof name, "%s/%s", p->op, p->name);
         fprintf(out, "%s{\"name\": ", p == all->part ? "\n" : ",\n");
         json_print(out, name);
-        fprintf(out, ", \"score\": %.10g, \"max_score\": %.10g, \"status\": \"%s\"", p->score, p->points,
-                p->verdict == PASS && p->score >= p->points ? "passed" : "failed");
+        fprintf(out, ", \"score\": %.10g, \"max_score\": %.10g, \"status\": \"%s\"", p->score,
+                p->points, p->verdict == PASS && p->score >= p->points ? "passed" : "failed");
         json_text(out, "output", p->text);
         fprintf(out, "}");
     }
@@ -145,8 +103,9 @@ bool show_write(const ShowOptions *how, const CaseReport *r, long count, double 
     const struct {
         const char *path;
         void (*print)(FILE *out, const void *results);
-    } file[] = {{how->reports, print_lines}, {how->junit, print_junit}, {how->gradescope, print_gradescope}};
-    Results all = {.report = r, .reports = count, .seconds = seconds, .notes = how->notes ? how->notes : ""};
+    } file[] = {{how->reports, print_lines}, {how->gradescope, print_gradescope}};
+    Results all = {
+        .report = r, .reports = count, .seconds = seconds, .notes = how->notes ? how->notes : ""};
     bool ok = true;
     all.part = grade_parts(r, count, &all.parts);
     for (size_t i = 0; i < sizeof file / sizeof *file; i++)

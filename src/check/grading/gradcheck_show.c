@@ -46,14 +46,16 @@ static void overview_row(FILE *out, const CheckTotals *t) {
 
 /* The last lines: totals, and a line if cases are inconclusive. */
 static void summary(FILE *out, const CheckTotals *t, double seconds) {
-    fprintf(out, "\n%ld operation%s, %ld case%s, %ld gradient%s, %ld element%s in %.1f s\n", t->operations,
-            PLURAL(t->operations), t->cases, PLURAL(t->cases), t->gradients, PLURAL(t->gradients),
-            t->elements, PLURAL(t->elements), seconds);
-    if (t->passed && t->worst > 0) fprintf(out, "worst relative error %.1e (%s)\n", t->worst, t->worst_at);
-    fprintf(out, "%ld passed, %ld failed, %ld inconclusive\n", t->passed, t->failed, t->inconclusive);
+    fprintf(out, "\n%ld operation%s, %ld case%s, %ld gradient%s, %ld element%s in %.1f s\n",
+            t->operations, PLURAL(t->operations), t->cases, PLURAL(t->cases), t->gradients,
+            PLURAL(t->gradients), t->elements, PLURAL(t->elements), seconds);
+    if (t->passed && t->worst > 0)
+        fprintf(out, "worst relative error %.1e (%s)\n", t->worst, t->worst_at);
+    fprintf(out, "%ld passed, %ld failed, %ld inconclusive\n", t->passed, t->failed,
+            t->inconclusive);
     if (t->inconclusive)
-        fprintf(out, "INCONCLUSIVE: %ld case%s could be neither proved nor refuted\n", t->inconclusive,
-                PLURAL(t->inconclusive));
+        fprintf(out, "INCONCLUSIVE: %ld case%s could be neither proved nor refuted\n",
+                t->inconclusive, PLURAL(t->inconclusive));
 }
 
 /* ---- Aspects of an operation that its cases leave untested ---- */
@@ -79,11 +81,12 @@ static bool find_untested(const CaseReport *all, long count, bool strict, CaseRe
     const struct {
         bool tested;
         const char *not_so;
-    } aspect[] = {{elements, "no element has a gradient"},
-                  {smooth || !elements, "all points lie on kinks, or where the output is saturated"},
-                  {slope || !elements, "the slope is 0 everywhere"},
-                  {sizes, "all inputs have one shape"},
-                  {one, "no axis has size 1"}};
+    } aspect[] = {
+        {elements, "no element has a gradient"},
+        {smooth || !elements, "all points lie on kinks, or where the output is saturated"},
+        {slope || !elements, "the slope is 0 everywhere"},
+        {sizes, "all inputs have one shape"},
+        {one, "no axis has size 1"}};
     *r = (CaseReport){.name = "coverage", .verdict = strict || !elements ? INCONCLUSIVE : PASS};
     REPORT_SET(r->op, all->op);
     for (size_t i = 0; runs && i < sizeof aspect / sizeof *aspect; i++)
@@ -97,13 +100,15 @@ static bool find_untested(const CaseReport *all, long count, bool strict, CaseRe
 
 void show_gap(const ShowOptions *how, FILE *out) {
     if (how->gap)
-        fprintf(out, how->json ? "{\"not_confined\": \"%s\"}\n" : "not confined on this machine: %s\n",
+        fprintf(out,
+                how->json ? "{\"not_confined\": \"%s\"}\n" : "not confined on this machine: %s\n",
                 how->gap);
 }
 
 void show_start(Show *show, const ShowOptions *how) {
     *show = (Show){.how = how, .out = how->out ? how->out : stdout, .start = clock_seconds()};
-    if (!how->json && !how->apart) (how->overview ? overview_heading : gradcheck_heading)(show->out);
+    if (!how->json && !how->apart)
+        (how->overview ? overview_heading : gradcheck_heading)(show->out);
 }
 
 static bool is_wrong(const CaseReport *r) {
@@ -141,7 +146,8 @@ static void add_report(Show *show, const CaseReport *r) {
 void show_end_operation(Show *show) {
     CaseReport untested, *first = show->report + show->first;
     if (show->first == show->count) return;
-    if (show->how->coverage && find_untested(first, show->count - show->first, show->how->strict, &untested))
+    if (show->how->coverage &&
+        find_untested(first, show->count - show->first, show->how->strict, &untested))
         add_report(show, &untested);
     gradcheck_agree(show->report + show->first, show->count - show->first);
     settle(show, true);
@@ -177,7 +183,9 @@ bool show_finish(Show *show, Error *e) {
     show_free(show);
     if (!written) return false;
     if (t->failed)
-        return error_set(e, STATUS_NO, "%ld of %ld case%s failed", t->failed, t->cases, PLURAL(t->cases));
+        return error_set(e, STATUS_NO, "%ld of %ld case%s failed", t->failed, t->cases,
+                         PLURAL(t->cases));
     return !t->inconclusive ||
-           error_set(e, STATUS_INCONCLUSIVE, "%ld of %ld cases are inconclusive", t->inconclusive, t->cases);
+           error_set(e, STATUS_INCONCLUSIVE, "%ld of %ld cases are inconclusive", t->inconclusive,
+                     t->cases);
 }

@@ -10,24 +10,24 @@
 #include "check/gradcheck/gradcheck.h"
 
 typedef struct ShowOptions {
-    bool json;                      /* JSON lines alone */
-    bool overview;                  /* one row for each operation */
-    bool apart;                     /* the caller prints table and totals */
-    bool coverage;                  /* a report of the aspects that an operation's cases leave untested */
-    bool strict;                    /* that report is inconclusive */
-    const char *junit, *gradescope; /* paths of report files; NULL: none */
-    const char *reports;            /* path of a file for the lines of JSON, beside the text; NULL: none */
-    const char *notes;              /* for these files; NULL: none */
-    const char *gap;                /* what this machine does not confine; NULL: nothing */
-    const char *file;               /* "file" in the lines of JSON; NULL: none */
-    FILE *out;                      /* of table and JSON; NULL: stdout */
+    bool json;              /* JSON lines alone */
+    bool overview;          /* one row for each operation */
+    bool apart;             /* the caller prints table and totals */
+    bool coverage;          /* a report of the aspects that an operation's cases leave untested */
+    bool strict;            /* that report is inconclusive */
+    const char *reports;    /* path of a file for the lines of JSON, beside the text; NULL: none */
+    const char *gradescope; /* path of Gradescope's results.json; NULL: none */
+    const char *notes;      /* for that file; NULL: none */
+    const char *gap;        /* what this machine does not confine; NULL: nothing */
+    const char *file;       /* "file" in the lines of JSON; NULL: none */
+    FILE *out;              /* of table and JSON; NULL: stdout */
 } ShowOptions;
 
 /* Options of all commands that show reports. */
 /* clang-format off */
 #define SHOW_OPTIONS(show) \
     {"json", .help = "print JSON lines, one for each gradient", .flag = &(show).json}, \
-    {"junit", "FILE", NULL, "write a JUnit XML report", "none", .text = &(show).junit}, \
+    {"reports", "FILE", NULL, "write the lines of --json to a file", "none", .text = &(show).reports}, \
     {"gradescope", "FILE", NULL, "write a results.json for Gradescope", "none", .text = &(show).gradescope}
 /* clang-format on */
 
@@ -64,7 +64,7 @@ void show_report(void *show, const CaseReport *r);
 /* Ends the reports of an operation, as the first report of another one and show_finish do. */
 void show_end_operation(Show *show);
 
-/* Writes the report files (gradcheck_files.c): JSON lines; JUnit XML and Gradescope's results.json, a test for each Part. */
+/* Writes the report files (gradcheck_files.c): JSON lines, and Gradescope's results.json with a test for each Part. */
 bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e);
 
 /* Frees the reports. */

@@ -144,15 +144,14 @@ static bool report_path(char room[PATH_ROOM], const char **path, const char *fil
 /* How the reports of one file are shown. */
 typedef struct FileShow {
     ShowOptions how;
-    char junit[PATH_ROOM], gradescope[PATH_ROOM];
+    char gradescope[PATH_ROOM];
 } FileShow;
 
 static bool show_of(FileShow *s, const FolderRun *run, long i, Error *e) {
     const char *name = run->files.name[i];
     s->how = run->all->show;
     s->how.file = name, s->how.apart = true;
-    return report_path(s->junit, &s->how.junit, name, "xml", e) &&
-           report_path(s->gradescope, &s->how.gradescope, name, "json", e);
+    return report_path(s->gradescope, &s->how.gradescope, name, "json", e);
 }
 
 /* Writes reports that say why a file is not judged. */

@@ -10,7 +10,7 @@ typedef struct Grading {
     bool confined;                      /* grades only where all can be confined */
     char notes[COMPILE_WARNINGS + 256]; /* for report files: what is not confined, and warnings */
     StudentFile file;                   /* what files are judged by, without a source */
-    ShowOptions show; /* for a directory the report paths are directories: DIR/NAME.xml, DIR/NAME.json */
+    ShowOptions show; /* for a directory --gradescope is a directory: DIR/NAME.json */
 } Grading;
 
 /* False: STATUS_NO or STATUS_INCONCLUSIVE by the verdicts; STATUS_BAD_DATA: the teacher's files are unusable;

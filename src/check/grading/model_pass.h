@@ -10,9 +10,6 @@
 #include "check/grading/batch_file.h"
 #include "formats/safetensors.h"
 
-/* The results of a pass by their index in ModelPass.result; then the parameters' gradients, in their order. */
-enum { RESULT_LOSS, RESULT_LOGITS, RESULT_GRADIENTS };
-
 /* Must not move between pass_open or pass_make and pass_close. */
 typedef struct ModelPass {
     Model *model;
@@ -50,31 +47,6 @@ bool pass_run(ModelPass *p, const char *name, Error *e);
 /* Writes the results as a gradient file. */
 bool pass_write(const ModelPass *p, const char *path, Error *e);
 
-/* ---- What is expected of a port ---- */
-
-/* The right values of an array, by which an array in a file is judged. The allowed distance (rounding.h) is measured: all
- * numbers that the values are computed from change by ±ε of themselves at random, several times, and the values are computed
- * again. The largest change of a value, moved_i, shows the size of its terms. A value that is 0 as the difference of others,
- * such as the gradient of a key's bias, keeps the rounding of those. With u the distance from 1 to the next number in the
- * precision of the file:
- *
- *     |found_i - need_i| ≤ 16 u (max_j |need_j| + moved_i / ε) */
-typedef struct Expected {
-    Shape shape;
-    long count;     /* elements, in the order of the shape */
-    double *need;   /* [count] */
-    double *moved;  /* [count]; infinite: any value is right */
-    double largest; /* finite |need_i| */
-} Expected;
-
-/* Sets the verdict on an array, the counts and the worst element of the report. False: STATUS_BAD_DATA: it has another
- * shape, or numbers that are neither F32 nor F64. */
-bool expected_judge(const Expected *x, const Array *a, InputReport *r, Error *e);
-
-/* The results as expected of a port, [results] in the pass's arena; positions of padding may have any logits.
- * Runs the pass again with all weights changed; restores weights and results. NULL: as pass_run. */
-Expected *pass_expect(ModelPass *p, uint64_t seed, Error *e);
-
 /* ---- The gradient of a parameter checked by differences of the loss (model_differences.c) ----
  *
  * A model has too many elements to move each alone. A parameter w moves in two ways at once:
@@ -89,5 +61,5 @@ enum { MOST_SAMPLES = 1000 };
 
 /* Checks parameter i and up to `samples` single elements. The report has the parts ds and dw, in units of
  * dL/dw. Restores the weights; overwrites the gradients. */
-void model_differences(ModelPass *p, int i, const double *dw, long samples, uint64_t seed, const char *model,
-                       CaseReport *report);
+void model_differences(ModelPass *p, int i, const double *dw, long samples, uint64_t seed,
+                       const char *model, CaseReport *report);
