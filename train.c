@@ -61,7 +61,7 @@ static bool start(Trainer *t, const ModelConfig *c, TrainConfig *config, Pace *p
     t->model = trainer_model(t, c, e);
     if (!t->model || !model_allocate(t->model, e)) return false;
     model_init(t->model, config->data.seed);
-    t->model->dropout = config->dropout, t->model->attention_dropout = config->attention_dropout;
+    t->model->dropout = config->dropout;
     if (!trainer_start(t, e)) return false;
     if (config->minutes > 0 && !set_pace(p, t, config, past ? past->state.step : 0, e)) return false;
     if (!past) return !config->from || from_read_weights(t, config, e);
@@ -91,8 +91,7 @@ static void describe(const Task *task, TrainConfig *config, Trainer *t, const Mo
     if (timed) run_describe_time(stdout, &p, config->schedule.steps - made);
 }
 
-static bool run_task(const Task *task, TrainConfig *config, double began, Checkpoint *past, Metrics *figures,
-                     Error *e) {
+static bool run_task(const Task *task, TrainConfig *config, double began, Checkpoint *past, Error *e) {
     ModelConfig c = train_config_model(config, task);
     Pace pace = {.end = config->minutes > 0 ? began + 60 * config->minutes : 0};
     if (!config_check(&c, STATUS_USAGE, e)) return false;
@@ -106,7 +105,6 @@ static bool run_task(const Task *task, TrainConfig *config, double began, Checkp
         if (run_open(&run, config, &t, past, e) && !run.finished) {
             if (!config->quiet) run_describe(stderr, task, config, t.model, bytes);
             run_finish(&run, train(&t, &run, &pace, config, e), e);
-            *figures = run.metrics;
         }
         run_close(&run);
     }
@@ -125,27 +123,12 @@ static bool configure(TrainConfig *config, Checkpoint *past, int argc, char **ar
 }
 
 /* Opens the task and trains on it; `began`: when the time of --minutes began. */
-static bool run_once(TrainConfig *config, double began, Checkpoint *past, Metrics *figures, Error *e) {
+static bool run_once(TrainConfig *config, double began, Checkpoint *past, Error *e) {
     if (config->minutes > 0) config->data.tokens = pace_tokens(config);
     Task *task = train_config_open(config, e);
-    bool ok = task && run_task(task, config, began, past, figures, e);
+    bool ok = task && run_task(task, config, began, past, e);
     task_free(task);
     return ok;
-}
-
-/* A run for each seed, in RUN/seed-N; Ctrl-C ends all. */
-static void run_seeds(const TrainConfig *config, Error *e) {
-    static Metrics figures[TRAIN_SEEDS];
-    long done = 0;
-    for (; done < config->seeds && !interrupt_signal(); done++) {
-        char run[PATH_ROOM];
-        TrainConfig one = *config;
-        one.data.seed += (uint64_t)done;
-        snprintf(run, sizeof run, "%s/seed-%llu", config->run, (unsigned long long)one.data.seed);
-        one.run = run;
-        if (!run_once(&one, clock_seconds(), NULL, &figures[done], e)) return;
-    }
-    if (!config->dry_run) metrics_show_spread(figures, done);
 }
 
 int main(int argc, char **argv) {
@@ -153,15 +136,12 @@ int main(int argc, char **argv) {
     double began = clock_seconds();
     TrainConfig config;
     Checkpoint past = {0};
-    Metrics figures;
     bool ok = configure(&config, &past, argc, argv, &e);
     if (ok && !config.quiet) config.data.progress = progress_encoding;
     if (ok && config.compare)
         run_compare(config.compared, config.compared_count, config.run, &e);
-    else if (ok && config.seeds > 1)
-        run_seeds(&config, &e);
     else if (ok)
-        run_once(&config, began, config.resume ? &past : NULL, &figures, &e);
+        run_once(&config, began, config.resume ? &past : NULL, &e);
     checkpoint_free(&past);
     train_config_free(&config);
     int status = options_exit("train", &e);

@@ -10,7 +10,7 @@
  *     tensor_ tape_ node_ op_ ops_         tensors, the tape, operations
  *     gradcheck_ report_                   gradients proved by differences; words of a report
  *     config_ model_ parameters_ nn_ tokens_   the Transformer
- *     positions_ norm_ attention_ activation_ feed_forward_ init_   its choices
+ *     positions_ norm_ attention_ activation_ init_   its choices
  *     task_ batch_ optim_ optimizer_ schedule_ trainer_   training
  *     decode_ tokenizer_                   text and answers
  *     array_ safetensors_                  files

@@ -41,15 +41,3 @@ bool directory_ends_in(const char *path, const char *ending) {
     return n > length && strcmp(path + n - length, ending) == 0;
 }
 
-bool directory_newest(const char *directory, const char *prefix, long i, char out[PATH_ROOM]) {
-    struct dirent **entry = NULL;
-    int count = scandir(directory, &entry, NULL, alphasort);
-    bool found = false;
-    for (int at = count; at-- > 0; free(entry[at])) {
-        const char *name = entry[at]->d_name;
-        if (strncmp(name, prefix, strlen(prefix)) == 0 && directory_ends_in(name, ".safetensors") && --i == 0)
-            found = directory_file(out, directory, name, STATUS_NO_INPUT, &(Error){0});
-    }
-    free(entry);
-    return found;
-}

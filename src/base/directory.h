@@ -13,7 +13,3 @@ bool directory_file(char out[PATH_ROOM], const char *directory, const char *name
 
 /* Whether the path has this ending, after at least one character. */
 bool directory_ends_in(const char *path, const char *ending);
-
-/* Writes the path of the i-th newest of the files PREFIX….safetensors into out: their names are in the order
- * of their age, and the newest is number 1. False: there is none. */
-bool directory_newest(const char *directory, const char *prefix, long i, char out[PATH_ROOM]);

@@ -71,29 +71,6 @@ bool saved_run_open(SavedRun *r, const char *name, bool damaged, Error *e) {
     return (lm && !r->lines) || read_ends(r, lm, e);
 }
 
-bool saved_run_average(SavedRun *r, long count, Error *e) {
-    const Parameters *p = &r->model->parameters;
-    double *sum = calloc((size_t)p->size, sizeof *sum);
-    bool ok = sum || error_set(e, STATUS_NO_MEMORY, "memory: %ld weights", p->size);
-    for (long i = 1; ok && i <= count; i++) {
-        char path[PATH_ROOM];
-        ok = directory_newest(r->directory, "step-", i, path) ||
-             error_set(e, STATUS_NO_INPUT,
-                       "%s: found %ld file%s step-*.safetensors, need %ld; ./train writes them "
-                       "with --keep-checkpoints",
-                       r->directory, i - 1, PLURAL(i - 1), count);
-        Model *m = ok ? model_load(path, false, NULL, e) : NULL;
-        ok = m && (m->parameters.elements == p->elements ||
-                   error_set(e, STATUS_OTHER_MODEL, "%s: found %ld weights, need %ld", path,
-                             m->parameters.elements, p->elements));
-        for (long k = 0; ok && k < p->size; k++) sum[k] += (double)m->parameters.value[k];
-        model_free(m);
-    }
-    for (long k = 0; ok && k < p->size; k++) p->value[k] = (real)(sum[k] / (double)count);
-    free(sum);
-    return ok;
-}
-
 const char *saved_run_label(const SavedRun *r, int32_t token, char out[TOKEN_LABEL]) {
     if (token < r->tokenizer->size) return tokenizer_label(r->tokenizer, token, out);
     if (token == r->begin_id) return "<begin>";

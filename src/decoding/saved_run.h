@@ -21,10 +21,6 @@ typedef struct SavedRun {
  * vocabulary, begin_id or end_id do not fit the model. */
 bool saved_run_open(SavedRun *r, const char *name, bool damaged, Error *e);
 
-/* Replaces the weights by the mean, in double precision, of the last `count` files step-….safetensors in the
- * run's directory (section 6.1). STATUS_NO_INPUT: there are fewer. STATUS_OTHER_MODEL: one is of another model. */
-bool saved_run_average(SavedRun *r, long count, Error *e);
-
 void saved_run_close(SavedRun *r);
 
 /* The text of a token, or "<begin>", "<end>", "<pad>". */

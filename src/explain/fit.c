@@ -62,6 +62,6 @@ Tensor *one_attention(OneAttention *a, Tape *t, const int32_t *symbols, int head
            *k = tape_linear(t, x, &a->key, NULL, ACT_NONE, NULL),
            *v = tape_linear(t, x, &a->value, NULL, ACT_NONE, NULL);
     Tensor *z = steps ? nn_plain_attention(t, &(Scoring){&attention_dot}, q, k, v, heads, &reach, steps)
-                      : tape_attention(t, q, k, v, heads, &reach, 0);
+                      : tape_attention(t, q, k, v, heads, &reach);
     return tape_linear(t, z, &a->out, NULL, ACT_NONE, NULL);
 }

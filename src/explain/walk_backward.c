@@ -294,7 +294,7 @@ static bool show_update(const Backward *b, Error *e) {
         1 - o.beta2, v);
     say(2, "correction: m^ = m / (1 - %g) = %.6g, v^ = v / (1 - %g) = %.6g", o.beta1, m_hat, o.beta2, v_hat);
     say(2, "step: w = %.8g - %g·m^ / (sqrt(v^) + %g) = %.8g, with a weight decay of %g", before,
-        LEARNING_RATE, o.epsilon, after, o.weight_decay);
+        LEARNING_RATE, adamw_epsilon, after, o.weight_decay);
     return true;
 }
 

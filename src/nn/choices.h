@@ -58,15 +58,6 @@ struct ActivationKind {
     const char *formula; /* for ./explain */
 };
 
-/* 3.3: the sublayer after attention. */
-struct FeedForwardKind {
-    Choice choice;
-    void *(*add)(Builder *b); /* the module, with its parameters */
-    Sublayer *forward;
-    bool (*check)(const ModelConfig *c, Status status,
-                  Error *e); /* of the model's sizes; NULL: all will do */
-};
-
 /* 3.2.1: the score of a query and a key. */
 struct AttentionKind {
     Choice choice;
@@ -80,19 +71,16 @@ struct AttentionKind {
 
 /* The kinds of each choice, the words of options and weight files: KIND(learned) of ALL_POSITIONS is the constant struct
  * positions_learned. */
-#define ALL_POSITIONS(KIND)     KIND(sinusoidal) KIND(learned) KIND(rotary) KIND(alibi)
-#define ALL_NORMS(KIND)         KIND(layer) KIND(rms)
-#define ALL_ACTIVATIONS(KIND)   KIND(relu) KIND(gelu) KIND(silu) KIND(swiglu)
-#define ALL_FEED_FORWARDS(KIND) KIND(dense) KIND(experts)
-#define ALL_ATTENTIONS(KIND)    KIND(dot) KIND(additive) KIND(plain)
+#define ALL_POSITIONS(KIND)   KIND(sinusoidal) KIND(learned) KIND(rotary) KIND(alibi)
+#define ALL_NORMS(KIND)       KIND(layer) KIND(rms)
+#define ALL_ACTIVATIONS(KIND) KIND(relu) KIND(gelu) KIND(silu) KIND(swiglu)
+#define ALL_ATTENTIONS(KIND)  KIND(dot) KIND(additive) KIND(plain)
 
-#define POSITIONS_OF(name)    extern const Positions positions_##name;
-#define NORM_OF(name)         extern const NormKind norm_##name;
-#define ACTIVATION_OF(name)   extern const ActivationKind activation_##name;
-#define FEED_FORWARD_OF(name) extern const FeedForwardKind feed_forward_##name;
-#define ATTENTION_OF(name)    extern const AttentionKind attention_##name;
+#define POSITIONS_OF(name)  extern const Positions positions_##name;
+#define NORM_OF(name)       extern const NormKind norm_##name;
+#define ACTIVATION_OF(name) extern const ActivationKind activation_##name;
+#define ATTENTION_OF(name)  extern const AttentionKind attention_##name;
 ALL_POSITIONS(POSITIONS_OF)
 ALL_NORMS(NORM_OF)
 ALL_ACTIVATIONS(ACTIVATION_OF)
-ALL_FEED_FORWARDS(FEED_FORWARD_OF)
 ALL_ATTENTIONS(ATTENTION_OF)

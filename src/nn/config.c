@@ -41,7 +41,6 @@ static ModelConfig config_of(bool is_lm, int vocab_size, int max_length, int pad
                      .vocab_size = vocab_size,
                      .max_length = max_length,
                      .norm_kind = &norm_layer,
-                     .feed_forward = &feed_forward_dense,
                      .attention = &attention_dot,
                      .tied = true,
                      .pad_id = pad_id};
@@ -94,7 +93,6 @@ bool config_check(const ModelConfig *c, Status status, Error *e) {
     if (c->d_model % c->heads)
         return error_set(e, status, "heads: found %d, need a divisor of d_model %d", c->heads, c->d_model);
     if (c->positions->check && !c->positions->check(c, status, e)) return false;
-    if (c->feed_forward->check && !c->feed_forward->check(c, status, e)) return false;
     if (c->pad_id >= c->vocab_size)
         return error_set(e, status, "pad_id: found %d, need a token in [0,%d) or none", c->pad_id,
                          c->vocab_size);

@@ -12,10 +12,9 @@ typedef enum NormPlace { NORM_POST, NORM_PRE } NormPlace;
 typedef struct Positions Positions;
 typedef struct NormKind NormKind;
 typedef struct ActivationKind ActivationKind;
-typedef struct FeedForwardKind FeedForwardKind;
 typedef struct AttentionKind AttentionKind;
 extern const Choice *const all_positions[],
-    *const all_norms[], *const all_activations[], *const all_feed_forwards[], *const all_attentions[];
+    *const all_norms[], *const all_activations[], *const all_attentions[];
 
 enum { NO_PAD = -1 };
 
@@ -40,12 +39,9 @@ typedef struct ModelConfig {
     const NormKind *norm_kind;
     bool final_norm; /* a norm after each stack */
     const ActivationKind *activation;
-    const FeedForwardKind *feed_forward;
-    int experts, top_k; /* of a mixture: how many there are, and how many compute a token; 0: 4, and 2 */
     const Positions *positions;
     const AttentionKind *attention; /* 3.2.1: the score of a query and a key */
     bool qk_norm;                   /* every head's query and key are scaled to a mean square of 1 */
-    int lora;                       /* rank of the adapters of W^Q and W^V; 0: there are none */
     bool tied;                      /* one matrix embeds source and target and projects the output */
     bool scale_embedding;           /* by √d_model */
     double label_smoothing;
@@ -58,8 +54,8 @@ static inline bool config_is_lm(const ModelConfig *c) {
     return c->decoder_layers == 0;
 }
 
-/* The queries, keys and values of attention stand side by side in q | k | v. Its parameters, products, adapters and cache, weight
- * files and ./explain take their columns from here. */
+/* The queries, keys and values of attention stand side by side in q | k | v. Its parameters, products and cache, weight files
+ * and ./explain take their columns from here. */
 typedef enum AttentionPart { PART_Q, PART_K, PART_V, PART_END } AttentionPart;
 
 /* The first column of a part; of PART_END, the number of all columns. */

@@ -7,7 +7,7 @@
 /* Figure 1, right. */
 struct DecoderLayer {
     Attention *self_attention, *cross_attention;
-    void *feed_forward; /* of the configured kind */
+    FeedForward *feed_forward;
     Norm *norm1, *norm2, *norm3;
 };
 

@@ -8,7 +8,7 @@
 /* Figure 1, left. */
 struct EncoderLayer {
     Attention *self_attention;
-    void *feed_forward; /* of the configured kind */
+    FeedForward *feed_forward;
     Norm *norm1, *norm2;
 };
 

@@ -69,10 +69,7 @@ static bool read_notes(const Safetensors *file, Notes *notes, Error *e) {
     return true;
 }
 
-/* In the name of an adapter's matrices, "encoder.layers.0.self_attn.lora_q.a". */
-#define ADAPTER ".lora_"
-
-/* The file has the model's tensors (`all`, or some) and no other, in their shapes; adapters may be merged if not `all`.
+/* The file has the model's tensors (`all`, or some) and no other, in their shapes.
  * Checked before the model is allocated: the sizes in a damaged header may exceed any memory. */
 static bool check_tensors(const Safetensors *file, const Parameters *p, bool all, Error *e) {
     for (int i = 0; i < p->count; i++) {
@@ -85,7 +82,7 @@ static bool check_tensors(const Safetensors *file, const Parameters *p, bool all
         if (!array_expect_shape(a, entry->shape, e)) return false;
     }
     for (int i = 0; (!all || file->tensors > p->count) && i < file->tensors; i++)
-        if (!parameters_find(p, file->tensor[i].name) && (all || !strstr(file->tensor[i].name, ADAPTER))) {
+        if (!parameters_find(p, file->tensor[i].name)) {
             return error_set(e, STATUS_BAD_DATA,
                              "%s: found a tensor that the model does not have, need its %d only",
                              ARRAY_PLACE(&file->tensor[i]), p->count);
@@ -122,32 +119,6 @@ static bool read_tensors(const Safetensors *file, Parameters *p, Error *e) {
     return true;
 }
 
-/* Adds B A to the rows of q, or of v, of the in_proj_weight that the adapter with this A belongs to. */
-static bool merge_adapter(const Safetensors *file, const Array *a, Model *m, Error *e) {
-    Parameters *p = &m->parameters;
-    char name[2][PARAMETER_NAME];
-    const char *kind = strstr(a->name, ADAPTER) + strlen(ADAPTER);
-    snprintf(name[0], PARAMETER_NAME, "%.*sb", (int)strlen(a->name) - 1, a->name);
-    snprintf(name[1], PARAMETER_NAME, "%.*s.in_proj_weight", (int)(strlen(a->name) - strlen(ADAPTER "q.a")),
-             a->name);
-    const Array *b = safetensors_need(file, name[0], e);
-    const Parameter *w = parameters_find(p, name[1]);
-    if (!b || !w)
-        return b && error_set(e, STATUS_BAD_DATA, "%s: found an adapter of no matrix, need an in_proj_weight",
-                              ARRAY_PLACE(a));
-    AttentionPart part = *kind == 'v' ? PART_V : PART_Q;
-    long d = w->shape.size[1], rank = a->size[0], rows = config_columns(&m->config, part);
-    real *x = calloc((size_t)(a->count + b->count) + 1, sizeof *x), *y = x + a->count;
-    bool ok = x || error_set(e, STATUS_NO_MEMORY, "%s: no memory for its adapters", file->path);
-    ok = ok && array_expect_shape(a, SHAPE(rank, d), e) && array_expect_shape(b, SHAPE(rows, rank), e) &&
-         read_tensor(a, x, e) && read_tensor(b, y, e);
-    real *value = p->value + w->offset + config_column(&m->config, part) * d;
-    for (long i = 0; ok && i < rows * d; i++)
-        for (long j = 0; j < rank; j++) value[i] += y[i / d * rank + j] * x[j * d + i % d];
-    free(x);
-    return ok;
-}
-
 /* The model of a file that was read; frees the file. */
 static Model *model_of(Safetensors *file, bool training, Notes *notes, Error *e) {
     ModelConfig config;
@@ -166,11 +137,6 @@ bool model_read_weights(Model *m, const char *path, Error *e) {
     Safetensors file;
     bool ok = safetensors_read(&file, path, e) && check_tensors(&file, &m->parameters, false, e) &&
               read_tensors(&file, &m->parameters, e);
-    for (int i = 0; ok && !m->config.lora && i < file.tensors; i++) {
-        const char *kind = strstr(file.tensor[i].name, ADAPTER);
-        if (kind && (strcmp(kind, ADAPTER "q.a") == 0 || strcmp(kind, ADAPTER "v.a") == 0))
-            ok = merge_adapter(&file, &file.tensor[i], m, e);
-    }
     safetensors_free(&file);
     return ok;
 }

@@ -39,6 +39,5 @@ Model *model_load(const char *path, bool training, Notes *notes, Error *e);
 Model *model_load_damaged(const char *path, bool training, Notes *notes, Error *e);
 
 /* Reads the weights of a file into a model that has all its tensors, in their shapes; what the file lacks keeps its values.
- * If the model has no adapters, those of the file are merged: W + B A.
  * Errors as model_load. */
 bool model_read_weights(Model *m, const char *path, Error *e);

@@ -7,30 +7,15 @@
 #include "nn/nn.h"
 #include <stdio.h>
 
-/* Low-rank adaptation (Hu et al., arXiv:2106.09685) of a matrix W that stays: x Wᵀ + (x Aᵀ) Bᵀ. B begins as 0. */
-typedef struct Adapter {
-    Tensor a, b; /* [rank, d_model], [rows of W, rank] */
-} Adapter;
-
 /* W^Q, W^K, W^V of all heads, and W^O. As in PyTorch the three are one matrix, whose rows make the columns of q | k | v
  * (config_column). Cross-attention multiplies the target by the rows of W^Q and the memory by the others. */
 struct Attention {
     Linear in;    /* self-attention: q, k, v in one product */
     Linear q, kv; /* cross-attention: the same rows, split */
     Linear out;
-    Tensor score;             /* [d_model], where the kind of attention has a weight */
-    Adapter adapt_q, adapt_v; /* of W^Q and W^V, if config.lora */
+    Tensor score; /* [d_model], where the kind of attention has a weight */
     char name[PARAMETER_NAME];
 };
-
-static void add_adapter(Builder *b, const char *name, AttentionPart part, Adapter *l) {
-    long d = b->config->d_model, rank = b->config->lora;
-    if (!rank) return;
-    size_t outside = build_enter(b, "%s", name);
-    build_tensor(b, "a", SHAPE(rank, d), glorot(d, rank), &l->a);
-    build_tensor(b, "b", SHAPE(config_columns(b->config, part), rank), init_zeros, &l->b);
-    build_leave(b, outside);
-}
 
 Attention *nn_attention_new(Builder *b, const char *name, bool cross) {
     const ModelConfig *c = b->config;
@@ -48,8 +33,6 @@ Attention *nn_attention_new(Builder *b, const char *name, bool cross) {
     }
     build_linear(b, "out_proj", queries, d, &a->out);
     if (c->attention->weight) build_tensor(b, "score_weight", SHAPE(d), glorot(d / c->heads, 1), &a->score);
-    add_adapter(b, "lora_q", PART_Q, &a->adapt_q);
-    add_adapter(b, "lora_v", PART_V, &a->adapt_v);
     build_leave(b, outside);
     return a;
 }
@@ -73,12 +56,11 @@ static const real *slopes(const Forward *f) {
 static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in, AttentionTrace **trace) {
     const ModelConfig *c = &f->model->config;
     *trace = NULL;
-    double dropout = f->model->attention_dropout;
     Reach reach = in->reach;
     if (in->placed) reach.slopes = slopes(f);
     bool steps_only = f->trace || (in->placed && c->positions->scores && !c->positions->slopes);
     if (c->attention->fused && !steps_only)
-        return tape_attention(f->tape, in->q, in->kv, NULL, c->heads, &reach, dropout);
+        return tape_attention(f->tape, in->q, in->kv, NULL, c->heads, &reach);
     Tensor *source = in->kv ? in->kv : in->q;
     AttentionPart first = in->kv ? PART_K : PART_Q;
     Tensor *q = nn_part(f, in->q, PART_Q, PART_Q);
@@ -89,7 +71,7 @@ static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in, 
         (*trace)->normalised = c->qk_norm;
         steps = (*trace)->steps;
     }
-    Scoring scoring = {c->attention, &a->score, dropout, in->placed ? f : NULL};
+    Scoring scoring = {c->attention, &a->score, in->placed ? f : NULL};
     return nn_plain_attention(f->tape, &scoring, q, k, v, c->heads, &reach, steps);
 }
 
@@ -110,21 +92,10 @@ static Tensor *normalise_and_turn(const Forward *f, Tensor *x, long heads, const
     return c->qk_norm ? tape_rotary(f->tape, x, heads, config_d_k(c), NULL, NULL, true) : x;
 }
 
-/* y = x Wᵀ, adapted */
-static Tensor *adapt(const Forward *f, Adapter *l, Tensor *x, Tensor *y) {
-    Tensor *inner = tape_linear(f->tape, x, &l->a, NULL, ACT_NONE, NULL);
-    return tape_linear(f->tape, inner, &l->b, NULL, ACT_NONE, y);
-}
-
 /* q | k | v of the tokens whose rows x are. */
 static Tensor *project_qkv(const Forward *f, Attention *a, Tensor *x, const Tokens *tokens) {
     const ModelConfig *c = &f->model->config;
     Tensor *qkv = tape_linear(f->tape, x, &a->in.weight, &a->in.bias, ACT_NONE, NULL);
-    if (c->lora) {
-        Tensor *q = adapt(f, &a->adapt_q, x, nn_part(f, qkv, PART_Q, PART_Q));
-        Tensor *v = adapt(f, &a->adapt_v, x, nn_part(f, qkv, PART_Q, PART_V));
-        qkv = tape_concat(f->tape, 1, 3, (Tensor *[]){q, nn_part(f, qkv, PART_Q, PART_K), v});
-    }
     return normalise_and_turn(f, qkv, config_column(c, PART_V) / config_d_k(c), tokens);
 }
 
@@ -152,10 +123,6 @@ static Tensor *memory_keys(const Forward *f, Attention *a) {
     const ModelConfig *c = &f->model->config;
     if (!f->memory) return nn_source_keys(f, NULL);
     Tensor *kv = tape_linear(f->tape, f->memory, &a->kv.weight, &a->kv.bias, ACT_NONE, NULL);
-    if (c->lora) {
-        Tensor *v = adapt(f, &a->adapt_v, f->memory, nn_part(f, kv, PART_K, PART_V));
-        kv = tape_concat(f->tape, 1, 2, (Tensor *[]){nn_part(f, kv, PART_K, PART_K), v});
-    }
     kv = normalise_and_turn(f, kv, config_columns(c, PART_K) / config_d_k(c), NULL);
     return f->cache ? nn_source_keys(f, kv) : kv;
 }
@@ -164,7 +131,6 @@ Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x) {
     Attention *a = module;
     const ModelConfig *c = &f->model->config;
     Tensor *q = tape_linear(f->tape, x, &a->q.weight, &a->q.bias, ACT_NONE, NULL);
-    if (c->lora) q = adapt(f, &a->adapt_q, x, q);
     q = normalise_and_turn(f, q, c->heads, NULL);
     Reach reach = {&f->target->sequences, &f->source->sequences, .causal = false};
     return multi_head(f, a, x, &(Heads){.q = q, .kv = memory_keys(f, a), .reach = reach});

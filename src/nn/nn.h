@@ -16,13 +16,13 @@
 /* Modules. Each has one file: its struct, the function that adds its parameters (builder.h), and its forward pass. */
 typedef struct Norm Norm;
 typedef struct Attention Attention;
+typedef struct FeedForward FeedForward;
 typedef struct EncoderLayer EncoderLayer;
 typedef struct DecoderLayer DecoderLayer;
 
 typedef struct Model {
     ModelConfig config;
     double dropout;           /* P_drop of section 5.4; how a model is trained, not what it is: not saved */
-    double attention_dropout; /* of attention's probabilities; not saved either */
     bool unmasked, unplaced; /* experiments, not saved: a target without its mask, tokens without positions */
     Parameters parameters;
     Arena modules;    /* memory of the modules */
@@ -80,8 +80,8 @@ long nn_position_width(const ModelConfig *c);
 Attention *nn_attention_new(Builder *b, const char *name, bool cross);
 Sublayer nn_self_attention, nn_masked_self_attention, nn_cross_attention;
 
-/* 3.3, of the configured kind: FFN(x) = act(x W_1ᵀ + b_1) W_2ᵀ + b_2, or another. */
-void *nn_feed_forward_new(Builder *b);
+/* 3.3, of a FeedForward: FFN(x) = act(x W_1ᵀ + b_1) W_2ᵀ + b_2. */
+FeedForward *nn_feed_forward_new(Builder *b);
 Sublayer nn_feed_forward;
 
 /* The operands of attention in all heads. Without kv the columns of q are q | k | v; kv is k | v. */
@@ -95,7 +95,6 @@ typedef struct Heads {
 typedef struct Scoring {
     const AttentionKind *kind;
     Tensor *weight;        /* [d_model] of the kind, if it has one */
-    double dropout;        /* of the weights */
     const Forward *placed; /* the pass whose positions change the scores; NULL: none */
 } Scoring;
 

@@ -44,7 +44,7 @@ static AttentionSteps attend(Tape *t, const Scoring *scoring, Tensor *q, Tensor 
         s.scaled = f->model->config.positions->scores(f, s.scaled, offset);
     s.masked = reach->causal ? hide_later(t, s.scaled) : s.scaled;
     s.weights = tape_softmax(t, s.masked, -1);
-    s.z = tape_matmul(t, tape_dropout(t, s.weights, scoring->dropout), v);
+    s.z = tape_matmul(t, s.weights, v);
     s.concatenation = join_heads(t, s.z);
     return s;
 }

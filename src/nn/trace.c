@@ -28,9 +28,3 @@ void nn_trace_module(Trace *trace, const char *name, Tensor *in, Tensor *out) {
     *m = (ModuleTrace){name, in, out, trace->modules};
     trace->modules = m;
 }
-
-void nn_trace_counts(Trace *trace, const Tensor *x, const char *name, int n, const int32_t *count) {
-    TraceCounts *c = node_record(x->maker, sizeof *c);
-    *c = (TraceCounts){name, n, count, trace->counts};
-    trace->counts = c;
-}

@@ -35,20 +35,11 @@ typedef struct ModuleTrace {
     struct ModuleTrace *next;
 } ModuleTrace;
 
-/* Counts that a module shows beside its matrices: the tokens of each expert. */
-typedef struct TraceCounts {
-    const char *name; /* of the module: "encoder.layers.0" */
-    int n;
-    const int32_t *count; /* [n] */
-    struct TraceCounts *next;
-} TraceCounts;
-
 /* Starts as {0}, in the order of computation. The tape owns its contents: set it to {0} when the tape is
  * reset. */
 typedef struct Trace {
     AttentionTrace *first, *last;
-    ModuleTrace *modules; /* these and the counts: the newest first */
-    TraceCounts *counts;
+    ModuleTrace *modules; /* the newest first */
 } Trace;
 
 /* The first trace of that name, or NULL. */
@@ -61,6 +52,3 @@ AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, lo
 
 /* For modules: adds input and output. */
 void nn_trace_module(Trace *trace, const char *name, Tensor *in, Tensor *out);
-
-/* For modules: adds counts, which live as long as the tape. */
-void nn_trace_counts(Trace *trace, const Tensor *x, const char *name, int n, const int32_t *count);

@@ -24,9 +24,6 @@
  *               = p_ij (dp_ij - D_i)        with D_i = Σ_j' p_ij' Σ_c dy_ic v_j'c = Σ_c dy_ic y_ic
  *     (1) dq_ic += 1/√d_k Σ_j ds_ij k_jc    dk_jc += 1/√d_k Σ_i ds_ij q_ic
  *
- * Dropout, while training, replaces p_ij in (3) by r_ij p_ij, where r is the mask of dropout.c. Then
- * dp_ij = r_ij Σ_c dy_ic v_jc and dv_jc += Σ_i r_ij p_ij dy_ic. D_i is again Σ_c dy_ic y_ic.
- *
  * p is [n_q, n_k] for each head: the largest array of a Transformer, but cheap to recompute. Forward works
  * on blocks of queries and keeps y and, of each row, the maximum M_i and 1/Σ_j e^(s_ij - M_i); from these backward
  * recomputes p with the same bits (Dao et al., arXiv:2205.14135; Rabe & Staats, arXiv:2112.05682). With
@@ -35,7 +32,7 @@
 #include "base/pool.h"
 #include "kernels/product.h"
 #include "kernels/rows.h"
-#include "ops/dropout_mask.h"
+#include "ops/arguments.h"
 #include "ops/ops.h"
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +49,6 @@ typedef struct Attr {
     long d, d_k;
     Reach reach;
     real scale;
-    DropoutMask mask;    /* of element (head, query, key), [heads, n_q, keys->longest] */
     real *max, *inverse; /* [heads, n_q]: M_i and 1/Σ_j e^(s_ij - M_i) */
     long ld_p;           /* distance between rows of p in scratch memory */
     long block_size;     /* reals of one thread's scratch memory: p and ds */
@@ -149,13 +145,6 @@ static long block_start(const Attr *a, long end, const Matrix *multiplied, int c
     return first;
 }
 
-/* Drops probabilities of query i, or their gradients. */
-static void drop_row(const Attr *a, const Part *b, long i, real *p) {
-    long row = b->max + i - a->max; /* of [heads, n_q], as the array max is */
-    long first = row * a->reach.keys->longest;
-    for (long j = 0, visible = seen(a, b, i); j < visible; j++) p[j] *= dropout_factor(&a->mask, first + j);
-}
-
 /* Subtracts from the scores of query i, which are not scaled yet, the slope times its distance from each key. */
 static void subtract_distances(const Attr *a, const Part *b, long i, real *s) {
     long at = b->first + i + b->offset;
@@ -181,7 +170,6 @@ static void forward_head(void *context, long chunk) {
             real *row = p.at + i * p.ld;
             if (b.slope != 0) subtract_distances(a, &b, i, row);
             softmax_row(row, lanes_whole(b.keys), seen(a, &b, i), a->scale, &b.max[i], &b.inverse[i]);
-            if (a->mask.p > 0) drop_row(a, &b, i, row);
         }
         product_nn(p, b.v.data, b.y.data, false); /* (3) */
     }
@@ -218,11 +206,9 @@ static void backward_head(void *context, long chunk) {
         for (long i = 0; i < b.rows; i++) {        /* (2): p again, and ds */
             real *p_row = p.at + i * p.ld, *ds_row = ds.at + i * ds.ld;
             real D = row_dot(b.y.grad.at + i * b.y.grad.ld, b.y.data.at + i * b.y.data.ld, a->d_k);
-            if (a->mask.p > 0) drop_row(a, &b, i, ds_row);
             if (b.slope != 0) subtract_distances(a, &b, i, p_row);
             softmax_backward_row(p_row, ds_row, lanes_whole(b.keys), seen(a, &b, i), a->scale, b.max[i],
                                  b.inverse[i], D);
-            if (a->mask.p > 0) drop_row(a, &b, i, p_row);
         }
         if (b.v.grad.at) product_tn(p, b.y.grad, b.v.grad, again || b.v.adds);  /* (3) */
         if (b.k.grad.at) product_tn(ds, b.q.data, b.k.grad, again || b.k.adds); /* (1) */
@@ -257,13 +243,11 @@ static void arguments(const Node *n, FILE *out) {
     print_sequences(out, "queries", a->reach.queries);
     fprintf(out, ", ");
     print_sequences(out, "keys", a->reach.keys);
-    fprintf(out, ", \"causal\": %s, ", a->reach.causal ? "true" : "false");
-    if (a->reach.slopes) {
-        fprintf(out, "\"slopes\": [%.9g", (double)a->reach.slopes[0]);
-        for (int i = 1; i < a->heads; i++) fprintf(out, ", %.9g", (double)a->reach.slopes[i]);
-        fprintf(out, "], ");
-    }
-    print_mask(out, &a->mask);
+    fprintf(out, ", \"causal\": %s", a->reach.causal ? "true" : "false");
+    if (!a->reach.slopes) return;
+    fprintf(out, ", \"slopes\": [%.9g", (double)a->reach.slopes[0]);
+    for (int i = 1; i < a->heads; i++) fprintf(out, ", %.9g", (double)a->reach.slopes[i]);
+    fprintf(out, "]");
 }
 /* exercise: end */
 
@@ -277,21 +261,17 @@ static const Sequences shorter = {3, (Ints){0, 2, 3}, (Ints){2, 1, 0}, (Ints){2,
 static const Sequences none = {0};
 static const real slopes[] = {(real)0.25, (real)1.5};
 
-BUILD_CASE(plain, tape_attention(t, x[0], x[1], x[2], 2, &(Reach){&packed, &packed, false}, 0))
-BUILD_CASE(causal, tape_attention(t, x[0], x[1], x[2], 2, &(Reach){&packed, &packed, true}, 0))
-BUILD_CASE(fused_causal, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&packed, &packed, true}, 0))
-BUILD_CASE(with_padding, tape_attention(t, x[0], NULL, NULL, 1, &(Reach){&padded, &padded, false}, 0))
-BUILD_CASE(with_padding_causal, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true}, 0))
-BUILD_CASE(cross, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&packed, &memory, false}, 0))
-BUILD_CASE(few_queries, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&shorter, &memory, true}, 0))
-BUILD_CASE(two_blocks, tape_attention(t, x[0], x[1], x[2], 1, &(Reach){&longer, &longer, true}, 0))
-static Tensor *dropped(Tape *t, Tensor **x) {
-    t->training = true;
-    return tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true}, 0.3);
-}
-BUILD_CASE(falling, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true, slopes}, 0))
-BUILD_CASE(falling_open, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&packed, &memory, false, slopes}, 0))
-BUILD_CASE(nothing, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&none, &none, false}, 0))
+BUILD_CASE(plain, tape_attention(t, x[0], x[1], x[2], 2, &(Reach){&packed, &packed, false}))
+BUILD_CASE(causal, tape_attention(t, x[0], x[1], x[2], 2, &(Reach){&packed, &packed, true}))
+BUILD_CASE(fused_causal, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&packed, &packed, true}))
+BUILD_CASE(with_padding, tape_attention(t, x[0], NULL, NULL, 1, &(Reach){&padded, &padded, false}))
+BUILD_CASE(with_padding_causal, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true}))
+BUILD_CASE(cross, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&packed, &memory, false}))
+BUILD_CASE(few_queries, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&shorter, &memory, true}))
+BUILD_CASE(two_blocks, tape_attention(t, x[0], x[1], x[2], 1, &(Reach){&longer, &longer, true}))
+BUILD_CASE(falling, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true, slopes}))
+BUILD_CASE(falling_open, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&packed, &memory, false, slopes}))
+BUILD_CASE(nothing, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&none, &none, false}))
 
 static const CheckCase cases[] = {
     {"plain", plain, {{"q", DIMS(6, 4)}, {"k", DIMS(6, 4)}, {"v", DIMS(6, 4)}}},
@@ -314,7 +294,6 @@ static const CheckCase cases[] = {
     {"more than a block",
      two_blocks,
      {{"q", DIMS(BLOCK + 6, 2)}, {"k", DIMS(BLOCK + 6, 2)}, {"v", DIMS(BLOCK + 6, 2)}}},
-    {"dropout", dropped, {{"qkv", DIMS(9, 12)}}},
     {"slopes", falling, {{"qkv", DIMS(9, 12)}}},
     {"slopes, other keys", falling_open, {{"q", DIMS(6, 4)}, {"kv", DIMS(7, 8)}}},
     {"no tokens", nothing, {{"qkv", DIMS(0, 12)}}},
@@ -344,13 +323,12 @@ static void check_rows(const char *what, const Tensor *x, const Sequences *s, lo
         error_bug("attention: %s is %s, want [%ld,%ld]", what, shape_text(x->shape), s->total_rows, columns);
 }
 
-Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, const Reach *reach, double p) {
+Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, const Reach *reach) {
     const Sequences *queries = reach->queries, *keys = reach->keys;
     if (q->shape.rank != 2) error_bug("attention: q is %s, want [n,d]", shape_text(q->shape));
     long d = q->shape.size[1] / (k ? 1 : 3);
     if (heads < 1 || d % heads || d < 1)
         error_bug("attention: %d heads, want a divisor of the width %ld", heads, d);
-    if (!(p >= 0 && p < 1)) error_bug("attention: p is %g, want it in [0,1)", p);
     if (queries->count != keys->count)
         error_bug("attention: keys have %ld sequences, want %ld", keys->count, queries->count);
     if (!t->planning) {
@@ -369,8 +347,7 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
                 .d = d,
                 .d_k = d / heads,
                 .reach = *reach,
-                .scale = (real)(1 / sqrt((double)d / heads)),
-                .mask = dropout_mask(n, heads * queries->total_rows * keys->longest, t->training ? p : 0)};
+                .scale = (real)(1 / sqrt((double)d / heads))};
     a->max = node_array(n, heads * queries->total_rows);
     a->inverse = node_array(n, heads * queries->total_rows);
     /* Not a multiple of 32 reals: rows a power of two apart would share sets of the cache. */

@@ -16,7 +16,7 @@
 
 static struct Settings {
     const char *prompt, *input, *stop;
-    long length, count, average, beam, n_best;
+    long length, count, beam, n_best;
     double length_penalty;
     Sampler sampler;
     bool show, no_checksum, greedy, has_temperature;
@@ -30,8 +30,6 @@ static const Option table[] = {
     {"Input"},
     {"prompt", "TEXT", NULL, "text to answer or to continue", "each line of stdin", .text = &s.prompt},
     {"input", "FILE", NULL, "file whose lines are prompts", "stdin", .text = &s.input},
-    {"average", "K", "[1,1000]", "average the last K weights that --keep-checkpoints saved", "none",
-     .integer = &s.average},
     {"no-checksum", NULL, NULL, "read the model even if its checksum is wrong", .flag = &s.no_checksum},
     {"Decoding"},
     {"length", "N", "[1,1000000]", "tokens to write; maximum length of an answer",
@@ -52,8 +50,6 @@ static const Option table[] = {
      DECODES},
     {"count", "N", "[1,4096]", "draw N texts at once, as with the seeds SEED, SEED + 1, …",
      .integer = &s.count, DECODES},
-    {"slide", "N", "[1,16777216]", "tokens by which the window slides when a text exceeds the context", "1",
-     .integer = &s.sampler.slide, DECODES},
     {"Beam search"},
     {"beam", "N", "[1,65536]", "keep the N likeliest texts at every token", "none", .integer = &s.beam,
      DECODES},
@@ -150,12 +146,8 @@ static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
     if (!saved_run_open(&r->saved, name, s.no_checksum, e)) return false;
     if (strncmp(name, r->saved.directory, strlen(r->saved.directory)) != 0)
         fprintf(stderr, "generate: %s: the run in %s\n", ESCAPED(name), ESCAPED(r->saved.directory));
-    if (s.average && !saved_run_average(&r->saved, s.average, e)) return false;
     r->tape = tape_new();
     r->lm = config_is_lm(&r->saved.model->config), r->text = r->lm && !r->saved.lines;
-    if (!r->text && s.sampler.slide)
-        return error_set(e, STATUS_USAGE, "--slide: found a model of %s, need one of texts",
-                         r->lm ? "lines" : "answers");
     s.sampler.seed = seed;
     bool texts = r->lm && !s.beam && !s.show;
     if (!s.has_temperature && !s.greedy && (texts || drawing_option())) s.sampler.temperature = 0.8;
@@ -304,7 +296,7 @@ static bool search(Run *r, Error *e) {
 /* Writes what follows ids[0 … n), of which the last `echoed` are new. */
 static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
     long start[] = {0, n};
-    Given given = {.prompt = ids, .prompt_tokens = n, .slide = s.sampler.slide};
+    Given given = {.prompt = ids, .prompt_tokens = n};
     if (!r->lm) given = (Given){&r->saved.begin_id, 1, 1, start, ids};
     given.next = saved_run_next(&r->saved);
     r->echo = ids + n - echoed, r->echoed = r->lm ? echoed : 0;

@@ -22,7 +22,6 @@
 #define NOTE_LOSS       "loss"       /* on the curves of the loss */
 #define NOTE_TEXT       "text"       /* on a text, and what was chosen to fit it */
 #define NOTE_YARDSTICK  "yardstick." /* and a name: a loss to compare with, in nats per token */
-#define NOTE_SHARES     "shares." /* and a module's name: how often each of its parts was used, in percent */
 
 enum { FRAMES = 24, EXAMPLES = 3, SAMPLES = 6, GROUPS = 3 }; /* at most */
 

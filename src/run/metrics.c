@@ -100,35 +100,3 @@ void metrics_step(StepSums *s, CsvFile *f, long step, const StepResult *r, doubl
             s->tokens / s->seconds);
     *s = (StepSums){0};
 }
-
-/* ---- Several runs ---- */
-
-/* Prints mean and standard deviation of the values. */
-static void show_mean(const char *name, const double *value, long count, const char *unit) {
-    double mean = 0, squares = 0;
-    for (long i = 0; i < count; i++) mean += value[i] / (double)count;
-    for (long i = 0; i < count; i++) squares += (value[i] - mean) * (value[i] - mean);
-    fprintf(stderr, "%s %.4f ± %.4f%s", name, mean, count > 1 ? sqrt(squares / (double)(count - 1)) : 0,
-            unit);
-}
-
-void metrics_show_spread(const Metrics *m, long count) {
-    double nats[METRICS_SPREAD], bits[METRICS_SPREAD], perplexity[METRICS_SPREAD], exact[METRICS_SPREAD];
-    char unit[LOSS_UNIT];
-    bool text = m->characters > 0;
-    if (count == 0) return;
-    for (long i = 0; i < count; i++) {
-        nats[i] = m[i].final_loss / (text ? m[i].characters : 1);
-        bits[i] = nats[i] / log(2);
-        perplexity[i] = exp(m[i].final_loss);
-        exact[i] = 100 * m[i].val_exact;
-    }
-    fprintf(stderr, "%ld seed%s: ", count, PLURAL(count));
-    show_mean("loss", nats, count, metrics_unit(unit, m->characters, m->unknown));
-    if (text) {
-        show_mean(",", bits, count, " bits/char");
-        show_mean(", perplexity", perplexity, count, " a token");
-    }
-    if (!isnan(m->val_exact)) show_mean(", exact", exact, count, " %");
-    fputs("\n", stderr);
-}

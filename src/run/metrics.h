@@ -39,10 +39,6 @@ typedef struct StepSums {
 /* Adds a step that took so long, and writes a row where one is due. */
 void metrics_step(StepSums *s, CsvFile *f, long step, const StepResult *r, double seconds);
 
-/* Prints mean and standard deviation of the final rows of several runs, at most METRICS_SPREAD, on stderr. */
-enum { METRICS_SPREAD = 1000 };
-void metrics_show_spread(const Metrics *m, long count);
-
 /* " nats/char"; " nats/token" if not of a text; " nats/token, not comparable: 3.4 % of the characters are [UNK]". */
 enum { LOSS_UNIT = 80 };
 const char *metrics_unit(char out[LOSS_UNIT], double characters, double unknown);

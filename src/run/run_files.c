@@ -58,8 +58,6 @@ static void replace_old(Run *r, const char *written) {
     if (!r->replaces) return;
     for (int i = 0; i < 3; i++)
         if (strcmp(names[i], written) != 0 && run_path_of(r, names[i], path, &(Error){0})) unlink(path);
-    for (long i = 1; directory_newest(r->config->run, "step-", i, path);)
-        if (strcmp(strrchr(path, '/') + 1, written) == 0 || unlink(path) != 0) i++;
     r->replaces = false;
     run_save_tables(r, &(Error){0}); /* record reports a failure */
 }
@@ -80,28 +78,16 @@ bool run_save_as(Run *r, const char *name, Error *e) {
     return true;
 }
 
-/* --keep-checkpoints: saves the weights of this step and removes the oldest. */
-static bool keep_weights(Run *r, Error *e) {
-    char name[40], path[PATH_ROOM];
-    long most = r->config->keep_checkpoints;
-    snprintf(name, sizeof name, "step-%010ld.safetensors", r->trainer->state.step);
-    if (most && !run_save_as(r, name, e)) return false;
-    while (most && directory_newest(r->config->run, "step-", most + 1, path) && unlink(path) == 0) continue;
-    return true;
-}
-
-/* The weights come first: a run that is killed between the two repeats the step. */
 bool run_save_checkpoint(Run *r, Error *e) {
     char path[PATH_ROOM];
     r->saved = clock_seconds(), r->saved_step = r->trainer->state.step;
-    bool weights = keep_weights(r, e);
     if (!run_path_of(r, "checkpoint.safetensors", path, e) || !trainer_check(r->trainer, e) ||
         !checkpoint_save(path, r->config, r->trainer, e))
         return false;
     r->kept = true;
     replace_old(r, "checkpoint.safetensors");
     run_save_tables(r, &(Error){0}); /* its steps; record reports a failure */
-    return weights;
+    return true;
 }
 
 /* Makes a deleted directory again. */

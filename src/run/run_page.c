@@ -121,7 +121,6 @@ static void figures(const Page *p, FILE *out) {
     count(out, "parameters", run_tables_last(t, "params"));
     count(out, "training tokens", run_tables_last(t, "tokens"));
     figure(out, "seconds", "%.1f", run_tables_last(t, "seconds"));
-    noted(p, NOTE_SHARES, out);
     fputs("</dl>\n", out);
 }
 

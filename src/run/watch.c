@@ -173,27 +173,12 @@ static bool answer(Watch *w, int frame, int sample, Error *e) {
     return ok;
 }
 
-/* Adds the counts of a module to those of the other examples. */
-static void add_counts(Watch *w, const TraceCounts *c) {
-    int i = 0;
-    while (i < w->counted && strcmp(w->counts[i].name, c->name) != 0) i++;
-    if (i == WATCHED_COUNTS || c->n > WATCHED_PARTS) return;
-    WatchedCounts *sum = &w->counts[i];
-    if (i == w->counted) {
-        *sum = (WatchedCounts){.n = c->n};
-        snprintf(sum->name, sizeof sum->name, "%s", c->name);
-        w->counted++;
-    }
-    for (int k = 0; k < c->n; k++) sum->count[k] += c->count[k];
-}
-
 bool watch_look(Watch *w, Error *e) {
     Trainer *t = w->trainer;
     Frames *f = &w->frames;
     int frame = frames_begin(f, t->state.step);
     uint8_t *weight = f->weight + frame * f->weights;
     bool ok = true;
-    w->counted = 0;
     for (int i = 0; ok && i < frames_lists(f, LIST_TARGET, EXAMPLES); i++) {
         Trace trace = {0};
         Group group[GROUPS];
@@ -202,7 +187,6 @@ bool watch_look(Watch *w, Error *e) {
         target = source.count ? frames_list(f, LIST_TARGET + i) : group->rows;
         ok = frames_logits(t->tape, t->model, source, target, &trace, e);
         if (ok) weight = frames_take(f, i, &trace, weight);
-        for (const TraceCounts *c = trace.counts; ok && c; c = c->next) add_counts(w, c);
         tape_reset(t->tape);
     }
     for (int i = 0; ok && i < frames_lists(f, LIST_GIVEN, SAMPLES); i++) ok = answer(w, frame, i, e);

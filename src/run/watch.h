@@ -11,23 +11,12 @@ enum {
     WATCHED_ANSWER = 68, /* tokens of an answer */
     /* The sum over all examples at one step: the page draws and prints each weight. */
     WATCHED_WEIGHTS = 40000,
-    WATCHED_COUNTS = 12, /* modules whose counts are shown */
-    WATCHED_PARTS = 64,
 };
-
-/* Counts the uses of each part of a module, over all examples. */
-typedef struct WatchedCounts {
-    char name[PARAMETER_NAME];
-    long count[WATCHED_PARTS];
-    int n;
-} WatchedCounts;
 
 typedef struct Watch {
     const TrainConfig *config;
     Trainer *trainer;
     Frames frames;
-    WatchedCounts counts[WATCHED_COUNTS]; /* of the newest look */
-    int counted;
     Yardsticks yardsticks;
     double spent; /* seconds that looks took */
 } Watch;

@@ -64,16 +64,6 @@ __attribute__((format(printf, 2, 3))) static const char *print(NoteList *l, cons
     return text;
 }
 
-/* "27 24 26 23 %" */
-static void note_shares(NoteList *l, const WatchedCounts *c) {
-    char text[WATCHED_PARTS * 8] = "";
-    long total = 0;
-    for (int k = 0; k < c->n; k++) total += c->count[k];
-    for (int k = 0; k < c->n; k++)
-        text_append(text, sizeof text, "%.0f ", 100 * (double)c->count[k] / (double)(total ? total : 1));
-    note(l, print(l, NOTE_SHARES "%s", c->name), print(l, "%s%%", text));
-}
-
 static void add_notes(NoteList *l, const Watch *w, const char *remark) {
     const Task *task = w->trainer->task;
     const Yardsticks *y = &w->yardsticks;
@@ -91,7 +81,6 @@ static void add_notes(NoteList *l, const Watch *w, const char *remark) {
     for (int i = 0; i < l->options.count; i++) l->note[l->count++] = l->options.note[i];
     for (int i = 0; i < y->count; i++)
         note(l, print(l, NOTE_YARDSTICK "%s", y->of[i].name), print(l, "%.17g", y->of[i].loss));
-    for (int i = w->counted - 1; i >= 0; i--) note_shares(l, &w->counts[i]);
 }
 
 /* ---- Files ---- */

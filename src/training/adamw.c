@@ -8,9 +8,11 @@
 #include "training/optimizer.h"
 #include <math.h>
 
+const double adamw_epsilon = 1e-9;
+
 void adamw_update(const Update *u, long begin, long end, real decay) {
     const Optimizer *o = u->o;
-    real beta1 = (real)o->beta1, beta2 = (real)o->beta2, epsilon = (real)o->epsilon;
+    real beta1 = (real)o->beta1, beta2 = (real)o->beta2, epsilon = (real)adamw_epsilon;
     real rest1 = (real)(1 - o->beta1), rest2 = (real)(1 - o->beta2), keep = 1 - (real)u->rate * decay;
     real rate = (real)u->rate * u->correction1, correction2 = u->correction2, scale = (real)u->scale;
     real *restrict w = u->p->value, *restrict m = o->moment1, *restrict v = o->moment2;

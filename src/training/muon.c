@@ -18,6 +18,8 @@
 
 enum { STEPS = 5, SQUARES = 4 };
 
+static const double muon_momentum = 0.95; /* μ */
+
 /* A layer's matrix, by its name in a weight file: "….layers.I.…". */
 static bool owns(const Parameter *p) {
     return p->shape.rank == 2 && strstr(p->name, "layers.");
@@ -71,7 +73,7 @@ static Matrix newton_schulz(Matrix A, Matrix P, Matrix Q, Matrix T) {
 
 /* Momentum, and U in the gradient's place. */
 static void add_momentum(const Update *u, long begin, long count) {
-    real momentum = (real)u->o->momentum, scale = (real)u->scale;
+    real momentum = (real)muon_momentum, scale = (real)u->scale;
     real *restrict b = u->o->moment1 + begin, *restrict g = u->p->grad + begin;
     for (long i = 0; i < count; i++) {
         real gi = scale * g[i];
@@ -108,7 +110,6 @@ const OptimizerKind optimizer_muon = {
     .moments = 2,
     .betas = true,
     .matrix_rate = true,
-    .momentum = 0.95,
     .update = adamw_update,
     .owns = owns,
     .update_whole = update_matrix,

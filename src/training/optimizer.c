@@ -12,8 +12,6 @@ Optimizer optim_default(const OptimizerKind *kind) {
     return (Optimizer){.kind = kind,
                        .beta1 = 0.9,
                        .beta2 = 0.98,
-                       .epsilon = 1e-9,
-                       .momentum = kind->momentum,
                        .matrix_rate = 1,
                        .clip_norm = 1};
 }

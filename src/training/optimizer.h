@@ -10,8 +10,7 @@ typedef struct Update Update;
 typedef struct OptimizerKind {
     Choice choice;
     int moments;             /* arrays of the store's size that it keeps: 1 or 2 */
-    bool betas, matrix_rate; /* reads beta1, beta2, epsilon; matrix_rate */
-    double momentum;         /* the usual momentum; 0: it reads none */
+    bool betas, matrix_rate; /* reads beta1 and beta2; matrix_rate */
     /* Updates elements [begin, end) of the store. decay is 0 for vectors: gains, biases do not decay. */
     void (*update)(const Update *u, long begin, long end, real decay);
     /* Parameters that it updates as a whole instead: whether p is one; the update, by one thread; reals of scratch memory
@@ -28,12 +27,11 @@ extern const Choice *const all_optimizers[];
 
 typedef struct Optimizer {
     const OptimizerKind *kind;
-    double beta1, beta2, epsilon; /* AdamW */
-    double momentum;              /* SGD, Muon */
-    double matrix_rate;           /* Muon: rate of the layers' matrices, as a multiple of η */
-    double weight_decay;          /* λ */
-    double clip_norm;             /* maximum gradient norm; 0: no clipping */
-    long step;                    /* steps taken */
+    double beta1, beta2; /* AdamW */
+    double matrix_rate;  /* Muon: rate of the layers' matrices, as a multiple of η */
+    double weight_decay; /* λ */
+    double clip_norm;    /* maximum gradient norm; 0: no clipping */
+    long step;           /* steps taken */
 
     /* From optim_start to optim_stop: [size] each, laid out as the parameter store. */
     real *moment1, *moment2; /* moment2: if the kind has two */
@@ -51,10 +49,13 @@ struct Update {
     real correction1, correction2; /* 1/(1-β₁ᵗ), 1/(1-β₂ᵗ) */
 };
 
+/* Section 5.3: ε = 1e-9. */
+extern const double adamw_epsilon;
+
 /* AdamW's update, to which other kinds leave some parameters. */
 void adamw_update(const Update *u, long begin, long end, real decay);
 
-/* β = (0.9, 0.98), ε = 1e-9 as in section 5.3; no decay; clipping to norm 1. */
+/* β = (0.9, 0.98) as in section 5.3; no decay; clipping to norm 1. */
 Optimizer optim_default(const OptimizerKind *kind);
 
 /* Allocates the moments, all 0. STATUS_NO_MEMORY. To be freed with optim_stop. */

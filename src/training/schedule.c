@@ -72,13 +72,16 @@ static double constant(const Schedule *s, double at) {
 
 const ScheduleKind schedule_constant = {{"constant"}, constant};
 
+/* The share of the steps over which the linear schedule falls. */
+static const double linear_decay = 0.7;
+
 /* rate · step / (warmup + 1)      for step <= warmup, then rate, and at last
  * min + (rate - min) (steps + 1 - step) / (decay · steps) */
 static double linear(const Schedule *s, double at) {
     double warmup = (double)s->warmup;
-    double left = fmax(0, ((double)s->steps + 1 - at) / (s->decay * (double)s->steps));
+    double left = fmax(0, ((double)s->steps + 1 - at) / (linear_decay * (double)s->steps));
     double falling = s->min_rate + (s->rate - s->min_rate) * fmin(1, left);
     return fmin(s->rate * fmin(1, at / (warmup + 1)), falling);
 }
 
-const ScheduleKind schedule_linear = {{"linear"}, linear, .warms_up = true, .falls = true, .decays = true};
+const ScheduleKind schedule_linear = {{"linear"}, linear, .warms_up = true, .falls = true};

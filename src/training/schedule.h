@@ -10,8 +10,8 @@ typedef struct Schedule Schedule;
 typedef struct ScheduleKind {
     Choice choice;
     double (*rate)(const Schedule *s, double step);
-    bool warms_up, falls, decays; /* reads warmup; min_rate, steps and plans; decay */
-    bool scales;                  /* its rate is a factor, usually 1 */
+    bool warms_up, falls; /* reads warmup; min_rate, steps and plans */
+    bool scales;          /* its rate is a factor, usually 1 */
 } ScheduleKind;
 
 #define ALL_SCHEDULES(KIND) KIND(noam) KIND(cosine) KIND(constant) KIND(linear)
@@ -23,7 +23,6 @@ struct Schedule {
     const ScheduleKind *kind;
     double rate;     /* noam: a factor; cosine, linear: the peak; constant: the rate */
     double min_rate; /* the final rate */
-    double decay;    /* share of the steps over which the rate falls */
     long warmup;     /* steps of linear warm-up */
     long steps;      /* total steps */
     /* "300:534,400:500": 534 steps were planned until step 300, then 500 until step 400, and now `steps`. Each plan goes

@@ -34,7 +34,6 @@ CONDITION(symbols, "task", "copy, reverse or sort", task_kind(r->task) && task_k
 CONDITION(numbers, "task", "add", is_task(r, "add"))
 CONDITION(vocabulary, "tokenizer", "another", !r->data.tokenizer || r->data.tokenizer->least)
 CONDITION(moments, "optimizer", "adamw or muon", r->optimizer.kind->betas)
-CONDITION(momentum, "optimizer", "sgd or muon", r->optimizer.kind->momentum > 0)
 CONDITION(falling, "schedule", "cosine or linear", r->schedule.kind->falls)
 CONDITION(warmup, "schedule", "noam, cosine or linear", r->schedule.kind->warms_up)
 CONDITION(samples, "quiet", "one of the two", !r->quiet)
@@ -76,7 +75,6 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
 #include "nn/settings.def"
     {"dropout", "P", "[0,1)", "dropout probability P_drop", AT(REAL, dropout),
      .computed = "0.1; lm 0, 0.2 or 0.4 by passes through the text"},
-    {"attention-dropout", "P", "[0,1)", "dropout of attention's probabilities", AT(REAL, attention_dropout)},
     {"Training"},
     {"train", "PATTERN", NULL, "parameters that learn, by name, like '*self_attn*'; the others stay",
      AT(TEXT, train), .computed = "all"},
@@ -99,17 +97,10 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
      .may_change = true, .with = &optimizer_muon.choice},
     {"min-lr", "X", "[0,inf)", "cosine, linear: final learning rate", AT(REAL, schedule.min_rate),
      .may_change = true, ONLY(falling), .computed = "0; gpt 0.0001"},
-    {"decay", "P", "(0,1]", "linear: share of the steps over which the rate falls", AT(REAL, schedule.decay),
-     .with = &schedule_linear.choice},
     {"warmup", "N", COUNT_OR_0, "steps of linear warm-up", AT(INTEGER, schedule.warmup), ONLY(warmup),
      .computed = "a fifth, at most 200; linear a 20th"},
     {"beta1", "X", "[0,1)", "adamw: decay of the first moment", AT(REAL, optimizer.beta1), ONLY(moments)},
     {"beta2", "X", "[0,1)", "adamw: decay of the second moment", AT(REAL, optimizer.beta2), ONLY(moments)},
-    /* In float, squares of gradients below about 1e-20 are 0, and epsilon is the whole denominator. */
-    {"epsilon", "X", "[1e-20,inf)", "adamw: term added to the denominator", AT(REAL, optimizer.epsilon),
-     ONLY(moments)},
-    {"momentum", "X", "[0,1)", "sgd, muon: momentum", AT(REAL, optimizer.momentum), ONLY(momentum),
-     .computed = "0.9; muon 0.95"},
     {"weight-decay", "X", "[0,inf)", "weight decay of matrices", AT(REAL, optimizer.weight_decay),
      .computed = "0; gpt 0.1; lm 0.2, but 0 without held-out text"},
     {"clip", "X", "[0,inf)", "maximum gradient norm; 0: no clipping", AT(REAL, optimizer.clip_norm)},
@@ -121,17 +112,12 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
     {"resume", "DIR", NULL, "continue the run in DIR", AT(TEXT, resume), .saved = SAVED_NOWHERE},
     {"config", "FILE", NULL, "file of options, one NAME VALUE per line", AT(TEXT, config),
      .saved = SAVED_NOWHERE},
-    {"seeds", "N", "[1,1000]", "train N runs in RUN/seed-1, …; print mean and spread", AT(INTEGER, seeds),
-     .saved = SAVED_NOWHERE},
     {"compare", .help = "instead of training, compare the runs whose directories follow, on a page",
      AT(FLAG, compare), .saved = SAVED_NOWHERE},
     {"force", .help = "replace the run in the directory", AT(FLAG, force), .saved = SAVED_NOWHERE},
     {"checkpoint-every", "N", COUNT_OR_0, "steps between checkpoints; 0: by time only",
      AT(INTEGER, checkpoint_every), .may_change = true},
     {"checkpoint-minutes", "X", "(0,inf)", "minutes between checkpoints", AT(REAL, checkpoint_minutes),
-     .may_change = true},
-    {"keep-checkpoints", "K", "[0,1000]",
-     "keep the weights of the last K checkpoints, for generate --average", AT(INTEGER, keep_checkpoints),
      .may_change = true},
     {"samples", "N", "[0,1000]", "samples to print at the end", AT(INTEGER, samples), .saved = SAVED_NOWHERE,
      ONLY(samples)},

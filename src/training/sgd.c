@@ -3,8 +3,10 @@
  *     g = g + λ w (matrices)         m = μ m + g             w = w - η m */
 #include "training/optimizer.h"
 
+static const double sgd_momentum = 0.9; /* μ */
+
 static void update(const Update *u, long begin, long end, real decay) {
-    real momentum = (real)u->o->momentum, rate = (real)u->rate, scale = (real)u->scale;
+    real momentum = (real)sgd_momentum, rate = (real)u->rate, scale = (real)u->scale;
     real *restrict w = u->p->value, *restrict m = u->o->moment1;
     const real *restrict g = u->p->grad;
     for (long i = begin; i < end; i++) {
@@ -13,4 +15,4 @@ static void update(const Update *u, long begin, long end, real decay) {
     }
 }
 
-const OptimizerKind optimizer_sgd = {{"sgd"}, .moments = 1, .momentum = 0.9, .update = update};
+const OptimizerKind optimizer_sgd = {{"sgd"}, .moments = 1, .update = update};

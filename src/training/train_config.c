@@ -181,8 +181,6 @@ static void fill_in(TrainConfig *r) {
     Schedule *s = &r->schedule;
     if (!train_config_is_set(r, &s->rate) && s->kind->scales) s->rate = 1;
     if (!train_config_is_set(r, &s->min_rate) && s->min_rate > s->rate) s->min_rate = 0;
-    if (!train_config_is_set(r, &r->optimizer.momentum))
-        r->optimizer.momentum = optim_default(r->optimizer.kind).momentum;
     train_config_set_steps(r, NULL, s->steps);
     snprintf(r->directory, sizeof r->directory, "runs/%.200s", r->task);
     if (!train_config_is_set(r, &r->run)) r->run = r->resume ? r->resume : r->directory;
@@ -222,8 +220,6 @@ bool train_config_complete(TrainConfig *r, Error *e) {
         return error_set(e, STATUS_USAGE, "--minutes: found --steps, need one of the two");
     if (r->minutes > 0 && *given(r, row_of("plans")))
         return error_set(e, STATUS_USAGE, "--minutes: found --plans, need one of the two");
-    if (r->resume && r->seeds > 1)
-        return error_set(e, STATUS_USAGE, "--seeds: found --resume, need one of the two");
     fill_in(r);
     return check(r, e);
 }
@@ -318,8 +314,6 @@ static bool take_model(TrainConfig *r, const Safetensors *run, Error *e) {
         if (s->type == SETTING_HEADING || !setting_in_weights(s)) continue;
         Option mine = setting_option(s, r), other = setting_option(s, &theirs);
         const char *old = option_text(&mine, found), *new = option_text(&other, want);
-        if (*given(r, s) && s->offset == offsetof(TrainConfig, model.lora))
-            continue; /* adds adapters, or merges */
         if (*given(r, s) && strcmp(old, new) != 0)
             text_append(others, sizeof others, "%s--%s: found %s, need %s", *others ? "; " : "", s->name, old,
                         new);
@@ -380,7 +374,6 @@ Trainer train_config_trainer(const TrainConfig *r, const Task *task) {
                  .learning = r->train,
                  .seed = r->data.seed,
                  .state = {.best_loss = INFINITY}};
-    if (r->from && r->model.lora && !r->train) t.learning = "*.lora_*";
     t.optimizer.matrix_rate = r->matrix_lr / r->schedule.rate;
     t.schedule.d_model = r->model.d_model;
     return t;

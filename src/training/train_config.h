@@ -5,7 +5,7 @@
 #include "formats/safetensors.h"
 #include "training/trainer.h"
 
-enum { TRAIN_SETTINGS = 96, TRAIN_TEXTS = 12, TRAIN_SEEDS = 1000, TRAIN_COMPARED = 8 }; /* at most */
+enum { TRAIN_SETTINGS = 96, TRAIN_TEXTS = 12, TRAIN_COMPARED = 8 }; /* at most */
 
 typedef struct TrainConfig {
     const char *task;
@@ -16,7 +16,7 @@ typedef struct TrainConfig {
 
     /* Section 3 */
     ModelConfig model; /* what the task decides: train_config_model */
-    double dropout, attention_dropout;
+    double dropout;
     const char *train; /* fnmatch pattern: the parameters that learn; NULL: all */
 
     /* Section 5 */
@@ -26,13 +26,12 @@ typedef struct TrainConfig {
     double matrix_lr;
 
     /* Output */
-    long eval_every, checkpoint_every, keep_checkpoints, samples;
+    long eval_every, checkpoint_every, samples;
     double checkpoint_minutes, minutes;
     const char *run, *resume, *config;
     bool force, json, quiet, dry_run, compare;
     char **compared; /* directories of the runs to compare, [compared_count]; part of argv */
     int compared_count;
-    long seeds; /* runs to make, with as many seeds */
 
     long planned_steps;         /* the checkpoint's --steps … */
     const char *planned_before; /* … and --plans */

@@ -92,7 +92,7 @@ static bool open_training(Session *s, bool mask, bool positions, Error *e) {
     if (!bytes || !pages_exist(bytes, "the training", e)) return false;
     Model *m = s->run.model = s->trainer.model = model_new(&c, true, r->data.seed, e);
     if (!m) return false;
-    m->dropout = r->dropout, m->attention_dropout = r->attention_dropout;
+    m->dropout = r->dropout;
     m->unmasked = !mask, m->unplaced = !positions;
     s->run.tokenizer = s->task->tokenizer;
     s->run.begin_id = s->task->begin_id, s->run.end_id = s->task->end_id;

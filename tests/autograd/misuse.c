@@ -26,7 +26,7 @@ static size_t run_attention(bool plan, int forward_threads, int backward_threads
     if (plan) tape_plan(t);
     Tensor *x = tape_scale(t, tape_leaf(t, SHAPE(TOKENS, WIDTH), q, dq), 1);
     pool_set_threads(forward_threads);
-    Tensor *y = tape_attention(t, x, x, x, HEADS, &(Reach){&sequences, &sequences, true}, 0);
+    Tensor *y = tape_attention(t, x, x, x, HEADS, &(Reach){&sequences, &sequences, true});
     if (!plan) y = tape_add(t, y, x);
     pool_set_threads(backward_threads);
     tape_backward_from(t, y, q);
@@ -93,7 +93,7 @@ TEST(ranks_are_limited) {
     EXPECT_BUG("shape of rank 9, want at most 6", tape_constant(t, nine));
     EXPECT_BUG("shape of rank 9, want at most 6", tape_reshape(t, x, nine));
     EXPECT_BUG("shape of rank 9, want at most 6", tape_node(t, &op_neg, nine, INPUTS(x)));
-    EXPECT_BUG("shape of rank 9, want at most 6", tape_view(t, &op_neg, x, nine, (long[9]){0}, 0));
+    EXPECT_BUG("shape of rank 9, want at most 6", tape_view(t, &op_neg, x, nine, (long[9]){0}));
     EXPECT_BUG("shape of rank 9, want at most 6", tape_masked_fill(t, x, (uint8_t[]){0}, nine, 0));
     EXPECT_BUG("shape of rank 9, want at most 6", tensor_over(&one, nine));
     EXPECT_BUG("shape of rank -1, want at most 6", tensor_over(&one, negative));
@@ -110,13 +110,13 @@ TEST(sequences_lie_in_their_rows) {
     Tensor *x = tape_leaf(t, SHAPE(6, 4), data, NULL);
     EXPECT_BUG(
         "attention: sequence 1 of the queries has rows [4,7), 3 of them real, want them in [0,6), at most 3",
-        tape_attention(t, x, x, x, 1, &(Reach){&beyond, &beyond, false}, 0));
+        tape_attention(t, x, x, x, 1, &(Reach){&beyond, &beyond, false}));
     EXPECT_BUG(
         "attention: sequence 0 of the queries has rows [0,3), 3 of them real, want them in [0,6), at most 2",
-        tape_attention(t, x, x, x, 1, &(Reach){&longer, &longer, false}, 0));
+        tape_attention(t, x, x, x, 1, &(Reach){&longer, &longer, false}));
     EXPECT_BUG(
         "attention: sequence 0 of the queries has rows [0,2), 3 of them real, want them in [0,6), at most 3",
-        tape_attention(t, x, x, x, 1, &(Reach){&fuller, &fuller, false}, 0));
+        tape_attention(t, x, x, x, 1, &(Reach){&fuller, &fuller, false}));
     tape_free(t);
 }
 

@@ -305,12 +305,6 @@ TEST(cached_scores_are_the_recomputed_ones) {
         ModelConfig alibi = lm, answers = pre;
         alibi.positions = answers.positions = &positions_alibi;
         check_cache(alibi, (uint64_t)i, begins[i]);
-        ModelConfig experts = lm;
-        experts.feed_forward = &feed_forward_experts;
-        check_cache(experts, (uint64_t)i, begins[i]);
-        ModelConfig adapted[] = {lm, pre};
-        adapted[0].lora = adapted[1].lora = 3;
-        for (int j = 0; j < 2; j++) check_cache(adapted[j], (uint64_t)i, begins[i]);
         check_cache(answers, (uint64_t)i, begins[i]);
         check_cache(rotary, (uint64_t)i, begins[i]);
         check_cache(rms, (uint64_t)i, begins[i]);

@@ -1,4 +1,4 @@
-/* Scores of files and averages of weights, against sums of one token at a time and of one weight at a
+/* Scores of files, against sums of one token at a
  * time. */
 #include "decoding/score.h"
 #include "folder.h"
@@ -106,44 +106,6 @@ TEST(pairs_have_the_loss_of_their_targets) {
     tape_free(t);
     saved_run_close(&r);
     model_free(m);
-}
-
-/* The mean of the newest files, by their names; other files do not count. */
-TEST(weights_are_averaged) {
-    ModelConfig c = small_language_model();
-    c.vocab_size = 4;
-    Model *m[4];
-    Error e = {0};
-    SavedRun r = {0};
-    for (int i = 0; i < 4; i++) {
-        char path[64];
-        m[i] = new_model(c, (uint64_t)i);
-        if (i == 0) r = run_with(m[i], "abcd");
-        snprintf(path, sizeof path, "run/step-%010d.safetensors", (int[]){2, 9, 10, 100}[i]);
-        CHECK(model_save(m[i], path, NULL, 0, &e), "%s", e.text);
-    }
-    write_text("run/step-notes", "mine");
-    write_text("run/step", "mine");
-    CHECK(saved_run_average(&r, 3, &e), "%s", e.text);
-    for (long i = 0; i < m[0]->parameters.size; i++) {
-        double want = 0;
-        for (int k = 1; k < 4; k++) want += (double)m[k]->parameters.value[i];
-        CHECK(r.model->parameters.value[i] == (real)(want / 3) ||
-                  fabs((double)r.model->parameters.value[i] - want / 3) < 4e-16,
-              "weight %ld", i);
-    }
-    CHECK(!saved_run_average(&r, 5, &e) && e.status == STATUS_NO_INPUT &&
-              strstr(e.text, "run: found 4 files step-"),
-          "%s", e.text);
-    c.d_ff++, e = (Error){0};
-    Model *other = new_model(c, 1);
-    CHECK(model_save(other, "run/step-0000000101.safetensors", NULL, 0, &e));
-    CHECK(!saved_run_average(&r, 2, &e) && e.status == STATUS_OTHER_MODEL &&
-              strstr(e.text, "run/step-0000000101.safetensors: found ") && strstr(e.text, " weights, need "),
-          "%s", e.text);
-    saved_run_close(&r);
-    for (int i = 0; i < 4; i++) model_free(m[i]);
-    model_free(other);
 }
 
 RUN_TESTS_AFTER(enter_folder)

@@ -113,22 +113,6 @@ MODELS = {
         source=[7, 1, 4],
         target=[3, 6, 1],
     ),
-    "lm_experts": dict(
-        meta=metadata(
-            GPT, feed_forward="experts", experts=5, top_k=2, kind="lm", encoder_layers=2, decoder_layers=0, heads=2, d_model=8,
-            d_ff=6, vocab_size=11, max_length=8, tied=True, scale_embedding=False, label_smoothing=0, pad_id=None,
-        ),
-        target=[8, 8],
-    ),
-    "seq2seq_expert": dict(
-        meta=metadata(
-            {**PAPER, "activation": "swiglu"}, feed_forward="experts", experts=3, top_k=1, kind="seq2seq", encoder_layers=1,
-            decoder_layers=1, heads=2, d_model=8, d_ff=6, vocab_size=11, max_length=8, tied=True, scale_embedding=True,
-            label_smoothing=0.1, pad_id=0,
-        ),
-        source=[7, 1, 4],
-        target=[3, 6, 1],
-    ),
     "lm_padded": dict(
         meta=metadata(
             PAPER, kind="lm", encoder_layers=2, decoder_layers=0, heads=3, d_model=12, d_ff=16,

@@ -72,28 +72,6 @@ def swiglu(x):
     return F.silu(gate) * value
 
 
-class Experts(nn.Module):
-    """A mixture of experts: every expert computes every token, and weights of 0 leave out those not chosen."""
-
-    def __init__(self, meta):
-        super().__init__()
-        self.count, self.top = (int(meta[key]) or default for key, default in (("experts", 4), ("top_k", 2)))
-        d, d_ff, wide = int(meta["d_model"]), int(meta["d_ff"]), (2 if meta["activation"] == "swiglu" else 1) * int(meta["d_ff"])
-        self.act = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu, "swiglu": swiglu}[meta["activation"]]
-        self.router = nn.Linear(d, self.count, bias=False)
-        self.experts = nn.ModuleDict({name: nn.ParameterDict({"weight": torch.zeros(self.count, *shape), "bias": torch.zeros(
-            self.count, shape[0])}) for name, shape in (("linear1", (wide, d)), ("linear2", (d, d_ff)))})
-
-    def forward(self, x):
-        p = self.router(x).softmax(-1)
-        best, chosen = p.topk(self.top, -1)
-        weight = best / best.sum(-1, keepdim=True) if self.top > 1 else best
-        one, two = self.experts["linear1"], self.experts["linear2"]
-        inner = self.act(torch.einsum("btd,ehd->bteh", x, one["weight"]) + one["bias"])
-        answers = torch.einsum("bteh,edh->bted", inner, two["weight"]) + two["bias"]
-        return (torch.zeros_like(p).scatter(-1, chosen, weight)[..., None] * answers).sum(-2)
-
-
 def activation(meta):
     return {"silu": F.silu, "swiglu": swiglu}.get(meta["activation"], meta["activation"])
 
@@ -104,14 +82,7 @@ def amend(layer, meta):
         layer.self_attn = OwnAttention(layer.self_attn, meta, True)
         if hasattr(layer, "multihead_attn"):
             layer.multihead_attn = OwnAttention(layer.multihead_attn, meta, False)
-    if meta.get("feed_forward") == "experts":
-        mixture = Experts(meta)
-        layer.router, layer.experts = mixture.router, mixture.experts
-        object.__setattr__(layer, "mixture", mixture)  # its parameters are the layer's
-        layer._ff_block = lambda x: mixture(x)
-        del layer.linear1, layer.linear2
-        layer.linear1 = layer.linear2 = None
-    elif meta["activation"] == "swiglu":
+    if meta["activation"] == "swiglu":
         layer.linear1 = nn.Linear(layer.linear1.in_features, 2 * layer.linear1.out_features)
     for name in [name for name, _ in layer.named_children() if name.startswith("norm")]:
         setattr(layer, name, norm(meta, int(meta["d_model"])))

@@ -58,35 +58,6 @@ TEST(models_come_back_to_the_bit) {
     check_round_trip(c);
 }
 
-/* A model with adapters and any weights has, read into one without them, the same logits within rounding. */
-static void check_merging(ModelConfig c) {
-    Error e = {0};
-    real *logits[2];
-    c.lora = 3;
-    for (int merged = 0; merged < 2; merged++, c.lora = 0) {
-        Model *m = new_model(c, 1);
-        Parameters *p = &m->parameters;
-        for (long i = 0; !merged && i < p->size; i++)
-            p->value[i] += (real)(0.2 * random_normal(random_key(1, 2), (uint64_t)i));
-        CHECK(merged ? model_read_weights(m, in_folder("adapted"), &e)
-                     : model_save(m, in_folder("adapted"), NULL, 0, &e),
-              "%s", e.text);
-        Pass pass = pass_new(m, random_batch(&c, 3, config_is_lm(&c) ? 0 : 5, 6, 1));
-        pass_run(&pass);
-        logits[merged] = copy_of(pass.logits, 18L * c.vocab_size);
-        pass_end(&pass);
-    }
-    for (long i = 0; i < 18L * c.vocab_size; i++)
-        CHECK(fabs((double)(logits[0][i] - logits[1][i])) < 1e-5, "logit %ld: found %g, want %g", i,
-              (double)logits[1][i], (double)logits[0][i]);
-    free(logits[0]), free(logits[1]);
-}
-
-TEST(adapters_are_merged) {
-    check_merging(small_language_model());
-    check_merging(small_seq2seq());
-}
-
 TEST(files_that_cannot_be_written_or_read) {
     Model *m = new_model(small_language_model(), 1);
     Error e = {0};
@@ -238,11 +209,11 @@ TEST(the_usual_models) {
     static const char *const want[] = {
         "kind seq2seq decoder_layers 2 vocab_size 11 max_length 8 final_norm false scale_embedding true "
         "pad_id 0 encoder_layers 2 heads 4 d_model 128 d_ff 512 norm post norm_kind layer positions "
-        "sinusoidal attention dot qk_norm false lora 0 feed_forward dense experts 0 top_k 0 activation relu "
+        "sinusoidal attention dot qk_norm false activation relu "
         "tied true label_smoothing 0.1 ",
         "kind lm decoder_layers 0 vocab_size 13 max_length 9 final_norm true scale_embedding false pad_id "
         "none encoder_layers 4 heads 4 d_model 128 d_ff 512 norm pre norm_kind layer positions learned "
-        "attention dot qk_norm false lora 0 feed_forward dense experts 0 top_k 0 activation gelu tied true "
+        "attention dot qk_norm false activation gelu tied true "
         "label_smoothing 0 "};
     const ModelConfig models[] = {config_seq2seq(11, 8, 0), config_language_model(13, 9)};
     for (int i = 0; i < 2; i++) {

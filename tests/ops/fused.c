@@ -261,11 +261,11 @@ typedef struct AttentionContext {
 } AttentionContext;
 
 /* With k and v in place, or in the columns of the inputs before them. */
-BUILD(attention_fused, AttentionContext, tape_attention(t, x[0], NULL, NULL, c->heads, &c->reach, 0))
+BUILD(attention_fused, AttentionContext, tape_attention(t, x[0], NULL, NULL, c->heads, &c->reach))
 
-BUILD(cross_attention_fused, AttentionContext, tape_attention(t, x[0], x[1], NULL, c->heads, &c->reach, 0))
+BUILD(cross_attention_fused, AttentionContext, tape_attention(t, x[0], x[1], NULL, c->heads, &c->reach))
 
-BUILD(open_attention_fused, AttentionContext, tape_attention(t, x[0], x[1], x[2], c->heads, &c->reach, 0))
+BUILD(open_attention_fused, AttentionContext, tape_attention(t, x[0], x[1], x[2], c->heads, &c->reach))
 
 static const real slopes[] = {(real)0.5, (real)0.125, (real)2, (real)0.03};
 

@@ -205,7 +205,7 @@ static Tensor *attention_of(Tape *t, Tensor **x, Tensor *w, const int32_t *hidde
     Reach reach = {&queries, &keys, causal};
     if (w) w = tape_reshape(t, w, SHAPE(shape_count(w->shape)));
     Tensor *y = w ? nn_plain_attention(t, &(Scoring){&attention_additive, w}, q, k, v, h, &reach, NULL)
-                  : tape_attention(t, q, k, v, h, &reach, 0);
+                  : tape_attention(t, q, k, v, h, &reach);
     return tape_contiguous(t, heads(t, y, x[0]->shape));
 }
 

@@ -129,7 +129,7 @@ TEST(mistakes_in_attention) {
     Tensor *x = blank_leaf(t, SHAPE(2, 4), PLAIN), *three_rows = blank_leaf(t, SHAPE(3, 4), PLAIN);
     Tensor *narrow = blank_leaf(t, SHAPE(2, 3), PLAIN), *four = blank_leaf(t, SHAPE(4), PLAIN);
     Tensor *no_column = blank_leaf(t, SHAPE(2, 0), PLAIN);
-#define ATTEND(q, k, heads, keys) tape_attention(t, q, k, x, heads, &(Reach){&alone, keys, false}, 0)
+#define ATTEND(q, k, heads, keys) tape_attention(t, q, k, x, heads, &(Reach){&alone, keys, false})
     EXPECT_BUG("attention: q is [4], want [n,d]", ATTEND(four, x, 1, &alone));
     EXPECT_BUG("attention: 0 heads, want a divisor of the width 4", ATTEND(x, x, 0, &alone));
     EXPECT_BUG("attention: 3 heads, want a divisor of the width 4", ATTEND(x, x, 3, &alone));

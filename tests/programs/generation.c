@@ -434,34 +434,4 @@ TEST(scores_of_pairs_count_exact_answers) {
     free(found);
 }
 
-/* --keep-checkpoints keeps the last weights, also those before a resumed part, and --force removes them. */
-TEST(the_last_checkpoints_are_kept_and_averaged) {
-    write_text("text", TEXT TEXT);
-#define KEEP(steps, ...)                                                                                     \
-    TRAIN("lm", "--text", "text", "--tokenizer", "char", "--context", "8", "--steps", steps,                 \
-          "--checkpoint-every", "5", SMALL, "run", __VA_ARGS__)
-    CHECK(KEEP("22", "--keep-checkpoints", "3") == 0, "%s", err);
-    const char *files = list_folder("run");
-    CHECK(!strstr(files, "step-0000000010") && strstr(files, "step-0000000015") &&
-              strstr(files, "step-0000000020") && strstr(files, "step-0000000022"),
-          "%s", files);
-    CHECK(same_files("run/step-0000000022.safetensors", "run/model.safetensors"));
-    char *last = PRINTED("--score", "text", "--average", "1"), *plain = PRINTED("--score", "text");
-    char *mean = PRINTED("--score", "text", "--average", "3");
-    CHECK(!strcmp(last, plain) && strcmp(mean, plain) != 0, "%s, %s and %s", last, plain, mean);
-    CHECK(GENERATE("run", "--prompt", "t", "--average", "4") == 66, "%s", err);
-    MUST(TRAIN("--resume", "run", "--steps", "27", "--quiet"));
-    files = list_folder("run");
-    CHECK(!strstr(files, "step-0000000020") && strstr(files, "step-0000000022") &&
-              strstr(files, "step-0000000025"),
-          "%s", files);
-    CHECK(KEEP("6", "--force", "--keep-checkpoints", "2") == 0, "%s", err);
-    files = list_folder("run");
-    CHECK(!strstr(files, "step-000000002") && strstr(files, "step-0000000005") &&
-              strstr(files, "step-0000000006"),
-          "%s", files);
-    CHECK(KEEP("6", "--force") == 0 && !strstr(list_folder("run"), "step-"), "%s", listing);
-    free(last), free(plain), free(mean);
-}
-
 RUN_PROGRAM_TESTS

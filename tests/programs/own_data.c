@@ -343,17 +343,4 @@ TEST(a_directory_named_like_an_option) {
     MUST(GENERATE("./-x", "--prompt", "abc"));
 }
 
-/* Several seeds give mean and deviation. Each run has a directory of its own and the bits of its seed alone. */
-TEST(several_seeds_and_lengths) {
-    MUST(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--max-length", "4",
-               "--seeds", "2", "--run", "run"));
-    CHECK(strstr(err, "2 seeds: loss ") && strstr(err, " ± ") && strstr(err, ", exact "), "%s", err);
-    CHECK(strstr(err, "exact answers by length: 1 ") && strstr(err, "longer than any in training: 5 "), "%s",
-          err);
-    CHECK(!same_files("run/seed-1/model.safetensors", "run/seed-2/model.safetensors"));
-    MUST(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--max-length", "4",
-               "--seed", "2", "--run", "alone", "--quiet"));
-    CHECK(same_files("alone/model.safetensors", "run/seed-2/model.safetensors"));
-}
-
 RUN_PROGRAM_TESTS

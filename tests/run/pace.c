@@ -15,7 +15,7 @@ static double run_on(const ScheduleKind *kind, double seconds, double change, do
     long steps = pace_steps(p, now, 0, 0);
     *t = (Trainer){
         .eval_every = steps / 10,
-        .schedule = {kind, .rate = 1, .decay = 0.7, .warmup = steps / 20, .steps = steps, .d_model = 8}};
+        .schedule = {kind, .rate = 1, .warmup = steps / 20, .steps = steps, .d_model = 8}};
     pace_start(p, now);
     for (; t->state.step < t->schedule.steps && t->state.step < MOST; pace_follow(p, t, now)) {
         double speed = now < change ? seconds : then;
@@ -52,7 +52,7 @@ TEST(the_time_is_kept_and_the_run_can_be_repeated) {
 
 /* Two plans go through the first one's rates at other speeds: 20 steps until step 10, then 50 until step 30, now 40. */
 TEST(plans_stretch_the_schedule) {
-    Schedule first = {&schedule_linear, .rate = 1, .min_rate = 0.1, .decay = 0.8, .warmup = 2, .steps = 20},
+    Schedule first = {&schedule_linear, .rate = 1, .min_rate = 0.1, .warmup = 2, .steps = 20},
              s = first;
     s.plans = "10:20,30:50", s.steps = 40;
     CHECK_NEAR(schedule_rate(&s, 10), schedule_rate(&first, 10), 0);

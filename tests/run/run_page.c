@@ -87,9 +87,9 @@ TEST(the_command_on_a_page_repeats_the_run) {
     check_command("two texts", "text\nlines");
     MUST(TRAIN("lm", TINY, "lines", "--lines", "--steps", "9", "--run", "a b", "--force"));
     check_command("base", " --lines ");
-    MUST(TRAIN("lm", "--from", "base", "--text", "lines", "--lora", "2", "--steps", "9", "--run", "a b",
+    MUST(TRAIN("lm", "--from", "base", "--text", "lines", "--steps", "9", "--run", "a b",
                "--force"));
-    check_command("adapted", " --from base ");
+    check_command("tuned", " --from base ");
 }
 
 TEST(a_text_that_is_markup_is_text) {
@@ -104,27 +104,6 @@ TEST(a_text_that_is_markup_is_text) {
           "markup");
     CHECK(strstr(text, "5-gram"), "yardsticks");
     free(text);
-}
-
-/* The page has a figure for each layer of a mixture of experts: the share of tokens of each expert. Resumed, such a run ends
- * in the bits of one that never stopped. */
-TEST(a_mixture_shows_its_load) {
-#define MIXTURE COPY, "--feed-forward", "experts", "--experts", "3", "--schedule", "constant"
-    MUST(TRAIN(MIXTURE, "--steps", "30", "--run", "whole"));
-    char *text = page_of("whole/report.html"), *load = strstr(text, "encoder.layers.0.experts"), *end;
-    CHECK(load && strstr(text, "decoder.layers.0.experts"), "no load");
-    long sum = 0, shares = 0;
-    load = load ? strstr(load, "<dd>") + 4 : "";
-    for (long share; share = strtol(load, &end, 10), end != load; load = end) sum += share, shares++;
-    CHECK(shares == 3 && sum >= 98 && sum <= 102, "%ld shares of %ld %%", shares, sum);
-    free(text);
-    size_t whole_size, size;
-    CHECK(TRAIN(MIXTURE, "--steps", "20") == 0 && TRAIN("--resume", "runs/copy", "--steps", "30") == 0, "%s",
-          err);
-    char *whole = read_bytes("whole/model.safetensors", &whole_size),
-         *resumed = read_bytes("runs/copy/model.safetensors", &size);
-    CHECK(size == whole_size && !memcmp(whole, resumed, size), "other bits");
-    free(whole), free(resumed);
 }
 
 /* --resume of a finished run, without more steps, changes no file. With more steps its page keeps all it showed: the

@@ -70,9 +70,6 @@ TEST(a_plans_peak_is_the_steps) {
             pool_set_threads(threads);
             check_plan(medium(small_seq2seq()), drops * 0.1);
             check_plan(medium(small_language_model()), drops * 0.1);
-            ModelConfig experts = medium(small_language_model());
-            experts.feed_forward = &feed_forward_experts;
-            check_plan(experts, drops * 0.1);
         }
 }
 
@@ -186,9 +183,6 @@ static void check_steady(ModelConfig c) {
 TEST(a_steady_step_takes_no_memory) {
     check_steady(medium(small_seq2seq()));
     check_steady(medium(small_language_model()));
-    ModelConfig experts = medium(small_language_model());
-    experts.feed_forward = &feed_forward_experts;
-    check_steady(experts);
 }
 
 static void train_some(Trainer *t) {

@@ -120,7 +120,7 @@ enum { STEPS = 200 };
  * times. */
 TEST(after_every_step) {
     write_cat_text("text", 599);
-#define MODERN "--preset", "modern", "--attention-dropout", "0.1"
+#define MODERN "--preset", "modern"
 #define REST                                                                                                 \
     "--dropout", "0.1", "--accumulate", "2", "--steps", STEPS_TEXT, "--eval-every", "7",                     \
         "--checkpoint-every", "1"
@@ -195,72 +195,6 @@ TEST(weights_of_another_run) {
     CHECK(TRAIN("copy", "--from", "base", "--run", "x") == 2 && strstr(err, "found the kind lm"), "%s", err);
 }
 
-/* The logits of a model file for the tokens 0, 1, 2, …, to be freed. */
-static real *logits_of(const char *path, long *count) {
-    Error e = {0};
-    Model *m = must(model_load(path, true, NULL, &e), &e);
-    PaddedBatch *b = random_batch(&m->config, 3, 0, 8, 1);
-    Pass p = pass_new(m, b);
-    pass_run(&p);
-    *count = b->rows * b->T * m->config.vocab_size;
-    real *logits = copy_of(p.logits, *count);
-    pass_end(&p);
-    return logits;
-}
-
-/* Adapters alone learn, from the logits of the base; the base keeps its bytes. Stopped after each step, the run ends in the
- * same bits. Merged, its model has no adapters and the same logits within rounding. */
-TEST(adapters) {
-    static const char *const models[] = {"base", "start", "whole", "merged"};
-    char path[64];
-    Error e = {0};
-    Safetensors base, tuned;
-    real *logits[4];
-    long count;
-    write_cat_text("text", 199);
-    MUST(TRAIN(LM, "--steps", "4", "--run", "base"));
-#define ADAPT                                                                                                \
-    "lm", "--from", "base", "--text", "text", "--lora", "3", "--batch", "4", "--lr", "0.1", "--quiet"
-    MUST(TRAIN(ADAPT, "--steps", "0", "--run", "start"));
-    CHECK(train_some(ARGUMENTS(ADAPT, "--steps", "6", "--checkpoint-every", "1", "--run", "whole"), 6) == 6);
-    CHECK(train_some(ARGUMENTS(ADAPT, "--steps", "6", "--checkpoint-every", "1", "--run", "parts"), 1) == 1);
-    resume_in_parts("parts", 6);
-    check_same_runs("whole", "parts");
-    MUST(TRAIN("--resume", "whole", "--quiet"));
-    MUST(TRAIN("lm", "--from", "whole", "--text", "text", "--lora", "0", "--steps", "0", "--run", "merged",
-               "--quiet"));
-    CHECK(safetensors_read(&base, "base/model.safetensors", &e) &&
-              safetensors_read(&tuned, "whole/model.safetensors", &e),
-          "%s", e.text);
-    CHECK(tuned.tensors == base.tensors + 4, "found %d tensors",
-          tuned.tensors); /* A and B of q and of v in one layer */
-    for (int i = 0; i < base.tensors; i++)
-        CHECK(same_tensor(&base, &tuned, base.tensor[i].name), "%s", base.tensor[i].name);
-    safetensors_free(&base), safetensors_free(&tuned);
-    for (int i = 0; i < 4; i++) {
-        snprintf(path, sizeof path, "%s/model.safetensors", models[i]);
-        logits[i] = logits_of(path, &count);
-    }
-    double moved = 0;
-    for (long i = 0; i < count; i++) {
-        double adapted = (double)logits[2][i], merged = (double)logits[3][i];
-        CHECK(logits[0][i] == logits[1][i], "logit %ld: found %g at the start", i, (double)logits[1][i]);
-        CHECK(fabs(adapted - merged) < 1e-5 * (1 + fabs(adapted)), "logit %ld: %g, merged %g", i, adapted,
-              merged);
-        moved = fmax(moved, fabs(adapted - (double)logits[0][i]));
-    }
-    CHECK(moved > 0.01, "found %g", moved);
-    CHECK(run_program("explain", ARGUMENTS("--model", "whole", "--text", "the cat"), (Streams){0}) == 0 &&
-              strstr(out, "The walk does not know how this model computes them."),
-          "%s", err);
-    MUST(run_program("explain", ARGUMENTS("--model", "merged", "--text", "the cat"), (Streams){0}));
-    CHECK(safetensors_read(&tuned, "merged/model.safetensors", &e) &&
-              !safetensors_find(&tuned, "encoder.layers.0.self_attn.lora_q.a"),
-          "%s", e.text);
-    safetensors_free(&tuned);
-    for (int i = 0; i < 4; i++) free(logits[i]);
-}
-
 /* ---- Kills and signals ---- */
 
 /* Kills and signals at any moment; at last the run finishes. */
@@ -297,7 +231,7 @@ TEST(other_choices) {
           78);
     CHECK(!strcmp(err, "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, "
                        "need 8; --beta1: found 0.8, need 0.9 (may change: steps, lr, min-lr, eval-every, "
-                       "checkpoint-every, checkpoint-minutes, keep-checkpoints, threads)\n"),
+                       "checkpoint-every, checkpoint-minutes, threads)\n"),
           "%s", err);
     CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "task: found copy, need lm"), "%s", err);
     CHECK(TRAIN("--resume", "run", "--text", "other") == 78 && strstr(err, "text_crc32: found "), "%s", err);

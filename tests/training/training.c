@@ -185,7 +185,6 @@ TEST(clipping_agrees_with_PyTorch) {
         for (int k = 1; k <= 4; k *= 4) { /* a sum over k batches, scaled by 1/k, is clipped as their mean */
             Parameters p = two_tensors(2, 3, 4);
             Optimizer o = optim_default(&optimizer_sgd);
-            o.momentum = 0;
             start_optimizer(&o, &p);
             double x[6], norm;
             for (int j = 0; j < 2; j++) {
@@ -292,7 +291,7 @@ TEST(schedules_agree_with_PyTorch) {
     check_schedule("noam", &noam, 9, 1);
     Schedule cosine = {
         .kind = &schedule_cosine, .rate = 1e-3, .min_rate = 1e-4, .warmup = 100, .steps = 2000};
-    Schedule linear = {.kind = &schedule_linear, .rate = 1e-3, .decay = 0.7, .warmup = 100, .steps = 2000};
+    Schedule linear = {.kind = &schedule_linear, .rate = 1e-3, .warmup = 100, .steps = 2000};
     check_schedule("linear", &linear, 12, 1);
     check_schedule("cosine", &cosine, 10, 0); /* there steps count from 0 */
 }
