@@ -12,11 +12,8 @@ static const struct {
     const char *name;
     size_t size;
 } dtypes[DTYPES] = {
-    [DTYPE_BOOL] = {"BOOL", 1}, [DTYPE_U8] = {"U8", 1},     [DTYPE_I8] = {"I8", 1},
-    [DTYPE_U16] = {"U16", 2},   [DTYPE_I16] = {"I16", 2},   [DTYPE_U32] = {"U32", 4},
-    [DTYPE_I32] = {"I32", 4},   [DTYPE_U64] = {"U64", 8},   [DTYPE_I64] = {"I64", 8},
-    [DTYPE_F16] = {"F16", 2},   [DTYPE_BF16] = {"BF16", 2}, [DTYPE_F32] = {"F32", 4},
-    [DTYPE_F64] = {"F64", 8},
+    [DTYPE_U8] = {"U8", 1},     [DTYPE_I32] = {"I32", 4}, [DTYPE_I64] = {"I64", 8}, [DTYPE_F16] = {"F16", 2},
+    [DTYPE_BF16] = {"BF16", 2}, [DTYPE_F32] = {"F32", 4}, [DTYPE_F64] = {"F64", 8},
 };
 
 size_t dtype_size(Dtype d) {
@@ -87,9 +84,6 @@ static double element_as_double(const Array *a, long i) {
     size_t size = dtype_size(a->dtype);
     memcpy(&x, (const char *)a->bytes + (size_t)i * size, size);
     switch (a->dtype) {
-    case DTYPE_BOOL: return x.bits != 0;
-    case DTYPE_I8: return (int8_t)x.bits;
-    case DTYPE_I16: return (int16_t)x.bits;
     case DTYPE_I32: return (int32_t)x.bits;
     case DTYPE_I64: return (double)(int64_t)x.bits;
     case DTYPE_F16: return from_half(x.bits);

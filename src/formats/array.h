@@ -15,14 +15,8 @@
 #endif
 
 typedef enum Dtype {
-    DTYPE_BOOL,
-    DTYPE_U8,
-    DTYPE_I8,
-    DTYPE_U16,
-    DTYPE_I16,
-    DTYPE_U32,
+    DTYPE_U8, /* frames.safetensors alone */
     DTYPE_I32,
-    DTYPE_U64,
     DTYPE_I64,
     DTYPE_F16, /* from here on floating-point numbers */
     DTYPE_BF16,
@@ -64,8 +58,8 @@ bool array_shape(const Array *a, Shape *s, Error *e);
 bool array_expect_shape(const Array *a, Shape s, Error *e);
 
 /* Convert all a->count elements. Numbers of any type are rounded to real or double; a finite one that would
- * become infinite is STATUS_BAD_DATA. Integers, and booleans as 0 and 1, become int32; one out of
- * range, or a floating-point array, is STATUS_BAD_DATA. Messages name file, array and index. */
+ * become infinite is STATUS_BAD_DATA. Integers become int32; one out of range, or a
+ * floating-point array, is STATUS_BAD_DATA. Messages name file, array and index. */
 void array_to_double(const Array *a, double *out);
 bool array_to_real(const Array *a, real *out, Error *e);
 bool array_to_int32(const Array *a, int32_t *out, Error *e);

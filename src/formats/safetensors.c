@@ -53,9 +53,7 @@ static bool read_dtype(Json *j, Array *a) {
             a->dtype = (Dtype)d;
             return true;
         }
-    return json_fail(
-        j, "found type \"%s\", need BOOL, U8, I8, U16, I16, U32, I32, U64, I64, F16, BF16, F32 or F64",
-        ESCAPED(name.text));
+    return json_fail(j, "found type \"%s\", need I32, I64, F16, BF16, F32 or F64", ESCAPED(name.text));
 }
 
 static bool read_shape(Json *j, Array *a) {

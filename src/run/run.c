@@ -150,8 +150,6 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
 
 static void show_yardsticks(const Run *r) {
     const Yardsticks *y = &r->watch.yardsticks;
-    const Task *task = r->trainer->task;
-    if (task->entropy > 0) fprintf(stderr, "lowest possible loss: %.4f nats a token\n", task->entropy);
     fputs("to compare: ", stderr);
     for (int i = 0; i < y->count; i++)
         fprintf(stderr, "%s%s %.4f", i ? ", " : "", y->of[i].name, run_shown_loss(r, y->of[i].loss));

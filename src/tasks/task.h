@@ -54,8 +54,6 @@ struct Task {
     bool nothing_held_out;   /* these are then the training data */
     double characters;       /* per token of the held-out text; 0: not a text, or some are [UNK] */
     double unknown;          /* share of its characters that [UNK] stands for */
-    double entropy;          /* of the distribution of rows, in nats per token; 0: unknown */
-    double held_out_entropy; /* the same of the held-out rows: the loss of a perfect model */
     bool unix_newlines;      /* lm: its line ends are LF */
     const char *lines;       /* lm: paths of the text whose lines are examples; NULL: they are not */
     uint32_t checksum;       /* of the data; 0 if they follow from the options */

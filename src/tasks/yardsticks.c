@@ -75,7 +75,5 @@ bool task_yardsticks(const Task *task, Yardsticks *out, Error *e) {
     *out = (Yardsticks){0};
     if (c && task->characters > 0) return judge_text(task, c, out, e);
     add(out, "uniform guess", log(target_tokens(task)));
-    if (!judge_frequency(task, out, e)) return false;
-    if (task->held_out_entropy > 0) add(out, "entropy of the held-out data", task->held_out_entropy);
-    return true;
+    return judge_frequency(task, out, e);
 }

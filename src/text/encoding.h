@@ -1,16 +1,12 @@
-/* Whether bytes are text, and if not, what they may be. */
+/* Whether bytes are text. */
 #pragma once
 
 #include "base/error.h"
 #include <stddef.h>
 
-/* Bytes before the first that is no text: not UTF-8, or NUL. */
+/* Returns the number of bytes before the first that is no text: not UTF-8, or NUL. */
 size_t text_valid(const char *text, size_t length);
 
-/* True if all of it is text. If not, STATUS_BAD_DATA `WHERE: byte N: found 0xXX, need UTF-8 text or --tokenizer
- * byte`, N counted from 0, with the encoding that the bytes look like and the command that converts a file of that name. A
- * packed file is named, too, with the command that unpacks it. */
+/* True if all of it is text. Otherwise STATUS_BAD_DATA: a UTF-16 byte-order mark is named; of other bytes the error has the
+ * offset of the first that is no text, and the command that converts a file of the name `where`. */
 bool text_check(const char *where, const char *text, size_t length, Error *e);
-
-/* The likeliest encoding of bytes that are not UTF-8, as iconv names it; NULL: none. */
-const char *text_encoding(const char *text, size_t length);

@@ -47,7 +47,7 @@ bool train_config_operands(TrainConfig *r, char *const *operand, int count, Erro
     char *const *file = operand + !is_file;
     int files = count - !is_file;
     if (files == 0 || !task_kind(r->task)) return true; /* task_open names the tasks */
-    if (train_config_is_lm(r) && strcmp(r->task, "lm") == 0) return add_texts(r, file, files, e);
+    if (train_config_is_lm(r)) return add_texts(r, file, files, e);
     bool pairs = strcmp(r->task, "pairs") == 0 && !r->data.pairs;
     if (pairs) r->data.pairs = file[0];
     return (pairs && files == 1) || error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need %s",

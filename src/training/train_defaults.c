@@ -75,7 +75,6 @@ enum { TINY_TEXT = 2000, SMALL_TEXT = 250000 };
 enum { MANY_PASSES = 16, LARGE_TEXT = 1000000, WIDE = 256 };
 
 void train_config_fit_text(TrainConfig *r) {
-    if (strcmp(r->task, "lm") != 0) return;
     bool modern = r->preset == PRESET_MODERN;
     if (r->data.lines && !train_config_is_set(r, &r->batch))
         r->batch = 64; /* most lines are far shorter than the context */

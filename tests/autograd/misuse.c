@@ -93,7 +93,7 @@ TEST(ranks_are_limited) {
     EXPECT_BUG("shape of rank 9, want at most 6", tape_constant(t, nine));
     EXPECT_BUG("shape of rank 9, want at most 6", tape_reshape(t, x, nine));
     EXPECT_BUG("shape of rank 9, want at most 6", tape_node(t, &op_neg, nine, INPUTS(x)));
-    EXPECT_BUG("shape of rank 9, want at most 6", tape_view(t, &op_neg, x, nine, (long[9]){0}));
+    EXPECT_BUG("shape of rank 9, want at most 6", tape_view(t, &op_neg, x, nine, (long[9]){0}, 0));
     EXPECT_BUG("shape of rank 9, want at most 6", tape_masked_fill(t, x, (uint8_t[]){0}, nine, 0));
     EXPECT_BUG("shape of rank 9, want at most 6", tensor_over(&one, nine));
     EXPECT_BUG("shape of rank -1, want at most 6", tensor_over(&one, negative));

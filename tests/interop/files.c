@@ -59,7 +59,7 @@ static void write_order(const char *path, uint64_t seed) {
         a[i] = random_array(key, i, names[i], bytes[i]);
         for (int j = 0; j < MOST_BYTES; j++)
             bytes[i][j] =
-                (char)random_below(random_key(seed, 2 + (uint64_t)i), (uint64_t)j, a[i].dtype ? 256 : 2);
+                (char)random_below(random_key(seed, 2 + (uint64_t)i), (uint64_t)j, 256);
     }
     bool ok = safetensors_write(path, pairs, noted, a, count, &e);
     printf(ok ? "ok" : "no %s", e.text);

@@ -60,14 +60,14 @@ static void refuse(const Refusal *r) {
 TEST(train_tasks_and_flags) {
     REFUSES(
         {"train --quiet", 2,
-         "found 0 operands, need copy|reverse|sort|add|dates|pairs|lm|grammar, see --help"},
+         "found 0 operands, need copy|reverse|sort|add|dates|pairs|lm, see --help"},
         {"train \x1B[2Jcopy", 2,
-         "task: found '\\x1B[2Jcopy', need one of copy, reverse, sort, add, dates, pairs, lm, grammar"},
-        {"train ''", 2, "task: found '', need one of copy, reverse, sort, add, dates, pairs, lm, grammar"},
+         "task: found '\\x1B[2Jcopy', need one of copy, reverse, sort, add, dates, pairs, lm"},
+        {"train ''", 2, "task: found '', need one of copy, reverse, sort, add, dates, pairs, lm"},
         {"train LM text", 2,
-         "task: found 'LM', need one of copy, reverse, sort, add, dates, pairs, lm, grammar"},
+         "task: found 'LM', need one of copy, reverse, sort, add, dates, pairs, lm"},
         {"train copy lm", 2,
-         "\"lm\": found one operand too many, need copy|reverse|sort|add|dates|pairs|lm|grammar"},
+         "\"lm\": found one operand too many, need copy|reverse|sort|add|dates|pairs|lm"},
         {"train copy --stepp 5", 2, "--stepp: no such option; the nearest is --steps, see --help"},
         {"train --hlep", 2, "--hlep: no such option; the nearest is --help, see --help"},
         {"train --version", 2, "--version: no such option, see --help"},
@@ -137,8 +137,6 @@ TEST(train_contradictions) {
         {"train copy --text x", 2, "--text: found the task copy, need lm"},
         {"train sort --context 8", 2, "--context: found the task sort, need lm"},
         {"train reverse --tail 0", 2, "--tail: found the task reverse, need lm or pairs"},
-        {"train grammar --text x", 2, "--text: found the task grammar, need lm"},
-        {"train grammar --tokenizer bpe", 2, "--tokenizer: found the task grammar, need lm or pairs"},
         {LM "--symbols 8", 2, "--symbols: found the task lm, need copy, reverse or sort"},
         {LM "--max-length 8", 2, "--max-length: found the task lm, need copy, reverse or sort"},
         {LM "--held-out 8", 2, "--held-out: found the task lm, need a task that draws its data"},
@@ -175,8 +173,8 @@ TEST(train_texts) {
             {"train lm --text mark", 65, "mark: found 0 tokens, need at least 2"},
             {"train lm --text letter", 65, "letter: found 1 token, need at least 2"},
             {"train lm --text latin1", 65,
-             "latin1: byte 3: found 0xE9, need UTF-8 text or --tokenizer byte; this may be ISO-8859-1: iconv "
-             "-f ISO-8859-1 -t UTF-8 latin1 >NEW"});
+             "latin1: byte 3: found 0xE9, need UTF-8 text or --tokenizer byte; iconv -f ENCODING -t UTF-8 latin1 "
+             ">NEW converts it"});
 }
 
 /* More than any machine has is refused before it is touched. */
