@@ -132,11 +132,10 @@ bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e); /* l
 /* ---- Text and answers ---- */
 
 bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long *start, const int32_t *source,
-                    int32_t begin_id, int32_t end_id, long most, int32_t *out, long *length,
+                    int32_t begin_id, int32_t end_id, long max_tokens, int32_t *out, long *length,
                     Error *e);                                      /* of a seq2seq model */
-bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, long more,
-                     bool (*emit)(void *context, long sequence, int32_t id), void *context,
-                     Error *e);                                     /* of a language model */
+bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, long max_new,
+                     TokenListener *chosen, void *context, Error *e); /* of a language model */
 Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *passage, long passages, Error *e); /* of texts */
 Tokenizer *tokenizer_parse(const char *where, const char *vocabulary, Error *e); /* of the note "vocabulary" */
 char *tokenizer_string(const Tokenizer *k, Error *e);               /* that note; to be freed */

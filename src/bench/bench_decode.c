@@ -12,14 +12,14 @@ typedef struct Decoding {
     Tape *tape;
     int32_t *ids, *out;
     long *start, *length; /* of sources and answers */
-    long batch, prompt, more, slide;
+    long batch, prompt, more;
     Error error;
 } Decoding;
 
 static void decode(void *decoding) {
     enum { NO_END = -2 }; /* no token: answers have the maximum length */
     Decoding *d = decoding;
-    Sampler greedy = {.slide = d->slide};
+    Sampler greedy = {0};
     if (d->error.status) return;
     if (d->c->lm)
         decode_continue(d->tape, d->model, &greedy, d->ids, d->prompt, d->more, NULL, NULL, &d->error);
@@ -55,14 +55,11 @@ static bool measure(Decoding *d, const char *what, const BenchOptions *o, Error 
 }
 
 static bool measure_text(Decoding *d, const BenchOptions *o, Error *e) {
-    enum { BEYOND = 8 };
     d->batch = 1;
     d->prompt = 1, d->more = d->c->T - 1;
     if (!measure(d, "text within context", o, e)) return false;
-    d->prompt = d->c->T, d->more = BEYOND;
-    if (!measure(d, "text, window slides", o, e)) return false;
-    d->more = d->c->T, d->slide = d->c->T / 2;
-    return measure(d, "text, slides by half", o, e);
+    d->prompt = d->c->T, d->more = d->c->T;
+    return measure(d, "text beyond context", o, e);
 }
 
 static bool measure_answers(Decoding *d, const BenchOptions *o, Error *e) {

@@ -97,7 +97,7 @@ static long select_live(Beam *b, Error *e) {
         bool end = c.id == d->next.end_id;
         ids[n] = c.id;
         bool leaves =
-            end || d->length + 1 == d->room || (b->o->ends && b->o->ends(b->o->context, ids, n + 1));
+            end || d->length + 1 == d->capacity || (b->o->ends && b->o->ends(b->o->context, ids, n + 1));
         if (leaves && !finish(b, c.sum, ids, end ? n : n + 1, n + 1, e)) return -1;
         if (!leaves) b->candidate[live] = c, b->from[live++] = c.parent;
     }
@@ -107,13 +107,13 @@ static long select_live(Beam *b, Error *e) {
         decoder_ids(d, i)[d->length] = b->candidate[i].id;
         b->sum[i] = b->candidate[i].sum;
     }
-    d->length++, d->same = false;
+    decoder_advance(d);
     return live;
 }
 
 static bool search(Beam *b, Error *e) {
-    double longest = penalty(b, b->d->room - b->prompt);
-    long live = b->d->length < b->d->room;
+    double longest = penalty(b, b->d->capacity - b->prompt);
+    long live = b->d->length < b->d->capacity;
     for (long i = 1; i < b->width; i++) b->d->ended[i] = true;
     while (live > 0) { /* the first is the likeliest */
         if (b->found == b->o->n_best && b->sum[0] / longest <= b->best[b->found - 1].score) break;

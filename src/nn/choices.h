@@ -30,8 +30,6 @@ struct Positions {
     /* The slopes of the heads, [heads], if `scores` subtracts slope · distance of query and key: ops/attention.c does the
      * same. Without them attention runs step by step: plain_attention.c. */
     void (*slopes)(int heads, real *out);
-    /* Attention depends on distances alone. A text may be longer than the context: a token attends to the newest. */
-    bool relative;
     bool (*check)(const ModelConfig *c, Status status, Error *e); /* of the model's sizes */
     /* For ./explain: of an added row; of a turned query, by angles phi, [n, d_k / 2]; of what is added to scores: " - m |i - j|".
      * NULL: it names the kind. */

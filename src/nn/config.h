@@ -34,7 +34,7 @@ typedef struct ModelConfig {
     int heads;
     int d_model, d_ff;
     int vocab_size;
-    int max_length; /* of a sequence, in tokens; with rotary positions, that a token attends to */
+    int max_length; /* of a sequence, in tokens */
     NormPlace norm;
     const NormKind *norm_kind;
     bool final_norm; /* a norm after each stack */

@@ -113,8 +113,7 @@ Tensor *nn_self_attention(const Forward *f, void *module, Tensor *x) {
 
 Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
     Heads all = heads_of(f, module, x, f->target, !f->model->unmasked);
-    if (f->cache || f->target->sequences.longest > f->model->config.max_length)
-        all = nn_heads_in_context(f, all);
+    if (f->cache) all = nn_heads_in_cache(f, all);
     return multi_head(f, module, x, &all);
 }
 

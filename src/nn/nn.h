@@ -107,9 +107,9 @@ Tensor *nn_plain_attention(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k
 /* The columns of a part of x, whose columns begin with part `first` of q | k | v. */
 Tensor *nn_part(const Forward *f, Tensor *x, AttentionPart first, AttentionPart part);
 
-/* The operands of masked self-attention, made of `here`, the q | k | v of this pass. A cache adds the keys and values of
- * earlier passes. In a text longer than the context a token attends to the newest max_length keys only. */
-Heads nn_heads_in_context(const Forward *f, Heads here);
+/* The operands of masked self-attention with a cache: `here`, the q | k | v of this pass, and the keys and values of
+ * earlier passes. */
+Heads nn_heads_in_cache(const Forward *f, Heads here);
 
 /* k | v of the memory, for cross-attention with a cache: stores kv in the cache and returns it; NULL: returns the stored
  * ones. */

@@ -10,6 +10,8 @@ long nn_position_width(const ModelConfig *c) {
 void nn_make_positions(Model *m, long length) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     if (!m->position_table) return;
+    if (length > m->config.max_length)
+        error_bug("positions: %ld tokens, want at most %d", length, m->config.max_length);
     pthread_mutex_lock(&lock);
     long width = nn_position_width(&m->config);
     for (; m->positions_made < length; m->positions_made++)

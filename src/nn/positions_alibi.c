@@ -35,6 +35,5 @@ const Positions positions_alibi = {
     {"alibi"},
     .slopes = slopes,
     .scores = scores,
-    .relative = true,
     .scored = " - m |i - j|, m: the slope of the head",
 };

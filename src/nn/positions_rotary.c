@@ -15,17 +15,11 @@ static void turns(long pos, long d, real *out) {
     }
 }
 
-/* Tokens beyond the model's table, of a text that has outgrown the context, get rows of their own. */
 static Tensor *turn(const Forward *f, Tensor *x, long heads, const Tokens *tokens, bool normalise) {
     Model *m = f->model;
-    long last = tokens_last_position(tokens), rows = tokens->sequences.total_rows, d_k = width(&m->config);
-    if (last < m->config.max_length) {
-        nn_make_positions(m, last + 1);
-        return tape_rotary(f->tape, x, heads, d_k, tokens->at, m->position_table, normalise);
-    }
-    real *own = tape_constant(f->tape, SHAPE(rows, d_k))->data;
-    for (long i = 0; own && i < rows; i++) turns(tokens->at[i], d_k, own + i * d_k);
-    return tape_rotary(f->tape, x, heads, d_k, NULL, own, normalise);
+    nn_make_positions(m, tokens_last_position(tokens) + 1);
+    return tape_rotary(f->tape, x, heads, width(&m->config), tokens->at, m->position_table,
+                       normalise);
 }
 
 static bool check(const ModelConfig *c, Status status, Error *e) {
@@ -45,7 +39,6 @@ const Positions positions_rotary = {
     .width = width,
     .row = turns,
     .turn = turn,
-    .relative = true,
     .check = check,
     .angle = angle,
     .turned =

@@ -32,7 +32,8 @@ static const Option table[] = {
     {"input", "FILE", NULL, "file whose lines are prompts", "stdin", .text = &s.input},
     {"no-checksum", NULL, NULL, "read the model even if its checksum is wrong", .flag = &s.no_checksum},
     {"Decoding"},
-    {"length", "N", "[1,1000000]", "tokens to write; maximum length of an answer",
+    {"length", "N", "[1,1000000]", "tokens to write; maximum length of an answer. In a text beyond the context, a token depends on the last half "
+     "to whole context: the window moves by half of it",
      "400; answers: the model's maximum", .integer = &s.length, DECODES},
     {"stop", "TEXT", NULL, "end before this text", "none", .text = &s.stop, DECODES},
     {"temperature", "X", "[0,1000]", "temperature of the softmax; 0: greedy",

@@ -34,17 +34,14 @@ double pace_tokens(const TrainConfig *c) {
     return SHARE * a_second * 60 * c->minutes;
 }
 
-/* Seconds of a text, by those of a part of it. Tokens beyond the context cost more where the window slides. */
+/* Seconds of a text, by those of a part of it. */
 static bool measure_text(const Trainer *t, double *seconds, Error *e) {
     enum { TOKENS = 20 };
     const Task *task = t->task;
-    long given = t->model->config.positions->relative ? 1 : task->max_T;
-    int32_t *ids = calloc((size_t)given + TOKENS, sizeof *ids);
-    if (!ids) return error_set(e, STATUS_NO_MEMORY, "memory: %ld tokens", given);
+    int32_t ids[1 + TOKENS] = {0};
     double start = clock_seconds();
-    bool ok = decode_continue(t->tape, t->model, &(Sampler){0}, ids, given, TOKENS, NULL, NULL, e);
+    bool ok = decode_continue(t->tape, t->model, &(Sampler){0}, ids, 1, TOKENS, NULL, NULL, e);
     *seconds = (double)samples_text_tokens(task) / TOKENS * (clock_seconds() - start);
-    free(ids);
     return ok;
 }
 

@@ -12,7 +12,7 @@ typedef struct Setup {
     Model *m;
     Tape *tape;
     int32_t prompt[LONGEST], source[SOURCE];
-    long n, more, slide;      /* prompt tokens; tokens after it */
+    long n, more;             /* prompt tokens; tokens after it */
     int32_t begin, end, stop; /* stop: a token that ends a hypothesis and belongs to it; -1: none */
     bool alike;               /* the tokens 2 and 3 write the same text */
 } Setup;
@@ -44,7 +44,6 @@ static void open_decoder(Decoder *d, Setup *s, long sequences) {
     Error e = {0};
     Given given = {.prompt = s->prompt,
                    .prompt_tokens = s->n,
-                   .slide = s->slide,
                    .next = {NULL, s->begin, s->end, s->m->config.pad_id}};
     if (!config_is_lm(&s->m->config)) given.sources = 1, given.start = start, given.source = s->source;
     CHECK(decoder_open(d, s->tape, s->m, sequences, &given, s->more, &e), "%s", e.text);
@@ -55,12 +54,10 @@ static void open_decoder(Decoder *d, Setup *s, long sequences) {
 static void slow_scores(const Setup *s, const int32_t *ids, long n, real *score, double *log_p) {
     int32_t all[2 * LONGEST];
     long V = s->m->config.vocab_size, seen = s->n + n, context = s->m->config.max_length;
-    long slide = s->slide > 1 ? s->slide : 1, first = s->n > context ? s->n - context : 0;
-    bool slides = config_is_lm(&s->m->config) && !s->m->config.positions->relative;
+    long first = 0;
     memcpy(all, s->prompt, (size_t)s->n * sizeof *all);
     memcpy(all + s->n, ids, (size_t)n * sizeof *all);
-    for (long length = s->n; slides && length <= seen; length++)
-        if (length - first > context) first += slide;
+    while (config_is_lm(&s->m->config) && seen - first > context) first += (context + 1) / 2;
     next_scores(s->m, s->source, SOURCE, all + first, seen - first, score);
     for (int32_t i = 0; i < V; i++)
         if (i == s->begin || i == s->m->config.pad_id) score[i] = -INFINITY;
@@ -136,7 +133,7 @@ static bool check_beam(Setup *s, long width, double a, long n_best, const char *
         CHECK(same, "%s: hypothesis %ld differs", what, i);
         free(best[i].ids);
     }
-    bool early = d.length < d.room;
+    bool early = d.length < d.capacity;
     decoder_close(&d);
     CHECK(s->tape->nodes == 0 && !s->tape->no_grad, "the tape is not as it was");
     return early;
@@ -241,7 +238,7 @@ static Setup numbered(int i, long context, long more) {
 }
 
 /* The beams of all models agree with the plain one: where a text fits into the context, fills it on the way,
- * or begins beyond it, for windows that slide by one and by several. */
+ * or begins beyond it. */
 TEST(beams_are_those_of_a_plain_search) {
     int early = 0;
     for (int kind = 0; kind < 5; kind++)
@@ -251,7 +248,7 @@ TEST(beams_are_those_of_a_plain_search) {
             char what[64];
             if (kind > 1) c.max_length = (int)context;
             Setup s = setup(c, (uint64_t)i, 14);
-            if (kind > 1) s.slide = i % 3, s.stop = i % 2 ? 7 : -1;
+            if (kind > 1) s.stop = i % 2 ? 7 : -1;
             found_count = 0;
             plain_beam(&s, width, penalties[i % 3]);
             snprintf(what, sizeof what, "model %d, width %ld, context %ld", kind, width, context);
@@ -296,7 +293,6 @@ TEST(reordered_sequences_have_the_scores_of_their_texts) {
     enum { TOGETHER = 5 };
     for (int i = 0; i < 15; i++) {
         Setup s = numbered(i, i < 5 ? 40 : 6, 20);
-        s.slide = i % 3;
         uint64_t key = random_key(9, (uint64_t)i);
         int32_t text[TOGETHER][LONGEST];
         Decoder d;
@@ -329,7 +325,7 @@ TEST(reordered_sequences_have_the_scores_of_their_texts) {
                 text[k][n] = (int32_t)(2 + random_below(key, (uint64_t)at++, 7));
                 decoder_ids(&d, k)[d.length] = text[k][n];
             }
-            d.length++, d.same = false;
+            decoder_advance(&d);
         }
         decoder_close(&d);
         setup_free(&s);

@@ -142,9 +142,14 @@ static bool hear(void *context, long sequence, int32_t id) {
     return ++h->count < h->most;
 }
 
-/* Each token is the one computed from scratch: from the last tokens that the model has positions for, from the window
- * that sliding by several leaves, or, with rotary positions, from all tokens, each attending to as many as there are
- * positions. The context has room for all, fills up on the way, or is shorter than the prompt. */
+/* The tokens that a text of n tokens shows: all, or those that are left when half a context leaves at a time. */
+static long window_length(long n, long context) {
+    while (n > context) n -= (context + 1) / 2;
+    return n;
+}
+
+/* Each token is the one computed from scratch from its window. The context holds all tokens, fills up on the way, or is
+ * shorter than the prompt. */
 static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     c.max_length = (int)context;
     Error e = {0};
@@ -157,9 +162,8 @@ static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     memcpy(want, found, sizeof want);
     CHECK(decode_continue(t, m, &s, found, PROMPT, MORE, hear, &heard, &e), "%s", e.text);
     CHECK(t->nodes == 0 && !t->no_grad, "the tape is not as it was");
-    long slide = s.slide < 1 ? 1 : s.slide < context ? s.slide : context;
-    for (long i = PROMPT, seen = PROMPT < context ? PROMPT : context; i < PROMPT + MORE; i++, seen++) {
-        if (seen > context && !c.positions->relative) seen -= slide;
+    for (long i = PROMPT; i < PROMPT + MORE; i++) {
+        long seen = window_length(i, context);
         next_scores(m, NULL, 0, want + i - seen, seen, scores);
         want[i] = choose(&s, m, scores, 0, want, i);
     }
@@ -181,9 +185,48 @@ TEST(a_text_goes_on_as_from_scratch) {
                 check_text(learned, context, s, seed);
                 check_text(post, context, s, seed);
                 check_text(rotary, context, s, seed);
-                s.slide = (long[]){1, 2, 2, 5, 60}[i];
-                check_text(learned, context, s, seed);
             }
+}
+
+/* The scores after each token of a text that outgrows the context are those after the same text given as a prompt, and
+ * those of its window computed without a cache: for all kinds of positions, in one layer and in several, whose cached keys
+ * depend on earlier tokens. */
+TEST(a_text_beyond_the_context_equals_the_same_prompt) {
+    enum { CONTEXT = 7, TEXT = 3 * CONTEXT + 2, EPSILONS = 50000 };
+    static const Positions *const kinds[] = {&positions_sinusoidal, &positions_learned, &positions_rotary,
+                                             &positions_alibi};
+    for (int i = 0; i < 12; i++) {
+        ModelConfig c = small_language_model();
+        int32_t text[TEXT + 1];
+        real from_window[16];
+        Error e = {0};
+        Decoder d, given_all;
+        Given given = {.prompt = text, .prompt_tokens = 1, .next = {NULL, NO_PAD, NO_PAD, c.pad_id}};
+        c.positions = kinds[i % 4], c.encoder_layers = (int[]){1, 2, 4}[i / 4], c.max_length = CONTEXT;
+        Model *m = lively(c, (uint64_t)i);
+        Tape *t = tape_new(), *other = tape_new();
+        batch_random_tokens(&c, 3, TEXT + 1, text);
+        CHECK(decoder_open(&d, t, m, 1, &given, TEXT, &e), "%s", e.text);
+        for (long n = 1; n <= TEXT; n++) {
+            long seen = window_length(n, CONTEXT);
+            CHECK(d.length == n && decoder_next(&d, &e), "%s", e.text);
+            const real *found = decoder_scores(&d, 0).scores;
+            given.prompt_tokens = n;
+            CHECK(decoder_open(&given_all, other, m, 1, &given, 1, &e) && decoder_next(&given_all, &e), "%s",
+                  e.text);
+            next_scores(m, NULL, 0, text + n - seen, seen, from_window);
+            CHECK(same_sums(found, decoder_scores(&given_all, 0).scores, c.vocab_size, EPSILONS),
+                  "%s, %d layers, %ld tokens: not as the prompt", c.positions->choice.name, c.encoder_layers, n);
+            CHECK(same_sums(found, from_window, c.vocab_size, EPSILONS),
+                  "%s, %d layers, %ld tokens: not as the window", c.positions->choice.name, c.encoder_layers, n);
+            decoder_close(&given_all);
+            decoder_ids(&d, 0)[n] = text[n];
+            decoder_advance(&d);
+        }
+        decoder_close(&d);
+        tape_free(t), tape_free(other);
+        model_free(m);
+    }
 }
 
 /* emit ends the text by returning false. It is not called without a further token. */
@@ -262,8 +305,7 @@ static void check_scores(Known *k, const Tensor *logits, long row, int s, long n
 
 /* `begin` tokens at once, then one token at a time. The second sequence ends halfway. */
 static void check_cache(ModelConfig c, uint64_t seed, long begin) {
-    bool outgrown = config_is_lm(&c) && c.positions->relative;
-    c.max_length = outgrown ? 40 : LONG;
+    c.max_length = LONG;
     Known *k = known_new(c, seed);
     bool lm = config_is_lm(&c);
     for (long n = begin; n <= LONG; n++) {

@@ -284,9 +284,9 @@ TEST(learns_to_copy) {
 
 /* ---- generate ---- */
 
-/* Beyond the context the window moves by one character: each further character is the one that follows what the window
- * shows when that is the whole prompt. */
-TEST(the_window_slides) {
+/* Beyond the context the window moves by half of it: each further character is the one that follows the window's text,
+ * given as a prompt. */
+TEST(the_window_moves_by_half) {
     enum { CONTEXT = 8, MORE = 30, PROMPT = 4, TEXT = 3000 };
     char text[TEXT + 1] = {0}, written[PROMPT + MORE + 1], window[CONTEXT + 1];
     uint32_t x = 1;
@@ -296,8 +296,8 @@ TEST(the_window_slides) {
     MUST(GENERATE("run", "--prompt", "abca", "--length", "30", "--greedy"));
     CHECK(strlen(out) == PROMPT + MORE + 1, "%s", out);
     snprintf(written, sizeof written, "%.*s", (int)sizeof written - 1, out);
-    for (int i = PROMPT; i < PROMPT + MORE; i++) {
-        int start = i > CONTEXT ? i - CONTEXT : 0;
+    for (int start = 0, i = PROMPT; i < PROMPT + MORE; i++) {
+        if (i - start > CONTEXT) start += CONTEXT / 2;
         snprintf(window, sizeof window, "%.*s", i - start, written + start);
         CHECK(GENERATE("run", "--prompt", window, "--greedy", "--length", "1") == 0 &&
                   out[i - start] == written[i],
