@@ -1,6 +1,7 @@
-/* While a text fits into a language model's context, each token is computed alone, with the cache of earlier
- * tokens. In a longer text the window moves by half a context at a time. The positions of its tokens change
- * then, so that the whole window is computed again, once for every half a context of new tokens. */
+/* While a text fits into a language model's context, each token is computed alone, with the cache
+ * of earlier tokens. In a longer text the window moves by half a context at a time. The positions
+ * of its tokens change then, so that the whole window is computed again, once for every half a
+ * context of new tokens. */
 #include "decoding/decode.h"
 #include <math.h>
 #include <stdlib.h>
@@ -35,7 +36,8 @@ static bool take_memory(Decoder *d, const Given *given, Error *e) {
            kv_cache_new(&d->cache, c, &d->model->parameters, n, window, source_rows, e);
 }
 
-bool decoder_open(Decoder *d, Tape *t, Model *m, long sequences, const Given *given, long max_new, Error *e) {
+bool decoder_open(Decoder *d, Tape *t, Model *m, long sequences, const Given *given, long max_new,
+                  Error *e) {
     long n = given->prompt_tokens, context = m->config.max_length;
     *d = (Decoder){.tape = t,
                    .model = m,
@@ -162,7 +164,8 @@ bool decoder_next(Decoder *d, Error *e) {
 }
 
 Scores decoder_scores(const Decoder *d, long sequence) {
-    return (Scores){d->model->config.vocab_size, scores_of(d, sequence), decoder_ids(d, sequence), d->length};
+    return (Scores){d->model->config.vocab_size, scores_of(d, sequence), decoder_ids(d, sequence),
+                    d->length};
 }
 
 void decoder_reorder(Decoder *d, const long *from) {
@@ -209,14 +212,16 @@ bool decoder_run(Decoder *d, const Sampler *s, TokenListener *chosen, void *cont
     return true;
 }
 
-bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long *start, const int32_t *source,
-                    int32_t begin_id, int32_t end_id, long max_tokens, int32_t *out, long *length, Error *e) {
+bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long *start,
+                    const int32_t *source, int32_t begin_id, int32_t end_id, long max_tokens,
+                    int32_t *out, long *length, Error *e) {
     Decoder d;
     NextTokens next = {s->tokenizer, begin_id, end_id, m->config.pad_id};
     Given given = {&begin_id, 1, start ? count : 0, start, source, next};
     bool ok =
         decoder_open(&d, t, m, count, &given, max_tokens, e) && decoder_run(&d, s, NULL, NULL, e);
-    for (long i = 0; ok && i < count; i++) {
+    if (!ok) count = 0;
+    for (long i = 0; i < count; i++) {
         length[i] = d.tokens[i] - 1;
         memcpy(out + i * max_tokens, decoder_ids(&d, i) + 1, (size_t)length[i] * sizeof *out);
     }
@@ -230,7 +235,8 @@ bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, 
     Given given = {.prompt = ids,
                    .prompt_tokens = n,
                    .next = {s->tokenizer, NO_PAD, NO_PAD, m->config.pad_id}};
-    bool ok = decoder_open(&d, t, m, 1, &given, max_new, e) && decoder_run(&d, s, chosen, context, e);
+    bool ok =
+        decoder_open(&d, t, m, 1, &given, max_new, e) && decoder_run(&d, s, chosen, context, e);
     if (ok) memcpy(ids + n, decoder_ids(&d, 0) + n, (size_t)(d.tokens[0] - n) * sizeof *ids);
     decoder_close(&d);
     return ok;

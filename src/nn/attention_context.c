@@ -1,4 +1,5 @@
-/* Decoding adds one thing to multi-head attention: keys and values that a cache keeps from earlier passes. */
+/* Decoding adds one thing to multi-head attention: keys and values that a cache keeps from earlier
+ * passes. */
 #include "nn/nn.h"
 
 Heads nn_heads_in_cache(const Forward *f, Heads here) {

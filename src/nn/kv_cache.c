@@ -34,8 +34,8 @@ size_t kv_cache_packed_bytes(const Parameters *p) {
     return (size_t)pack_matrices(p, NULL) * sizeof(real);
 }
 
-/* Counts the decodings of a model. The first one packs its matrices, which all threads share. parameters_free frees the
- * packed matrices. If they do not fit into memory, decoding is slower. */
+/* Counts the decodings of a model. The first one packs its matrices, which all threads share.
+ * parameters_free frees the packed matrices. If they do not fit into memory, decoding is slower. */
 static void count_decodings(Parameters *p, int change) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
@@ -63,7 +63,8 @@ bool kv_cache_new(KvCache *c, const ModelConfig *config, Parameters *weights, lo
     c->start = calloc(6 * (size_t)sequences + 1, sizeof *c->start);
     c->layer = calloc((size_t)c->layers, sizeof *c->layer);
     if (!c->start || !c->layer)
-        return error_set(e, STATUS_NO_MEMORY, "memory: keys and values of %ld sequences", sequences);
+        return error_set(e, STATUS_NO_MEMORY, "memory: keys and values of %ld sequences",
+                         sequences);
     c->memory = pages_alloc(c->bytes, "the cache of keys and values", e);
     if (!c->memory) return false;
     c->length = c->start + sequences;
@@ -107,7 +108,8 @@ static void copy_rows(KvCache *c, long from, long rows, long to) {
                (size_t)(rows * width) * sizeof(real));
 }
 
-/* The first successor of a sequence keeps its rows. Others copy them to rows of sequences without successors. */
+/* The first successor of a sequence keeps its rows. Others copy them to rows of sequences without
+ * successors. */
 void kv_cache_reorder(KvCache *c, const long *from) {
     long n = c->keys.count, unused = 0;
     int32_t *start = c->scratch, *length = start + n, *is_taken = length + n;
@@ -143,7 +145,8 @@ void kv_cache_advance(KvCache *c, const Sequences *s) {
 
 void kv_layer_append(KvLayer *l, const Tensor *qkv, const Sequences *s) {
     long width = l->own.shape.size[1], column = qkv->shape.size[1] - width;
-    for (long i = 0; qkv->data && i < s->count; i++) {
+    if (!qkv->data) return;
+    for (long i = 0; i < s->count; i++) {
         long first = l->cache->start[i] + l->cache->length[i] - s->rows[i];
         for (long row = 0; row < s->rows[i]; row++)
             memcpy(l->own.data + (first + row) * width,

@@ -1,10 +1,10 @@
-/* ALiBi (Press et al., arXiv:2108.12409): nothing is added to embeddings. In head a = 1 … h a score falls with the distance
- * of its query and key:
+/* ALiBi (Press et al., arXiv:2108.12409): nothing is added to embeddings. In head a = 1 … h a score
+ * falls with the distance of its query and key:
  *
  *     s_ij = q_i·k_j / √d_k - m_a |i - j|      m_a = 2^(-8a/h)
  *
- * These slopes are for h a power of two. Others take those of the next lower power, and then every second one of the
- * power above it, as the authors' code does. */
+ * These slopes are for h a power of two. Others take those of the next lower power, and then every
+ * second one of the power above it, as the authors' code does. */
 #include "nn/nn.h"
 #include <math.h>
 #include <stdlib.h>

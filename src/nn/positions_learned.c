@@ -3,7 +3,8 @@
 
 static void learn(Builder *b, Model *m) {
     const ModelConfig *c = b->config;
-    build_tensor(b, "positions.weight", SHAPE(c->max_length, c->d_model), small_normal(c), &m->positions);
+    build_tensor(b, "positions.weight", SHAPE(c->max_length, c->d_model), small_normal(c),
+                 &m->positions);
 }
 
 const Positions positions_learned = {

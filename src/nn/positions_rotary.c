@@ -1,5 +1,5 @@
-/* Rotary positions (Su et al., arXiv:2104.09864): queries and keys turn by angles that grow with their positions
- * (ops/rotary.c), so that a score depends on the distance. */
+/* Rotary positions (Su et al., arXiv:2104.09864): queries and keys turn by angles that grow with
+ * their positions (ops/rotary.c), so that a score depends on the distance. */
 #include "nn/nn.h"
 #include <math.h>
 
@@ -24,9 +24,10 @@ static Tensor *turn(const Forward *f, Tensor *x, long heads, const Tokens *token
 
 static bool check(const ModelConfig *c, Status status, Error *e) {
     return width(c) % 2 == 0 ||
-           error_set(e, status,
-                     "heads: found %d, need heads of an even width for rotary positions: d_model is %d",
-                     c->heads, c->d_model);
+           error_set(
+               e, status,
+               "heads: found %d, need heads of an even width for rotary positions: d_model is %d",
+               c->heads, c->d_model);
 }
 
 /* Pair i turns by this angle. */
@@ -41,6 +42,6 @@ const Positions positions_rotary = {
     .turn = turn,
     .check = check,
     .angle = angle,
-    .turned =
-        "(a, b) = (q_ij, q_i(j+d_k/2)) becomes (a cos phi_ij - b sin phi_ij, a sin phi_ij + b cos phi_ij)",
+    .turned = "(a, b) = (q_ij, q_i(j+d_k/2)) becomes (a cos phi_ij - b sin phi_ij, a sin phi_ij + "
+              "b cos phi_ij)",
 };

@@ -1,5 +1,5 @@
-/* 3.5 Positional encoding of the paper: sines and cosines of geometrically growing wavelengths, from 2π to 10000·2π,
- * which are added to the embeddings.
+/* 3.5 Positional encoding of the paper: sines and cosines of geometrically growing wavelengths,
+ * from 2π to 10000·2π, which are added to the embeddings.
  *
  *     PE(pos, 2i) = sin(pos / 10000^(2i/d))      PE(pos, 2i+1) = cos(pos / 10000^(2i/d)) */
 #include "nn/nn.h"
@@ -27,7 +27,10 @@ static bool check(const ModelConfig *c, Status status, Error *e) {
 }
 
 const Positions positions_sinusoidal = {
-    {"sinusoidal"},      .width = width,
-    .row = nn_sinusoids, .added = true,
-    .check = check,      .formula = "PE_(i,2c) = sin(i / 10000^(2c/d_model)), PE_(i,2c+1) = cos(the same)",
+    {"sinusoidal"},
+    .width = width,
+    .row = nn_sinusoids,
+    .added = true,
+    .check = check,
+    .formula = "PE_(i,2c) = sin(i / 10000^(2c/d_model)), PE_(i,2c+1) = cos(the same)",
 };

@@ -15,8 +15,8 @@ static int32_t choose(const Sampler *s, const Model *m, const real *scores, uint
 
 enum { ROWS = 7, LONGEST_SOURCE = 9, MOST = 12, VOCABULARY = 11, BEGIN = 9, END = 10 };
 
-static long answer_alone(Model *m, const Sampler *s, uint64_t row, const int32_t *source, long S, long most,
-                         int32_t *out) {
+static long answer_alone(Model *m, const Sampler *s, uint64_t row, const int32_t *source, long S,
+                         long most, int32_t *out) {
     int32_t prefix[MOST + 1] = {BEGIN};
     real scores[VOCABULARY];
     for (long n = 0; n < most; n++) {
@@ -50,12 +50,12 @@ static Sources random_sources(const ModelConfig *c, uint64_t seed) {
     return s;
 }
 
-static void decode(Model *m, const Sampler *s, long count, const Sources *from, int32_t end, long most,
-                   int32_t *out, long *length) {
+static void decode(Model *m, const Sampler *s, long count, const Sources *from, int32_t end,
+                   long most, int32_t *out, long *length) {
     Error e = {0};
     Tape *t = tape_new();
-    CHECK(decode_answers(t, m, s, count, from->start, from->id, BEGIN, end, most, out, length, &e), "%s",
-          e.text);
+    CHECK(decode_answers(t, m, s, count, from->start, from->id, BEGIN, end, most, out, length, &e),
+          "%s", e.text);
     CHECK(t->nodes == 0 && !t->no_grad, "the tape is not as it was");
     tape_free(t);
 }
@@ -69,8 +69,8 @@ static void check_answers(ModelConfig c, Sampler s, uint64_t seed, int *cut, int
     decode(m, &s, ROWS, &from, END, MOST, out[0], length);
     for (long i = 0; i < ROWS; i++) {
         int32_t want[MOST];
-        long n = answer_alone(m, &s, (uint64_t)i, from.id + from.start[i], from.start[i + 1] - from.start[i],
-                              MOST, want);
+        long n = answer_alone(m, &s, (uint64_t)i, from.id + from.start[i],
+                              from.start[i + 1] - from.start[i], MOST, want);
         CHECK(length[i] == n, "row %ld: found %ld tokens, want %ld", i, length[i], n);
         CHECK(memcmp(out[i], want, (size_t)n * sizeof *want) == 0, "row %ld differs", i);
         *cut += n == MOST;
@@ -95,7 +95,8 @@ TEST(answers_are_those_of_one_by_one) {
             check_answers(answering(NORM_POST, &positions_sinusoidal), s, seed, &cut, &ended);
             check_answers(answering(NORM_PRE, &positions_learned), s, seed, &cut, &ended);
         }
-    CHECK(cut > 20 && ended > 20, "%d answers were cut and %d ended: not both are tested", cut, ended);
+    CHECK(cut > 20 && ended > 20, "%d answers were cut and %d ended: not both are tested", cut,
+          ended);
 }
 
 /* With all weights 0, all scores are equal and the likeliest token is 0. Answers are cut off at the caller's
@@ -112,8 +113,8 @@ TEST(answers_have_bounded_lengths) {
         long length[2] = {-1, -1}, want = most < c.max_length ? most : c.max_length;
         memset(out, 0x7F, sizeof out);
         decode(m, &greedy, 2, &source, END, most, out, length);
-        CHECK(length[0] == want && length[1] == want, "found %ld and %ld, want %ld", length[0], length[1],
-              want);
+        CHECK(length[0] == want && length[1] == want, "found %ld and %ld, want %ld", length[0],
+              length[1], want);
         for (long i = 0; i < 2 * MOST; i++) {
             bool written = i < 2 * most && i % (most ? most : 1) < want;
             CHECK(out[i] == (written ? 0 : 0x7F7F7F7F), "of %ld: %ld is %d", most, i, out[i]);
@@ -168,7 +169,8 @@ static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
         want[i] = choose(&s, m, scores, 0, want, i);
     }
     CHECK(!memcmp(found, want, sizeof want), "context %ld", context);
-    CHECK(heard.count == MORE && !memcmp(heard.id, want + PROMPT, sizeof heard.id), "heard %ld", heard.count);
+    CHECK(heard.count == MORE && !memcmp(heard.id, want + PROMPT, sizeof heard.id), "heard %ld",
+          heard.count);
     tape_free(t);
     model_free(m);
 }
@@ -193,16 +195,18 @@ TEST(a_text_goes_on_as_from_scratch) {
  * depend on earlier tokens. */
 TEST(a_text_beyond_the_context_equals_the_same_prompt) {
     enum { CONTEXT = 7, TEXT = 3 * CONTEXT + 2, EPSILONS = 50000 };
-    static const Positions *const kinds[] = {&positions_sinusoidal, &positions_learned, &positions_rotary,
-                                             &positions_alibi};
+    static const Positions *const kinds[] = {&positions_sinusoidal, &positions_learned,
+                                             &positions_rotary, &positions_alibi};
     for (int i = 0; i < 12; i++) {
         ModelConfig c = small_language_model();
         int32_t text[TEXT + 1];
         real from_window[16];
         Error e = {0};
         Decoder d, given_all;
-        Given given = {.prompt = text, .prompt_tokens = 1, .next = {NULL, NO_PAD, NO_PAD, c.pad_id}};
-        c.positions = kinds[i % 4], c.encoder_layers = (int[]){1, 2, 4}[i / 4], c.max_length = CONTEXT;
+        Given given = {
+            .prompt = text, .prompt_tokens = 1, .next = {NULL, NO_PAD, NO_PAD, c.pad_id}};
+        c.positions = kinds[i % 4], c.encoder_layers = (int[]){1, 2, 4}[i / 4],
+        c.max_length = CONTEXT;
         Model *m = lively(c, (uint64_t)i);
         Tape *t = tape_new(), *other = tape_new();
         batch_random_tokens(&c, 3, TEXT + 1, text);
@@ -212,13 +216,16 @@ TEST(a_text_beyond_the_context_equals_the_same_prompt) {
             CHECK(d.length == n && decoder_next(&d, &e), "%s", e.text);
             const real *found = decoder_scores(&d, 0).scores;
             given.prompt_tokens = n;
-            CHECK(decoder_open(&given_all, other, m, 1, &given, 1, &e) && decoder_next(&given_all, &e), "%s",
-                  e.text);
+            CHECK(decoder_open(&given_all, other, m, 1, &given, 1, &e) &&
+                      decoder_next(&given_all, &e),
+                  "%s", e.text);
             next_scores(m, NULL, 0, text + n - seen, seen, from_window);
             CHECK(same_sums(found, decoder_scores(&given_all, 0).scores, c.vocab_size, EPSILONS),
-                  "%s, %d layers, %ld tokens: not as the prompt", c.positions->choice.name, c.encoder_layers, n);
+                  "%s, %d layers, %ld tokens: not as the prompt", c.positions->choice.name,
+                  c.encoder_layers, n);
             CHECK(same_sums(found, from_window, c.vocab_size, EPSILONS),
-                  "%s, %d layers, %ld tokens: not as the window", c.positions->choice.name, c.encoder_layers, n);
+                  "%s, %d layers, %ld tokens: not as the window", c.positions->choice.name,
+                  c.encoder_layers, n);
             decoder_close(&given_all);
             decoder_ids(&d, 0)[n] = text[n];
             decoder_advance(&d);
@@ -273,10 +280,10 @@ static Known *known_new(ModelConfig c, uint64_t seed) {
         batch_random_tokens(&c, random_key(seed, (uint64_t)i), LONGEST_SOURCE, k->from[i]);
         batch_random_tokens(&c, random_key(seed, 100 + (uint64_t)i), LONG, k->id[i]);
     }
-    bool ok =
-        tokens_new(&k->source, TOGETHER, TOGETHER * LONGEST_SOURCE, &e) &&
-        tokens_new(&k->tokens, TOGETHER, TOGETHER * LONG, &e) &&
-        kv_cache_new(&k->cache, &c, &k->model->parameters, TOGETHER, LONG, TOGETHER * LONGEST_SOURCE, &e);
+    bool ok = tokens_new(&k->source, TOGETHER, TOGETHER * LONGEST_SOURCE, &e) &&
+              tokens_new(&k->tokens, TOGETHER, TOGETHER * LONG, &e) &&
+              kv_cache_new(&k->cache, &c, &k->model->parameters, TOGETHER, LONG,
+                           TOGETHER * LONGEST_SOURCE, &e);
     CHECK(ok, "%s", e.text);
     tokens_fill(&k->source, TOGETHER, LONGEST_SOURCE, k->from[0], NO_PAD);
     return k;
@@ -299,7 +306,8 @@ static void check_scores(Known *k, const Tensor *logits, long row, int s, long n
     if (!want) exit(1);
     next_scores(k->model, k->from[s], lm ? 0 : LONGEST_SOURCE, k->id[s], n, want);
     enum { EPSILONS = 50000 }; /* large weights amplify rounding; a tenth of this was seen */
-    CHECK(same_sums(logits->data + row * V, want, V, EPSILONS), "sequence %d after %ld tokens", s, n);
+    CHECK(same_sums(logits->data + row * V, want, V, EPSILONS), "sequence %d after %ld tokens", s,
+          n);
     free(want);
 }
 
@@ -340,10 +348,12 @@ TEST(cached_scores_are_the_recomputed_ones) {
     for (int i = 0; i < 4; i++) {
         pool_set_threads(1 + i % 3);
         ModelConfig lm = small_language_model(), paper = small_seq2seq(), pre = paper;
-        pre.norm = NORM_PRE, pre.final_norm = true, pre.positions = &positions_learned, pre.tied = false;
+        pre.norm = NORM_PRE, pre.final_norm = true, pre.positions = &positions_learned,
+        pre.tied = false;
         ModelConfig rotary = lm, rms = pre;
         rotary.positions = rms.positions = &positions_rotary, rotary.qk_norm = rms.qk_norm = true;
-        rms.norm_kind = &norm_rms, rms.activation = &activation_swiglu, rotary.activation = &activation_silu;
+        rms.norm_kind = &norm_rms, rms.activation = &activation_swiglu,
+        rotary.activation = &activation_silu;
         ModelConfig alibi = lm, answers = pre;
         alibi.positions = answers.positions = &positions_alibi;
         check_cache(alibi, (uint64_t)i, begins[i]);
@@ -367,7 +377,8 @@ TEST(a_cache_is_not_overrun) {
                kv_cache_advance(&k->cache, &k->tokens.sequences));
     tokens_next(&k->tokens, TOGETHER, k->from[0], 1);
     EXPECT_BUG("kv_cache: more than 90 tokens", kv_cache_advance(&k->cache, &k->tokens.sequences));
-    EXPECT_BUG("kv_cache: 1 sequences, want 3", kv_cache_advance(&k->cache, &(Sequences){.count = 1}));
+    EXPECT_BUG("kv_cache: 1 sequences, want 3",
+               kv_cache_advance(&k->cache, &(Sequences){.count = 1}));
     EXPECT_BUG("kv_cache: a source is [99999,16], want at most [27,16]",
                kv_layer_keep_source(&k->cache.layer[0], &(Tensor){.shape = SHAPE(99999, 16)}));
     Tokens two;
@@ -391,10 +402,12 @@ TEST(training_goes_on_after_decoding) {
     Model *model[] = {new_model(small_seq2seq(), 1), new_model(small_language_model(), 1)};
     for (int training = 0; training < 2; training++) {
         t->training = training;
-        CHECK(decode_answers(t, model[0], &(Sampler){0}, 1, start, text, 1, 2, MOST, out, &length, &e), "%s",
-              e.text);
+        CHECK(decode_answers(t, model[0], &(Sampler){0}, 1, start, text, 1, 2, MOST, out, &length,
+                             &e),
+              "%s", e.text);
         CHECK(t->training == training && !t->no_grad);
-        CHECK(decode_continue(t, model[1], &(Sampler){0}, text, 1, MOST - 1, NULL, NULL, &e), "%s", e.text);
+        CHECK(decode_continue(t, model[1], &(Sampler){0}, text, 1, MOST - 1, NULL, NULL, &e), "%s",
+              e.text);
         CHECK(t->training == training && !t->no_grad);
     }
     tape_free(t);
@@ -417,8 +430,8 @@ static void *decode_sequences(void *shared) {
     Error e = {0};
     Tape *t = tape_new();
     for (int i = 0; i < s->times; i++)
-        decode_answers(t, s->m, &(Sampler){.temperature = 1}, 1 + i % ROWS, start, source, BEGIN, END, MOST,
-                       s->out, s->length, &e);
+        decode_answers(t, s->m, &(Sampler){.temperature = 1}, 1 + i % ROWS, start, source, BEGIN,
+                       END, MOST, s->out, s->length, &e);
     tape_free(t);
     return NULL;
 }
