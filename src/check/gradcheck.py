@@ -1,149 +1,277 @@
-"""Proves gradients written in Python. Needs NumPy and tapeformer's program gradcheck; this file alone is handed out.
+"""Proves gradients written in Python. Needs NumPy and tapeformer's program gradcheck.
 
     from gradcheck import check
-    check(forward, backward, x=(3, 5), w=(5, 4))  # at random inputs of these shapes
-    check(forward, backward, x=array, y=labels)   # at this point and near it; integers take no gradient
-    check(MyFunction, x=(3, 5))                   # a class: forward, backward (ctx first, or self); compute, gradient
-    check(f, df, x=(4,))                          # a scalar function and its gradient; f alone may return both
+    assert check(forward, backward, x=(3, 5), w=(5, 4))   # at random inputs of these shapes
+    assert check(forward, backward, x=array, y=labels)    # at this point; integers take no gradient
+    assert check(Layer, x=(3, 5))    # a class or an object: forward, backward; compute, gradient
+    assert check(f, df, x=(4,))      # a function and its gradient; f alone may return both
+    assert check(f, x=(3, 5))        # a function of torch or jax, an nn.Module, an autograd.Function
 
-forward returns its outputs and last the cache for backward(dout, cache); without a cache, backward gets the inputs.
-What is no array and no shape is passed on: check(forward, backward, x=(2, 3), stride=2). Prints are not shown."""
-import contextlib, copy, inspect, io, json, os, pickle, random, shutil, subprocess, tempfile, traceback, types, warnings
+forward returns its outputs, and last the cache for backward(dout, cache). Without a cache backward
+gets the inputs. Other values than shapes and arrays are arguments: check(…, x=(2, 3), pad=1).
+low=0, high=1 bound the drawn values, constant="y" takes no gradient, flat=True allows gradients of 0;
+each counts for all inputs, or for those that it names: low={"x": 0}. Prints are not shown."""
+import atexit, contextlib, copy, inspect, io, json, os, random, shutil, subprocess, sys, tempfile
+import time, traceback, types, warnings
 import numpy as np
+from gradcheck_forms import (Case, alone, convention, is_array, is_of, is_shape, maker, parameters_of, plain,
+                             reachable, reseed)
 
-def is_shape(v): return isinstance(v, tuple) and all(isinstance(n, int) for n in v)
-def is_array(v): return isinstance(v, (np.ndarray, list))
-def listed(y): return list(y) if isinstance(y, (tuple, list)) else [y]
+OPTIONS = "low", "high", "constant", "flat"
+grading = False  # then check does nothing: it stands at the end of a file that is graded
 
-def times(g, dy):
-    return {k: np.asarray(v) * dy for k, v in g.items()} if isinstance(g, dict) else [np.asarray(v) * dy for v in listed(g)]
 
-def convention(f, b=None):
-    """A pair: forward(x, arguments) -> outputs, state; backward(dy, state, x, arguments) -> gradients."""
-    if b is not None or not (hasattr(f, "forward") or hasattr(f, "compute")):
-        return of_functions(f, b)
-    first = list(inspect.signature(f.forward if hasattr(f, "forward") else f.compute).parameters)
-    new = f if isinstance(f, type) else lambda: copy.deepcopy(f)
+class Checked:
+    """The findings of check: true if all gradients are right. reports: a dictionary for each gradient."""
+    def __init__(self, reports):
+        self.reports = reports
 
-    def forward(x, a):
-        op = new()
-        if "ctx" not in first[:2]:
-            return listed((op.compute if hasattr(f, "gradient") else op.forward)(*x, **a)), op
-        ctx = types.SimpleNamespace()
-        ctx.save_for_backward = lambda *v: ctx.__dict__.update(saved_values=v, saved_tensors=v)
-        return listed((f if first[0] == "ctx" else op).forward(ctx, *x, **a)), ctx
-    def backward(dy, state, x, a):
-        if hasattr(f, "gradient"):
-            return state.gradient(dy[0], types.SimpleNamespace(inputs=x, op=state))
-        if "ctx" not in first[:2]:
-            return state.backward(*dy)
-        return (f if first[0] == "ctx" else new()).backward(state, *dy)
-    return forward, backward
+    def __bool__(self):
+        return all(r["verdict"] == "PASS" for r in self.reports)
 
-def of_functions(f, b):
-    def forward(x, a):
-        y = f(*x, **a)
-        cut = -1 if isinstance(y, tuple) and b else None if b else 1
-        return listed(y)[:cut], listed(y)[cut:] if cut else []
-    def backward(dy, state, x, a):
-        if not b:
-            return times(state[0] if len(state) == 1 else state, dy[0])
-        if state:
-            return b(*dy, *state)
-        needs = [p for p in inspect.signature(b).parameters.values() if p.default is p.empty and p.name not in a]
-        return b(*dy, *x, **a) if len(needs) > len(x) else times(b(*x, **a), dy[0])
-    return forward, backward
+    def __repr__(self):
+        of = {word: [r for r in self.reports if r["verdict"] == word] for word in ("FAIL", "INCONCLUSIVE", "PASS")}
+        worst = next((r for found in of.values() for r in found), {})
+        where = " ".join(str(worst.get(key, "")) for key in ("operation", "case", "part"))
+        return (f"{worst.get('verdict', 'PASS')}: " + ", ".join(f"{len(found)} {word}" for word, found in of.items()) +
+                f"\n{where}: {worst.get('reason') or 'right'}\n.reports has a dictionary for each gradient")
 
-def frozen(x, state=None):
-    try:
-        return pickle.dumps((x, {k: v for k, v in getattr(state, "__dict__", {0: state}).items() if not callable(v)}))
-    except Exception:  # a cache with functions in it: the inputs alone are compared
-        return pickle.dumps(x)
+
+def described(e):
+    """The error in one line, with the last line of code that belongs to no library."""
+    others = os.path.dirname(os.__file__), os.path.dirname(np.__file__), "<", __file__[:-3]
+    at = [f.lineno for f in traceback.extract_tb(e.__traceback__)
+          if not f.filename.startswith(others) and "site-packages" not in f.filename][-1:]
+    if isinstance(e, SyntaxError):
+        at = [e.lineno]
+    text = str(getattr(e, "msg", None) or e).strip().split("\n")[0]
+    return f"{type(e).__name__}: {text}" + "".join(f", line {n}" for n in at)
+
+
+class Judged:
+    """A function's name, its form, and what check is given."""
+    def __init__(self, name, form, given):
+        own = form and parameters_of(form.f) or {}
+        self.name, self.form = name, form
+        self.options = {k: given[k] for k in OPTIONS if k in given and k not in own}
+        self.given = {k: v for k, v in given.items() if k not in self.options} | getattr(form, "parameters", {})
+        if not any(is_shape(v) or is_array(v) for v in self.given.values()):
+            self.given = {k: np.float64(v) if isinstance(v, float) else v for k, v in self.given.items()}
+        self.inputs = [k for k, v in self.given.items() if is_shape(v) or is_array(v)]
+        self.constants = {k for k in self.inputs if self.option("constant", k) or
+                          is_array(self.given[k]) and self.kind(k) in "iub"}
+
+    def kind(self, name):
+        v = self.given[name]
+        return plain(v).dtype.kind if hasattr(v, "detach") else np.asarray(v).dtype.kind
+
+    def option(self, option, name):
+        v = self.options.get(option)
+        if isinstance(v, dict):
+            return v.get(name)
+        return v == name if isinstance(v, str) else name in v if isinstance(v, (list, tuple, set)) else v
+
+    def try_out(self):
+        """Runs once. A function alone that has no gradient in NumPy may be of tensors. An input whose gradient
+        is None takes none: it is an array, or backward has ctx. What fails fails for the judge, too."""
+        forms = [self.form] + (alone(self.form.f) if getattr(self.form, "b", 0) is None else [])
+        for form in forms:
+            with contextlib.suppress(Exception):
+                got = self.gradients_of(form)
+                self.constants |= {n for n, g in got.items() if g is None and (
+                    is_array(self.given[n]) or getattr(form, "declares", False))}
+                self.form = form
+                return
+
+    def gradients_of(self, form):
+        wanted = [n for n in self.inputs if n not in self.constants]
+        case, values = Case(form, self.given, self.inputs, wanted), {}
+        for n, make in case.makers.items():
+            v = self.given[n]
+            values[n] = make(np.random.uniform(0.5, 1, v) if is_shape(v) else plain(v))
+        values |= case.arguments
+        y, state, _ = form.forward(case, values)
+        dy = [maker(None, form.library)(np.ones(np.shape(plain(a)))) for a in y]
+        return form.gradients(case, form.backward(case, dy, state, values))
+
+    def about(self, name):
+        v = self.given[name]
+        low, high = self.option("low", name), self.option("high", name)
+        limits = {} if low is None and high is None else {
+            "low": min(-2, high - 2) if low is None else float(low),
+            "high": max(2, low + 2) if high is None else float(high)}
+        shape = [int(n) for n in (v if is_shape(v) else np.shape(plain(v)))]
+        return ({"name": name, "shape": shape} | limits | ({"values": 1} if is_array(v) else {}) |
+                ({"constant": 1} if name in self.constants else {}))
+
 
 class Server:
-    """Answers the judge (PROTOCOL.md) about cases: (function's name, its convention, {input or argument: value})."""
-    def __init__(self, cases, into, out): self.cases, self.into, self.out = cases, into, out
-    def read(self): return np.lib.format.read_array(types.SimpleNamespace(read=self.into.read))  # a pipe is no file
+    """Answers the judge's messages (PROTOCOL.md) about functions."""
+    def __init__(self, judged, into, out):
+        self.judged, self.into, self.out = judged, into, out
+        self.count, self.began, self.shown = 0, time.time(), 0
+
+    def read(self):
+        return np.lib.format.read_array(types.SimpleNamespace(read=self.into.read))  # a pipe is no file
+
     def send(self, line, arrays=()):
         message = io.BytesIO()
         message.write((" ".join(line.split("\n")) + "\n").encode())
         for a in arrays:
-            np.save(message, np.asarray(a, order="C"))
+            np.save(message, a)
         self.out.write(message.getvalue())
         self.out.flush()
+
     def serve(self):
-        def about(name, v):
-            fixed = is_array(v) and {"values": 1} | ({"constant": 1} if np.asarray(v).dtype.kind in "iub" else {})
-            return {"name": name, "shape": np.shape(v) if fixed else v} | (fixed or {})
-        inputs = [[(k, v) for k, v in given.items() if is_shape(v) or is_array(v)] for _, _, given in self.cases]
-        self.send(json.dumps({"cases": [{"function": case[0], "inputs": [about(*pair) for pair in its]}
-                                        for case, its in zip(self.cases, inputs)]}),
-                  [np.asarray(v, float) for its in inputs for _, v in its if is_array(v)])
+        for j in self.judged:
+            if j.form:
+                j.try_out()
+        self.send(json.dumps({"cases": [{"function": j.name, "inputs": [j.about(n) for n in j.inputs]} |
+                                        ({"flat": 1} if j.options.get("flat") else {}) for j in self.judged]}),
+                  [plain(j.given[n]) for j in self.judged for n in j.inputs if is_array(j.given[n])])
         for line in iter(self.into.readline, b""):
             word, _, rest = line.decode().partition(" ")
             try:
                 self.send(*getattr(self, word.strip())(rest))
             except Exception as e:
-                at = [f.lineno for f in traceback.extract_tb(e.__traceback__) if f.filename != __file__][-1:]
-                self.send(f"error {type(e).__name__}: {e}" + "".join(f", line {n}" for n in at))
+                self.send("error " + described(e))
+
     def case(self, rest):
-        self.now = json.loads(rest)
-        _, (self.f, self.b), given = self.cases[self.now["number"]]
-        self.types = [np.asarray(given.get(n) if is_array(given.get(n)) else 0.0).dtype for n in self.now["inputs"]]
-        self.a = {**{k: v for k, v in given.items() if k not in self.now["inputs"]}, **self.now["arguments"]}
+        now = json.loads(rest)
+        j = self.judged[now["number"]]
+        self.form, self.now = j.form, Case(j.form, j.given, now["inputs"], now["gradients"], now["arguments"])
+        self.random = [*reachable(j.form, {}).values()]
         return "ok 0",
-    def call(self, function, *given):
-        """Whatever is random is so from one seed for each run; an argument that changes is another run's no more."""
-        np.random.seed(0), random.seed(0)
-        before, a = self.watch and frozen(*given[-2:][::-1]), copy.deepcopy(self.a) if self.a else {}
-        result = function(*given, a)
-        if before != (self.watch and frozen(*given[-2:][::-1])):
-            raise ValueError("forward or backward changed its inputs, or backward the cache")
-        return result
+
+    def start(self, seed, values):
+        """Whatever is random is so from one seed for each forward, and from others for each backward."""
+        reseed([*self.random, *values.values()], seed)
+        if time.time() - self.began > 2 and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            self.began, self.shown = time.time() - 1.5, 1
+            print(f"\rgradcheck: {self.count} runs", end="", file=sys.stderr, flush=True)
+
     def forward(self, rest):
         runs, changes, *self.watch = rest.split()
-        all_runs = [np.repeat(self.read().astype(t)[None], int(runs), axis=0) for t in self.types]
+        given = {n: np.repeat(self.read()[None], int(runs), axis=0) for n in self.now.inputs}
         places, values = (self.read(), self.read()) if int(changes) else (np.zeros((0, 3), int), np.zeros(0))
-        for k, x in enumerate(all_runs):
+        for k, x in enumerate(given.values()):
             run, element = places[places[:, 1] == k][:, ::2].T
             x.reshape(len(x), x[0].size)[run, element] = values[places[:, 1] == k]
-        inputs = [[x[run] for x in all_runs] for run in range(int(runs))]
-        self.runs = [(*self.call(self.f, x), x) for x in inputs]
-        return f"ok {len(self.runs[0][0])}", [np.stack(y) for y in zip(*(run[0] for run in self.runs))]
+        self.runs = [Run(self, {n: self.now.makers[n](x[i]) for n, x in given.items()}) for i in range(int(runs))]
+        self.count += int(runs)
+        return f"ok {len(self.runs[0].y)}", [np.stack(y) for y in zip(*(run.y for run in self.runs))]
+
     def backward(self, rest):
-        dy = [self.read() for _ in self.runs[0][0]]
-        gradients = [self.named(self.call(self.b, [np.array(d[i])[()] for d in dy], state, x))
-                     for i, (_, state, x) in reversed(list(enumerate(self.runs)))]
+        dy = [self.read() for _ in self.runs[0].y]
+        gradients = [run.backward([make(d[i]) for d, make in zip(dy, run.makers)])
+                     for i, run in reversed(list(enumerate(self.runs)))]
         return f"ok {len(gradients[0])}", [np.stack(g[::-1]) for g in zip(*gradients)]
-    def named(self, got):
-        names, wanted = self.now["inputs"], self.now["gradients"]
-        if not isinstance(got, dict):
-            got = dict(zip(names if len(listed(got)) == len(names) else wanted, listed(got)))
-        got = [got.get(name, got.get("d" + name)) for name in wanted]
-        if missing := ", ".join(name for name, g in zip(wanted, got) if g is None):
-            raise ValueError(f"backward returned no gradient of {missing}; a constant belongs inside forward")
-        return [np.asarray(g, None if np.asarray(g).dtype.kind == "f" else float) for g in got]
+
+
+class Run:
+    """One forward, and all that its backwards need."""
+    def __init__(self, server, inputs):
+        self.server, self.form, self.now, self.saved = server, server.form, server.now, None
+        self.values = inputs | copy.deepcopy(self.now.arguments)
+        server.start(0, self.values)
+        before = server.watch and [plain(v).tobytes() for v in inputs.values()]
+        y, self.state, self.own = self.form.forward(self.now, self.values)
+        if before and before != [plain(v).tobytes() for v in inputs.values()]:
+            raise ValueError("forward changed its inputs")
+        self.makers = [maker(v if is_of(v, "torch") or is_of(v, "jax") else None, self.form.library) for v in y]
+        self.y = [plain(v, "the output of forward") for v in y]
+
+    def backward(self, dy):
+        self.server.count += 1
+        self.server.start(self.server.count, self.values)
+        state, values = self.state_apart() if self.form.library == "numpy" else (self.state, self.values)
+        got = self.form.gradients(self.now, self.form.backward(self.now, dy, state, values))
+        if self.server.watch and self.saved and any(a.tobytes() != b for a, b in self.saved):
+            raise ValueError("backward changed its inputs or what forward saved")
+        return [self.gradient(name, got.get(name)) for name in self.now.wanted]
+
+    def state_apart(self):
+        """The state for one backward: what it adds, pops or sums up (in zeros, or in older arrays) is not
+        there for the next. Other arrays are shared: a changed one shows in the gradients of the next."""
+        both = self.state, self.values
+        with contextlib.suppress(Exception):  # something cannot be copied
+            if self.saved is None:
+                memo = {}
+                copy.deepcopy(both, memo)
+                older = {id(a) for a, before in self.own if a.tobytes() == before.tobytes()}
+                self.saved = [(a, a.tobytes()) for a in memo.get(id(memo), ())
+                              if isinstance(a, np.ndarray) and id(a) not in older and a.any()]
+            return copy.deepcopy(both, {id(a): a for a, _ in self.saved})
+        return both
+
+    def gradient(self, name, g):
+        if g is None:
+            raise ValueError(f"backward returned no gradient of {name}; an input that takes none is constant=\"{name}\"")
+        return plain(g, f"the gradient of {name}")
+
 
 def check(forward, backward=None, **given):
-    """Prints the verdict of ./gradcheck, and returns its reports: a dictionary for each gradient of each case."""
-    text, reports = judge([(getattr(forward, "__name__", type(forward).__name__), convention(forward, backward), given)])
+    """Prints the verdict of ./gradcheck, and returns its findings, which are true if all gradients are right."""
+    if grading:
+        return Checked([])
+    name = getattr(forward, "__name__", type(forward).__name__)
+    judged = Judged(name, convention(forward, backward, given), given)
+    if not judged.inputs:
+        raise TypeError("check: found no input, need shapes or arrays: check(…, x=(3, 5))")
+    text, reports = judge([judged])
     print(text, end="")
-    return reports
+    checked = Checked(reports)
+    script = sys._getframe(1).f_globals
+    if any(r["verdict"] == "FAIL" for r in reports) and script.get("__name__") == "__main__":
+        if not hasattr(sys, "ps1") and "get_ipython" not in script:
+            atexit.register(fail)
+    return checked
+
+
+def fail():
+    """Ends a script after a FAIL."""
+    sys.stdout.flush(), sys.stderr.flush()
+    os._exit(1)
+
+
+def program():
+    here = os.path.dirname(os.path.abspath(__file__))
+    places = [os.environ.get("GRADCHECK", ""), here + "/gradcheck", here + "/../../gradcheck",
+              here + "/../../bin/tapeformer-gradcheck", shutil.which("tapeformer-gradcheck") or ""]
+    for place in filter(os.path.isfile, places):
+        return place
+    raise RuntimeError("check: found no program gradcheck: `pip install ./src/check` builds it, or `make`; "
+                       "GRADCHECK=PATH says where it is")
+
+
+@contextlib.contextmanager
+def quiet():
+    """Functions print and warn nothing, random numbers go on after the check, and jax has doubles."""
+    jax, numbers, randbits = sys.modules.get("jax"), np.random.get_state(), np.random.bit_generator.randbits
+    drawn, double = random.getstate(), contextlib.nullcontext()
+    if jax:
+        double = (jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64)(True)
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(), double:
+        warnings.simplefilter("ignore")  # at sizes and values that the judge adds
+        yield
+    np.random.set_state(numbers), random.setstate(drawn)
+    np.random.bit_generator.randbits = randbits
+
 
 def judge(cases):
-    (asked, ask), (told, tell), here = os.pipe(), os.pipe(), os.path.dirname(os.path.abspath(__file__))
-    places = [here + "/gradcheck", here + "/../../gradcheck", here + "/../../bin/tapeformer-gradcheck"]
-    places = [os.environ.get("GRADCHECK", "")] + places + [shutil.which("tapeformer-gradcheck") or ""]
-    program = next(filter(os.path.isfile, places), "gradcheck")
+    """The text and the reports of the program about what is Judged."""
+    place, (asked, ask), (told, tell) = program(), os.pipe(), os.pipe()
     with tempfile.TemporaryDirectory() as folder, open(os.path.join(folder, "text"), "w+") as text:
         reports = os.path.join(folder, "reports")
-        started = subprocess.Popen([program, "--program", f"{told},{ask}", "--reports", reports], pass_fds=(told, ask),
-                                   stdout=text, stderr=text)
+        started = subprocess.Popen([place, "--program", f"{told},{ask}", "--reports", reports],
+                                   pass_fds=(told, ask), stdout=text, stderr=text)
         os.close(told), os.close(ask)
-        with os.fdopen(asked, "rb") as into, os.fdopen(tell, "wb", 0) as out:
-            with contextlib.suppress(BrokenPipeError), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-                warnings.simplefilter("ignore")  # at sizes and values that the judge adds
-                Server(cases, into, out).serve()
+        with os.fdopen(asked, "rb") as into, os.fdopen(tell, "wb", 0) as out, quiet(), \
+                contextlib.suppress(BrokenPipeError):
+            server = Server(cases, into, out)
+            server.serve()
+        if server.shown:
+            print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
         started.wait()
         text.seek(0)
         with open(reports) as lines:

@@ -5,7 +5,10 @@
 `cases` is a list of check's arguments, [dict(x=(3, 5))], or such a list for each function of the file:
 {"affine": [dict(x=(3, 5), w=(5, 4))]}. The file's own cases count unless others are given."""
 import importlib.util, os, sys
-from gradcheck import Server, convention
+import gradcheck
+from gradcheck import Judged, Server, convention, described
+
+gradcheck.grading = True
 
 
 def load(path):
@@ -44,15 +47,14 @@ empty, end = os.pipe()
 os.dup2(empty, 0), os.close(empty), os.close(end)  # nor may it read one
 try:
     if sys.argv[1] == "--cases":
-        served = [(name, None, case) for name, case in cases_of(load(sys.argv[2]))]
+        served = [Judged(name, None, case) for name, case in cases_of(load(sys.argv[2]))]
     else:
         module, given = load(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
         if given and not given.endswith(".py"):
             named = [(given, {})]
         else:
             named = cases_of(load(given) if given else module)
-        served = [(name, find(module, name), case) for name, case in named]
+        served = [Judged(name, find(module, name), case) for name, case in named]
 except Exception as e:
-    line = f" (line {e.lineno})" if getattr(e, "lineno", None) else ""
-    raise SystemExit(f"{type(e).__name__}: {e.msg if line else e}{line}")
+    raise SystemExit(described(e))
 Server(served, into, out).serve()

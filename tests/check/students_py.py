@@ -4,7 +4,7 @@ accused, and no wrong one passes. A wrong one is a right one with a piece of its
     GRADCHECK=build/double/gradcheck python3 tests/check/students_py.py
 
 Prints a line `ok   …` or `FAIL …` a test, as the other test programs do."""
-import contextlib, io, os, re, sys, types
+import contextlib, io, os, re, shutil, subprocess, sys, tempfile
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(here, "../../src/check"), os.path.join(here, "students_py")]
@@ -36,14 +36,19 @@ def function(text, name):
 
 def verdicts(functions):
     """The worst verdict of each: [(label, text, name of the function, cases)] to {label: verdict}."""
-    text, reports = gradcheck.judge([(label, function(text, name), case)
-                                     for label, text, name, cases in functions for case in cases])
+    return verdicts_of([gradcheck.Judged(label, function(text, name), case)
+                        for label, text, name, cases in functions for case in cases])
+
+
+def verdicts_of(judged):
+    text, reports = gradcheck.judge(judged)
     found = {}
     for r in reports:
         if r["case"] != "coverage":
             found.setdefault(r["operation"], []).append((r["verdict"], r["case"], r.get("part"), r.get("reason")))
     order = ["PASS", "INCONCLUSIVE", "FAIL"]
-    return {label: max(all_of_it, key=lambda v: order.index(v[0])) for label, all_of_it in found.items()}, text
+    worst = {label: max((row[0] for row in rows), key=order.index) for label, rows in found.items()}
+    return {label: (worst[label], [r for r in rows if r[0] == worst[label]]) for label, rows in found.items()}, text
 
 
 def right_functions_pass():
@@ -80,24 +85,53 @@ def a_scalar_is_drawn_on_both_sides_of_a_condition():
         assert found["kinked"][0] == want, said
 
 
+def every_form_is_judged():
+    """Each form of functions that people pass, right and wrong; those of torch and jax are in tensors.py."""
+    import forms
+    import tensors
+    found, said = verdicts_of([gradcheck.Judged(name, gradcheck.convention(*functions, given=given), given)
+                               for name, _, _, functions, given in forms.LISTED])
+    bad = [(name, found.get(name), want, says) for name, want, says, _, _ in forms.LISTED
+           if found.get(name, ("none",))[0] != want or says not in str(found[name])]
+    assert not bad, bad
+
+
+def what_check_cannot_judge_is_named():
+    for given, line in (("abc", "found an object str"), (numpy, "found an object module"), (3, "found an object int")):
+        try:
+            gradcheck.check(given, x=(3,))
+            assert False, given
+        except TypeError as e:
+            assert line in str(e) and "two functions" in str(e) and "\n" not in str(e), e
+    for given, line in (dict(k=3), "found no input"), (dict(x=numpy.ones(3) * 1j), "found complex numbers"):
+        try:
+            gradcheck.check(lambda x: x, lambda d: d, **given)
+            assert False, given
+        except TypeError as e:
+            assert line in str(e) and "\n" not in str(e), e
+
+
+def a_check_is_true_if_all_passed():
+    script = ("from gradcheck import check\n"
+              "found = check(lambda x: (print('seen') or x * x, x), lambda d, x: {} * x * d, x=(3,))\n"
+              "print(repr(found)), print(bool(found), len(found.reports) > 1)\n")
+    for factor, status, end in (2, 0, "True True\n"), (3, 1, "False True\n"):
+        done = subprocess.run([sys.executable, "-c", script.format(factor)], capture_output=True, text=True,
+                              env=os.environ | {"PYTHONPATH": os.path.join(here, "../../src/check")})
+        assert done.returncode == status and done.stdout.endswith(end) and "seen" not in done.stdout, done
+        assert done.stdout.split("\n")[-5].startswith("FAIL" if status else "PASS"), done.stdout
+    with tempfile.TemporaryDirectory() as folder:
+        for name in "gradcheck.py", "gradcheck_forms.py":
+            shutil.copy(os.path.join(here, "../../src/check", name), folder)
+        done = subprocess.run([sys.executable, "-c", script.format(2)], capture_output=True, text=True,
+                              env={"PATH": "", "PYTHONPATH": folder})
+        assert "RuntimeError: check: found no program gradcheck" in done.stderr.splitlines()[-1], done
+
+
 def nothing_is_proved_of_integers():
-    printed = io.StringIO()
-    for x, verdict, why in ((numpy.array([1, 2]), "INCONCLUSIVE", "integers"), (0.5, "INCONCLUSIVE", "no input"),
-                            (3, "FAIL", "numbers of type")):
-        with contextlib.redirect_stdout(printed):
-            reports = gradcheck.check(lambda x: print("seen") or x * x, lambda dy, x: dy, x=x)
-        assert [r["verdict"] for r in reports] == [verdict] and why in reports[0]["reason"], reports
-    with contextlib.redirect_stdout(printed):
-        gradcheck.check(lambda x: (print("seen") or x * x, x), lambda dy, x: 2 * x * dy, x=(2,))
-    assert "PASS" in printed.getvalue() and "seen" not in printed.getvalue(), printed.getvalue()
-
-
-def a_gradient_that_is_missing_is_named():
-    printed = io.StringIO()
-    for missing in lambda dy, xw: {"dx": dy * xw[1]}, lambda dy, xw: (dy * xw[1], None):
-        with contextlib.redirect_stdout(printed):
-            report, = gradcheck.check(lambda x, w: (x * w, (x, w)), missing, x=(2,), w=(2,))
-        assert report["verdict"] == "FAIL" and "no gradient of w;" in report["reason"], report
+    with contextlib.redirect_stdout(io.StringIO()):
+        report, = gradcheck.check(lambda x: x * x, lambda dy, x: dy, x=numpy.array([1, 2])).reports
+    assert report["verdict"] == "INCONCLUSIVE" and "integers" in report["reason"], report
 
 
 def explanations_are_those_of_an_operation():
@@ -109,12 +143,12 @@ def explanations_are_those_of_an_operation():
 
 failed = 0
 for test in (right_functions_pass, wrong_functions_fail, a_scalar_is_drawn_on_both_sides_of_a_condition,
-             nothing_is_proved_of_integers, a_gradient_that_is_missing_is_named,
-             explanations_are_those_of_an_operation):
+             every_form_is_judged, what_check_cannot_judge_is_named, a_check_is_true_if_all_passed,
+             nothing_is_proved_of_integers, explanations_are_those_of_an_operation):
     try:
         test()
         print("ok   students_py:", test.__name__.replace("_", " "), flush=True)
-    except AssertionError as e:
+    except Exception as e:
         failed += 1
         print(f"  {e}\nFAIL students_py:", test.__name__.replace("_", " "), flush=True)
 sys.exit(failed > 0)

@@ -129,9 +129,10 @@ static bool is_repeatable(Properties *p) {
     CheckRun *run = p->run;
     Results first = {0};
     memcpy(first.value, run->first_grad, sizeof run->first_grad);
-    if (!same(p, run_at(p, p->one, 0), p->want, 0, p->how->nondeterminism,
-              "two runs must give the same bits"))
-        return false;
+    const char *same_bits = p->how->functions ? "two runs must give the same bits (does backward draw other random "
+                                                "numbers than forward?)"
+                                              : "two runs must give the same bits";
+    if (!same(p, run_at(p, p->one, 0), p->want, 0, p->how->nondeterminism, same_bits)) return false;
     if (run->first_dy && !same(p, run_at(p, run->first_dy, 0), first, 0, p->how->nondeterminism,
                                "a later run must give the bits of the first"))
         return false;

@@ -52,6 +52,14 @@ static bool read_shape(Json *j, Shape *s) {
     return !j->failed;
 }
 
+static bool read_number(Json *j, double *x) {
+    const char *at = j->text + j->at;
+    char *end;
+    if (!json_skip(j)) return false;
+    *x = strtod(at, &end);
+    return (end > at && isfinite(*x)) || json_fail(j, "found no number");
+}
+
 static bool read_input(Json *j, Plan *p, CheckInput *in) {
     JsonString key, text;
     for (json_enter(j, '{'); json_member(j, &key);) {
@@ -60,13 +68,21 @@ static bool read_input(Json *j, Plan *p, CheckInput *in) {
             in->name = plan_text(p, text.text, NULL);
         } else if (strcmp(key.text, "shape") == 0) {
             read_shape(j, &in->shape);
+        } else if (strcmp(key.text, "low") == 0) {
+            read_number(j, &in->low);
+        } else if (strcmp(key.text, "high") == 0) {
+            read_number(j, &in->high);
         } else {
             if (strcmp(key.text, "values") == 0) in->values = &to_come;
             in->constant |= strcmp(key.text, "constant") == 0;
             json_skip(j);
         }
     }
-    return !j->failed && (in->name || json_fail(j, "found an input without a name"));
+    if (j->failed) return false;
+    if (!in->name) return json_fail(j, "found an input without a name");
+    bool bounded = in->low != 0 || in->high != 0;
+    if (bounded && in->low >= in->high) return json_fail(j, "found low %g and high %g", in->low, in->high);
+    return true;
 }
 
 /* Reads a case: {"function": …, "inputs": […]}. */
@@ -83,6 +99,7 @@ static bool read_case(Json *j, Plan *p, PlanItem *item) {
                 if (!read_input(j, p, &item->c.in[inputs])) return false;
             }
         } else {
+            item->c.flat |= strcmp(key.text, "flat") == 0;
             json_skip(j);
         }
     }

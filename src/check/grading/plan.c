@@ -7,7 +7,7 @@
 PlanItem *plan_item(Plan *p, const char *op, const char *name, int index) {
     p->item = array_grown(p->item, p->items, &p->capacity, sizeof *p->item);
     PlanItem *item = &p->item[p->items++];
-    *item = (PlanItem){.index = index};
+    *item = (PlanItem){.index = index, .resized = -1};
     snprintf(item->op, sizeof item->op, "%s", op);
     snprintf(item->name, sizeof item->name, "%s", name);
     return item;
@@ -56,11 +56,13 @@ void plan_describe(const Plan *p, const PlanItem *item, CaseReport *r) {
 
 /* ---- Cases that the checker adds ---- */
 
-static void add_changed(Plan *p, const PlanItem *base, const CheckCase *c, const char *how) {
+static PlanItem *add_changed(Plan *p, const PlanItem *base, const CheckCase *c, const char *how) {
     char name[REPORT_NAME];
     snprintf(name, sizeof name, "%.90s, %.30s", base->name, how);
     PlanItem *item = plan_item(p, base->op, name, base->index);
-    item->c = *c, item->added = true;
+    item->c = *c;
+    item->added = true;
+    return item;
 }
 
 static void add_larger(Plan *p, const PlanItem *base, double factor, const char *how) {
@@ -134,7 +136,8 @@ static void add_sizes(Plan *p, const PlanItem *base) {
         for (size_t to = 0; to < sizeof other / sizeof *other; to++) {
             CheckCase c = base->c;
             snprintf(how, sizeof how, "size %ld for %ld", other[to], size);
-            if (size != other[to] && point_resize(&c, size, other[to])) add_changed(p, base, &c, how);
+            if (size != other[to] && point_resize(&c, size, other[to]))
+                add_changed(p, base, &c, how)->resized = other[to];
         }
 }
 
@@ -152,11 +155,24 @@ void plan_add_made(Plan *p, long first) {
     }
     if (drawn < 0) return;
     PlanItem base = p->item[plain >= 0 ? plain : drawn]; /* the plan's items move as it grows */
-    for (CheckInput *in = base.c.in; in < base.c.in + CHECK_INPUTS && in->name; in++)
-        if (in->low == 0 && in->high == 0) in->low = -2, in->high = 2; /* the default */
-    if (plain >= 0) add_sizes(p, &base), add_draws(p, &base);
-    add_larger(p, &base, 2, "larger values");
-    add_larger(p, &base, 8, "much larger values");
-    add_other_sign(p, &base);
+    bool bounded = false;
+    for (CheckInput *in = base.c.in; in < base.c.in + CHECK_INPUTS && in->name; in++) {
+        if (in->low != 0 || in->high != 0) {
+            bounded = true;
+            continue;
+        }
+        in->low = -2; /* the default */
+        in->high = 2;
+    }
+    if (plain >= 0) {
+        add_sizes(p, &base);
+        add_draws(p, &base);
+    }
+    /* Bounds of a function of another language are its domain. */
+    if (!bounded || !plan_has_functions(p)) {
+        add_larger(p, &base, 2, "larger values");
+        add_larger(p, &base, 8, "much larger values");
+        add_other_sign(p, &base);
+    }
     add_zeros(p, &base);
 }

@@ -21,6 +21,7 @@ typedef struct PlanRun {
     ChildLimits limits; /* of a program */
     int endless;
     const char *never_ends; /* the operation of the last endless case: its added cases are not run */
+    const char *fails;      /* the last operation of which a case of its own failed */
     CaseReport **report;    /* [items]; NULL: not finished, or passed on */
     long next;              /* the next item to pass on */
     void (*sink)(void *context, const CaseReport *r);
@@ -219,6 +220,32 @@ static bool is_wanted(const PlanItem *item, const CaseReport *r) {
     return !item->added || (found && report_broken(r) != PROPERTY_READ_ONLY);
 }
 
+/* A function that fails only at a size of the checker's may have a size among its constants: inconclusive. */
+static void doubt_size(const PlanRun *run, const PlanItem *item, CaseReport *r) {
+    char reason[REPORT_TEXT];
+    if (item->resized < 0 || r->verdict != FAIL || !plan_has_functions(run->plan)) return;
+    if (run->fails && strcmp(run->fails, item->op) == 0) return;
+    for (InputReport *in = r->in; in < r->in + r->inputs; in++) {
+        if (in->verdict != FAIL) continue;
+        snprintf(reason, sizeof reason, "right at your sizes; at size %ld: %.*s; is a size a constant?",
+                 item->resized, REPORT_TEXT - 80, *in->reason ? in->reason : "another gradient");
+        REPORT_SET(in->reason, reason);
+        in->verdict = INCONCLUSIVE;
+        in->unclear = in->wrong;
+        in->wrong = in->explanations = 0;
+        in->pattern = PATTERN_UNKNOWN;
+    }
+    r->verdict = INCONCLUSIVE;
+    r->trouble[0] = 0;
+}
+
+static void pass_on(PlanRun *run, const PlanItem *item, CaseReport *r) {
+    if (!is_wanted(item, r)) return;
+    if (!item->added && r->verdict == FAIL) run->fails = item->op;
+    doubt_size(run, item, r);
+    run->sink(run->context, r);
+}
+
 static void take_report(PlanRun *run, long i, const CaseReport *found) {
     const Plan *p = run->plan;
     CaseReport *r = malloc(sizeof *r);
@@ -229,8 +256,7 @@ static void take_report(PlanRun *run, long i, const CaseReport *found) {
     plan_describe(p, &p->item[i], r);
     run->report[i] = r;
     for (; run->next < p->items && run->report[run->next]; free(run->report[run->next++]))
-        if (is_wanted(&p->item[run->next], run->report[run->next]))
-            run->sink(run->context, run->report[run->next]);
+        pass_on(run, &p->item[run->next], run->report[run->next]);
 }
 
 /* Takes the reports of a judge. If it has ended too soon, the case at hand has none. */

@@ -37,10 +37,10 @@ void python_find(Plan *p) {
     child_run_all(1, 1, &(ChildLimits){.seconds = 20}, ask_python, take_python, p);
 }
 
-/* Copies gradcheck.py and gradcheck_file.py, the project's or those of `make install`, to the plan's folder. */
+/* Copies the files that serve Python, the project's or those of `make install`, to the plan's folder. */
 static bool copy_host(const Plan *p, const StudentFile *f, Error *e) {
-    static const char *const name[] = {"gradcheck.py", "gradcheck_file.py"};
-    for (int i = 0; i < 2; i++) {
+    static const char *const name[] = {"gradcheck.py", "gradcheck_file.py", "gradcheck_forms.py"};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         char path[PATH_ROOM], program[PATH_ROOM];
         snprintf(path, sizeof path, "%.*s/check/%s", PATH_ROOM - 64, f->headers, name[i]);
         if (access(path, R_OK) != 0 && system_program(program, sizeof program)) {

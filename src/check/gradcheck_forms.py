@@ -1,0 +1,349 @@
+"""What `check` can judge: functions, layers, classes of minitorch's and needle's kind, functions of torch
+and jax. Each is a form: forward(case, values) -> outputs, state; backward(case, dy, state, values);
+and gradients(case, result of backward) -> {name: gradient}. A third result of forward are arrays that
+the form had before, each with a copy: backward may sum up in them."""
+import copy, inspect, random, sys, types
+import numpy as np
+
+
+# ---- Values of NumPy, torch and jax. A library is recognized by the modules that are loaded.
+
+def is_of(v, library):
+    kinds = v.__mro__ if isinstance(v, type) else type(v).__mro__
+    names = [c.__module__ for c in kinds] + [getattr(v, "__module__", ""), getattr(v, "__name__", "")]
+    names.append(getattr(v, "__globals__", {}).get("__name__"))
+    return library in sys.modules and any(str(n).split(".")[0] in (library, library + "lib") for n in names)
+
+
+def is_shape(v):
+    return isinstance(v, tuple) and all(isinstance(n, (int, np.integer)) for n in v)
+
+
+def is_array(v):
+    tensor = hasattr(v, "shape") and (is_of(v, "torch") or is_of(v, "jax"))
+    return tensor or isinstance(v, (np.ndarray, np.floating, list))
+
+
+def listed(y):
+    return list(y) if isinstance(y, (tuple, list)) else [y]
+
+
+def plain(v, what="an input"):
+    """A NumPy array of real numbers."""
+    if hasattr(v, "detach"):
+        v = v.detach().cpu()
+        v = (v.float() if str(v.dtype) == "torch.bfloat16" else v).numpy()
+    a = np.asarray(v)
+    if isinstance(v, np.matrix):
+        raise TypeError(f"{what} is a numpy.matrix, need an array: numpy.asarray(…) is one")
+    if a.dtype.kind not in "biuf":
+        found = "complex numbers" if a.dtype.kind == "c" else f"{type(v).__name__}s" if a.dtype == "O" else a.dtype
+        raise TypeError(f"{what}: found {found}, need real numbers")
+    return np.asarray(a, np.float32 if a.dtype in (np.float16, np.float32) else np.float64, order="C")
+
+
+def maker(given, library):
+    """A function from an array in double to a value like the given one."""
+    dtype = plain(given).dtype if is_array(given) else np.dtype(np.float64)
+    if is_array(given) and not hasattr(given, "detach"):
+        dtype = np.asarray(given).dtype
+    if library == "torch" or is_of(given, "torch"):
+        torch = sys.modules["torch"]
+        return lambda a: torch.tensor(a.astype(dtype), dtype=getattr(given, "dtype", None))
+    return (lambda a: sys.modules["jax"].numpy.asarray(a, dtype)) if is_of(given, "jax") else (lambda a: a.astype(dtype))
+
+
+# ---- What a function reaches: its library, and generators of random numbers
+
+def names_in(code):
+    inner = [n for c in code.co_consts if inspect.iscode(c) for n in names_in(c)]
+    return [*code.co_names, *inner]
+
+
+def reachable(v, found, depth=5):
+    """Collects v and what its code, closure and attributes name."""
+    if not depth or id(v) in found:
+        return found
+    found[id(v)] = v
+    parts = [getattr(v, n, None) for n in ("__func__", "__self__", "__wrapped__", "func")]
+    if inspect.isfunction(v):
+        parts += [v.__globals__[n] for n in names_in(v.__code__) if n in v.__globals__]
+        parts += [c.cell_contents for c in v.__closure__ or () if c != types.CellType()]
+    elif not isinstance(v, types.ModuleType) and not any(map(lambda n: is_of(v, n), ("numpy", "torch", "jax"))):
+        parts += [*getattr(v, "__dict__", {}).values(), type(v)]
+    for part in parts:
+        reachable(part, found, depth - 1)
+    return found
+
+
+def reseed(values, seed):
+    """Whatever is random starts from this seed."""
+    torch = sys.modules.get("torch")
+    np.random.seed(seed)
+    random.seed(seed)
+    np.random.bit_generator.randbits = lambda bits: seed  # of generators that are made without a seed
+    for g in [*values, torch and torch.default_generator]:
+        if isinstance(g, np.random.Generator):
+            g.bit_generator.state = type(g.bit_generator)(seed).state
+        elif isinstance(g, (np.random.RandomState, random.Random)):
+            g.seed(seed)
+        elif torch and isinstance(g, torch.Generator):
+            g.manual_seed(seed)
+
+
+def parameters_of(f):
+    """{name: parameter}; None if a function in C does not tell."""
+    try:
+        return inspect.signature(f).parameters
+    except (ValueError, TypeError):
+        return None
+
+
+# ---- What is judged, and the forms that it has
+
+class Case:
+    """The inputs and the wanted gradients by name, the values of arguments, and the order of all."""
+    def __init__(self, form, given, inputs, wanted, arguments=()):
+        self.inputs, self.wanted, self.known = inputs, wanted, {}
+        self.arguments = {k: v for k, v in given.items() if k not in inputs} | dict(arguments)
+        names = [*given, *(n for n in (*inputs, *self.arguments) if n not in given)]
+        self.names = [n for n in names if n not in form.parameters]
+        self.makers = {n: maker(given.get(n), form.library) for n in inputs}
+
+    def arrange(self, f, skip, strict=True):
+        """The names of the values that f gets after its first parameters: in order, and by keyword.
+        A parameter gets the value of its name, or the next that has no parameter."""
+        key = getattr(f, "__func__", f), skip
+        if key not in self.known:
+            self.known[key] = self.arranged(f, skip, strict)
+        return self.known[key]
+
+    def arranged(self, f, skip, strict):
+        parameters = parameters_of(f)
+        if parameters is None:
+            return self.names, {}
+        parameters = list(parameters.values())[skip:]
+        rest = [n for n in self.names if n not in {p.name for p in parameters}]
+        row, keywords, gap = [], {}, False
+        for p in parameters:
+            if p.kind == p.VAR_POSITIONAL:
+                row += [n for n in rest if n in self.inputs]
+                rest = [n for n in rest if n not in self.inputs]
+            elif p.kind == p.VAR_KEYWORD:
+                keywords, rest = keywords | {n: n for n in rest}, []
+            else:
+                fit = [n for n in rest if p.default is p.empty or strict and n in self.inputs]
+                name = p.name if p.name in self.names else fit[0] if fit else None
+                rest = [n for n in rest if n != name]
+                gap |= name is None or p.kind == p.KEYWORD_ONLY
+                if name is not None and gap:
+                    keywords[p.name] = name
+                elif name is not None:
+                    row.append(name)
+        if rest and strict:
+            raise TypeError(f"{getattr(f, '__name__', 'forward')} takes no {', '.join(rest)}")
+        return row, keywords
+
+    def call(self, f, values, *first, strict=True):
+        row, keywords = self.arrange(f, len(first), strict)
+        return f(*first, *(values[n] for n in row), **{k: values[n] for k, n in keywords.items()})
+
+    def by_name(self, f, skip, got):
+        """{name: gradient} of what backward returned."""
+        if isinstance(got, dict):
+            return {n: got.get(n, got.get("d" + n)) for n in self.inputs}
+        row, keywords = self.arrange(f, skip)
+        order, got = [*row, *keywords.values()], listed(got)
+        inputs = [n for n in order if n in self.inputs]
+        wanted = [n for n in order if n in self.wanted]
+        names = next((names for names in (order, inputs, wanted) if len(names) == len(got)), wanted)
+        return dict(zip(names, got))
+
+
+class Functions:
+    """forward(x, …), and backward(dy, …, cache), backward(dy, …, x, …) or the gradient df(x, …)."""
+    parameters = {}
+
+    def __init__(self, f, b=None, library="numpy"):
+        self.f, self.b, self.library = f, b, library
+
+    def forward(self, case, values):
+        y = case.call(self.f, values)
+        return *self.split(case, y, self.b, prefers_cache=True), ()
+
+    def split(self, case, y, b, prefers_cache):
+        """Outputs and cache. A backward that takes more than as many values takes the inputs too."""
+        if not b:
+            if not isinstance(y, tuple) or len(y) < 2:
+                raise TypeError("the function returned no gradient beside its value: give a backward")
+            return [y[0]], y[1:]
+        needs, more = self.needs(case, b)
+        is_output = isinstance(y, tuple) and (is_array(y[-1]) or isinstance(y[-1], (int, float)))
+        plainly = isinstance(y, tuple) and (len(needs) > len(y) or more and len(needs) == len(y))
+        no_cache = is_output and (plainly or not prefers_cache and len(needs) == len(y))
+        return (listed(y), ()) if no_cache or not isinstance(y, tuple) else (list(y[:-1]), y[-1:])
+
+    @staticmethod
+    def needs(case, b):
+        """Parameters that backward needs besides arguments, and whether it takes any number."""
+        named = [p for p in (parameters_of(b) or {}).values() if p.default is p.empty and p.name not in case.arguments]
+        return ([p.name for p in named if p.kind <= p.POSITIONAL_OR_KEYWORD],
+                any(p.kind == p.VAR_POSITIONAL for p in named))
+
+    def backward(self, case, dy, state, values):
+        if not self.b:
+            return times(state[0] if len(state) == 1 else state, dy[0])
+        needs, more = self.needs(case, self.b)
+        row, _ = case.arrange(self.f, 0)
+        upstream = more or len(needs) > len(row) or needs and needs[0] not in case.names and \
+            needs[0] not in (parameters_of(self.f) or ()) and needs[0][0] in "dgu"
+        if state or upstream:
+            return case.call(self.b, values, *dy, *state, strict=False)
+        return times(case.call(self.b, values), dy[0])
+
+    def gradients(self, case, got):
+        return case.by_name(self.f, 0, got)
+
+
+def times(g, dy):
+    if isinstance(g, dict):
+        return {k: np.asarray(v) * dy for k, v in g.items()}
+    return [np.asarray(v) * dy for v in listed(g)]
+
+
+class Layer(Functions):
+    """An object that keeps what backward needs, or its class. Each forward runs on a copy of it."""
+    def __init__(self, f, forward, backward, library):
+        super().__init__(f, backward, library)
+        try:
+            self.made = f() if isinstance(f, type) else f
+        except TypeError as e:
+            raise TypeError(f"check: {f.__name__} needs arguments ({e}): give an object") from None
+        self.name, self.f = forward, getattr(self.made, forward)
+
+    def forward(self, case, values):
+        memo = {}
+        op = copy.deepcopy(self.made, memo)
+        arrays = [(memo[id(a)], a) for a in memo.get(id(memo), ()) if isinstance(a, np.ndarray)]
+        y = case.call(getattr(op, self.name), values)
+        outputs, cache = self.split(case, y, getattr(op, self.b), prefers_cache=False)
+        return outputs, (op, cache), arrays
+
+    def backward(self, case, dy, state, values):
+        op, cache = state
+        if self.b == "gradient":
+            return op.gradient(dy[0], types.SimpleNamespace(inputs=[values[n] for n in case.inputs], op=op))
+        return case.call(getattr(op, self.b), values, *dy, *cache, strict=False)
+
+
+class Context(Functions):
+    """forward(ctx, x, …) saves in ctx what backward(ctx, dy, …) needs."""
+    def __init__(self, f, library):
+        super().__init__(f.forward, f.backward, library)
+
+    def forward(self, case, values):
+        row, keywords = case.arrange(self.f, 1)
+        wanted = tuple(n in case.wanted for n in [*row, *keywords.values()])
+        ctx = types.SimpleNamespace(needs_input_grad=wanted)
+        ctx.save_for_backward = lambda *v: ctx.__dict__.update(saved_values=v, saved_tensors=v)
+        return listed(case.call(self.f, values, ctx)), ctx, ()
+
+    def backward(self, case, dy, state, values):
+        return self.b(state, *dy)
+
+    def gradients(self, case, got):
+        return case.by_name(self.f, 1, got)
+
+
+class Torch:
+    """A function of tensors, a Module with its parameters, or a Function: PyTorch runs backward."""
+    library = "torch"
+
+    def __init__(self, f):
+        torch = sys.modules["torch"]
+        self.f, self.declares, self.parameters = f, isinstance(f, type), {}
+        if isinstance(f, torch.nn.Module):
+            self.f = copy.deepcopy(f).double()
+            self.parameters = {n: p.detach() for n, p in self.f.named_parameters()}
+
+    def call(self, case, values):
+        if self.declares:
+            own = "setup_context" in vars(self.f)
+            return self.f.apply(*(values[n] for n in case.arrange(self.f.forward, not own)[0]))
+        if not self.parameters:
+            return case.call(self.f, values)
+        row, keywords = case.arrange(self.f.forward, 0)
+        own = {n: values[n] for n in self.parameters}
+        return sys.modules["torch"].func.functional_call(
+            self.f, own, tuple(values[n] for n in row), {k: values[n] for k, n in keywords.items()})
+
+    def forward(self, case, values):
+        x = {n: values[n].requires_grad_() for n in case.wanted}
+        y = listed(self.call(case, values | x))
+        return y, (y, x), ()
+
+    def backward(self, case, dy, state, values):
+        y, x = state
+        taken = [(a, d.to(a.dtype)) for a, d in zip(y, dy) if a.requires_grad]
+        if not taken:
+            raise ValueError("the output takes no gradient: it is no function of the inputs")
+        ends, upstream = zip(*taken)
+        got = sys.modules["torch"].autograd.grad(ends, list(x.values()), upstream, True, allow_unused=True)
+        zeros = [None if self.declares else v.detach() * 0 for v in x.values()]
+        return dict(zip(x, [z if g is None else g for g, z in zip(got, zeros)]))
+
+    def gradients(self, case, got):
+        return got
+
+
+class Jax:
+    """A function of jax: jax.vjp runs backward."""
+    library, parameters = "jax", {}
+
+    def __init__(self, f):
+        self.f = f
+
+    def forward(self, case, values):
+        return listed(case.call(self.f, values)), None, ()
+
+    def backward(self, case, dy, state, values):
+        x = [values[n] for n in case.wanted]
+        y, vjp = sys.modules["jax"].vjp(lambda *x: case.call(self.f, values | dict(zip(case.wanted, x))), *x)
+        dy = [d.astype(a.dtype) for d, a in zip(dy, listed(y))]
+        return dict(zip(case.wanted, vjp(type(y)(dy) if isinstance(y, (tuple, list)) else dy[0])))
+
+    def gradients(self, case, got):
+        return got
+
+
+def alone(f):
+    """The forms of a function of tensors."""
+    return [form(f) for name, form in (("torch", Torch), ("jax", Jax)) if name in sys.modules]
+
+
+def convention(f, b=None, given=()):
+    """The form of what check is given."""
+    values = [*reachable(f, {}).values(), *dict(given).values()]
+    library = next((n for n in ("torch", "jax") if any(is_of(v, n) for v in values)), "numpy")
+    torch = sys.modules.get("torch")
+    if callable(f) and callable(b):
+        own = getattr(f, "__self__", None)
+        if inspect.ismethod(f) and own is getattr(b, "__self__", None):
+            return Layer(own, f.__name__, b.__name__, library)
+        return Functions(f, b, library)
+    if b is None and torch and (isinstance(f, torch.nn.Module) or
+                                isinstance(f, type) and issubclass(f, torch.autograd.Function)):
+        return Torch(f)
+    names = [n for n in ("forward", "backward", "compute", "gradient") if callable(getattr(f, n, None))]
+    if b is None and len(names) >= 2:
+        first = list(inspect.signature(getattr(f, names[0])).parameters)[:2]
+        if "ctx" in first:
+            return Context(f if first[0] == "ctx" else f(), library)
+        if isinstance(inspect.getattr_static(f, names[0]), staticmethod):
+            return Functions(getattr(f, names[0]), getattr(f, names[1]), library)
+        return Layer(f, *names[:2], library)
+    if b is None and callable(f) and not isinstance(f, type):
+        return {"torch": Torch, "jax": Jax}.get(library, Functions)(f)
+    found = type(f if not callable(f) or isinstance(f, type) or b is None else b).__name__
+    raise TypeError(f"check: found {'a class' if isinstance(f, type) else 'an object'} {found}, takes two functions, "
+                    "a class or object with forward and backward, or a function of torch or jax")
