@@ -3,6 +3,7 @@
 
 #include "base/choice.h"
 #include "base/setting.h"
+#include "ops/heads.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -13,8 +14,8 @@ typedef struct Positions Positions;
 typedef struct NormKind NormKind;
 typedef struct ActivationKind ActivationKind;
 typedef struct AttentionKind AttentionKind;
-extern const Choice *const all_positions[],
-    *const all_norms[], *const all_activations[], *const all_attentions[];
+extern const Choice *const all_positions[], *const all_norms[], *const all_activations[],
+                                                                    *const all_attentions[];
 
 enum { NO_PAD = -1 };
 
@@ -41,11 +42,11 @@ typedef struct ModelConfig {
     const ActivationKind *activation;
     const Positions *positions;
     const AttentionKind *attention; /* 3.2.1: the score of a query and a key */
-    bool qk_norm;                   /* every head's query and key are scaled to a mean square of 1 */
-    bool tied;                      /* one matrix embeds source and target and projects the output */
-    bool scale_embedding;           /* by √d_model */
+    bool qk_norm;         /* every head's query and key are scaled to a mean square of 1 */
+    bool tied;            /* one matrix embeds source and target and projects the output */
+    bool scale_embedding; /* by √d_model */
     double label_smoothing;
-    int pad_id;      /* NO_PAD: none */
+    int pad_id; /* NO_PAD: none */
     int init_output; /* 1: the output matrices of all sublayers begin as 0: every layer begins as the identity */
 } ModelConfig;
 
@@ -54,26 +55,27 @@ static inline bool config_is_lm(const ModelConfig *c) {
     return c->decoder_layers == 0;
 }
 
-/* The queries, keys and values of attention stand side by side in q | k | v. Its parameters, products and cache, weight files
- * and ./explain take their columns from here. */
-typedef enum AttentionPart { PART_Q, PART_K, PART_V, PART_END } AttentionPart;
-
-/* The first column of a part; of PART_END, the number of all columns. */
-static inline long config_column(const ModelConfig *c, AttentionPart part) {
-    return (long)part * c->d_model;
+/* The heads of attention, whose columns stand side by side in q | k | v (ops/heads.h). */
+static inline HeadColumns config_heads(const ModelConfig *c) {
+    return (HeadColumns){c->heads, c->d_model / c->heads};
+}
+static inline long config_d_k(const ModelConfig *c) {
+    return config_heads(c).d_k;
 }
 
-/* The columns of a part: those of all its heads. */
+/* The first column of a part of q | k | v; of PART_END, the number of all columns. */
+static inline long config_column(const ModelConfig *c, AttentionPart part) {
+    return heads_column(config_heads(c), part);
+}
+
+/* The number of columns of a part. */
 static inline long config_columns(const ModelConfig *c, AttentionPart part) {
     return config_column(c, (AttentionPart)(part + 1)) - config_column(c, part);
 }
 
-/* The width of a head, and the first column of q | k | v that head 0, 1, … reads in a part. */
-static inline long config_d_k(const ModelConfig *c) {
-    return c->d_model / c->heads;
-}
+/* The first column of q | k | v that head 0, 1, … reads in a part. */
 static inline long config_head_column(const ModelConfig *c, AttentionPart part, long head) {
-    return config_column(c, part) + head * config_d_k(c);
+    return heads_head_column(config_heads(c), part, head);
 }
 
 /* The paper's encoder-decoder (N = 2, d_model = 128, h = 4, d_ff = 512) and a decoder-only language model
@@ -108,5 +110,5 @@ bool config_field(const ModelConfig *c, int index, ConfigField *out);
 bool config_has_field(const char *name);
 
 /* Reads all fields; `get` returns the text of a field, or NULL if it is missing. */
-bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *context, const char *name),
-                  void *context, Error *e);
+bool config_parse(ModelConfig *c, const char *file,
+                  const char *(*get)(void *context, const char *name), void *context, Error *e);

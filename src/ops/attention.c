@@ -42,11 +42,12 @@
  * often. */
 enum { BLOCK = 32 };
 
-enum { Q, K, V, Y };
+enum { Y = PART_END }; /* the output; the operands are PART_Q, PART_K and PART_V */
 
 typedef struct Attr {
     int heads;
-    long d, d_k;
+    long d_k;
+    HeadColumns columns;
     Reach reach;
     real scale;
     real *max, *inverse; /* [heads, n_q]: M_i and 1/Σ_j e^(s_ij - M_i) */
@@ -80,7 +81,12 @@ static Operand columns_of(const Node *n, int operand, long head, long row, long 
     int input = operand;
     while (operand != Y && !n->in[input]) input--;
     const Tensor *x = operand == Y ? n->out : n->in[input];
-    long ld = x->shape.size[1], at = row * ld + (operand - input) * a->d + head * a->d_k;
+    long ld = x->shape.size[1], at = row * ld;
+    if (operand == Y)
+        at += head * a->d_k;
+    else
+        at += heads_head_column(a->columns, (AttentionPart)operand, head) -
+              heads_column(a->columns, (AttentionPart)input);
     return (Operand){.data = {x->data + at, rows, a->d_k, ld},
                      .grad = {x->grad ? x->grad + at : NULL, rows, a->d_k, ld},
                      .adds = tensor_grad_adds(x)};
@@ -97,9 +103,9 @@ static Part head_of(const Node *n, long chunk) {
                   .keys = keys->length[s],
                   .offset = keys->length[s] - queries->length[s],
                   .slope = a->reach.slopes ? a->reach.slopes[head] / a->scale : 0,
-                  .q = columns_of(n, Q, head, i, rows),
-                  .k = columns_of(n, K, head, j, all),
-                  .v = columns_of(n, V, head, j, all),
+                  .q = columns_of(n, PART_Q, head, i, rows),
+                  .k = columns_of(n, PART_K, head, j, all),
+                  .v = columns_of(n, PART_V, head, j, all),
                   .y = columns_of(n, Y, head, i, rows),
                   .max = a->max + row,
                   .inverse = a->inverse + row};
@@ -234,7 +240,7 @@ static double flops(const Node *n) {
         Part h = {.keys = a->reach.keys->length[s]};
         for (long i = 0; i < a->reach.queries->rows[s]; i++) pairs += (double)seen(a, &h, i);
     }
-    return 2 * 2 * pairs * (double)a->d;
+    return 2 * 2 * pairs * (double)(a->heads * a->d_k);
 }
 
 static void arguments(const Node *n, FILE *out) {
@@ -344,8 +350,8 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
     Node *n = tape_node(t, &op_attention, SHAPE(queries->total_rows, d), INPUTS(q, k, v));
     Attr *a = node_attr(n, sizeof *a);
     *a = (Attr){.heads = heads,
-                .d = d,
                 .d_k = d / heads,
+                .columns = {heads, d / heads},
                 .reach = *reach,
                 .scale = (real)(1 / sqrt((double)d / heads))};
     a->max = node_array(n, heads * queries->total_rows);

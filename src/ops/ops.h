@@ -6,6 +6,7 @@
 #include "autograd/check_case.h"
 #include "autograd/op.h"
 #include "kernels/gemm.h"
+#include "ops/heads.h"
 #include "ops/sequences.h"
 #include <limits.h>
 

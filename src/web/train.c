@@ -204,9 +204,11 @@ WEB_EXPORT(void, flip, (int mask, int positions)) {
     for (const char *line = web_file_data("off"); sscanf(line, "%40s %ld\n%ln", name, &head, &length) == 2;
          line += length) {
         const Parameter *out = parameters_find(p, strcat(name, ".out_proj.weight"));
-        long d = m->config.d_model, d_k = config_d_k(&m->config); /* the head's columns of W^O */
-        for (long row = 0; out && head >= 0 && head < m->config.heads && row < d; row++)
-            memset(p->value + out->offset + row * d + head * d_k, 0, (size_t)d_k * sizeof(real));
+        const ModelConfig *c = &m->config;
+        if (!out || head < 0 || head >= c->heads) continue;
+        long column = config_head_column(c, PART_Q, head), width = config_columns(c, PART_Q);
+        for (long row = 0; row < c->d_model; row++)
+            memset(p->value + out->offset + row * width + column, 0, (size_t)config_d_k(c) * sizeof(real));
     }
 }
 

@@ -286,15 +286,23 @@ static Tensor *attention_of(Tape *t, Tensor *q, Tensor *k, Tensor *v, const Atte
     return nn_plain_attention(t, &scoring, q, k, v, c->heads, &c->reach, NULL);
 }
 
+/* The columns of a part of x, whose columns begin with part `first`. */
+static Tensor *part_of(Tape *t, Tensor *x, AttentionPart first, AttentionPart part, const AttentionContext *c) {
+    HeadColumns one = {c->heads, 1};
+    long parts = heads_column(one, PART_END) - heads_column(one, first);
+    HeadColumns h = {c->heads, x->shape.size[1] / parts};
+    long begin = heads_column(h, part) - heads_column(h, first);
+    return tape_slice(t, x, 1, begin, begin + heads_column(h, part + 1) - heads_column(h, part));
+}
+
 static Tensor *attention_composed(Tape *t, Tensor **x, const void *context) {
-    long d = x[0]->shape.size[1] / 3;
-    return attention_of(t, tape_slice(t, x[0], 1, 0, d), tape_slice(t, x[0], 1, d, 2 * d),
-                        tape_slice(t, x[0], 1, 2 * d, 3 * d), context);
+    return attention_of(t, part_of(t, x[0], PART_Q, PART_Q, context), part_of(t, x[0], PART_Q, PART_K, context),
+                        part_of(t, x[0], PART_Q, PART_V, context), context);
 }
 
 static Tensor *cross_attention_composed(Tape *t, Tensor **x, const void *context) {
-    long d = x[0]->shape.size[1];
-    return attention_of(t, x[0], tape_slice(t, x[1], 1, 0, d), tape_slice(t, x[1], 1, d, 2 * d), context);
+    return attention_of(t, x[0], part_of(t, x[1], PART_K, PART_K, context), part_of(t, x[1], PART_K, PART_V, context),
+                        context);
 }
 
 BUILD(open_attention_composed, AttentionContext, attention_of(t, x[0], x[1], x[2], c))
