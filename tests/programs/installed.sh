@@ -151,6 +151,15 @@ fast_math_is_refused() {
     done
 }
 
+# Where Python looks for modules below PREFIX it finds gradcheck, from any folder.
+python_imports_gradcheck() {
+    python3 -m venv --without-pip --system-site-packages "$folder/py" || return 1
+    (PATH=$folder/py/bin:$PATH && remake install PREFIX="$folder/py" && cd / && python3 -c '
+from gradcheck import check
+assert check(lambda x: x * x, lambda x: 2 * x, x=1.5)') || return 1
+    (PATH=$folder/py/bin:$PATH && remake uninstall PREFIX="$folder/py" && cd / && ! python3 -c 'import gradcheck')
+}
+
 nothing_stays() {
     remake uninstall PREFIX="$to" && remake uninstall PREFIX=/usr DESTDIR="$packaged" || return 1
     ! find "$to" "$packaged" ! -type d | grep .
@@ -176,6 +185,7 @@ check "C++ may call it" from_cpp
 else
     echo "skip installed: there is no pkg-config"
 fi
+python3 -c 'import numpy' 2>/dev/null && check "Python imports gradcheck" python_imports_gradcheck
 check "manual pages say what --help says" manuals_have_all_options
 check "README leads to cube.c" readme_shows_cube
 check "make uninstall takes all away" nothing_stays
