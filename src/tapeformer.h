@@ -80,7 +80,7 @@ Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]
 Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride, long offset); /* a view of in */
 void *node_attr(Node *n, size_t bytes);                             /* its attributes, zeroed, n->attr */
 void *node_record(Node *n, size_t bytes);                           /* zeroed memory until reset */
-real *node_array(Node *n, long count);                              /* reals saved for backward; NULL while planning */
+real *node_array(Node *n, long count);                              /* reals saved for backward; NULL: no memory */
 Tensor *tape_record(Node *n);                                       /* runs forward; the output */
 
 /* ---- Gradient checks, which prove in double: PASS 0, INCONCLUSIVE 1, FAIL 2 ---- */

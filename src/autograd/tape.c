@@ -1,13 +1,12 @@
 /* Reverse-mode automatic differentiation.
  *
  * Each operation y = f(x) that runs adds a node to the tape: the operation, its inputs, its output.
- * Backward is given the gradient of one output. It visits the nodes from the newest to the oldest, and skips those whose
- * output has no gradient. Every node that reads y is newer than the node that made y, so backward visits it first. When it
- * visits y = f(x), dL/dy is complete. The node's backward adds Jᵀ dL/dy, with J = ∂y/∂x, to the gradient of x: the chain
- * rule. */
+ * Backward is given the gradient of one output. It visits the nodes from the newest to the oldest,
+ * and skips those whose output has no gradient. Every node that reads y is newer than the node that
+ * made y, so backward visits it first. When it visits y = f(x), dL/dy is complete. The node's
+ * backward adds Jᵀ dL/dy, with J = ∂y/∂x, to the gradient of x: the chain rule. */
 #include "autograd/tape_arrays.h"
 #include "base/arena.h"
-#include "base/clock.h"
 #include <string.h>
 
 /* ---- Recording ---- */
@@ -18,7 +17,8 @@ static bool is_foreign(const Tape *t, const Tensor *x) {
 #define FOREIGN "is of another tape, or of this one before it was reset"
 
 static Node *new_node(Tape *t, const Op *op, int inputs, Tensor *const in[]) {
-    if (inputs > MAX_INPUTS) error_bug("%s: %d inputs, want at most %d", op->name, inputs, MAX_INPUTS);
+    if (inputs > MAX_INPUTS)
+        error_bug("%s: %d inputs, want at most %d", op->name, inputs, MAX_INPUTS);
     for (int i = 0; i < inputs; i++)
         if (in[i] && is_foreign(t, in[i])) error_bug("%s: argument %d " FOREIGN, op->name, i + 1);
     Node *n = arena_alloc(t->records, sizeof *n);
@@ -53,19 +53,16 @@ Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride
     return n;
 }
 
-/* Runs forward or backward of a node, with its scratch memory. */
+/* Runs forward or backward of a node, with its scratch memory. A tape that has failed runs
+ * nothing. */
 static void run(Node *n, bool backward) {
     Tape *t = n->tape;
     void (*direction)(Node *) = backward ? n->op->backward : n->op->forward;
+    if (!direction || t->error.status) return;
     long scratch = n->op->scratch ? n->op->scratch(n, backward) : 0;
-    TapeBlock block = {0};
-    if (scratch) n->scratch = tape_take(t, scratch, &block);
-    if (direction && !t->planning) {
-        double start = t->observer ? clock_seconds() : 0;
-        direction(n);
-        if (t->observer) t->observer(t->observer_context, n, backward, clock_seconds() - start);
-    }
-    tape_give_back(t, &block);
+    if (scratch) n->scratch = tape_array(t, scratch);
+    if (!t->error.status) direction(n);
+    if (n->scratch) tape_give_back(t, scratch);
     n->scratch = NULL;
 }
 
@@ -76,40 +73,34 @@ Tensor *tape_record(Node *n) {
 
 /* ---- Backward ---- */
 
-static bool passed_twice(const Node *n, int i) {
+static bool is_passed_twice(const Node *n, int i) {
     for (int j = 0; j < n->inputs; j++)
         if (j != i && n->in[j] == n->in[i]) return true;
     return false;
 }
 
-/* Allocates gradients of the inputs. Zeroes a fresh one for an operation that adds. */
-static void prepare_input_gradients(Node *n) {
-    for (int i = 0; i < n->inputs; i++) {
-        Tensor *x = n->in[i];
-        if (!x) continue;
-        bool stores = n->op->stores_fresh && !passed_twice(n, i);
-        if (x->grad_state == GRAD_UNALLOCATED) {
-            x->grad = tape_array(n->tape, shape_count(x->shape), &x->maker->grad);
-            x->grad_state = GRAD_FRESH;
-        }
-        if (x->grad_state == GRAD_FRESH && !stores) {
-            if (!n->tape->planning) memset(x->grad, 0, (size_t)shape_count(x->shape) * sizeof(real));
-            x->grad_state = GRAD_SUM;
-        }
+/* Allocates the gradient of input i. Zeroes a fresh one for an operation that adds. */
+static void prepare_gradient(Node *n, int i) {
+    Tensor *x = n->in[i];
+    if (x->grad_state == GRAD_UNALLOCATED) {
+        x->grad = tape_array(n->tape, shape_count(x->shape));
+        x->grad_state = GRAD_FRESH;
     }
+    bool stores = n->op->stores_fresh && !is_passed_twice(n, i);
+    if (x->grad_state != GRAD_FRESH || stores) return;
+    if (x->grad) memset(x->grad, 0, (size_t)shape_count(x->shape) * sizeof(real));
+    x->grad_state = GRAD_SUM;
 }
 
 static void backward_node(Node *n) {
-    if (n->out->grad_state >= GRAD_FRESH) {
-        if (!n->op->backward) error_bug("%s: has no backward, but its output needs a gradient", n->op->name);
-        prepare_input_gradients(n);
-        run(n, true);
-        for (int i = 0; i < n->inputs; i++)
-            if (n->in[i] && n->in[i]->grad_state == GRAD_FRESH) n->in[i]->grad_state = GRAD_SUM;
-    }
-    if (n->tape->keep) return;
-    tape_give_back(n->tape, &n->grad);
-    for (TapeBlock *a = n->arrays; a; a = a->next) tape_give_back(n->tape, a);
+    if (n->out->grad_state < GRAD_FRESH) return;
+    if (!n->op->backward)
+        error_bug("%s: has no backward, but its output needs a gradient", n->op->name);
+    for (int i = 0; i < n->inputs; i++)
+        if (n->in[i]) prepare_gradient(n, i);
+    run(n, true);
+    for (int i = 0; i < n->inputs; i++)
+        if (n->in[i] && n->in[i]->grad_state == GRAD_FRESH) n->in[i]->grad_state = GRAD_SUM;
 }
 
 /* A second backward begins as the first. */
@@ -120,16 +111,18 @@ static void forget_gradients(Tape *t) {
 
 void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
     if (is_foreign(t, y)) error_bug("backward: the output " FOREIGN);
-    if (!tensor_wants_grad(y)) error_bug("backward: the output depends on nothing that needs a gradient");
+    if (!tensor_wants_grad(y))
+        error_bug("backward: the output depends on nothing that needs a gradient");
     if (!y->maker) error_bug("backward: the output is a leaf");
-    if (t->spent && !t->keep) error_bug("backward: it has run already, want tape_reset before it runs again");
+    if (t->spent && !t->keep)
+        error_bug("backward: it has run already, want tape_reset before it runs again");
     if (t->spent) forget_gradients(t);
     t->spent = true;
     long count = shape_count(y->shape);
-    y->grad = tape_array(t, count, &y->maker->grad);
+    y->grad = tape_array(t, count);
     y->grad_state = GRAD_SUM;
-    if (!t->planning && count) memcpy(y->grad, dy, (size_t)count * sizeof(real));
-    for (Node *n = t->last; n; n = n->previous) backward_node(n);
+    if (y->grad && count) memcpy(y->grad, dy, (size_t)count * sizeof(real));
+    for (Node *n = t->last; n && !t->error.status; n = n->previous) backward_node(n);
 }
 
 void tape_backward(Tape *t, Tensor *loss) {

@@ -1,22 +1,20 @@
-/* The tape records each operation and runs it. Backward visits the records from the newest to the oldest and applies the
- * chain rule.
+/* The tape records each operation and runs it. Backward visits the records from the newest to the
+ * oldest and applies the chain rule.
  *
  *     Tape *t = tape_new();
  *     Tensor *y = tape_softmax(t, tape_matmul(t, x, w), -1);  records two operations and runs them
  *     tape_backward(t, tape_sum(t, y, ALL_AXES));             adds to x->grad and w->grad
  *     tape_reset(t);                                          forgets all that the tape made
  *
- * A leaf is a tensor over the caller's memory: an input, a weight. All other tensors are outputs of operations, or constants.
+ * A leaf is a tensor over the caller's memory: an input, a weight. All other tensors are outputs of
+ * operations, or constants.
  *
- * Memory. The tape owns every array that an operation makes. Once backward has visited a node, nothing
- * needs its output, the output's gradient or what it saved: their memory is reused for the gradients that
- * follow. So intermediate values and gradients are gone after backward, unless `keep` is set. Constants, and arrays of at
- * most 64 bytes, stay until reset; leaves stay with the caller. From its second step on, a tape whose steps have the same
- * shapes allocates nothing.
+ * The tape owns every array that an operation makes, and keeps it until reset. Leaves stay with the
+ * caller. From its second step on, a tape whose steps have the same shapes allocates nothing.
  *
- * Planning. A tape can run without data: operations and backward compute shapes alone, and the tape adds up the memory that
- * a real run needs. It turns to planning by itself when memory for an array runs out; then tape_failed says so. Only
- * a small record without memory is fatal (base/arena.h). */
+ * If memory for an array runs out, the tape has failed: tensors made from then on have shapes and
+ * no data, no operation and no backward runs, and tape_failed gives the error. After a reset the
+ * tape works again. Only a small record without memory is fatal (base/arena.h). */
 #pragma once
 
 #include "autograd/tensor.h"
@@ -24,12 +22,6 @@
 #include <stdint.h>
 
 enum { MAX_INPUTS = 8 };
-
-/* A block of the tape's memory; 0 bytes: none. */
-typedef struct TapeBlock {
-    size_t offset, bytes;
-    struct TapeBlock *next;
-} TapeBlock;
 
 /* One run of an operation (op.h). */
 typedef struct Node {
@@ -42,73 +34,59 @@ typedef struct Node {
     Tensor *out;
     void *attr;    /* the operation's own record: its axis, its scale, what it saved for backward */
     real *scratch; /* memory for forward, or backward, while it runs */
-
-    TapeBlock *arrays; /* output and saved arrays: free once backward has visited the node */
-    TapeBlock grad;    /* the output's gradient */
 } Node;
 
 typedef struct Tape {
     /* Options of the caller. */
     bool training; /* dropout drops */
     bool no_grad;  /* no tensor made from here on needs a gradient: evaluation, decoding */
-    bool keep;     /* intermediate values and gradients survive backward */
+    bool keep;     /* backward overwrites no gradient, and may run again */
     bool guard;    /* arrays hold NaN until written, and lie between NaNs: see tape_guards_hold */
     uint64_t seed; /* of dropout; seed, step and a node's index determine every random number */
     uint64_t step; /* number of the micro-batch since training began */
 
     struct TapeMemory *memory; /* arrays */
-    struct Arena *records;     /* nodes, tensors, attributes, scalars: live until reset */
+    struct Arena *records;     /* nodes, tensors, attributes */
     Node *last;                /* the newest node; `previous` leads to the others */
     long nodes;
-    uint64_t epoch; /* differs between tapes and between resets; a tensor belongs to the epoch that made it */
-    bool spent;     /* backward has run */
-    bool planning;
-    Error error;
-
-    /* If set, called after each run of forward and of backward: ./bench profile. */
-    void (*observer)(void *context, const Node *n, bool backward, double seconds);
-    void *observer_context;
+    uint64_t
+        epoch; /* differs between tapes and between resets; a tensor belongs to the epoch that made it */
+    bool spent;  /* backward has run */
+    Error error; /* memory has run out */
 } Tape;
 
 /* An empty tape, to be freed with tape_free. No memory for it is fatal: error_no_memory. */
 Tape *tape_new(void);
 void tape_free(Tape *t);
 
-/* Forgets all nodes and tensors of the tape. A later use of such a tensor is a bug. Keeps memory for the
- * next step. */
+/* Forgets all nodes and tensors of the tape. A later use of such a tensor is a bug. Keeps memory
+ * for the next step. */
 void tape_reset(Tape *t);
 
-/* Resets the tape and allocates `bytes` for arrays, so that steps within this size allocate nothing and
- * cause no page fault. False: no memory. */
+/* Resets the tape and allocates `bytes` for arrays, so that steps within this size allocate nothing
+ * and cause no page fault. False: no memory. */
 bool tape_reserve(Tape *t, size_t bytes, Error *e);
 
-/* Resets the tape and turns it to planning until the next reset: operations and backward compute shapes
- * alone, and tape_peak tells how much memory the same calls would need. */
-void tape_plan(Tape *t);
-
-/* With `guard` and `keep`: whether the memory beside x's data and gradient is still NaN, as if nothing
- * wrote there. */
+/* With `guard` and `keep`: whether the memory beside x's data and gradient is still NaN, as if
+ * nothing wrote there. */
 bool tape_guards_hold(const Tensor *x);
 
-/* The largest number of bytes of arrays in use at once, since tape_new or tape_forget_peak. */
-size_t tape_peak(const Tape *t);
-void tape_forget_peak(Tape *t);
-
-/* Bytes of arrays in use now. After forward: what is kept for backward. */
+/* Bytes of the tape's arrays: now, and at most since tape_new. */
 size_t tape_in_use(const Tape *t);
+size_t tape_peak(const Tape *t);
 
 /* True, with the reason in e, if memory has run out since the last reset. */
 bool tape_failed(const Tape *t, Error *e);
 
-/* A leaf over the caller's memory, contiguous; grad NULL: a constant. Both arrays must outlive the step.
- * Backward adds to grad. */
+/* A leaf over the caller's memory, contiguous; grad NULL: a constant. Both arrays must outlive the
+ * step. Backward adds to grad. */
 Tensor *tape_leaf(Tape *t, Shape s, real *data, real *grad);
 
 /* A constant of zeros in the tape's memory, for the caller to fill at once. */
 Tensor *tape_constant(Tape *t, Shape s);
 
-/* Adds ∂loss/∂x to the gradient of every leaf x; loss has one element. Runs once between two resets,
- * because it frees what it needs; with `keep` it may run again, and adds again. */
+/* Adds ∂loss/∂x to the gradient of every leaf x; loss has one element. Runs once between two
+ * resets, because it may overwrite gradients; with `keep` it may run again, and adds again. */
 void tape_backward(Tape *t, Tensor *loss);
 
 /* Adds Σ_i dy_i ∂y_i/∂x instead, with dy contiguous in y's shape. */

@@ -4,33 +4,22 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    SMALL_ARRAY = 64, /* bytes; larger arrays are blocks of the tape's memory */
-    GUARD = 16,       /* reals of NaN on either side of an array of a tape with `guard` */
-};
+enum { GUARD = 16 }; /* reals of NaN on either side of an array of a tape with `guard` */
 
-real *tape_take(Tape *t, long count, TapeBlock *block) {
-    long guard = t->guard ? GUARD : 0;
-    block->bytes = (size_t)(count + 2 * guard) * sizeof(real);
-    if (!tape_memory_take(t->memory, block->bytes, &block->offset, &t->error)) {
-        t->planning = t->memory->planning = true;
-        block->bytes = 0;
-        return NULL;
-    }
-    real *memory = tape_memory_at(t->memory, block->offset);
-    for (long i = 0; guard && memory && i < count + 2 * guard; i++) memory[i] = NAN;
-    return memory ? memory + guard : NULL;
+static size_t array_bytes(const Tape *t, long count) {
+    return (size_t)(count + (t->guard ? 2 * GUARD : 0)) * sizeof(real);
 }
 
-void tape_give_back(Tape *t, const TapeBlock *block) {
-    if (block->bytes) tape_memory_give_back(t->memory, block->offset, block->bytes);
+real *tape_array(Tape *t, long count) {
+    if (t->error.status) return NULL;
+    real *memory = tape_memory_take(t->memory, array_bytes(t, count), &t->error);
+    if (!memory || !t->guard) return memory;
+    for (long i = 0; i < count + 2 * GUARD; i++) memory[i] = NAN;
+    return memory + GUARD;
 }
 
-real *tape_array(Tape *t, long count, TapeBlock *block) {
-    bool small = count * (long)sizeof(real) <= SMALL_ARRAY && !t->guard;
-    if (!small) return tape_take(t, count, block);
-    *block = (TapeBlock){0};
-    return arena_alloc(t->records, (size_t)count * sizeof(real));
+void tape_give_back(Tape *t, long count) {
+    tape_memory_give_back(t->memory, array_bytes(t, count));
 }
 
 static bool all_nan(const real *x, long count) {
@@ -39,11 +28,14 @@ static bool all_nan(const real *x, long count) {
     return true;
 }
 
+static bool guards_hold(const real *x, long count) {
+    return all_nan(x - GUARD, GUARD) && all_nan(x + count, GUARD);
+}
+
 bool tape_guards_hold(const Tensor *x) {
     long count = shape_count(x->shape);
-    bool data = all_nan(x->data - GUARD, GUARD) && all_nan(x->data + count, GUARD);
-    return data && (x->grad_state < GRAD_FRESH ||
-                    (all_nan(x->grad - GUARD, GUARD) && all_nan(x->grad + count, GUARD)));
+    if (!guards_hold(x->data, count)) return false;
+    return x->grad_state < GRAD_FRESH || guards_hold(x->grad, count);
 }
 
 Tensor *tape_tensor(Tape *t, Shape s, real *data) {
@@ -65,18 +57,13 @@ Tensor *tape_leaf(Tape *t, Shape s, real *data, real *grad) {
 
 Tensor *tape_constant(Tape *t, Shape s) {
     long count = shape_count(s);
-    TapeBlock block; /* not kept: reset frees it */
-    real *data = tape_array(t, count, &block);
+    real *data = tape_array(t, count);
     if (data) memset(data, 0, (size_t)count * sizeof(real));
     return tape_tensor(t, s, data);
 }
 
 real *node_array(Node *n, long count) {
-    TapeBlock *block = arena_alloc(n->tape->records, sizeof *block);
-    real *data = tape_array(n->tape, count, block);
-    block->next = n->arrays;
-    n->arrays = block;
-    return data;
+    return tape_array(n->tape, count);
 }
 
 void *node_record(Node *n, size_t bytes) {

@@ -1,4 +1,5 @@
-/* A tape's life: made, reset between steps, freed; and what it tells about its memory and its failures. */
+/* A tape's life: made, reset between steps, freed; and what it tells about its memory and its
+ * failures. */
 #include "autograd/op.h"
 #include "autograd/tape_memory.h"
 #include "base/arena.h"
@@ -34,7 +35,7 @@ void tape_reset(Tape *t) {
     t->last = NULL;
     t->nodes = 0;
     t->epoch = new_epoch();
-    t->spent = t->planning = false;
+    t->spent = false;
     t->error = (Error){0};
 }
 
@@ -43,21 +44,12 @@ bool tape_reserve(Tape *t, size_t bytes, Error *e) {
     return tape_memory_reserve(t->memory, bytes, e);
 }
 
-void tape_plan(Tape *t) {
-    tape_reset(t);
-    t->planning = t->memory->planning = true;
-}
-
 size_t tape_peak(const Tape *t) {
     return t->memory->peak;
 }
 
-void tape_forget_peak(Tape *t) {
-    t->memory->peak = 0;
-}
-
 size_t tape_in_use(const Tape *t) {
-    return tape_memory_in_use(t->memory);
+    return t->memory->in_use;
 }
 
 bool tape_failed(const Tape *t, Error *e) {
@@ -65,17 +57,17 @@ bool tape_failed(const Tape *t, Error *e) {
     return t->error.status != STATUS_DONE;
 }
 
+static bool is_finite(const Tensor *x) {
+    long count = shape_count(x->shape);
+    for (long i = 0; i < count; i++)
+        if (!isfinite(x->data[i])) return false;
+    return true;
+}
+
 const Node *tape_first_non_finite(const Tape *t) {
     const Node *found = NULL;
-    for (const Node *n = t->last; n && !t->planning; n = n->previous) {
-        if (n->op->view) continue;
-        const real *y = n->out->data;
-        long count = shape_count(n->out->shape);
-        for (long i = 0; i < count; i++)
-            if (!isfinite(y[i])) {
-                found = n;
-                break;
-            }
-    }
+    if (t->error.status) return NULL;
+    for (const Node *n = t->last; n; n = n->previous)
+        if (!n->op->view && !is_finite(n->out)) found = n;
     return found;
 }

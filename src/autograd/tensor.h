@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The states of a tensor's gradient, in order. Backward moves the gradient of an output through the last three, one visit
- * after another to the operations that read the tensor. A leaf begins with SUM; or with FRESH, so that nobody zeroes it. */
+/* The states of a tensor's gradient, in order. Backward moves the gradient of an output through the
+ * last three, one visit after another to the operations that read the tensor. A leaf begins with
+ * SUM; or with FRESH, so that nobody zeroes it. */
 typedef enum GradState {
     GRAD_UNWANTED,    /* not needed: constants, and what depends on them alone */
     GRAD_UNALLOCATED, /* needed, but no operation that reads the tensor was visited yet */
@@ -22,10 +23,9 @@ typedef enum GradState {
 typedef struct Tensor {
     Shape shape;
     long stride[MAX_RANK]; /* of data, in elements; 0 along an axis that is broadcast */
-    real *data;            /* NULL while the tape plans (tape.h) */
+    real *data;            /* NULL if the tape has failed (tape.h) */
     const real *packed;    /* data of a matrix once more, as gemm_pack lays it out; NULL: none */
-    /* Contiguous in shape, whatever the strides of data. NULL: UNWANTED, UNALLOCATED. After backward, without Tape.keep, it
-     * points to memory that the tape may have reused. */
+    /* Contiguous in shape, whatever the strides of data. NULL: UNWANTED, UNALLOCATED. */
     real *grad;
     GradState grad_state;
     struct Node *maker; /* the node that has this output; NULL for a leaf */
@@ -39,7 +39,8 @@ static inline bool tensor_wants_grad(const Tensor *x) {
     return x->grad_state != GRAD_UNWANTED;
 }
 
-/* Whether backward must add to x's gradient. Else it may store, if it is one that does (Op.stores_fresh: op.h). */
+/* Whether backward must add to x's gradient. Else it may store, if it is one that does
+ * (Op.stores_fresh: op.h). */
 static inline bool tensor_grad_adds(const Tensor *x) {
     return x->grad_state == GRAD_SUM;
 }
@@ -47,7 +48,8 @@ static inline bool tensor_grad_adds(const Tensor *x) {
 /* Whether x is row-major without gaps. */
 bool tensor_contiguous(const Tensor *x);
 
-/* The strides of x, of shape x and strides `stride`, when it is broadcast to `to`: 0 along repeated axes. */
+/* The strides of x, of shape x and strides `stride`, when it is broadcast to `to`: 0 along repeated
+ * axes. */
 void tensor_broadcast_strides(Shape x, const long *stride, Shape to, long *out);
 
 /* Row-major strides of s. */

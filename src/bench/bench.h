@@ -15,16 +15,9 @@ typedef struct BenchOptions {
  * STATUS_USAGE for an unknown case, STATUS_NO_MEMORY. */
 typedef bool BenchSubject(const char *name, const BenchOptions *o, Error *e);
 
-/* Training steps: forward, loss, backward, clipping to norm 1, AdamW; no dropout; the same work as the
- * PyTorch programs that they are compared with. */
+/* Training steps: forward, loss, backward, clipping to norm 1, AdamW; no dropout; the same work as
+ * the PyTorch programs that they are compared with. */
 BenchSubject bench_step;
-
-/* The time of a step by operation; the rate counts the multiplications and additions of products. */
-BenchSubject bench_profile;
-
-/* Decoding with the model of a case (NULL: chars, baby, copy), beside the time of reading its weights. A language model
- * decodes within its context, and beyond it, where its window slides; others one answer at a time, and a batch. */
-BenchSubject bench_decode;
 
 /* Matrix products of the sizes of small Transformers, in three layouts. A name is an error. */
 BenchSubject bench_gemm;
@@ -38,7 +31,7 @@ typedef struct Case {
     int layers, heads, d_model, d_ff, vocab;
     long batch, S, T;
     const char *origin; /* where its sizes come from */
-    bool modern;        /* as --preset modern: rotary positions, normalised queries and keys, Muon */
+    bool modern; /* as --preset modern: rotary positions, normalised queries and keys, Muon */
 } Case;
 
 enum { CASES = 8 };
@@ -83,20 +76,21 @@ void bench_gradient(Bench *b);
 /* A whole training step, for bench_time. */
 void bench_train(void *bench);
 
-/* Seconds that run(context) takes. Runs it for about `seconds`, at least `least` times, after a few runs that
- * do not count. Times several runs at once if one is shorter than the clock's resolution. */
+/* Seconds that run(context) takes. Runs it for about `seconds`, at least `least` times, after a few
+ * runs that do not count. Times several runs at once if one is shorter than the clock's
+ * resolution. */
 typedef struct Timing {
     double best, median;
     long runs;
 } Timing;
 Timing bench_time(void (*run)(void *context), void *context, double seconds, int least);
 
-/* GFLOP/s of independent multiply-adds on the registers of one thread. The first call measures it, for at most
- * `seconds` and 0.2 s. */
+/* GFLOP/s of independent multiply-adds on the registers of one thread. The first call measures it,
+ * for at most `seconds` and 0.2 s. */
 double bench_peak_gflops(double seconds);
 
-/* A member of a JSON object, and a column of the table: text, or else a number with `digits` after the point.
- * A number that is NAN is left out of the object and a dash in the table. */
+/* A member of a JSON object, and a column of the table: text, or else a number with `digits` after
+ * the point. A number that is NAN is left out of the object and a dash in the table. */
 typedef struct Figure {
     const char *name, *text;
     double value;
@@ -105,5 +99,6 @@ typedef struct Figure {
 
 /* Prints one line. The table has a new head where the names differ from those of the last line. */
 void bench_print(const BenchOptions *o, const Figure *figure, int count);
-#define BENCH_PRINT(o, ...)                                                                                  \
-    bench_print(o, (const Figure[]){__VA_ARGS__}, sizeof((const Figure[]){__VA_ARGS__}) / sizeof(Figure))
+#define BENCH_PRINT(o, ...)                                                                        \
+    bench_print(o, (const Figure[]){__VA_ARGS__},                                                  \
+                sizeof((const Figure[]){__VA_ARGS__}) / sizeof(Figure))

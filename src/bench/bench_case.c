@@ -77,14 +77,13 @@ bool bench_open(Bench *b, const Case *c, const BenchOptions *o, Error *e) {
         !tokens_new(&b->source, c->batch, c->batch * c->S, e) ||
         !tokens_new(&b->target, c->batch, c->batch * c->T, e))
         return false;
-    tape_plan(b->tape);
-    bench_record(b, 0, c->batch);
-    b->flops = flops_of(b->tape);
-    b->micro_batch = trainer_micro_batch(b->tape, b->model, c->batch, c->S, c->T);
-    tape_plan(b->tape);
-    tape_forget_peak(b->tape);
+    b->micro_batch = trainer_micro_batch(&config, 0, c->batch, c->S, c->T);
+    double bytes = nn_tape_bytes(&config, 0, b->micro_batch, c->S, c->T).peak;
+    if (!tape_reserve(b->tape, (size_t)bytes, e)) return false;
     bench_record(b, 0, b->micro_batch);
-    return tape_reserve(b->tape, tape_peak(b->tape), e);
+    b->flops = flops_of(b->tape) * (double)c->batch / (double)b->micro_batch;
+    tape_reset(b->tape);
+    return true;
 }
 
 void bench_close(Bench *b) {

@@ -25,9 +25,10 @@ const AttentionKind attention_plain = {{"plain"}, .scores = dot, .scaled = true}
 const AttentionKind attention_additive = {
     {"additive"},
     .scores = additive,
+    .inner = 3,
     .weight = true,
     .formula = "S_ij = sum_c w_c tanh(Q_ic + K_jc)",
-    .purpose =
-        "Row i: how well the query of token i fits the key of each token. A score is at most the sum of "
-        "all |w_c|, so it is not divided by sqrt(d_k).",
+    .purpose = "Row i: how well the query of token i fits the key of each token. A score is at "
+               "most the sum of "
+               "all |w_c|, so it is not divided by sqrt(d_k).",
 };

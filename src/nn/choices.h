@@ -1,5 +1,6 @@
-/* The choices of a model. What a kind does is one constant struct. A ModelConfig points to a
- * kind of each choice. Code asks the kind's members; only `.with` in a table of settings names a kind. */
+/* The choices of a model. What a kind does is one constant struct. A ModelConfig points to a kind
+ * of each choice. Code asks the kind's members; only `.with` in a table of settings names a
+ * kind. */
 #pragma once
 
 #include "nn/builder.h"
@@ -9,11 +10,12 @@
 typedef struct Model Model;     /* nn.h */
 typedef struct Forward Forward; /* nn.h */
 
-/* A sublayer: a function of x, [rows, d_model], with the weights of a module; [rows, d_model]. nn_add_and_norm adds the
- * residual to its result. */
+/* A sublayer: a function of x, [rows, d_model], with the weights of a module; [rows, d_model].
+ * nn_add_and_norm adds the residual to its result. */
 typedef Tensor *Sublayer(const Forward *f, void *module, Tensor *x);
 
-/* 3.5: how a model knows the order of tokens. A member is NULL or false where the kind does no such thing. */
+/* 3.5: how a model knows the order of tokens. A member is NULL or false where the kind does no such
+ * thing. */
 struct Positions {
     Choice choice;
     /* The model's table [max_length, width]: its columns, and what computes a row. */
@@ -22,17 +24,19 @@ struct Positions {
     /* Adds a learned table, m->positions. Such a model has no more positions than its weights. */
     void (*learn)(Builder *b, Model *m);
     bool added; /* rows of the table are added to the embedding */
-    /* Turns the queries and keys of self-attention: the first `heads` heads of x, whose rows are `tokens`; normalises
-     * them before, if wanted. */
+    /* Turns the queries and keys of self-attention: the first `heads` heads of x, whose rows are
+     * `tokens`; normalises them before, if wanted. */
     Tensor *(*turn)(const Forward *f, Tensor *x, long heads, const Tokens *tokens, bool normalise);
-    /* Changes the scaled scores of self-attention, [h, n, m], where query i stands at key i + offset. */
+    /* Changes the scaled scores of self-attention, [h, n, m], where query i stands at key i +
+     * offset. */
     Tensor *(*scores)(const Forward *f, Tensor *scaled, long offset);
-    /* The slopes of the heads, [heads], if `scores` subtracts slope · distance of query and key: ops/attention.c does the
-     * same. Without them attention runs step by step: plain_attention.c. */
+    /* The slopes of the heads, [heads], if `scores` subtracts slope · distance of query and key:
+     * ops/attention.c does the same. Without them attention runs step by step:
+     * plain_attention.c. */
     void (*slopes)(int heads, real *out);
     bool (*check)(const ModelConfig *c, Status status, Error *e); /* of the model's sizes */
-    /* For ./explain: of an added row; of a turned query, by angles phi, [n, d_k / 2]; of what is added to scores: " - m |i - j|".
-     * NULL: it names the kind. */
+    /* For ./explain: of an added row; of a turned query, by angles phi, [n, d_k / 2]; of what is
+     * added to scores: " - m |i - j|". NULL: it names the kind. */
     const char *formula, *turned, *scored;
     double (*angle)(long position, long i, long d_k);
 };
@@ -43,7 +47,8 @@ struct NormKind {
     void *(*add)(Builder *b); /* the module, with its parameters */
     Sublayer *forward;
     const char *title, *formula, *purpose; /* for ./explain; NULL: it names the kind */
-    /* The computation of a cell from weight and bias, as ./explain --json names it; NULL: not told. */
+    /* The computation of a cell from weight and bias, as ./explain --json names it; NULL: not
+     * told. */
     const char *from;
 };
 
@@ -60,15 +65,17 @@ struct ActivationKind {
 struct AttentionKind {
     Choice choice;
     bool fused; /* ops/attention.c computes it, where nobody wants to see the steps */
-    /* [h, n, m] of queries [h, n, d_k] and keys [h, m, d_k]; weight: [d_model], if the kind has one. */
+    /* [h, n, m] of queries [h, n, d_k] and keys [h, m, d_k]; weight: [d_model], if the kind has
+     * one. */
     Tensor *(*scores)(Tape *t, Tensor *q, Tensor *k, Tensor *weight);
     bool weight;
     bool scaled;                   /* by 1/√d_k */
+    int inner;                     /* intermediate tensors [h, n, m, d_k] of `scores` */
     const char *formula, *purpose; /* for ./explain; NULL: S = Q Kᵀ */
 };
 
-/* The kinds of each choice, the words of options and weight files: KIND(learned) of ALL_POSITIONS is the constant struct
- * positions_learned. */
+/* The kinds of each choice, the words of options and weight files: KIND(learned) of ALL_POSITIONS
+ * is the constant struct positions_learned. */
 #define ALL_POSITIONS(KIND)   KIND(sinusoidal) KIND(learned) KIND(rotary) KIND(alibi)
 #define ALL_NORMS(KIND)       KIND(layer) KIND(rms)
 #define ALL_ACTIVATIONS(KIND) KIND(relu) KIND(gelu) KIND(silu) KIND(swiglu)

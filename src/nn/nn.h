@@ -1,9 +1,10 @@
-/* The Transformer of "Attention Is All You Need" (arXiv:1706.03762), module by module, with the numbers of its sections.
+/* The Transformer of "Attention Is All You Need" (arXiv:1706.03762), module by module, with the
+ * numbers of its sections.
  *
- * A module is one file: a struct of weights, a function that adds them to a model, and a function that records the
- * forward pass on a tape; the tape runs backward. Activations are matrices [rows, d_model], one row per token (tokens.h): the
- * sequences of a batch stand one after another. Weights have the layout of PyTorch's modules: a linear layer's matrix is
- * [out, in].
+ * A module is one file: a struct of weights, a function that adds them to a model, and a function
+ * that records the forward pass on a tape; the tape runs backward. Activations are matrices [rows,
+ * d_model], one row per token (tokens.h): the sequences of a batch stand one after another. Weights
+ * have the layout of PyTorch's modules: a linear layer's matrix is [out, in].
  *
  * Every module's function returns a tensor of the tape, which frees it. */
 #pragma once
@@ -13,7 +14,8 @@
 #include "nn/trace.h"
 #include "ops/ops.h"
 
-/* Modules. Each has one file: its struct, the function that adds its parameters (builder.h), and its forward pass. */
+/* Modules. Each has one file: its struct, the function that adds its parameters (builder.h), and
+ * its forward pass. */
 typedef struct Norm Norm;
 typedef struct Attention Attention;
 typedef struct FeedForward FeedForward;
@@ -22,19 +24,21 @@ typedef struct DecoderLayer DecoderLayer;
 
 typedef struct Model {
     ModelConfig config;
-    double dropout;           /* P_drop of section 5.4; how a model is trained, not what it is: not saved */
-    bool unmasked, unplaced; /* experiments, not saved: a target without its mask, tokens without positions */
+    double dropout; /* P_drop of section 5.4; how a model is trained, not what it is: not saved */
+    bool unmasked,
+        unplaced; /* experiments, not saved: a target without its mask, tokens without positions */
     Parameters parameters;
     Arena modules;    /* memory of the modules */
     Tensor embedding; /* [vocab_size, d_model], for source, target and, if tied, output */
-    /* [max_length, d_model], added to embeddings: learned, or over position_table. Or what else positions learn. */
+    /* [max_length, d_model], added to embeddings: learned, or over position_table. Or what else
+     * positions learn. */
     Tensor positions;
     Tensor output;                     /* [vocab_size, d_model], if not tied */
     EncoderLayer *encoder;             /* [encoder_layers]; a language model has only these */
     DecoderLayer *decoder;             /* [decoder_layers] */
     Norm *encoder_norm, *decoder_norm; /* after each stack, if config.final_norm */
-    /* [max_length, nn_position_width], of which the first positions_made rows are computed; NULL: nothing computes
-     * positions. */
+    /* [max_length, nn_position_width], of which the first positions_made rows are computed; NULL:
+     * nothing computes positions. */
     real *position_table;
     long positions_made;
 } Model;
@@ -49,10 +53,12 @@ typedef struct Residual {
 typedef struct Forward {
     Tape *tape;
     Model *model;
-    const Tokens *source, *target; /* input of encoder and decoder; a language model has no source */
-    KvCache *cache;                /* decoding: keys and values of earlier tokens; NULL: there are none */
-    Trace *trace;                  /* keeps what modules compute; NULL: nothing is kept, and it is faster */
-    Tensor *memory;     /* the encoder's output, [source rows, d_model]; set by nn_transformer. NULL in later
+    const Tokens *source,
+        *target;    /* input of encoder and decoder; a language model has no source */
+    KvCache *cache; /* decoding: keys and values of earlier tokens; NULL: there are none */
+    Trace *trace;   /* keeps what modules compute; NULL: nothing is kept, and it is faster */
+    Tensor *
+        memory; /* the encoder's output, [source rows, d_model]; set by nn_transformer. NULL in later
                            passes of decoding, which call nn_decoder and find its k | v in the cache */
     Residual *residual; /* for nn_project; NULL: it adds nothing. Set by nn_add_and_norm */
     int layer;          /* the layer at work; set by the stacks */
@@ -68,15 +74,16 @@ void nn_sinusoids(long pos, long d, real *out);
 /* pos / 10000^(i/d) */
 double nn_angle(long pos, long i, long d);
 
-/* Computes the rows below `length` of the model's table of positions that are not there yet. Does nothing where the
- * model has no table. Threads may call it at the same time. */
+/* Computes the rows below `length` of the model's table of positions that are not there yet. Does
+ * nothing where the model has no table. Threads may call it at the same time. */
 void nn_make_positions(Model *m, long length);
 
 /* Columns of the table of positions; 0: there is none. */
 long nn_position_width(const ModelConfig *c);
 
-/* 3.2, of an Attention. Self-attention over the source; masked self-attention over the target, where a token
- * attends only to itself and earlier tokens; attention from the target to the memory: cross-attention. */
+/* 3.2, of an Attention. Self-attention over the source; masked self-attention over the target,
+ * where a token attends only to itself and earlier tokens; attention from the target to the memory:
+ * cross-attention. */
 Attention *nn_attention_new(Builder *b, const char *name, bool cross);
 Sublayer nn_self_attention, nn_masked_self_attention, nn_cross_attention;
 
@@ -84,7 +91,8 @@ Sublayer nn_self_attention, nn_masked_self_attention, nn_cross_attention;
 FeedForward *nn_feed_forward_new(Builder *b);
 Sublayer nn_feed_forward;
 
-/* The operands of attention in all heads. Without kv the columns of q are q | k | v; kv is k | v. */
+/* The operands of attention in all heads. Without kv the columns of q are q | k | v; kv is k |
+ * v. */
 typedef struct Heads {
     Tensor *q, *kv;
     Reach reach; /* without slopes: attend_in_heads adds them */
@@ -98,28 +106,30 @@ typedef struct Scoring {
     const Forward *placed; /* the pass whose positions change the scores; NULL: none */
 } Scoring;
 
-/* 3.2.1, 3.2.2: attention made of elementary operations; with attention_dot it is tape_attention up to rounding. q, k, v are
- * [rows, d_model]; the result is [query rows, d_model]. The positions of scoring->placed stand for reach->slopes. Stores the
- * steps of every sequence in `steps`, if not NULL. */
-Tensor *nn_plain_attention(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k, Tensor *v, int heads,
-                           const Reach *reach, AttentionSteps *steps);
+/* 3.2.1, 3.2.2: attention made of elementary operations; with attention_dot it is tape_attention up
+ * to rounding. q, k, v are [rows, d_model]; the result is [query rows, d_model]. The positions of
+ * scoring->placed stand for reach->slopes. Stores the steps of every sequence in `steps`, if not
+ * NULL. */
+Tensor *nn_plain_attention(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k, Tensor *v,
+                           int heads, const Reach *reach, AttentionSteps *steps);
 
 /* The columns of a part of x, whose columns begin with part `first` of q | k | v. */
 Tensor *nn_part(const Forward *f, Tensor *x, AttentionPart first, AttentionPart part);
 
-/* The operands of masked self-attention with a cache: `here`, the q | k | v of this pass, and the keys and values of
- * earlier passes. */
+/* The operands of masked self-attention with a cache: `here`, the q | k | v of this pass, and the
+ * keys and values of earlier passes. */
 Heads nn_heads_in_cache(const Forward *f, Heads here);
 
-/* k | v of the memory, for cross-attention with a cache: stores kv in the cache and returns it; NULL: returns the stored
- * ones. */
+/* k | v of the memory, for cross-attention with a cache: stores kv in the cache and returns it;
+ * NULL: returns the stored ones. */
 Tensor *nn_source_keys(const Forward *f, Tensor *kv);
 
-/* x Wᵀ + b, the last product of a sublayer, which returns it as it is. Adds f->residual->x in the same pass, if it may. */
+/* x Wᵀ + b, the last product of a sublayer, which returns it as it is. Adds f->residual->x in the
+ * same pass, if it may. */
 Tensor *nn_project(const Forward *f, Linear *l, Tensor *x);
 
-/* 3.1, 5.4: residual connection, dropout and norm around a sublayer, which need not know of them. With post-norm (the
- * paper):
+/* 3.1, 5.4: residual connection, dropout and norm around a sublayer, which need not know of them.
+ * With post-norm (the paper):
  *     LayerNorm(x + Dropout(Sublayer(x)))
  * With pre-norm (Xiong et al., arXiv:2002.04745):
  *     x + Dropout(Sublayer(LayerNorm(x))) */
@@ -127,8 +137,9 @@ Tensor *nn_add_and_norm(const Forward *f, Sublayer *sublayer, void *module, Norm
 Norm *nn_norm_new(Builder *b, const char *name);
 Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x);
 
-/* 3.1: the stacks, [rows, d_model]. The encoder reads the source; the decoder reads the target and f->memory.
- * nn_encoder_stack is the encoder's layers and norm around one of the two self-attentions. */
+/* 3.1: the stacks, [rows, d_model]. The encoder reads the source; the decoder reads the target and
+ * f->memory. nn_encoder_stack is the encoder's layers and norm around one of the two
+ * self-attentions. */
 EncoderLayer *nn_encoder_new(Builder *b);
 DecoderLayer *nn_decoder_new(Builder *b);
 Tensor *nn_encoder_stack(const Forward *f, Sublayer *self_attention, Tensor *x);
@@ -145,30 +156,31 @@ Tensor *nn_hidden(Forward *f);
 void nn_output_add(Builder *b, Model *m);
 Tensor *nn_logits(const Forward *f, Tensor *hidden);
 
-/* 5.4: mean cross-entropy, with label smoothing, of the rows whose target is not pad_id. The caller's
- * targets, [rows], must live until the tape is reset. */
+/* 5.4: mean cross-entropy, with label smoothing, of the rows whose target is not pad_id. The
+ * caller's targets, [rows], must live until the tape is reset. */
 Tensor *nn_loss(const Forward *f, Tensor *hidden, const int32_t *targets);
 
-/* The prediction of one row: the loss of its target in nats, without label smoothing, and the likeliest
- * token. */
+/* The prediction of one row: the loss of its target in nats, without label smoothing, and the
+ * likeliest token. */
 typedef struct Prediction {
     double loss;
     int32_t likeliest;
 } Prediction;
 
-/* Predicts from every row of hidden without holding all logits: [rows], valid until the tape is reset. NULL
- * on a tape that plans. */
+/* Predicts from every row of hidden without holding all logits: [rows], valid until the tape is
+ * reset. NULL if the tape has failed. */
 const Prediction *nn_predict(const Forward *f, Tensor *hidden, const int32_t *targets);
 
-/* A model with initial weights drawn from the seed; `training` adds gradients. NULL with the error if the
- * configuration is invalid or memory runs out. Owned by the caller, for model_free; it must not be copied. */
+/* A model with initial weights drawn from the seed; `training` adds gradients. NULL with the error
+ * if the configuration is invalid or memory runs out. Owned by the caller, for model_free; it must
+ * not be copied. */
 Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e);
 void model_free(Model *m);
 
 /* Sets the output matrices of all sublayers to 0: every layer begins as the identity. */
 void model_zero_outputs(Model *m);
 
-/* The same model without memory: its tensors have shapes and no data. For a tape that plans. */
+/* The same model without memory: its tensors have shapes and no data. */
 Model *model_without_memory(const ModelConfig *c, bool training, Error *e);
 
 /* Allocates the memory of such a model; all weights are 0. model_init draws initial ones. */
@@ -180,3 +192,12 @@ bool model_set_length(Model *m, long max_length, Error *e);
 
 /* Bytes of weights, gradients and positions. */
 size_t model_bytes(const Model *m);
+
+/* Bytes of the tape's arrays, computed from the sizes of a batch: `rows` sequences of S source
+ * tokens (a language model: 0) and T target tokens, all of them full, and the probability
+ * `dropout`. */
+typedef struct TapeBytes {
+    double forward; /* what a forward pass of training keeps for backward */
+    double peak;    /* upper bound of a training step and of an evaluation */
+} TapeBytes;
+TapeBytes nn_tape_bytes(const ModelConfig *c, double dropout, long rows, long S, long T);

@@ -1,5 +1,5 @@
-/* 3.4 Embeddings and softmax: the linear transformation and softmax that turn the decoder's output into
- * predicted next-token probabilities; 5.4: the loss of these predictions. */
+/* 3.4 Embeddings and softmax: the linear transformation and softmax that turn the decoder's output
+ * into predicted next-token probabilities; 5.4: the loss of these predictions. */
 #include "autograd/op.h"
 #include "base/pool.h"
 #include "base/work.h"
@@ -11,11 +11,13 @@
 void nn_output_add(Builder *b, Model *m) {
     const ModelConfig *c = b->config;
     if (!c->tied)
-        build_tensor(b, "output.weight", SHAPE(c->vocab_size, c->d_model), small_normal(c), &m->output);
+        build_tensor(b, "output.weight", SHAPE(c->vocab_size, c->d_model), small_normal(c),
+                     &m->output);
 }
 
 /* "We share the same weight matrix between the two embedding layers and the pre-softmax linear
- * transformation." Deviation: an untied model has an output matrix of its own. Neither has a bias. */
+ * transformation." Deviation: an untied model has an output matrix of its own. Neither has a
+ * bias. */
 static Tensor *output_matrix(Model *m) {
     return m->config.tied ? &m->embedding : &m->output;
 }
@@ -55,11 +57,13 @@ const Prediction *nn_predict(const Forward *f, Tensor *hidden, const int32_t *ta
     long most = logit_block_rows(n, V);
     Prediction *all = (void *)node_array(hidden->maker, n * (long)(sizeof *all / sizeof(real)));
     real *logits = tape_constant(f->tape, SHAPE(most, V))->data;
-    for (long first = 0; !f->tape->planning && first < n; first += most) {
+    if (!all || !logits) return NULL;
+    for (long first = 0; first < n; first += most) {
         long rows = chunk_end(first, most, n) - first;
         Block b = {matrix_of(logits, rows, V), targets + first, all + first, rows_per_chunk(4 * V)};
-        product_nt(matrix_of(hidden->data + first * d, rows, d), matrix_of(w->data, V, d), b.logits, false);
+        product_nt(matrix_of(hidden->data + first * d, rows, d), matrix_of(w->data, V, d), b.logits,
+                   false);
         pool_for(chunks_of(rows, b.rows_per_chunk), predict_rows, &b);
     }
-    return f->tape->planning ? NULL : all;
+    return all;
 }

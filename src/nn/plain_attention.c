@@ -2,9 +2,9 @@
  *
  *     Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V
  *
- * for every head of every sequence. ops/attention.c computes the same in blocks, without holding the matrix
- * of weights. These steps run with `--attention plain`, with other scores than Q Kᵀ (AttentionKind: choices.h), and where a
- * trace shows them (trace.h). */
+ * for every head of every sequence. ops/attention.c computes the same in blocks, without holding
+ * the matrix of weights. These steps run with `--attention plain`, with other scores than Q Kᵀ
+ * (AttentionKind: choices.h), and where a trace shows them (trace.h). */
 #include "autograd/op.h"
 #include "nn/nn.h"
 #include <math.h>
@@ -22,8 +22,8 @@ static Tensor *join_heads(Tape *t, Tensor *z) {
     return tape_reshape(t, tape_transpose(t, z, 0, 1), SHAPE(n, h * d_k));
 }
 
-/* 3.2.3: "masking out (setting to −∞) all values in the input of the softmax which correspond to illegal
- * connections": to keys later than the query. */
+/* 3.2.3: "masking out (setting to −∞) all values in the input of the softmax which correspond to
+ * illegal connections": to keys later than the query. */
 static Tensor *hide_later(Tape *t, Tensor *scores) {
     long n = scores->shape.size[1], m = scores->shape.size[2];
     uint8_t *hidden = node_record(scores->maker, (size_t)(n * m));
@@ -32,7 +32,8 @@ static Tensor *hide_later(Tape *t, Tensor *scores) {
     return tape_masked_fill(t, scores, hidden, SHAPE(n, m), (real)-INFINITY);
 }
 
-/* One sequence: its queries q, keys k and values v, split into heads. `reach` says which keys a query attends to. */
+/* One sequence: its queries q, keys k and values v, split into heads. `reach` says which keys a
+ * query attends to. */
 static AttentionSteps attend(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k, Tensor *v,
                              const Reach *reach, long offset) {
     double d_k = (double)q->shape.size[2];
@@ -49,8 +50,8 @@ static AttentionSteps attend(Tape *t, const Scoring *scoring, Tensor *q, Tensor 
     return s;
 }
 
-/* The outputs of all sequences, one after another. Joins MAX_INPUTS at a time, so that each is copied few
- * times. */
+/* The outputs of all sequences, one after another. Joins MAX_INPUTS at a time, so that each is
+ * copied few times. */
 static Tensor *join_sequences(Tape *t, Tensor **z, long count) {
     while (count > 1) {
         long joined = 0;
@@ -63,23 +64,18 @@ static Tensor *join_sequences(Tape *t, Tensor **z, long count) {
     return z[0];
 }
 
-/* values[s]. While the tape plans (tape.h) there are no values, and all sequences are equally long: `planned`. */
-static long value_at(const int32_t *values, long s, long planned) {
-    return values ? values[s] : planned;
-}
-
-Tensor *nn_plain_attention(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k, Tensor *v, int heads,
-                           const Reach *reach, AttentionSteps *steps) {
+Tensor *nn_plain_attention(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k, Tensor *v,
+                           int heads, const Reach *reach, AttentionSteps *steps) {
     const Sequences *queries = reach->queries, *keys = reach->keys;
     Tensor **z = NULL;
     for (long s = 0; s < queries->count; s++) {
-        long n = value_at(queries->rows, s, queries->longest), m = value_at(keys->length, s, keys->longest);
-        long first = value_at(queries->start, s, s * n), first_key = value_at(keys->start, s, s * m);
-        Tensor *of_q = split_heads(t, q, heads, first, n), *of_k = split_heads(t, k, heads, first_key, m),
-               *of_v = split_heads(t, v, heads, first_key, m); /* in this order on every compiler's tape */
-        long offset = m - value_at(queries->length, s, n);
+        long n = queries->rows[s], m = keys->length[s], offset = m - queries->length[s];
+        Tensor *of_q = split_heads(t, q, heads, queries->start[s], n);
+        Tensor *of_k = split_heads(t, k, heads, keys->start[s], m);
+        Tensor *of_v = split_heads(t, v, heads, keys->start[s], m);
         AttentionSteps found = attend(t, scoring, of_q, of_k, of_v, reach, offset);
-        if (!z) z = node_record(found.concatenation->maker, (size_t)queries->count * sizeof(Tensor *));
+        if (!z)
+            z = node_record(found.concatenation->maker, (size_t)queries->count * sizeof(Tensor *));
         z[s] = found.concatenation;
         if (steps) steps[s] = found;
     }

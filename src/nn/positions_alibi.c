@@ -23,7 +23,7 @@ static Tensor *scores(const Forward *f, Tensor *scaled, long offset) {
     real *slope = tape_constant(f->tape, SHAPE(h))->data;
     Tensor *bias = tape_constant(f->tape, scaled->shape);
     real *b = bias->data;
-    if (!slope || !b) return tape_sub(f->tape, scaled, bias); /* the tape plans */
+    if (!slope || !b) return tape_sub(f->tape, scaled, bias); /* the tape has failed */
     slopes((int)h, slope);
     for (long head = 0; head < h; head++)
         for (long i = 0; i < n; i++)

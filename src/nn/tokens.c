@@ -19,10 +19,10 @@ void tokens_free(Tokens *x) {
     *x = (Tokens){0};
 }
 
-/* Fills x with the ids from start[s] to start[s + 1], or `longest` of each sequence, without those that are pad_id.
- * The first stands at `position`. */
-static void fill(Tokens *x, long sequences, const long *start, long longest, const int32_t *ids, int pad_id,
-                 long position) {
+/* Fills x with the ids from start[s] to start[s + 1], or `longest` of each sequence, without those
+ * that are pad_id. The first stands at `position`. */
+static void fill(Tokens *x, long sequences, const long *start, long longest, const int32_t *ids,
+                 int pad_id, long position) {
     if (sequences > x->max_sequences)
         error_bug("tokens: %ld sequences, want at most %ld", sequences, x->max_sequences);
     long row = 0;
@@ -55,16 +55,12 @@ void tokens_next(Tokens *x, long sequences, const int32_t *ids, long position) {
     fill(x, sequences, NULL, 1, ids, NO_PAD, position);
 }
 
-Tokens tokens_without_ids(long sequences, long longest) {
-    return (Tokens){.sequences = {.count = sequences, .total_rows = sequences * longest, .longest = longest}};
-}
-
 void tokens_gather(const Tokens *x, const int32_t *values, int32_t *out) {
     for (long i = 0; i < x->sequences.total_rows; i++) out[i] = values[x->column[i]];
 }
 
 long tokens_last_position(const Tokens *x) {
     long last = -1;
-    for (long i = 0; x->at && i < x->sequences.total_rows; i++) last = x->at[i] > last ? x->at[i] : last;
+    for (long i = 0; i < x->sequences.total_rows; i++) last = x->at[i] > last ? x->at[i] : last;
     return last;
 }

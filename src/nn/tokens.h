@@ -1,7 +1,8 @@
-/* A batch of token sequences as a model reads it: ids and positions, one row per token, and the start of
- * each sequence.
+/* A batch of token sequences as a model reads it: ids and positions, one row per token, and the
+ * start of each sequence.
  *
- * The sequences stand one after another. Padding has no row: it is neither embedded nor computed. */
+ * The sequences stand one after another. Padding has no row: it is neither embedded nor
+ * computed. */
 #pragma once
 
 #include "base/error.h"
@@ -16,7 +17,8 @@ typedef struct Tokens {
     long max_sequences, max_rows;
 } Tokens;
 
-/* Allocates room for `sequences` sequences of `rows` rows in all; owned by the caller, for tokens_free. */
+/* Allocates room for `sequences` sequences of `rows` rows in all; owned by the caller, for
+ * tokens_free. */
 bool tokens_new(Tokens *x, long sequences, long rows, Error *e);
 void tokens_free(Tokens *x);
 
@@ -26,15 +28,13 @@ void tokens_pack(Tokens *x, long sequences, const long *start, const int32_t *id
 /* Fills x from [sequences, longest] ids, without those that are pad_id (NO_PAD: none is). */
 void tokens_fill(Tokens *x, long sequences, long longest, const int32_t *ids, int pad_id);
 
-/* Fills x with one token of each sequence, all at the same position. A sequence whose id is NO_PAD has ended
- * and gets no row. */
+/* Fills x with one token of each sequence, all at the same position. A sequence whose id is NO_PAD
+ * has ended and gets no row. */
 void tokens_next(Tokens *x, long sequences, const int32_t *ids, long position);
 
-/* The sizes of a batch of equally long sequences, without ids, for a tape that plans. Allocates nothing. */
-Tokens tokens_without_ids(long sequences, long longest);
-
-/* out[row] = the value of that row's token; values is [sequences, longest], as the ids of tokens_fill. */
+/* out[row] = the value of that row's token; values is [sequences, longest], as the ids of
+ * tokens_fill. */
 void tokens_gather(const Tokens *x, const int32_t *values, int32_t *out);
 
-/* The greatest position of any row; -1: there is none, or x has no ids. */
+/* The greatest position of any row; -1: there is none. */
 long tokens_last_position(const Tokens *x);

@@ -1,5 +1,5 @@
-/* attention: scaled dot-product attention in h heads, over sequences of different lengths.
- * Sections 3.2.1, 3.2.2.
+/* attention: scaled dot-product attention in h heads, over sequences of different lengths. Sections
+ * 3.2.1, 3.2.2.
  *
  *     q: [n_q, d]   k, v: [n_k, d]      y: [n_q, d]      d = h d_k; head a owns columns a·d_k … (a+1)·d_k - 1
  *
@@ -7,15 +7,16 @@
  *
  *     (1) s_ij = 1/√d_k Σ_c q_ic k_jc       (2) p_ij = e^s_ij / Σ_j' e^s_ij'       (3) y_ic = Σ_j p_ij v_jc
  *
- * A key is masked if it is padding (beyond its sequence's length) or, with `causal`, if it comes after the
- * query (j > i). A query whose keys are all masked has output 0 and gradient 0.
+ * A key is masked if it is padding (beyond its sequence's length) or, with `causal`, if it comes
+ * after the query (j > i). A query whose keys are all masked has output 0 and gradient 0.
  *
- * With slopes b_a, head a subtracts b_a · distance from s_ij (ALiBi): a constant, which the derivatives do not contain. With
- * fewer queries than keys, query i stands at key i + n_k - n_q for the distance. The causal mask takes it to stand at key i;
- * decoding, which has the newest query alone, sets no mask.
+ * With slopes b_a, head a subtracts b_a · distance from s_ij (ALiBi): a constant, which the
+ * derivatives do not contain. With fewer queries than keys, query i stands at key i + n_k - n_q for
+ * the distance. The causal mask takes it to stand at key i; decoding, which has the newest query
+ * alone, sets no mask.
  *
- * The operands may be columns of one matrix, the output of one projection: if k and v are NULL, q holds
- * q|k|v, [n, 3d]; if only v is NULL, k holds k|v, [n_k, 2d].
+ * The operands may be columns of one matrix, the output of one projection: if k and v are NULL, q
+ * holds q|k|v, [n, 3d]; if only v is NULL, k holds k|v, [n_k, 2d].
  *
  * Backward, with dp and ds for the gradients of p and s:
  *
@@ -24,11 +25,12 @@
  *               = p_ij (dp_ij - D_i)        with D_i = Σ_j' p_ij' Σ_c dy_ic v_j'c = Σ_c dy_ic y_ic
  *     (1) dq_ic += 1/√d_k Σ_j ds_ij k_jc    dk_jc += 1/√d_k Σ_i ds_ij q_ic
  *
- * p is [n_q, n_k] for each head: the largest array of a Transformer, but cheap to recompute. Forward works
- * on blocks of queries and keeps y and, of each row, the maximum M_i and 1/Σ_j e^(s_ij - M_i); from these backward
- * recomputes p with the same bits (Dao et al., arXiv:2205.14135; Rabe & Staats, arXiv:2112.05682). With
- * `causal`, keys after a block's last query are not computed; within the block later keys are masked. The sequences are the
- * caller's, and must live until backward has run. */
+ * p is [n_q, n_k] for each head: the largest array of a Transformer, but cheap to recompute.
+ * Forward works on blocks of queries and keeps y and, of each row, the maximum M_i and 1/Σ_j
+ * e^(s_ij - M_i); from these backward recomputes p with the same bits (Dao et al.,
+ * arXiv:2205.14135; Rabe & Staats, arXiv:2112.05682). With `causal`, keys after a block's last
+ * query are not computed; within the block later keys are masked. The sequences are the caller's,
+ * and must live until backward has run. */
 #include "base/pool.h"
 #include "kernels/product.h"
 #include "kernels/rows.h"
@@ -38,8 +40,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Queries of a block. Small blocks compute fewer masked scores on the diagonal; large ones pack k less
- * often. */
+/* Queries of a block. Small blocks compute fewer masked scores on the diagonal; large ones pack k
+ * less often. */
 enum { BLOCK = 32 };
 
 enum { Y = PART_END }; /* the output; the operands are PART_Q, PART_K and PART_V */
@@ -74,8 +76,8 @@ typedef struct Part {
     real *max, *inverse;
 } Part;
 
-/* The columns of one head, `rows` rows from `row` on. If k or v is NULL, its columns follow those of the operand before it,
- * in the same matrix. */
+/* The columns of one head, `rows` rows from `row` on. If k or v is NULL, its columns follow those
+ * of the operand before it, in the same matrix. */
 static Operand columns_of(const Node *n, int operand, long head, long row, long rows) {
     const Attr *a = n->attr;
     int input = operand;
@@ -137,13 +139,14 @@ static bool finite_rows(Matrix x, long first, long end) {
     if (end > x.rows) end = x.rows;
     for (long i = first; i < end; i++)
         for (long c = 0; c < x.columns; c += ROW_LANES)
-            sum = lanes_add(sum, lanes_mul(lanes_load_some(x.at + i * x.ld + c, x.columns - c), zero));
+            sum = lanes_add(sum,
+                            lanes_mul(lanes_load_some(x.at + i * x.ld + c, x.columns - c), zero));
     return lanes_sum(sum) == 0;
 }
 
-/* The first query of the block that ends before query `end`. A causal block multiplies masked elements by
- * 0, which makes NaN of an infinity. So if one of `count` matrices holds such a number in these rows, the
- * block is a single query, which multiplies no masked element. */
+/* The first query of the block that ends before query `end`. A causal block multiplies masked
+ * elements by 0, which makes NaN of an infinity. So if one of `count` matrices holds such a number
+ * in these rows, the block is a single query, which multiplies no masked element. */
 static long block_start(const Attr *a, long end, const Matrix *multiplied, int count) {
     long first = (end - 1) / BLOCK * BLOCK;
     for (int i = 0; a->reach.causal && i < count; i++)
@@ -151,10 +154,12 @@ static long block_start(const Attr *a, long end, const Matrix *multiplied, int c
     return first;
 }
 
-/* Subtracts from the scores of query i, which are not scaled yet, the slope times its distance from each key. */
+/* Subtracts from the scores of query i, which are not scaled yet, the slope times its distance from
+ * each key. */
 static void subtract_distances(const Attr *a, const Part *b, long i, real *s) {
     long at = b->first + i + b->offset;
-    for (long j = 0, visible = seen(a, b, i); j < visible; j++) s[j] -= b->slope * (real)labs(at - j);
+    for (long j = 0, visible = seen(a, b, i); j < visible; j++)
+        s[j] -= b->slope * (real)labs(at - j);
 }
 
 /* Memory for the scores of a block, then its probabilities. */
@@ -175,7 +180,8 @@ static void forward_head(void *context, long chunk) {
         for (long i = 0; i < b.rows; i++) {       /* (2) */
             real *row = p.at + i * p.ld;
             if (b.slope != 0) subtract_distances(a, &b, i, row);
-            softmax_row(row, lanes_whole(b.keys), seen(a, &b, i), a->scale, &b.max[i], &b.inverse[i]);
+            softmax_row(row, lanes_whole(b.keys), seen(a, &b, i), a->scale, &b.max[i],
+                        &b.inverse[i]);
         }
         product_nn(p, b.v.data, b.y.data, false); /* (3) */
     }
@@ -186,7 +192,8 @@ static void forward(Node *n) {
     pool_for(a->reach.queries->count * a->heads, forward_head, n);
 }
 
-/* Sets rows of a fresh gradient that no query reaches to 0: padding, and keys after the last query. */
+/* Sets rows of a fresh gradient that no query reaches to 0: padding, and keys after the last
+ * query. */
 static void clear_unreached(Operand x, long reached) {
     for (long j = reached; x.grad.at && !x.adds && j < x.grad.rows; j++)
         memset(x.grad.at + j * x.grad.ld, 0, (size_t)x.grad.columns * sizeof(real));
@@ -199,8 +206,8 @@ static void backward_head(void *context, long chunk) {
     long reached = h.rows ? seen(a, &h, h.rows - 1) : 0;
     clear_unreached(h.k, reached);
     clear_unreached(h.v, reached);
-    /* From the last block to the first: the last one has every key, so that its products store all rows of
-     * fresh gradients, and the others add. */
+    /* From the last block to the first: the last one has every key, so that its products store all
+     * rows of fresh gradients, and the others add. */
     for (long end = h.rows, first; end > 0; end = first) {
         bool again = end < h.rows;
         first = block_start(a, end, (Matrix[]){h.q.data, h.k.data, h.v.data, h.y.grad}, 4);
@@ -213,8 +220,8 @@ static void backward_head(void *context, long chunk) {
             real *p_row = p.at + i * p.ld, *ds_row = ds.at + i * ds.ld;
             real D = row_dot(b.y.grad.at + i * b.y.grad.ld, b.y.data.at + i * b.y.data.ld, a->d_k);
             if (b.slope != 0) subtract_distances(a, &b, i, p_row);
-            softmax_backward_row(p_row, ds_row, lanes_whole(b.keys), seen(a, &b, i), a->scale, b.max[i],
-                                 b.inverse[i], D);
+            softmax_backward_row(p_row, ds_row, lanes_whole(b.keys), seen(a, &b, i), a->scale,
+                                 b.max[i], b.inverse[i], D);
         }
         if (b.v.grad.at) product_tn(p, b.y.grad, b.v.grad, again || b.v.adds);  /* (3) */
         if (b.k.grad.at) product_tn(ds, b.q.data, b.k.grad, again || b.k.adds); /* (1) */
@@ -262,7 +269,8 @@ typedef const int32_t Ints[];
 static const Sequences packed = {3, (Ints){0, 3, 4}, (Ints){3, 1, 2}, (Ints){3, 1, 2}, 6, 3};
 static const Sequences padded = {3, (Ints){0, 3, 6}, (Ints){3, 3, 3}, (Ints){3, 1, 0}, 9, 3};
 static const Sequences memory = {3, (Ints){0, 2, 6}, (Ints){2, 4, 1}, (Ints){2, 4, 1}, 7, 4};
-static const Sequences longer = {1, (Ints){0}, (Ints){BLOCK + 6}, (Ints){BLOCK + 6}, BLOCK + 6, BLOCK + 6};
+static const Sequences longer = {1,         (Ints){0}, (Ints){BLOCK + 6}, (Ints){BLOCK + 6},
+                                 BLOCK + 6, BLOCK + 6};
 static const Sequences shorter = {3, (Ints){0, 2, 3}, (Ints){2, 1, 0}, (Ints){2, 1, 0}, 3, 2};
 static const Sequences none = {0};
 static const real slopes[] = {(real)0.25, (real)1.5};
@@ -271,12 +279,15 @@ BUILD_CASE(plain, tape_attention(t, x[0], x[1], x[2], 2, &(Reach){&packed, &pack
 BUILD_CASE(causal, tape_attention(t, x[0], x[1], x[2], 2, &(Reach){&packed, &packed, true}))
 BUILD_CASE(fused_causal, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&packed, &packed, true}))
 BUILD_CASE(with_padding, tape_attention(t, x[0], NULL, NULL, 1, &(Reach){&padded, &padded, false}))
-BUILD_CASE(with_padding_causal, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true}))
+BUILD_CASE(with_padding_causal,
+           tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true}))
 BUILD_CASE(cross, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&packed, &memory, false}))
 BUILD_CASE(few_queries, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&shorter, &memory, true}))
 BUILD_CASE(two_blocks, tape_attention(t, x[0], x[1], x[2], 1, &(Reach){&longer, &longer, true}))
-BUILD_CASE(falling, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true, slopes}))
-BUILD_CASE(falling_open, tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&packed, &memory, false, slopes}))
+BUILD_CASE(falling,
+           tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&padded, &padded, true, slopes}))
+BUILD_CASE(falling_open,
+           tape_attention(t, x[0], x[1], NULL, 2, &(Reach){&packed, &memory, false, slopes}))
 BUILD_CASE(nothing, tape_attention(t, x[0], NULL, NULL, 2, &(Reach){&none, &none, false}))
 
 static const CheckCase cases[] = {
@@ -284,7 +295,9 @@ static const CheckCase cases[] = {
     {"causal", causal, {{"q", DIMS(6, 4)}, {"k", DIMS(6, 4)}, {"v", DIMS(6, 4)}}},
     {"strided",
      causal,
-     {{"q", DIMS(6, 4), .layout = TRANSPOSED}, {"k", DIMS(6, 4), .layout = STEPPED}, {"v", DIMS(6, 4)}}},
+     {{"q", DIMS(6, 4), .layout = TRANSPOSED},
+      {"k", DIMS(6, 4), .layout = STEPPED},
+      {"v", DIMS(6, 4)}}},
     {"one tensor thrice", causal, {{"q", DIMS(6, 4)}, {"q", .same_as = 1}, {"q", .same_as = 1}}},
     {"one matrix", fused_causal, {{"qkv", DIMS(6, 12)}}},
     {"padding, one sequence empty", with_padding, {{"qkv", DIMS(9, 6)}}},
@@ -318,15 +331,17 @@ static void check_sequences(const char *what, const Sequences *s) {
     for (long i = 0; i < s->count; i++)
         if (s->start[i] < 0 || s->rows[i] < 0 || s->rows[i] > s->longest || s->length[i] < 0 ||
             s->length[i] > s->rows[i] || s->start[i] > s->total_rows - s->rows[i])
-            error_bug("attention: sequence %ld of the %s has rows [%ld,%ld), %ld of them real, want them in "
+            error_bug("attention: sequence %ld of the %s has rows [%ld,%ld), %ld of them real, "
+                      "want them in "
                       "[0,%ld), at most %ld",
-                      i, what, (long)s->start[i], (long)s->start[i] + s->rows[i], (long)s->length[i],
-                      s->total_rows, s->longest);
+                      i, what, (long)s->start[i], (long)s->start[i] + s->rows[i],
+                      (long)s->length[i], s->total_rows, s->longest);
 }
 
 static void check_rows(const char *what, const Tensor *x, const Sequences *s, long columns) {
     if (x->shape.rank != 2 || x->shape.size[0] != s->total_rows || x->shape.size[1] != columns)
-        error_bug("attention: %s is %s, want [%ld,%ld]", what, shape_text(x->shape), s->total_rows, columns);
+        error_bug("attention: %s is %s, want [%ld,%ld]", what, shape_text(x->shape), s->total_rows,
+                  columns);
 }
 
 Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, const Reach *reach) {
@@ -337,10 +352,8 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
         error_bug("attention: %d heads, want a divisor of the width %ld", heads, d);
     if (queries->count != keys->count)
         error_bug("attention: keys have %ld sequences, want %ld", keys->count, queries->count);
-    if (!t->planning) {
-        check_sequences("queries", queries);
-        check_sequences("keys", keys);
-    }
+    check_sequences("queries", queries);
+    check_sequences("keys", keys);
     check_rows("q", q, queries, k ? d : 3 * d);
     if (k) check_rows("k", k, keys, v ? d : 2 * d);
     if (v) check_rows("v", v, keys, d);

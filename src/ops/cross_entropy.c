@@ -10,11 +10,11 @@
  *     dx_ij += dy (p_ij - q_ij) / C      ignored rows get no gradient
  *
  * Forward keeps nothing; backward recomputes p from x. The mean is that of
- * torch.nn.functional.cross_entropy(reduction="mean", ignore_index, label_smoothing). `targets` is the
- * caller's and must live until backward has run.
+ * torch.nn.functional.cross_entropy(reduction="mean", ignore_index, label_smoothing). `targets` is
+ * the caller's and must live until backward has run.
  *
- * Numerical note: the row's maximum is subtracted before the exponential, and no log of a small p is
- * taken, so that finite logits of any size give a finite loss. The mean is summed in double. */
+ * Numerical note: the row's maximum is subtracted before the exponential, and no log of a small p
+ * is taken, so that finite logits of any size give a finite loss. The mean is summed in double. */
 #include "ops/cross_entropy_row.h"
 
 /* exercise: begin */
@@ -23,7 +23,8 @@ static void forward(Node *n) {
     double sum = 0;
     for (long i = 0; i < t->n; i++)
         if (t->id[i] != t->ignore)
-            sum += cross_entropy_row(t->V, n->in[0]->data + i * t->V, t->id[i], t->smoothing, 0, NULL);
+            sum +=
+                cross_entropy_row(t->V, n->in[0]->data + i * t->V, t->id[i], t->smoothing, 0, NULL);
     n->out->data[0] = t->counted ? (real)(sum / (double)t->counted) : 0;
 }
 
@@ -34,7 +35,8 @@ static void backward(Node *n) {
     for (long i = 0; i < t->n; i++) {
         if (t->id[i] == t->ignore) continue;
         real *dx = n->in[0]->grad + i * t->V;
-        cross_entropy_row(t->V, n->in[0]->data + i * t->V, t->id[i], t->smoothing, scale, n->scratch);
+        cross_entropy_row(t->V, n->in[0]->data + i * t->V, t->id[i], t->smoothing, scale,
+                          n->scratch);
         for (long j = 0; j < t->V; j++) dx[j] += n->scratch[j];
     }
 }
@@ -61,12 +63,15 @@ static const CheckCase cases[] = {
 };
 
 const Op op_cross_entropy = {
-    "cross_entropy", forward, backward, .scratch = scratch, .arguments = targets_print, CASES(cases)};
+    "cross_entropy", forward, backward, .scratch = scratch, .arguments = targets_print,
+    CASES(cases)};
 
-Tensor *tape_cross_entropy(Tape *t, Tensor *x, const int32_t *targets, int32_t ignore, double smoothing) {
+Tensor *tape_cross_entropy(Tape *t, Tensor *x, const int32_t *targets, int32_t ignore,
+                           double smoothing) {
     Shape s = x->shape;
-    if (s.rank != 2 || s.size[1] < 1) error_bug("cross_entropy: x is %s, want [n,V], V >= 1", shape_text(s));
-    Targets all = targets_of(t, "cross_entropy", s.size[0], s.size[1], targets, ignore, smoothing);
+    if (s.rank != 2 || s.size[1] < 1)
+        error_bug("cross_entropy: x is %s, want [n,V], V >= 1", shape_text(s));
+    Targets all = targets_of("cross_entropy", s.size[0], s.size[1], targets, ignore, smoothing);
     x = tape_contiguous(t, x);
     Node *n = tape_node(t, &op_cross_entropy, SCALAR, INPUTS(x));
     *(Targets *)node_attr(n, sizeof all) = all;

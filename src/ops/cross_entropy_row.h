@@ -1,4 +1,5 @@
-/* Targets, the loss of one row of logits and its gradient: shared by cross_entropy and linear_cross_entropy.
+/* Targets, the loss of one row of logits and its gradient: shared by cross_entropy and
+ * linear_cross_entropy.
  *
  *     p_j = e^x_j / Σ_k e^x_k
  *     q_j = (1-ε) δ_jt + ε/V             the target distribution: label smoothing over the whole vocabulary
@@ -19,7 +20,8 @@ typedef struct Targets {
     real smoothing;
 } Targets;
 
-/* Rows of a block of logits [rows, V]: small enough for the cache, large enough for an efficient product. */
+/* Rows of a block of logits [rows, V]: small enough for the cache, large enough for an efficient
+ * product. */
 static inline long logit_block_rows(long n, long V) {
     enum { ELEMENTS = 1 << 21 };
     long rows = ELEMENTS / V / 64 * 64;
@@ -28,8 +30,8 @@ static inline long logit_block_rows(long n, long V) {
 }
 
 /* Returns the loss; unless dx is NULL, sets dx_j = scale (p_j - q_j). dx may be x. */
-static inline double cross_entropy_row(long V, const real *x, long target, real smoothing, real scale,
-                                       real *dx) {
+static inline double cross_entropy_row(long V, const real *x, long target, real smoothing,
+                                       real scale, real *dx) {
     real m = row_max(x, V), x_t = x[target], above = 0, sum;
     if (smoothing > 0) above = row_sum(x, V) - (real)V * m;
     if (dx) {
@@ -44,14 +46,14 @@ static inline double cross_entropy_row(long V, const real *x, long target, real 
     return smoothing > 0 ? loss - (double)smoothing / (double)V * (double)above : loss;
 }
 
-/* Counts the targets. Reports one outside [0, V), other than `ignore`, or a smoothing outside [0, 1] as a bug in op's
- * name. A tape that plans has no targets. */
-static inline Targets targets_of(const Tape *t, const char *op, long n, long V, const int32_t *id,
-                                 int32_t ignore, double smoothing) {
+/* Counts the targets. Reports one outside [0, V), other than `ignore`, or a smoothing outside [0,
+ * 1] as a bug in op's name. */
+static inline Targets targets_of(const char *op, long n, long V, const int32_t *id, int32_t ignore,
+                                 double smoothing) {
     Targets all = {.id = id, .n = n, .V = V, .ignore = ignore, .smoothing = (real)smoothing};
     if (!(smoothing >= 0 && smoothing <= 1))
         error_bug("%s: smoothing is %g, want it in [0,1]", op, smoothing);
-    for (long i = 0; i < n && !t->planning; i++) {
+    for (long i = 0; i < n; i++) {
         if (id[i] != ignore && (id[i] < 0 || id[i] >= V))
             error_bug("%s: target %ld is %ld, want it in [0,%ld)", op, i, (long)id[i], V);
         all.counted += id[i] != ignore;

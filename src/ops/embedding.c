@@ -1,4 +1,5 @@
-/* embedding: a row of a table for every token, scaled, plus a row for its position. Sections 3.4 and 3.5.
+/* embedding: a row of a table for every token, scaled, plus a row for its position. Sections 3.4
+ * and 3.5.
  *
  *     E: [V, d]   ids: n token ids in [0, V)   P: [M, d] or none   at: n positions in [0, M)      y: [n, d]
  *
@@ -9,8 +10,8 @@
  *     dE_v += s Σ_{i: ids_i = v} dy_i
  *     dP_m += Σ_{i: at_i = m} dy_i               where there is a P
  *
- * Each chunk of work owns some columns of the tables. So no two threads write the same element, and every element sums
- * its tokens in order.
+ * Each chunk of work owns some columns of the tables. So no two threads write the same element, and
+ * every element sums its tokens in order.
  *
  * ids and at are the caller's and must live until backward has run. */
 #include "ops/arguments.h"
@@ -85,7 +86,9 @@ BUILD_CASE(no_tokens, tape_embedding(t, x[0], 0, some_ids, 1, NULL, NULL))
 static const CheckCase cases[] = {
     {"repeated and unused rows", tokens, {{"E", DIMS(4, 3)}}},
     {"scaled, with positions", scaled_with_positions, {{"E", DIMS(4, 3)}, {"P", DIMS(3, 3)}}},
-    {"fixed positions", scaled_with_positions, {{"E", DIMS(4, 3)}, {"P", DIMS(3, 3), .constant = true}}},
+    {"fixed positions",
+     scaled_with_positions,
+     {{"E", DIMS(4, 3)}, {"P", DIMS(3, 3), .constant = true}}},
     {"one table for both", one_table, {{"E", DIMS(4, 3)}}},
     {"strided",
      scaled_with_positions,
@@ -102,16 +105,15 @@ static void check_rows(const char *what, const Tensor *table, long n, const int3
                       table->shape.size[0]);
 }
 
-Tensor *tape_embedding(Tape *t, Tensor *table, long count, const int32_t *ids, double s, Tensor *positions,
-                       const int32_t *at) {
-    if (table->shape.rank != 2) error_bug("embedding: E is %s, want [V,d]", shape_text(table->shape));
+Tensor *tape_embedding(Tape *t, Tensor *table, long count, const int32_t *ids, double s,
+                       Tensor *positions, const int32_t *at) {
+    if (table->shape.rank != 2)
+        error_bug("embedding: E is %s, want [V,d]", shape_text(table->shape));
     long d = table->shape.size[1];
     if (positions && (positions->shape.rank != 2 || positions->shape.size[1] != d))
         error_bug("embedding: P is %s, want [*,%ld]", shape_text(positions->shape), d);
-    if (!t->planning) {
-        check_rows("token", table, count, ids);
-        if (positions) check_rows("position", positions, count, at);
-    }
+    check_rows("token", table, count, ids);
+    if (positions) check_rows("position", positions, count, at);
     table = tape_contiguous(t, table);
     if (positions) positions = tape_contiguous(t, positions);
     Node *n = tape_node(t, &op_embedding, SHAPE(count, d), INPUTS(table, positions));

@@ -1,12 +1,13 @@
-/* linear_cross_entropy: the output projection and its loss in one operation, without ever holding all
- * logits. Sections 3.4 and 5.4.
+/* linear_cross_entropy: the output projection and its loss in one operation, without ever holding
+ * all logits. Sections 3.4 and 5.4.
  *
  *     x: [n, d]   W: [V, d]   targets: n ids in [0, V), or `ignore`      y: scalar
  *
  *     y = cross_entropy(x Wᵀ, targets)
  *
- * The upstream gradient is only a factor of the logits' gradient. So forward computes that gradient, one
- * block of rows at a time in place of the block's logits l, and multiplies it into what backward needs:
+ * The upstream gradient is only a factor of the logits' gradient. So forward computes that
+ * gradient, one block of rows at a time in place of the block's logits l, and multiplies it into
+ * what backward needs:
  *
  *     g_ij = 1/C (p_ij - q_ij)          (cross_entropy_row.h)
  *     X = g W  [n, d]                   G = gᵀ x  [V, d]
@@ -15,8 +16,9 @@
  *
  *     dx += dy X            dW += dy G
  *
- * Forward keeps X and G. The result equals cross_entropy(linear(x, W)), whose logits and their gradient
- * take n·V elements each, most of the memory if the vocabulary is large. `targets` is the caller's. */
+ * Forward keeps X and G. The result equals cross_entropy(linear(x, W)), whose logits and their
+ * gradient take n·V elements each, most of the memory if the vocabulary is large. `targets` is the
+ * caller's. */
 #include "kernels/arrays.h"
 #include "kernels/product.h"
 #include "ops/cross_entropy_row.h"
@@ -71,7 +73,8 @@ static void backward(Node *n) {
     real dy = n->out->grad[0];
     if (x->grad) kernel_scale_to(a->n * a->d, dy, a->saved_x, x->grad, tensor_grad_adds(x));
     if (w->grad && a->n) kernel_scale_to(a->V * a->d, dy, a->saved_w, w->grad, tensor_grad_adds(w));
-    if (w->grad && !a->n && !tensor_grad_adds(w)) memset(w->grad, 0, (size_t)(a->V * a->d) * sizeof(real));
+    if (w->grad && !a->n && !tensor_grad_adds(w))
+        memset(w->grad, 0, (size_t)(a->V * a->d) * sizeof(real));
 }
 
 /* The logits of a block of rows. */
@@ -95,7 +98,9 @@ BUILD_CASE(all_ignored, tape_linear_cross_entropy(t, x[0], x[1], no_targets, -1,
 static const CheckCase cases[] = {
     {"one row ignored", plain, {{"x", DIMS(4, 3)}, {"W", DIMS(5, 3)}}},
     {"smoothed", smoothed, {{"x", DIMS(4, 3)}, {"W", DIMS(5, 3)}}},
-    {"strided", smoothed, {{"x", DIMS(4, 3), .layout = TRANSPOSED}, {"W", DIMS(5, 3), .layout = STEPPED}}},
+    {"strided",
+     smoothed,
+     {{"x", DIMS(4, 3), .layout = TRANSPOSED}, {"W", DIMS(5, 3), .layout = STEPPED}}},
     {"fixed weights", smoothed, {{"x", DIMS(4, 3)}, {"W", DIMS(5, 3), .constant = true}}},
     {"fixed input", smoothed, {{"x", DIMS(4, 3), .constant = true}, {"W", DIMS(5, 3)}}},
     {"one tensor twice", smoothed, {{"x", DIMS(4, 4)}, {"x", .same_as = 1}}},
@@ -112,19 +117,22 @@ const Op op_linear_cross_entropy = {"linear_cross_entropy",
                                     .arguments = targets_print,
                                     CASES(cases)};
 
-Tensor *tape_linear_cross_entropy(Tape *t, Tensor *x, Tensor *weight, const int32_t *targets, int32_t ignore,
-                                  double smoothing) {
+Tensor *tape_linear_cross_entropy(Tape *t, Tensor *x, Tensor *weight, const int32_t *targets,
+                                  int32_t ignore, double smoothing) {
     Shape xs = x->shape, ws = weight->shape;
     if (xs.rank != 2) error_bug("linear_cross_entropy: x is %s, want [n,d]", shape_text(xs));
     if (ws.rank != 2 || ws.size[1] != xs.size[1] || ws.size[0] < 1)
-        error_bug("linear_cross_entropy: W is %s, want [V,%ld], V >= 1", shape_text(ws), xs.size[1]);
-    Targets all = targets_of(t, "linear_cross_entropy", xs.size[0], ws.size[0], targets, ignore, smoothing);
+        error_bug("linear_cross_entropy: W is %s, want [V,%ld], V >= 1", shape_text(ws),
+                  xs.size[1]);
+    Targets all =
+        targets_of("linear_cross_entropy", xs.size[0], ws.size[0], targets, ignore, smoothing);
     x = tape_contiguous(t, x), weight = tape_contiguous(t, weight);
     Node *n = tape_node(t, &op_linear_cross_entropy, SCALAR, INPUTS(x, weight));
     Attr *a = node_attr(n, sizeof *a);
     *a = (Attr){all, all.n, xs.size[1], all.V, logit_block_rows(all.n, all.V)};
     a->row_loss = node_record(n, (size_t)a->block * sizeof(double));
     if (tensor_wants_grad(n->out) && tensor_wants_grad(x)) a->saved_x = node_array(n, a->n * a->d);
-    if (tensor_wants_grad(n->out) && tensor_wants_grad(weight)) a->saved_w = node_array(n, a->V * a->d);
+    if (tensor_wants_grad(n->out) && tensor_wants_grad(weight))
+        a->saved_w = node_array(n, a->V * a->d);
     return tape_record(n);
 }

@@ -23,15 +23,13 @@ static const struct Subject {
     const char *help;
 } subjects[] = {
     {"step", bench_step, "training steps"},
-    {"profile", bench_profile, "the time of a step by operation"},
-    {"decode", bench_decode, "decoding of texts and answers"},
     {"gemm", bench_gemm, "matrix products; takes no CASE"},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
-/* "step|profile|…" */
+/* "step|gemm" */
 static const char *all_subjects(void) {
-    static char names[160];
+    static char names[40];
     for (int i = 0; i < SUBJECTS; i++) strcat(strcat(names, i ? "|" : ""), subjects[i].name);
     return names;
 }
@@ -48,7 +46,8 @@ static const char *notes(void) {
                     c->lm ? "lm     " : "seq2seq", c->layers, c->d_model, c->batch, c->T, c->vocab,
                     c->origin);
     }
-    text_append(text, sizeof text, "Without CASE, a subject measures all cases or the usual ones.\n");
+    text_append(text, sizeof text,
+                "Without CASE, a subject measures all cases or the usual ones.\n");
     return text;
 }
 
@@ -56,12 +55,14 @@ static bool run(char **operand, int operands, Error *e) {
     const char *name = operands > 1 ? operand[1] : NULL;
     for (int i = 0; i < SUBJECTS; i++)
         if (strcmp(subjects[i].name, operand[0]) == 0) return subjects[i].run(name, &bench, e);
-    return error_set(e, STATUS_USAGE, "found '%s', need one of %s", ESCAPED(operand[0]), all_subjects());
+    return error_set(e, STATUS_USAGE, "found '%s', need one of %s", ESCAPED(operand[0]),
+                     all_subjects());
 }
 
 int main(int argc, char **argv) {
     Error e = {0};
-    Options options = {"bench", "SUBJECT [CASE]", "Measures speed.", table, notes(), .least = 1, .most = 2};
+    Options options = {"bench", "SUBJECT [CASE]", "Measures speed.", table,
+                       notes(), .least = 1,       .most = 2};
     if (options_parse(&options, argc, argv, &e)) run(options.operand, options.operands, &e);
     return options_exit(options.program, &e);
 }

@@ -7,14 +7,6 @@
 
 /* ---- A step: sections 5.1 to 5.4 ---- */
 
-/* The mean loss in *mean. Returns its product with `share`. */
-Tensor *trainer_record_loss(Trainer *t, const Tokens *source, const Tokens *target, double share,
-                            Tensor **mean) {
-    Forward f = {t->tape, t->model, source, target};
-    *mean = nn_loss(&f, nn_hidden(&f), t->targets);
-    return tape_scale(t->tape, *mean, (real)share);
-}
-
 /* Makes rows [first, first + count) of the batch source, target and targets. */
 static void take_rows(Trainer *t, long first, long count) {
     const Batch *b = t->batch;
@@ -24,22 +16,25 @@ static void take_rows(Trainer *t, long first, long count) {
 }
 
 static bool check_finite(long step, const char *what, double x, Error *e) {
-    return isfinite(x) || error_set(e, STATUS_NON_FINITE, "step %ld: found %s that is %s, need a finite one",
-                                    step, what, isnan(x) ? "not a number" : "infinite");
+    return isfinite(x) ||
+           error_set(e, STATUS_NON_FINITE, "step %ld: found %s that is %s, need a finite one", step,
+                     what, isnan(x) ? "not a number" : "infinite");
 }
 
 /* The message names the operation whose output is the first that is not finite. */
 static bool check_loss(const Trainer *t, double loss, Error *e) {
     if (isfinite(loss)) return true;
     const Node *first = tape_first_non_finite(t->tape);
-    return error_set(e, STATUS_NON_FINITE,
-                     "step %ld: found a loss that is %s, first in %s (operation %ld), need a finite one",
-                     t->state.step + 1, isnan(loss) ? "not a number" : "infinite",
-                     first ? first->op->name : "its sum", first ? first->index : t->tape->nodes);
+    return error_set(
+        e, STATUS_NON_FINITE,
+        "step %ld: found a loss that is %s, first in %s (operation %ld), need a finite one",
+        t->state.step + 1, isnan(loss) ? "not a number" : "infinite",
+        first ? first->op->name : "its sum", first ? first->index : t->tape->nodes);
 }
 
-/* The model's loss on a micro-batch, times the micro-batch's share of the step's tokens, so that the gradients of all
- * add up to that of the mean over the step; adds it to step->loss. NULL: the error. */
+/* The model's loss on a micro-batch, times the micro-batch's share of the step's tokens, so that
+ * the gradients of all add up to that of the mean over the step; adds it to step->loss. NULL: the
+ * error. */
 static Tensor *forward(Trainer *t, long micro_batch, StepResult *step, Error *e) {
     long first = micro_batch * t->micro_batch, left = t->batch->rows - first;
     take_rows(t, first, left < t->micro_batch ? left : t->micro_batch);
@@ -47,7 +42,9 @@ static Tensor *forward(Trainer *t, long micro_batch, StepResult *step, Error *e)
     t->tape->step = (uint64_t)(t->state.step * step->micro_batches + micro_batch);
     t->tape->seed = t->seed;
     t->tape->training = true;
-    Tensor *mean, *loss = trainer_record_loss(t, &t->source, &t->target, share, &mean);
+    Forward f = {t->tape, t->model, &t->source, &t->target};
+    Tensor *mean = nn_loss(&f, nn_hidden(&f), t->targets);
+    Tensor *loss = tape_scale(t->tape, mean, (real)share);
     if (tape_failed(t->tape, e)) return NULL;
     step->loss += share * (double)mean->data[0];
     return check_loss(t, step->loss, e) ? loss : NULL;
@@ -55,7 +52,8 @@ static Tensor *forward(Trainer *t, long micro_batch, StepResult *step, Error *e)
 
 /* Adds the gradient of a micro-batch to those before it. */
 static bool add_gradient(Trainer *t, long micro_batch, StepResult *step, Error *e) {
-    Tensor *loss = forward(t, micro_batch, step, e); /* section 3, and 5.4: dropout, label smoothing */
+    Tensor *loss =
+        forward(t, micro_batch, step, e); /* section 3, and 5.4: dropout, label smoothing */
     if (loss) tape_backward(t->tape, loss);
     bool ok = loss && !tape_failed(t->tape, e);
     tape_reset(t->tape);
@@ -90,27 +88,24 @@ bool trainer_check(const Trainer *t, Error *e) {
         const Parameter *w = &p->entry[i];
         for (long j = 0, count = shape_count(w->shape); j < count; j++)
             if (!(fabs((double)p->value[w->offset + j]) <= model_largest_weight))
-                return error_set(
-                    e, STATUS_NON_FINITE, "step %ld: found a weight of %s that is %g, need them within %g",
-                    t->state.step, w->name, (double)p->value[w->offset + j], model_largest_weight);
+                return error_set(e, STATUS_NON_FINITE,
+                                 "step %ld: found a weight of %s that is %g, need them within %g",
+                                 t->state.step, w->name, (double)p->value[w->offset + j],
+                                 model_largest_weight);
     }
     return true;
 }
 
 /* ---- Evaluation ---- */
 
-const Prediction *trainer_predict(Trainer *t, const Tokens *source, const Tokens *target) {
-    Forward f = {t->tape, t->model, source, target};
-    return nn_predict(&f, nn_hidden(&f), t->targets);
-}
-
-/* Adds the tokens of the trainer's batch to a sum whose loss and accuracy are not divided by the tokens
- * yet. */
+/* Adds the tokens of the trainer's batch to a sum whose loss and accuracy are not divided by the
+ * tokens yet. */
 static bool add_batch(Trainer *t, Evaluation *sum, Error *e) {
     take_rows(t, 0, t->batch->rows);
     t->tape->training = false;
     t->tape->no_grad = true;
-    const Prediction *p = trainer_predict(t, &t->source, &t->target);
+    Forward f = {t->tape, t->model, &t->source, &t->target};
+    const Prediction *p = nn_predict(&f, nn_hidden(&f), t->targets);
     bool ok = !tape_failed(t->tape, e);
     long tokens = batch_target_tokens(t->batch);
     for (long i = 0; ok && i < tokens; i++) {

@@ -25,7 +25,7 @@ typedef struct StepResult {
 } StepResult;
 
 typedef struct Evaluation {
-    double loss;     /* mean cross-entropy of the held-out targets, in nats, without label smoothing */
+    double loss; /* mean cross-entropy of the held-out targets, in nats, without label smoothing */
     double accuracy; /* share of held-out tokens that are the likeliest under teacher forcing */
     long tokens;
 } Evaluation;
@@ -50,31 +50,32 @@ typedef struct Trainer {
     const int32_t *targets; /* the token to be predicted at each row of target, in the batch */
 } Trainer;
 
-/* The model that the trainer is to train, without memory, its other parameters frozen. STATUS_USAGE: none learns. */
+/* The model that the trainer is to train, without memory, its other parameters frozen.
+ * STATUS_USAGE: none learns. */
 Model *trainer_model(const Trainer *t, const ModelConfig *c, Error *e);
 
-/* Allocates what steps and evaluations need, once the model and the fields above the gap are set. Nothing is
- * allocated later. To be freed with trainer_stop. */
+/* Allocates what steps and evaluations need, once the model and the fields above the gap are set.
+ * Nothing is allocated later. To be freed with trainer_stop. */
 bool trainer_start(Trainer *t, Error *e);
 void trainer_stop(Trainer *t);
 
-/* Peak bytes of training such a model, by the trainer's task, rows, accumulation and optimizer: parameters,
- * moments, activations, batches, and decoding at the end. The trainer's model need not exist. 0 with the
- * error if the sizes cannot be. */
+/* Peak bytes of training such a model, by the trainer's task, rows, accumulation and optimizer:
+ * parameters, moments, activations, batches, and decoding at the end. The trainer's model need not
+ * exist. 0 with the error if the sizes cannot be. */
 size_t trainer_bytes(const Trainer *t, const ModelConfig *c, double dropout, Error *e);
 
-/* Rows of a micro-batch: forward and backward run over some rows of a batch at a time, while gradients add up to those
- * of the batch, so that activations need less memory and are nearer to the cache. For batches of `rows` rows of S
- * source (a language model: 0) and T target tokens. Found by planning on the tape, which is empty before and after; m
- * may be without memory. It depends on the sizes alone, so that results are reproducible. */
-long trainer_micro_batch(Tape *t, Model *m, long rows, long S, long T);
+/* Rows of a micro-batch: forward and backward run over some rows of a batch at a time, while
+ * gradients add up to those of the batch, so that activations need less memory and are nearer to
+ * the cache. For batches of `rows` rows of S source (a language model: 0) and T target tokens. It
+ * depends on the sizes alone, so that results are reproducible. */
+long trainer_micro_batch(const ModelConfig *c, double dropout, long rows, long S, long T);
 
 /* ---- A step ---- */
 
-/* Section 5: draws a batch, computes the gradient of its mean loss, and updates the weights. False with
- * STATUS_NON_FINITE if the loss or the norm of the gradient is not finite, and the error names the operation where it
- * began; false without an error if a signal has arrived (base/interrupt.h). Then the weights are those before the
- * step. */
+/* Section 5: draws a batch, computes the gradient of its mean loss, and updates the weights. False
+ * with STATUS_NON_FINITE if the loss or the norm of the gradient is not finite, and the error names
+ * the operation where it began; false without an error if a signal has arrived (base/interrupt.h).
+ * Then the weights are those before the step. */
 bool trainer_step(Trainer *t, StepResult *step, Error *e);
 
 /* False with STATUS_NON_FINITE if a weight is not finite, or too large for a model's file. */
@@ -82,22 +83,16 @@ bool trainer_check(const Trainer *t, Error *e);
 
 /* ---- Evaluation ---- */
 
-/* Evaluates the model on `rows` held-out rows that lie evenly among all of the task (0: on all). STATUS_NON_FINITE: the
- * loss is not finite. */
+/* Evaluates the model on `rows` held-out rows that lie evenly among all of the task (0: on all).
+ * STATUS_NON_FINITE: the loss is not finite. */
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e);
 
 /* True every eval_every steps, but not at the last step, which run_finish evaluates. */
 bool trainer_evaluation_due(const Trainer *t);
 
-/* Held-out rows that each evaluation of a run judges. They depend on the task alone, so that evaluations can be compared. */
+/* Held-out rows that each evaluation of a run judges. They depend on the task alone, so that
+ * evaluations can be compared. */
 long trainer_evaluation_rows(const Trainer *t);
 
 /* Begins a new mean of the training loss; no other evaluation of this step is due. */
 void trainer_evaluated(Trainer *t);
-
-/* ---- Shared with trainer_memory.c ---- */
-
-/* The forward pass of a micro-batch's loss, *mean, which is returned times `share`; and that of an evaluation. */
-Tensor *trainer_record_loss(Trainer *t, const Tokens *source, const Tokens *target, double share,
-                            Tensor **mean);
-const Prediction *trainer_predict(Trainer *t, const Tokens *source, const Tokens *target);

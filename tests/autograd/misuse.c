@@ -1,5 +1,5 @@
-/* A program that misuses the library gets one line, or what it asked for: never wrong numbers, never a crash. A caller
- * that sets a handler gets the line itself, and goes on. */
+/* A program that misuses the library gets one line, or what it asked for: never wrong numbers,
+ * never a crash. A caller that sets a handler gets the line itself, and goes on. */
 #include "base/arena.h"
 #include "base/pool.h"
 #include "expect_bug.h"
@@ -17,17 +17,17 @@ static real q[TOKENS * WIDTH];
 static int32_t start[SEQUENCES], rows[SEQUENCES];
 static const Sequences sequences = {SEQUENCES, start, rows, rows, TOKENS, ROWS};
 
-/* Records y + q, y = attention, with so many threads and runs backward with so many. When attention's backward runs, the
- * gradient of q lies beside its scratch memory. Returns the tape's peak. */
-static size_t run_attention(bool plan, int forward_threads, int backward_threads, real *dq) {
+/* Records y + q, y = attention, with so many threads and runs backward with so many. When
+ * attention's backward runs, the gradient of q lies beside its scratch memory. Returns the tape's
+ * peak. */
+static size_t run_attention(int forward_threads, int backward_threads, real *dq) {
     for (int i = 0; i < SEQUENCES; i++) start[i] = i * ROWS, rows[i] = ROWS;
     for (int i = 0; i < TOKENS * WIDTH; i++) q[i] = (real)((i * 31) % 97) / 97 - (real)0.5;
     Tape *t = tape_new();
-    if (plan) tape_plan(t);
     Tensor *x = tape_scale(t, tape_leaf(t, SHAPE(TOKENS, WIDTH), q, dq), 1);
     pool_set_threads(forward_threads);
     Tensor *y = tape_attention(t, x, x, x, HEADS, &(Reach){&sequences, &sequences, true});
-    if (!plan) y = tape_add(t, y, x);
+    y = tape_add(t, y, x);
     pool_set_threads(backward_threads);
     tape_backward_from(t, y, q);
     size_t peak = tape_peak(t);
@@ -35,18 +35,20 @@ static size_t run_attention(bool plan, int forward_threads, int backward_threads
     return peak;
 }
 
-/* Scratch memory is for the threads that run, not for those that there were when the operation was recorded. */
+/* Scratch memory is for the threads that run, not for those that there were when the operation was
+ * recorded. */
 TEST(threads_may_change_before_backward) {
     static real want[TOKENS * WIDTH], found[TOKENS * WIDTH];
     memset(want, 0, sizeof want);
-    run_attention(false, 1, 1, want);
+    run_attention(1, 1, want);
     for (int more = 0; more < 2; more++) {
         memset(found, 0, sizeof found);
-        run_attention(false, more ? 1 : 8, more ? 8 : 1, found);
+        run_attention(more ? 1 : 8, more ? 8 : 1, found);
         CHECK(memcmp(found, want, sizeof want) == 0, "%s threads", more ? "more" : "fewer");
     }
-    size_t one = run_attention(true, 1, 1, found), eight = run_attention(true, 1, 8, found);
-    CHECK(eight >= one + 7 * ROWS * sizeof(real), "%zu bytes for 8 threads, %zu for one", eight, one);
+    size_t one = run_attention(1, 1, found), eight = run_attention(1, 8, found);
+    CHECK(eight >= one + 7 * ROWS * sizeof(real), "%zu bytes for 8 threads, %zu for one", eight,
+          one);
 }
 
 /* A child process starts with a pool of its own, wherever the parent forked. */
@@ -64,20 +66,22 @@ TEST(a_child_forked_by_a_worker_counts_from_0) {
     int status[4] = {0};
     pool_set_threads(4);
     pool_for(4, fork_in_body, status);
-    for (int i = 1; i < 4; i++) CHECK(status[i] == 0, "chunk %d: status %#x", i, (unsigned)status[i]);
+    for (int i = 1; i < 4; i++)
+        CHECK(status[i] == 0, "chunk %d: status %#x", i, (unsigned)status[i]);
 }
 
-/* A caller may decide after forward to keep gradients. They are then dy, not what backward makes of its
- * memory. */
+/* A caller may decide after forward to keep gradients. They are then dy, not what backward makes of
+ * its memory. */
 TEST(keep_may_be_set_before_backward) {
     static real x[64 * 64], W[64 * 64], dW[64 * 64];
     for (int i = 0; i < 64 * 64; i++) x[i] = (real)(i % 7) - 3, W[i] = (real)(i % 5) - 2;
     Tape *t = tape_new();
-    Tensor *y = tape_linear(t, tape_leaf(t, SHAPE(64, 64), x, NULL), tape_leaf(t, SHAPE(64, 64), W, dW), NULL,
-                            ACT_RELU, NULL);
+    Tensor *y = tape_linear(t, tape_leaf(t, SHAPE(64, 64), x, NULL),
+                            tape_leaf(t, SHAPE(64, 64), W, dW), NULL, ACT_RELU, NULL);
     t->keep = true;
     tape_backward(t, tape_sum(t, y, ALL_AXES));
-    for (int i = 0; i < 64 * 64; i++) CHECK(y->grad[i] == 1, "element %d: %g", i, (double)y->grad[i]);
+    for (int i = 0; i < 64 * 64; i++)
+        CHECK(y->grad[i] == 1, "element %d: %g", i, (double)y->grad[i]);
     tape_free(t);
 }
 
@@ -104,19 +108,20 @@ TEST(ranks_are_limited) {
 TEST(sequences_lie_in_their_rows) {
     static real data[6 * 4];
     static const int32_t first[] = {0, 4}, three[] = {3, 3}, two[] = {2, 2};
-    static const Sequences beyond = {2, first, three, three, 6, 3}, longer = {1, first, three, three, 6, 2},
+    static const Sequences beyond = {2, first, three, three, 6, 3},
+                           longer = {1, first, three, three, 6, 2},
                            fuller = {1, first, two, three, 6, 3};
     Tape *t = tape_new();
     Tensor *x = tape_leaf(t, SHAPE(6, 4), data, NULL);
-    EXPECT_BUG(
-        "attention: sequence 1 of the queries has rows [4,7), 3 of them real, want them in [0,6), at most 3",
-        tape_attention(t, x, x, x, 1, &(Reach){&beyond, &beyond, false}));
-    EXPECT_BUG(
-        "attention: sequence 0 of the queries has rows [0,3), 3 of them real, want them in [0,6), at most 2",
-        tape_attention(t, x, x, x, 1, &(Reach){&longer, &longer, false}));
-    EXPECT_BUG(
-        "attention: sequence 0 of the queries has rows [0,2), 3 of them real, want them in [0,6), at most 3",
-        tape_attention(t, x, x, x, 1, &(Reach){&fuller, &fuller, false}));
+    EXPECT_BUG("attention: sequence 1 of the queries has rows [4,7), 3 of them real, want them in "
+               "[0,6), at most 3",
+               tape_attention(t, x, x, x, 1, &(Reach){&beyond, &beyond, false}));
+    EXPECT_BUG("attention: sequence 0 of the queries has rows [0,3), 3 of them real, want them in "
+               "[0,6), at most 2",
+               tape_attention(t, x, x, x, 1, &(Reach){&longer, &longer, false}));
+    EXPECT_BUG("attention: sequence 0 of the queries has rows [0,2), 3 of them real, want them in "
+               "[0,6), at most 3",
+               tape_attention(t, x, x, x, 1, &(Reach){&fuller, &fuller, false}));
     tape_free(t);
 }
 
@@ -127,7 +132,8 @@ TEST(a_loss_has_one_tape) {
     real data[3] = {1, 2, 3}, grad[3] = {0};
     Tensor *a = tape_exp(other, tape_leaf(other, SHAPE(3), data, grad));
     Tensor *b = tape_leaf(t, SHAPE(3), data, grad);
-    EXPECT_BUG("mul: argument 2 is of another tape, or of this one before it was reset", tape_mul(t, b, a));
+    EXPECT_BUG("mul: argument 2 is of another tape, or of this one before it was reset",
+               tape_mul(t, b, a));
     EXPECT_BUG("reshape: argument 1 is of another tape, or of this one before it was reset",
                tape_reshape(t, a, SHAPE(3, 1)));
     EXPECT_BUG("backward: the output is of another tape, or of this one before it was reset",
@@ -142,7 +148,8 @@ TEST(a_reset_ends_the_tensors) {
     tape_reset(t);
     EXPECT_BUG("backward: the output is of another tape, or of this one before it was reset",
                tape_backward(t, loss));
-    EXPECT_BUG("neg: argument 1 is of another tape, or of this one before it was reset", tape_neg(t, x));
+    EXPECT_BUG("neg: argument 1 is of another tape, or of this one before it was reset",
+               tape_neg(t, x));
     tape_free(t);
 }
 
@@ -153,7 +160,8 @@ TEST(the_callers_tensors_outlive_tapes) {
     x.grad = grad, x.grad_state = GRAD_SUM;
     for (int i = 0; i < 2; i++) {
         Tape *t = tape_new();
-        for (int step = 0; step < 2; step++, tape_reset(t)) tape_backward(t, tape_sum(t, &x, ALL_AXES));
+        for (int step = 0; step < 2; step++, tape_reset(t))
+            tape_backward(t, tape_sum(t, &x, ALL_AXES));
         tape_free(t);
     }
     for (int i = 0; i < 3; i++) CHECK(grad[i] == 4, "found %g", (double)grad[i]);
@@ -188,7 +196,8 @@ static void check_caught(void (*f)(Tape *t), Tape *t, Status status, const char 
     tape_reset(t);
     real data[3] = {1, 2, 3}, grad[3] = {0};
     tape_backward(t, tape_sum(t, tape_square(t, tape_leaf(t, SHAPE(3), data, grad)), ALL_AXES));
-    for (int i = 0; i < 3; i++) CHECK(grad[i] == 2 * data[i], "after `%s`: %g", want, (double)grad[i]);
+    for (int i = 0; i < 3; i++)
+        CHECK(grad[i] == 2 * data[i], "after `%s`: %g", want, (double)grad[i]);
     tape_reset(t);
 }
 
@@ -252,7 +261,8 @@ TEST(a_handler_may_go_on) {
     tape_free(t);
 }
 
-/* A handler that returns, and one that was set in another thread or taken away, leave the end to the library. */
+/* A handler that returns, and one that was set in another thread or taken away, leave the end to
+ * the library. */
 TEST(without_a_jump_the_process_ends) {
     EXPECT_BUG("chunk 77", {
         error_on_fatal((FatalHandler){catch_fatal, NULL});

@@ -1,4 +1,5 @@
-/* A wrong argument of an operation is a bug with a message that names operation, argument, found and wanted shape. */
+/* A wrong argument of an operation is a bug with a message that names operation, argument, found
+ * and wanted shape. */
 #include "expect_bug.h"
 #include "ops/sequences.h"
 #include "ops_helpers.h"
@@ -8,23 +9,16 @@ static const int32_t first[] = {0, 1}, two_tokens[] = {2}, one_token[] = {1, 1};
 static const Sequences alone = {1, first, two_tokens, two_tokens, 2, 2};
 static const Sequences apart = {2, first, one_token, one_token, 2, 1};
 
-/* A tape that plans has sizes and no targets. */
-TEST(losses_are_planned_without_targets) {
-    Tape *t = new_tape();
-    tape_plan(t);
-    Tensor *y = tape_cross_entropy(t, tape_constant(t, SHAPE(2, 5)), NULL, -1, 0.1);
-    CHECK(y->shape.rank == 0 && y->maker && t->nodes == 1);
-    tape_free(t);
-}
-
 /* ---- Mistakes ---- */
 
 TEST(mistakes_in_elementary_operations) {
     Tape *t = new_tape();
     Tensor *x = blank_leaf(t, SHAPE(2, 3), PLAIN), *y = blank_leaf(t, SHAPE(4, 3), PLAIN);
     Tensor *v = blank_leaf(t, SHAPE(3), PLAIN), *s = blank_leaf(t, SCALAR, PLAIN);
-    EXPECT_BUG("add: argument 2 is [4,3], want a shape that broadcasts with [2,3]", tape_add(t, x, y));
-    EXPECT_BUG("div: argument 2 is [4,3], want a shape that broadcasts with [2,3]", tape_div(t, x, y));
+    EXPECT_BUG("add: argument 2 is [4,3], want a shape that broadcasts with [2,3]",
+               tape_add(t, x, y));
+    EXPECT_BUG("div: argument 2 is [4,3], want a shape that broadcasts with [2,3]",
+               tape_div(t, x, y));
     EXPECT_BUG("clamp: the interval is [1,-1], want low <= high", tape_clamp(t, x, 1, -1));
     EXPECT_BUG("clamp: the interval is [nan,1], want low <= high", tape_clamp(t, x, (real)NAN, 1));
     EXPECT_BUG("masked_fill: the mask is [3,3], want a shape that broadcasts to [3]",
@@ -46,14 +40,19 @@ TEST(mistakes_in_shapes_and_products) {
     Tensor *s = blank_leaf(t, SCALAR, PLAIN), *d = blank_leaf(t, SHAPE(4, 2, 3), PLAIN);
     EXPECT_BUG("reshape: x is [2,3], want as many elements as [7]", tape_reshape(t, x, SHAPE(7)));
     EXPECT_BUG("transpose: axis 2 of [2,3], want one in [-2,2)", tape_transpose(t, x, 0, 2));
-    EXPECT_BUG("slice: [1,4) along axis 1 of [2,3], want a part of [0,3)", tape_slice(t, x, 1, 1, 4));
-    EXPECT_BUG("slice: [2,1) along axis -1 of [2,3], want a part of [0,3)", tape_slice(t, x, -1, 2, 1));
-    EXPECT_BUG("slice: [-1,1) along axis 0 of [2,3], want a part of [0,2)", tape_slice(t, x, 0, -1, 1));
+    EXPECT_BUG("slice: [1,4) along axis 1 of [2,3], want a part of [0,3)",
+               tape_slice(t, x, 1, 1, 4));
+    EXPECT_BUG("slice: [2,1) along axis -1 of [2,3], want a part of [0,3)",
+               tape_slice(t, x, -1, 2, 1));
+    EXPECT_BUG("slice: [-1,1) along axis 0 of [2,3], want a part of [0,2)",
+               tape_slice(t, x, 0, -1, 1));
     EXPECT_BUG("concat: argument 2 is [4,3], want [2,3] except along axis 1",
                tape_concat(t, -1, INPUTS(x, y)));
-    EXPECT_BUG("concat: argument 2 is [3], want [2,3] except along axis 0", tape_concat(t, 0, INPUTS(x, v)));
+    EXPECT_BUG("concat: argument 2 is [3], want [2,3] except along axis 0",
+               tape_concat(t, 0, INPUTS(x, v)));
     EXPECT_BUG("concat: 0 tensors, want 1 to 8", tape_concat(t, 0, 0, NULL));
-    EXPECT_BUG("concat: 9 tensors, want 1 to 8", tape_concat(t, 0, INPUTS(x, x, x, x, x, x, x, x, x)));
+    EXPECT_BUG("concat: 9 tensors, want 1 to 8",
+               tape_concat(t, 0, INPUTS(x, x, x, x, x, x, x, x, x)));
     EXPECT_BUG("concat: axis 0 of [], want one in [0,0)", tape_concat(t, 0, INPUTS(s, s)));
     EXPECT_BUG("matmul: argument 2 is [4,3], want [3,*]", tape_matmul(t, x, y));
     EXPECT_BUG("matmul: argument 1 is [3], want [*,*]", tape_matmul(t, v, x));
@@ -71,7 +70,8 @@ TEST(mistakes_in_layers) {
     Tensor *three = blank_leaf(t, SHAPE(3), PLAIN), *four = blank_leaf(t, SHAPE(4), PLAIN);
     Tensor *scalar = blank_leaf(t, SCALAR, PLAIN), *no_column = blank_leaf(t, SHAPE(2, 0), PLAIN);
     EXPECT_BUG("layer_norm: x is [], want […,d], d >= 1", tape_layer_norm(t, scalar, four, four));
-    EXPECT_BUG("layer_norm: x is [2,0], want […,d], d >= 1", tape_layer_norm(t, no_column, four, four));
+    EXPECT_BUG("layer_norm: x is [2,0], want […,d], d >= 1",
+               tape_layer_norm(t, no_column, four, four));
     EXPECT_BUG("layer_norm: gamma is [3], want [4]", tape_layer_norm(t, x, three, four));
     EXPECT_BUG("layer_norm: beta is [3], want [4]", tape_layer_norm(t, x, four, three));
     EXPECT_BUG("linear: x is [4], want [n,d_in]", tape_linear(t, four, w, NULL, ACT_NONE, NULL));
@@ -90,23 +90,32 @@ TEST(mistakes_in_layers) {
 }
 
 TEST(mistakes_in_embeddings_and_losses) {
-    static const int32_t ids[] = {2, 0}, beyond[] = {0, 3}, negative[] = {-1, 0}, ignored[] = {-1, -1};
+    static const int32_t ids[] = {2, 0}, beyond[] = {0, 3}, negative[] = {-1, 0},
+                         ignored[] = {-1, -1};
     Tape *t = new_tape();
     Tensor *x = blank_leaf(t, SHAPE(2, 4), PLAIN), *w = blank_leaf(t, SHAPE(3, 4), PLAIN);
     Tensor *wide = blank_leaf(t, SHAPE(3, 5), PLAIN), *four = blank_leaf(t, SHAPE(4), PLAIN);
-    Tensor *no_row = blank_leaf(t, SHAPE(0, 4), PLAIN), *no_column = blank_leaf(t, SHAPE(2, 0), PLAIN);
+    Tensor *no_row = blank_leaf(t, SHAPE(0, 4), PLAIN),
+           *no_column = blank_leaf(t, SHAPE(2, 0), PLAIN);
     EXPECT_BUG("embedding: E is [4], want [V,d]", tape_embedding(t, four, 2, ids, 1, NULL, NULL));
     EXPECT_BUG("embedding: P is [4], want [*,4]", tape_embedding(t, w, 2, ids, 1, four, ids));
     EXPECT_BUG("embedding: P is [3,5], want [*,4]", tape_embedding(t, w, 2, ids, 1, wide, ids));
-    EXPECT_BUG("embedding: token 1 is 3, want it in [0,3)", tape_embedding(t, w, 2, beyond, 1, NULL, NULL));
+    EXPECT_BUG("embedding: token 1 is 3, want it in [0,3)",
+               tape_embedding(t, w, 2, beyond, 1, NULL, NULL));
     EXPECT_BUG("embedding: token 0 is -1, want it in [0,3)",
                tape_embedding(t, w, 2, negative, 1, NULL, NULL));
-    EXPECT_BUG("embedding: position 0 is 2, want it in [0,2)", tape_embedding(t, w, 2, ids, 1, x, ids));
-    EXPECT_BUG("cross_entropy: x is [4], want [n,V], V >= 1", tape_cross_entropy(t, four, ids, -1, 0));
-    EXPECT_BUG("cross_entropy: x is [2,0], want [n,V], V >= 1", tape_cross_entropy(t, no_column, ids, -1, 0));
-    EXPECT_BUG("cross_entropy: smoothing is -1, want it in [0,1]", tape_cross_entropy(t, x, ids, -1, -1));
-    EXPECT_BUG("cross_entropy: smoothing is 1.5, want it in [0,1]", tape_cross_entropy(t, x, ids, -1, 1.5));
-    EXPECT_BUG("cross_entropy: target 0 is -1, want it in [0,4)", tape_cross_entropy(t, x, negative, 0, 0));
+    EXPECT_BUG("embedding: position 0 is 2, want it in [0,2)",
+               tape_embedding(t, w, 2, ids, 1, x, ids));
+    EXPECT_BUG("cross_entropy: x is [4], want [n,V], V >= 1",
+               tape_cross_entropy(t, four, ids, -1, 0));
+    EXPECT_BUG("cross_entropy: x is [2,0], want [n,V], V >= 1",
+               tape_cross_entropy(t, no_column, ids, -1, 0));
+    EXPECT_BUG("cross_entropy: smoothing is -1, want it in [0,1]",
+               tape_cross_entropy(t, x, ids, -1, -1));
+    EXPECT_BUG("cross_entropy: smoothing is 1.5, want it in [0,1]",
+               tape_cross_entropy(t, x, ids, -1, 1.5));
+    EXPECT_BUG("cross_entropy: target 0 is -1, want it in [0,4)",
+               tape_cross_entropy(t, x, negative, 0, 0));
     EXPECT_BUG("linear_cross_entropy: x is [4], want [n,d]",
                tape_linear_cross_entropy(t, four, w, ids, -1, 0));
     EXPECT_BUG("linear_cross_entropy: W is [4], want [V,4], V >= 1",
@@ -133,7 +142,8 @@ TEST(mistakes_in_attention) {
     EXPECT_BUG("attention: q is [4], want [n,d]", ATTEND(four, x, 1, &alone));
     EXPECT_BUG("attention: 0 heads, want a divisor of the width 4", ATTEND(x, x, 0, &alone));
     EXPECT_BUG("attention: 3 heads, want a divisor of the width 4", ATTEND(x, x, 3, &alone));
-    EXPECT_BUG("attention: 1 heads, want a divisor of the width 0", ATTEND(no_column, x, 1, &alone));
+    EXPECT_BUG("attention: 1 heads, want a divisor of the width 0",
+               ATTEND(no_column, x, 1, &alone));
     EXPECT_BUG("attention: keys have 2 sequences, want 1", ATTEND(x, x, 2, &apart));
     EXPECT_BUG("attention: q is [3,4], want [2,4]", ATTEND(three_rows, x, 2, &alone));
     EXPECT_BUG("attention: k is [4], want [2,4]", ATTEND(x, four, 2, &alone));
