@@ -20,6 +20,7 @@
     STATUS(INCONCLUSIVE, 4, "nothing is wrong, but something could not be proved")                           \
     STATUS(BAD_DATA, 65, "an input is malformed")                                                            \
     STATUS(NO_INPUT, 66, "an input cannot be opened")                                                        \
+    STATUS(UNAVAILABLE, 69, "another program is needed, and cannot be run")                                  \
     STATUS(BUG, 70, "a bug in this program")                                                                 \
     STATUS(NO_MEMORY, 71, "out of memory")                                                                   \
     STATUS(CANNOT_CREATE, 73, "an output cannot be created")                                                 \

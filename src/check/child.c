@@ -1,9 +1,11 @@
 #include "check/child.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "check/directories.h"
 #include "check/sandbox.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,8 +41,10 @@ struct Child {
     double waited; /* seconds in which it was waited for, if it talks */
     double used;   /* processor time when its limits began */
     Inflow result, printed;
-    int request[2]; /* both ends of its pipe stay open, so that writing to one that has ended is no error */
-    bool timed_out, interrupted, ended;
+    int request
+        [2]; /* both ends of its pipe stay open, so that writing to one that has ended is no error */
+    bool timed_out, full, interrupted, ended;
+    double measured; /* when its directory was */
 };
 
 static int result_pipe = -1, request_pipe = -1; /* in a child */
@@ -78,6 +83,36 @@ _Noreturn void child_become(char *const argument[]) {
     _exit(STATUS_BUG);
 }
 
+static void end_family(int signal_number) {
+    (void)signal_number;
+    kill(0, SIGKILL);
+}
+
+_Noreturn void child_become_family(char *const argument[], int cannot_run) {
+    int status = 0;
+    pid_t parent = getppid();
+    signal(SIGTERM, end_family);
+    system_end_with_parent(parent, SIGTERM);
+    pid_t child = fork();
+    if (child == 0) {
+        execvp(argument[0], argument);
+        printf("%s: cannot be run", argument[0]);
+        fflush(stdout);
+        _exit(cannot_run);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    if (child < 0) {
+        printf("%s: %s", argument[0], strerror(errno));
+        fflush(stdout);
+        _exit(STATUS_NO);
+    }
+    if (WIFSIGNALED(status)) {
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    _exit(WEXITSTATUS(status));
+}
+
 _Noreturn void child_finish(void) {
     fflush(NULL);
     _exit(child_send(&end_mark, 1) ? 0 : STATUS_IO);
@@ -98,7 +133,8 @@ static void close_others(const ChildLimits *limits) {
  * numbers does not meet it. A program that follows does not inherit it. */
 static int moved_up(int end) {
     int copy = -1;
-    for (int from = 200; copy < 0 && from >= FIRST_FREE; from /= 2) copy = fcntl(end, F_DUPFD_CLOEXEC, from);
+    for (int from = 200; copy < 0 && from >= FIRST_FREE; from /= 2)
+        copy = fcntl(end, F_DUPFD_CLOEXEC, from);
     return copy;
 }
 
@@ -110,17 +146,42 @@ static double most_seconds(const ChildLimits *l) {
 static void set_limits(const ChildLimits *l) {
     system_lower_limit(RLIMIT_CORE, 0, 0);
     system_lower_limit(RLIMIT_CPU, most_seconds(l), most_seconds(l) + 1);
-    if (l->file_bytes) system_lower_limit(RLIMIT_FSIZE, (double)l->file_bytes, (double)l->file_bytes);
-    if (l->bytes && !SANDBOX_SANITIZED) system_lower_limit(RLIMIT_AS, (double)l->bytes, (double)l->bytes);
+    if (l->file_bytes)
+        system_lower_limit(RLIMIT_FSIZE, (double)l->file_bytes, (double)l->file_bytes);
+    if (l->bytes && !SANDBOX_SANITIZED)
+        system_lower_limit(RLIMIT_AS, (double)l->bytes, (double)l->bytes);
+}
+
+enum { DIRECTORY_PATH = 4096 + 32 };
+
+static char own_directory[PATH_MAX]; /* in a child */
+
+/* The directory of a job's own. */
+static const char *directory_of(const ChildLimits *limits, pid_t pid, char path[DIRECTORY_PATH]) {
+    snprintf(path, DIRECTORY_PATH, "%s/tmp.%ld", limits->folder, (long)pid);
+    return path;
+}
+
+static void make_directory(const ChildLimits *limits) {
+    static const char *const names[] = {"TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"};
+    char path[DIRECTORY_PATH];
+    if (mkdir(directory_of(limits, getpid(), path), 0700) != 0 || !realpath(path, own_directory))
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) setenv(names[i], own_directory, 1);
+}
+
+const char *child_directory(void) {
+    return *own_directory ? own_directory : NULL;
 }
 
 enum { RESULT, PRINTED, REQUEST, PIPES };
 
-static _Noreturn void live(long i, const ChildLimits *limits, int pipe[PIPES][2],
+static _Noreturn void live(long i, const ChildLimits *limits, int pipe[PIPES][2], pid_t parent,
                            void (*job)(void *context, long i), void *context) {
-    setpgid(0, 0);
-    system_end_with_parent();
+    setsid(); /* a group of its own, and no terminal */
+    system_end_with_parent(parent, SIGKILL);
     interrupt_leave();
+    if (limits->folder) make_directory(limits);
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
     dup2(pipe[PRINTED][1], STDOUT_FILENO);
@@ -136,7 +197,8 @@ static _Noreturn void live(long i, const ChildLimits *limits, int pipe[PIPES][2]
 /* Opens a pipe that a program which follows does not inherit. */
 static bool open_pipe(int end[2]) {
     if (pipe(end) != 0) return false;
-    if (fcntl(end[0], F_SETFD, FD_CLOEXEC) == 0 && fcntl(end[1], F_SETFD, FD_CLOEXEC) == 0) return true;
+    if (fcntl(end[0], F_SETFD, FD_CLOEXEC) == 0 && fcntl(end[1], F_SETFD, FD_CLOEXEC) == 0)
+        return true;
     close(end[0]);
     close(end[1]);
     return false;
@@ -151,18 +213,18 @@ static Child *new_child(Child with) {
     return c;
 }
 
-Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context, long i), void *context) {
+Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context, long i),
+                   void *context) {
     int pipe[PIPES][2], pipes = 0;
     while (pipes < PIPES && open_pipe(pipe[pipes])) pipes++;
     fflush(NULL); /* or the child prints what the parent has buffered */
-    pid_t pid = pipes == PIPES ? fork() : -1;
-    if (pid == 0) live(i, limits, pipe, job, context);
+    pid_t parent = getpid(), pid = pipes == PIPES ? fork() : -1;
+    if (pid == 0) live(i, limits, pipe, parent, job, context);
     for (int k = 0; k < pipes; k++) {
         if (k != REQUEST || pid < 0) close(pipe[k][1]);
         if (pid < 0) close(pipe[k][0]);
     }
     if (pid < 0) return NULL;
-    setpgid(pid, pid);
     return new_child((Child){.pid = pid,
                              .job = i,
                              .limits = *limits,
@@ -173,8 +235,8 @@ Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context,
 }
 
 Child *child_attach(int from, int to, const ChildLimits *limits) {
-    return new_child(
-        (Child){.limits = *limits, .result = {.end = from}, .printed = {.end = -1}, .request = {-1, to}});
+    return new_child((Child){
+        .limits = *limits, .result = {.end = from}, .printed = {.end = -1}, .request = {-1, to}});
 }
 
 static void keep(Inflow *f, const char *bytes, size_t size) {
@@ -213,8 +275,10 @@ static void drain(Inflow *f) {
 /* Ends the process group of a child that has ended, and reads the rest of its output. */
 static ChildEnd bury(Child *c, int status) {
     Inflow *all[] = {&c->result, &c->printed}, *result = all[0];
+    char path[DIRECTORY_PATH];
     kill(-c->pid, SIGKILL);
     c->ended = true;
+    if (c->limits.folder) directory_remove(directory_of(&c->limits, c->pid, path));
     for (int k = 0; k < 2; k++) {
         drain(all[k]);
         if (all[k]->end >= 0) close(all[k]->end);
@@ -223,6 +287,8 @@ static ChildEnd bury(Child *c, int status) {
     bool whole = result->size && !result->lost && result->bytes[result->size - 1] == end_mark;
     if (c->interrupted)
         end.fate = CHILD_INTERRUPTED;
+    else if (c->full)
+        end.fate = CHILD_FULL;
     else if (c->timed_out || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
         end.fate = CHILD_TIMED_OUT;
     else if (WIFSIGNALED(status))
@@ -258,10 +324,20 @@ static bool is_late(const Child *c) {
            (c->limits.awake && passed > limit && used < SLEEPING * passed);
 }
 
+/* Whether its own directory holds more than it may. */
+static bool is_full(Child *c) {
+    char path[DIRECTORY_PATH];
+    double now = clock_seconds();
+    if (!c->limits.folder || now - c->measured < GLANCE * 1e-3) return false;
+    c->measured = now;
+    return directory_bytes(directory_of(&c->limits, c->pid, path)) > c->limits.folder_bytes;
+}
+
 /* The end of a child that is no child of this process: its pipe is closed, or its time is over. */
 static bool attached_lives(const Child *c, ChildEnd *end) {
     struct pollfd fd = {c->result.end, POLLIN, 0};
-    bool late = c->waited > 3 * c->limits.seconds, closed = poll(&fd, 1, 0) == 1 && !(fd.revents & POLLIN);
+    bool late = c->waited > 3 * c->limits.seconds,
+         closed = poll(&fd, 1, 0) == 1 && !(fd.revents & POLLIN);
     *end = (ChildEnd){.fate = late ? CHILD_TIMED_OUT : CHILD_EXITED, .result = "", .printed = ""};
     return !late && !closed;
 }
@@ -271,16 +347,19 @@ bool child_lives(Child *c, ChildEnd *end) {
     if (!c->pid) return attached_lives(c, end);
     if (!c->talks) drain(&c->result);
     drain(&c->printed);
-    bool late = is_late(c), interrupted = interrupt_signal() != 0;
-    if ((late && !c->timed_out) || (interrupted && !c->interrupted)) {
-        c->timed_out = late, c->interrupted = interrupted;
+    bool late = is_late(c), interrupted = interrupt_signal() != 0, full = is_full(c);
+    if ((late && !c->timed_out) || (interrupted && !c->interrupted) || full) {
+        c->timed_out = late;
+        c->interrupted = interrupted;
+        c->full |= full;
         kill(-c->pid, SIGKILL);
         kill(c->pid, SIGKILL);
     }
     double used;
     if (!system_ended(c->pid, &status, &used)) return true;
     /* The system kills a process that runs past its limit. A kill before that has another reason. */
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) c->timed_out |= used >= most_seconds(&c->limits);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        c->timed_out |= used >= most_seconds(&c->limits);
     *end = bury(c, status);
     return false;
 }
@@ -349,17 +428,21 @@ static void wait_for_news(Child *const *child, int children) {
     poll(fd, count, moment);
 }
 
-void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job)(void *context, long i),
+void child_run_all(long jobs, int at_once, const ChildLimits *limits,
+                   void (*job)(void *context, long i),
                    void (*done)(void *context, long i, const ChildEnd *end), void *context) {
     Child *child[AT_ONCE];
     int living = 0;
     if (at_once > AT_ONCE) at_once = AT_ONCE;
     for (long next = 0; next < jobs || living;) {
         for (; next < jobs && living < at_once; next++) {
-            ChildEnd none = {
-                .fate = interrupt_signal() ? CHILD_INTERRUPTED : CHILD_NOT_BORN, .result = "", .printed = ""};
-            child[living] = none.fate == CHILD_NOT_BORN ? child_start(next, limits, job, context) : NULL;
-            if (!child[living] && living && none.fate == CHILD_NOT_BORN) break; /* later there may be room */
+            ChildEnd none = {.fate = interrupt_signal() ? CHILD_INTERRUPTED : CHILD_NOT_BORN,
+                             .result = "",
+                             .printed = ""};
+            child[living] =
+                none.fate == CHILD_NOT_BORN ? child_start(next, limits, job, context) : NULL;
+            if (!child[living] && living && none.fate == CHILD_NOT_BORN)
+                break; /* later there may be room */
             if (child[living])
                 living++;
             else

@@ -1,3 +1,4 @@
+#include "base/utf8.h"
 #include "check/child.h"
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +10,17 @@ const char *child_last_line(char *text, size_t size, const char *printed) {
         if (length) snprintf(text, size, "%.*s", (int)length, line);
         line += length + (line[length] == '\n');
     }
+    utf8_make_printable(text, "");
     return text;
+}
+
+bool child_lacks(const char *text) {
+    static const char *const words[] = {
+        "No space left on device", "Resource temporarily unavailable", "Cannot allocate memory",
+        "Killed signal terminated program"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(text, words[i])) return true;
+    return false;
 }
 
 const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLimits *limits) {
@@ -34,8 +45,16 @@ const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLi
     case CHILD_TIMED_OUT:
         snprintf(text, CHILD_TEXT, "did not end within its time limit of %g s", limits->seconds);
         break;
-    case CHILD_INTERRUPTED: snprintf(text, CHILD_TEXT, "was not waited for: the run was asked to end"); break;
-    case CHILD_NOT_BORN: snprintf(text, CHILD_TEXT, "could not be run: no process or no memory for it");
+    case CHILD_FULL:
+        snprintf(text, CHILD_TEXT,
+                 "filled its directory for temporary files, which may hold %zu bytes",
+                 limits->folder_bytes);
+        break;
+    case CHILD_INTERRUPTED:
+        snprintf(text, CHILD_TEXT, "was not waited for: the run was asked to end");
+        break;
+    case CHILD_NOT_BORN:
+        snprintf(text, CHILD_TEXT, "could not be run: no process or no memory for it");
     }
     return text;
 }

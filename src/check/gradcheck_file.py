@@ -1,18 +1,21 @@
 """Serves the functions of a Python file to ./gradcheck FILE.py, which starts it; PROTOCOL.md has the messages.
 
-    python3 gradcheck_file.py FILE.py [CASES.py | OPERATION]     python3 gradcheck_file.py --cases CASES.py
+    python3 gradcheck_file.py FILE.py NAME [CASES.py | OPERATION]
+    python3 gradcheck_file.py --cases CASES.py
 
-`cases` is a list of check's arguments, [dict(x=(3, 5))], or such a list for each function of the file:
-{"affine": [dict(x=(3, 5), w=(5, 4))]}. The file's own cases count unless others are given."""
+NAME is what the file is called without its ending. `cases` is a list of check's arguments, [dict(x=(3, 5))], or such a
+list for each function of the file: {"affine": [dict(x=(3, 5), w=(5, 4))]}. The file's own cases count unless others are
+given."""
 import importlib.util, os, sys
 import gradcheck
 from gradcheck import Judged, Server, convention, described
 
+FAILED = 70  # the judge shows the last line of a program that ends with this status
 gradcheck.grading = True
 
 
-def load(path):
-    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
+def load(path, name):
+    spec = importlib.util.spec_from_file_location(name, os.path.abspath(path))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -41,20 +44,25 @@ def cases_of(module):
     return [(name, case) for name in each for case in each[name]]
 
 
+def served(path, name="cases", given=None):
+    """The cases of a file, those of another file, or an operation's; `--cases` FILE: a file's without functions."""
+    if path == "--cases":
+        return [Judged(function, None, case) for function, case in cases_of(load(name, "cases"))]
+    module = load(path, name)
+    if given and not given.endswith(".py"):
+        named = [(given, {})]
+    else:
+        named = cases_of(load(given, name) if given else module)
+    return [Judged(function, find(module, function), case) for function, case in named]
+
+
 into, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 os.dup2(2, 1)  # what the file prints is no message
 empty, end = os.pipe()
 os.dup2(empty, 0), os.close(empty), os.close(end)  # nor may it read one
 try:
-    if sys.argv[1] == "--cases":
-        served = [Judged(name, None, case) for name, case in cases_of(load(sys.argv[2]))]
-    else:
-        module, given = load(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
-        if given and not given.endswith(".py"):
-            named = [(given, {})]
-        else:
-            named = cases_of(load(given) if given else module)
-        served = [Judged(name, find(module, name), case) for name, case in named]
-except Exception as e:
-    raise SystemExit(described(e))
-Server(served, into, out).serve()
+    cases = served(*sys.argv[1:])
+except BaseException as e:  # a file may call exit
+    print("\n" + described(e), file=sys.stderr, flush=True)
+    os._exit(FAILED)
+Server(cases, into, out).serve()

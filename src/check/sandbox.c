@@ -3,12 +3,14 @@
 #include "check/sandbox.h"
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,8 +25,9 @@ bool system_runs_code(const char *folder) {
     return statvfs(folder, &found) != 0 || !(found.f_flag & ST_NOEXEC);
 }
 
-void system_end_with_parent(void) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+void system_end_with_parent(pid_t parent, int signal_number) {
+    prctl(PR_SET_PDEATHSIG, signal_number);
+    if (getppid() != parent) raise(signal_number);
 }
 
 static double seconds_in(struct timeval t) {
@@ -48,12 +51,18 @@ void system_lower_limit(int resource, double value, double most) {
     setrlimit(resource, &l);
 }
 
-/* Threads and processes of the user, and bytes of a file that a student's code may write. */
-enum { MOST_PROCESSES = 4096, MOST_BYTES = 1 << 20 };
+/* Bytes of a file that a student's code may write, and threads of the processes of a student's file: for each processor,
+ * and besides. */
+enum { MAX_BYTES = 1 << 24, CASE_THREADS = 4, MAX_THREADS = 64 };
 
-static void set_limits(void) {
-    system_lower_limit(RLIMIT_FSIZE, MOST_BYTES, MOST_BYTES);
-    system_lower_limit(RLIMIT_NPROC, MOST_PROCESSES, MOST_PROCESSES);
+/* The system counts the threads of a user. A student's file that has no user of its own has its share besides those that
+ * are there. */
+static void set_limits(bool own_user) {
+    struct sysinfo all = {0};
+    if (!own_user) sysinfo(&all);
+    double threads = MAX_THREADS + CASE_THREADS * (double)sysconf(_SC_NPROCESSORS_ONLN) + all.procs;
+    system_lower_limit(RLIMIT_FSIZE, MAX_BYTES, MAX_BYTES);
+    system_lower_limit(RLIMIT_NPROC, threads, threads);
 }
 
 /* Sanitizers start processes and read /proc, so nothing is confined under them; musl comes without the kernel's headers. */
@@ -72,13 +81,13 @@ static void set_limits(void) {
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* ---- Files: Landlock, or a root directory of its own ---- */
+/* ---- Files: Landlock ---- */
 
 /* As in <linux/landlock.h>, whose constants depend on the age of the headers. */
 enum {
@@ -91,9 +100,10 @@ enum {
     WRITE_FILE = 1 << 1,
     READ_FILE = 1 << 2,
     READ_FOLDER = 1 << 3,
-    FILE_RIGHTS = 13, /* versions 2, 3 and 5 add one each */
-    TCP_RIGHTS = 3,   /* by version 4 */
-    SCOPES = 3,       /* by version 6: signals, and sockets without a file */
+    USE_DEVICE = 1 << 15, /* by version 5 */
+    FILE_RIGHTS = 13,     /* versions 2, 3 and 5 add one each */
+    TCP_RIGHTS = 3,       /* by version 4 */
+    SCOPES = 3,           /* by version 6: signals, and sockets without a file */
 };
 typedef struct Ruleset {
     uint64_t files, network, scopes;
@@ -109,13 +119,13 @@ static long landlock_version(void) {
 
 enum { READ = EXECUTE | READ_FILE | READ_FOLDER };
 
-/* Allows these rights for a file or folder and what is below it, if it is there. */
+/* Allows these rights, of those that are confined, for a file or folder and what is below it, if it is there. */
 static void allow(int rules, const char *path, uint64_t rights) {
     struct stat found;
     Beneath below = {rights, open(path, O_PATH | O_CLOEXEC)};
     if (below.folder < 0) return;
     if (fstat(below.folder, &found) == 0 && !S_ISDIR(found.st_mode))
-        below.rights &= EXECUTE | READ_FILE | WRITE_FILE;
+        below.rights &= EXECUTE | READ_FILE | WRITE_FILE | USE_DEVICE;
     syscall(ADD_RULE, rules, BENEATH, &below, 0);
     close(below.folder);
 }
@@ -136,8 +146,8 @@ static bool find_program(const char *name, char path[PATH_MAX]) {
 
 /* Allows a program and its own library: the folders beside that of the program, and of what its name is a link to. */
 static void allow_program(int rules, const char *name) {
-    static const char *const own[] = {"",          "/../lib",       "/../lib64", "/../libexec", "/../include",
-                                      "/../share", "/../pyvenv.cfg"};
+    static const char *const own[] = {
+        "", "/../lib", "/../lib64", "/../libexec", "/../include", "/../share", "/../pyvenv.cfg"};
     char program[PATH_MAX], real[PATH_MAX], path[PATH_MAX + 16];
     if (!find_program(name, program)) return;
     const char *const ways[] = {program, realpath(program, real)};
@@ -150,12 +160,29 @@ static void allow_program(int rules, const char *name) {
     }
 }
 
+static void allow_all(int rules, const char *const *paths, uint64_t rights) {
+    for (; paths && *paths; paths++) allow(rules, *paths, rights);
+}
+
+/* Returns whether Landlock confines the files of this process. */
 static bool restrict_files(const SandboxNeeds *needs) {
-    static const char *const libraries[] = {"/lib",       "/lib64",     "/usr/lib",
-                                            "/usr/lib64", "/usr/lib32", "/usr/local/lib"};
+    static const char *const libraries[] = {"/lib",
+                                            "/lib64",
+                                            "/usr/lib",
+                                            "/usr/lib64",
+                                            "/usr/lib32",
+                                            "/usr/local/lib",
+                                            "/etc/ld.so.cache",
+                                            "/dev/urandom",
+                                            "/dev/random",
+                                            "/dev/zero",
+                                            NULL};
     static const char *const tools[] = {
         "/bin",         "/usr/bin",   "/usr/local/bin", "/usr/include", "/usr/local/include",
-        "/usr/libexec", "/usr/share", "/lib32",         "/nix/store",   "/etc/ld.so.cache"};
+        "/usr/libexec", "/usr/share", "/lib32",         "/nix/store",   NULL};
+    static const char *const of_interpreter[] = {
+        "/etc/mime.types", "/etc/localtime", "/usr/share/zoneinfo",     "/usr/share/fonts",
+        "/proc/cpuinfo",   "/proc/meminfo",  "/sys/devices/system/cpu", NULL};
     long version = landlock_version();
     if (version < 1) return false;
     int rights = FILE_RIGHTS + (version >= 2) + (version >= 3) + (version >= 5);
@@ -172,34 +199,18 @@ static bool restrict_files(const SandboxNeeds *needs) {
     int rules = (int)syscall(CREATE_RULESET, &all, size, 0);
     if (rules < 0) return false;
     allow(rules, ".", needs->programs ? all.files : READ);
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) allow(rules, libraries[i], READ);
-    for (size_t i = 0; needs->programs && i < sizeof tools / sizeof *tools; i++) allow(rules, tools[i], READ);
-    if (needs->programs) allow(rules, "/dev/null", all.files);
+    allow(rules, "/dev/null", all.files);
+    allow_all(rules, libraries, READ);
+    if (needs->programs) allow_all(rules, tools, READ);
     if (needs->headers) allow(rules, needs->headers, READ);
     for (const char *const *program = needs->programs; program && *program; program++)
         allow_program(rules, *program);
-    for (const char *const *path = needs->interpreter; path && *path; path++) allow(rules, *path, READ);
+    allow_all(rules, needs->interpreter, READ);
+    if (needs->interpreter) allow_all(rules, of_interpreter, READ);
+    if (needs->writable) allow(rules, needs->writable, all.files & ~(uint64_t)EXECUTE);
     bool done = syscall(RESTRICT_SELF, rules, 0) == 0;
     close(rules);
     return done;
-}
-
-static bool enter_user_namespace(void) {
-    char map[64];
-    unsigned user = geteuid(), group = getegid();
-    prctl(PR_SET_DUMPABLE, 1); /* otherwise the maps belong to the superuser */
-    if (unshare(CLONE_NEWUSER) != 0) return false;
-    const char *const files[] = {"/proc/self/setgroups", "/proc/self/uid_map", "/proc/self/gid_map"};
-    for (int i = 0; i < 3; i++) {
-        int file = open(files[i], O_WRONLY | O_CLOEXEC);
-        if (file < 0) continue;
-        int length = i == 0
-                         ? snprintf(map, sizeof map, "deny")
-                         : snprintf(map, sizeof map, "%u %u 1", i == 1 ? user : group, i == 1 ? user : group);
-        (void)!write(file, map, (size_t)length);
-        close(file);
-    }
-    return true;
 }
 
 /* ---- The superuser ---- */
@@ -219,19 +230,26 @@ static bool may_be_nobody(const SandboxNeeds *needs) {
     bool may = !needs->headers || nobody_may(needs->headers, R_OK | X_OK);
     for (const char *const *program = needs->programs; may && program && *program; program++)
         may = !find_program(*program, path) || nobody_may(path, X_OK);
-    for (const char *const *at = needs->interpreter; may && at && *at; at++) may = nobody_may(*at, R_OK);
+    for (const char *const *at = needs->interpreter; may && at && *at; at++)
+        may = nobody_may(*at, R_OK);
     return may;
 }
 
-/* Gives what is in the working directory to a user who owns nothing else, and becomes that user. */
-static void give_up_superuser(void) {
+/* Gives the working directory and what is in it to a user who owns nothing else, one for each directory where the system
+ * has so many, and becomes that user. Returns whether the user is the directory's own. */
+static bool give_up_superuser(void) {
+    enum { FIRST = 1000000000 };
+    struct stat found = {0};
     DIR *d = opendir(".");
-    for (const struct dirent *entry; d && (entry = readdir(d));)
+    if (!d || fstat(dirfd(d), &found) != 0) return false;
+    uid_t user = FIRST + (uid_t)(found.st_ino % FIRST);
+    if (fchown(dirfd(d), user, NOBODY) != 0) user = NOBODY;
+    for (const struct dirent *entry; (entry = readdir(d));)
         if (strcmp(entry->d_name, "..") != 0)
-            (void)!fchownat(dirfd(d), entry->d_name, NOBODY, NOBODY, AT_SYMLINK_NOFOLLOW);
-    if (d) closedir(d);
-    if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0)
-        (void)!setresuid(NOBODY, NOBODY, NOBODY);
+            (void)!fchownat(dirfd(d), entry->d_name, user, NOBODY, AT_SYMLINK_NOFOLLOW);
+    closedir(d);
+    if (setgroups(0, NULL) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0) return false;
+    return setresuid(user, user, user) == 0 && user != NOBODY;
 }
 
 /* ---- System calls ---- */
@@ -243,64 +261,124 @@ static void give_up_superuser(void) {
 #endif
 
 #ifdef ARCHITECTURE
-/* System calls that start, signal or examine processes, change files, or reach other machines. */
+/* System calls that start, signal or examine processes, change what Landlock does not know, or reach other machines. */
 static const int refused[] = {
     /* processes */
     SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_tkill,
-    SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam,
-    SYS_sched_setattr, SYS_sched_setaffinity, SYS_ioprio_set,
+    SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_setpriority, SYS_sched_setscheduler,
+    SYS_sched_setparam, SYS_sched_setattr, SYS_sched_setaffinity, SYS_ioprio_set, SYS_setsid,
+    SYS_setpgid,
     /* other views of the system */
-    SYS_unshare, SYS_setns, SYS_chroot, SYS_pivot_root, SYS_mount, SYS_umount2, SYS_open_by_handle_at,
-    SYS_name_to_handle_at, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd,
+    SYS_unshare, SYS_setns, SYS_chroot, SYS_pivot_root, SYS_mount, SYS_umount2,
+    SYS_open_by_handle_at, SYS_name_to_handle_at, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd,
     /* memory and messages that outlive the process, and the network */
-    SYS_keyctl, SYS_add_key, SYS_request_key, SYS_memfd_create, SYS_socket, SYS_shmget, SYS_shmat, SYS_shmctl,
-    SYS_msgget, SYS_msgctl, SYS_semget, SYS_semctl, SYS_mq_open, SYS_mq_unlink,
+    SYS_keyctl, SYS_add_key, SYS_request_key, SYS_memfd_create, SYS_socket, SYS_shmget, SYS_shmat,
+    SYS_shmctl, SYS_msgget, SYS_msgctl, SYS_semget, SYS_semctl, SYS_mq_open, SYS_mq_unlink,
     /* files */
-    SYS_truncate, SYS_fallocate, SYS_mkdirat, SYS_mknodat, SYS_unlinkat, SYS_renameat2, SYS_linkat,
-    SYS_symlinkat, SYS_fchmod, SYS_fchmodat, SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_setxattr,
-    SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr,
+    SYS_truncate, SYS_fallocate, SYS_mknodat, SYS_linkat, SYS_symlinkat, SYS_fchmod, SYS_fchmodat,
+    SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr,
+    SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr,
 #ifdef __x86_64__
     /* older forms of the above */
-    SYS_fork, SYS_vfork, SYS_creat, SYS_mkdir, SYS_rmdir, SYS_mknod, SYS_unlink, SYS_link, SYS_symlink,
-    SYS_rename, SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
-#endif
-#ifdef SYS_renameat
-    SYS_renameat,
+    SYS_fork, SYS_vfork, SYS_mknod, SYS_link, SYS_symlink, SYS_chmod, SYS_chown, SYS_lchown,
+    SYS_utime, SYS_utimes, SYS_futimesat,
 #endif
     /* by number, where headers may be older: pidfd_…, io_uring_…, mounts, fchmodat2 */
     424, 425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 442, 452};
-enum { CLONE3 = 435, OPENAT2 = 437, REFUSED = sizeof refused / sizeof *refused };
+
+/* Those that change files, where Landlock does not say which. */
+static const int changing[] = {SYS_mkdirat, SYS_unlinkat, SYS_renameat2,
+#ifdef __x86_64__
+                               SYS_creat,   SYS_mkdir,    SYS_rmdir,     SYS_unlink, SYS_rename,
+#endif
+#ifdef SYS_renameat
+                               SYS_renameat
+#endif
+};
+
+/* Commands that make a file send signals, or type into a terminal. */
+static const uint32_t file_commands[] = {F_SETOWN, F_SETSIG, F_SETOWN_EX};
+static const uint32_t device_commands[] = {FIOASYNC,
+                                           0x8901 /* FIOSETOWN */,
+                                           0x8902 /* SIOCSPGRP */,
+                                           TIOCSTI,
+                                           TIOCSCTTY,
+                                           TIOCSPGRP,
+                                           TIOCLINUX,
+                                           TIOCSETD};
+
+enum {
+    CLONE3 = 435,
+    OPENAT2 = 437,
+    REFUSED = sizeof refused / sizeof *refused,
+    CHANGING = sizeof changing / sizeof *changing,
+    FILE_COMMANDS = sizeof file_commands / sizeof *file_commands,
+    DEVICE_COMMANDS = sizeof device_commands / sizeof *device_commands,
+};
 
 /* A filter under construction. */
 typedef struct Filter {
-    struct sock_filter code[2 * REFUSED + 80];
+    struct sock_filter code[2 * (REFUSED + CHANGING) + 6 * (FILE_COMMANDS + DEVICE_COMMANDS) + 100];
     unsigned short length;
 } Filter;
 
 static void emit(Filter *f, int code, uint32_t value, int if_true, int if_false) {
-    f->code[f->length++] = (struct sock_filter){(uint16_t)code, (uint8_t)if_true, (uint8_t)if_false, value};
+    f->code[f->length++] =
+        (struct sock_filter){(uint16_t)code, (uint8_t)if_true, (uint8_t)if_false, value};
 }
 
 static void load(Filter *f, size_t at) {
     emit(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)at, 0, 0);
 }
 
+static void load_argument(Filter *f, int argument) {
+    load(f, offsetof(struct seccomp_data, args) + (size_t)argument * sizeof(uint64_t));
+}
+
 static void answer(Filter *f, int error) {
     emit(f, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)error, 0, 0);
 }
 
-/* Refuses a call unless (argument & mask) == need. */
-static void refuse_unless(Filter *f, int call, int argument, uint32_t mask, uint32_t need) {
+/* Refuses all calls with this number. */
+static void refuse(Filter *f, int call, int error) {
+    emit(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1);
+    answer(f, error);
+}
+
+/* Refuses a call if (argument & mask) == value, or (`unless`) if it is not. */
+static void refuse_where(Filter *f, int call, int argument, uint32_t mask, uint32_t value,
+                         bool unless) {
     emit(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 5);
-    load(f, offsetof(struct seccomp_data, args) + (size_t)argument * sizeof(uint64_t));
+    load_argument(f, argument);
     emit(f, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
-    emit(f, BPF_JMP | BPF_JEQ | BPF_K, need, 1, 0);
+    emit(f, BPF_JMP | BPF_JEQ | BPF_K, value, unless ? 1 : 0, unless ? 0 : 1);
     answer(f, EPERM);
     load(f, offsetof(struct seccomp_data, nr));
 }
 
-static void refuse_calls(bool may_execute) {
-    enum { ALL = -1, CHANGING = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC };
+/* Refuses fcntl(file, F_SETFL, … | O_ASYNC). */
+static void refuse_signals_of_files(Filter *f) {
+    emit(f, BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 7);
+    load_argument(f, 1);
+    emit(f, BPF_JMP | BPF_JEQ | BPF_K, F_SETFL, 0, 4);
+    load_argument(f, 2);
+    emit(f, BPF_ALU | BPF_AND | BPF_K, O_ASYNC, 0, 0);
+    emit(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
+    answer(f, EPERM);
+    load(f, offsetof(struct seccomp_data, nr));
+}
+
+/* Refuses to open a file for writing or, where Landlock knows which may be written, to shorten one that is opened for
+ * reading. */
+static void refuse_opening(Filter *f, int call, int argument, bool may_write) {
+    if (may_write)
+        refuse_where(f, call, argument, O_ACCMODE | O_TRUNC, O_TRUNC, false);
+    else
+        refuse_where(f, call, argument, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 0, true);
+}
+
+static void refuse_calls(bool may_execute, bool may_write) {
+    const uint32_t all = UINT32_MAX;
     static Filter f;
     uint32_t own = (uint32_t)getpid();
     load(&f, offsetof(struct seccomp_data, arch));
@@ -309,22 +387,26 @@ static void refuse_calls(bool may_execute) {
     load(&f, offsetof(struct seccomp_data, nr));
     emit(&f, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1); /* the calls of x32 */
     answer(&f, EPERM);
-    for (int i = 0; i < REFUSED; i++) {
-        if (may_execute && (refused[i] == SYS_execve || refused[i] == SYS_execveat)) continue;
-        emit(&f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)refused[i], 0, 1);
-        answer(&f, EPERM);
-    }
-    for (int i = 0; i < 2; i++) { /* their arguments lie in memory; libraries fall back to clone and openat */
-        emit(&f, BPF_JMP | BPF_JEQ | BPF_K, i ? CLONE3 : OPENAT2, 0, 1);
-        answer(&f, ENOSYS);
-    }
-    refuse_unless(&f, SYS_clone, 0, CLONE_THREAD, CLONE_THREAD);
-    refuse_unless(&f, SYS_kill, 0, (uint32_t)ALL, own);
-    refuse_unless(&f, SYS_tgkill, 0, (uint32_t)ALL, own);
-    refuse_unless(&f, SYS_prlimit64, 0, (uint32_t)ALL, 0);
-    refuse_unless(&f, SYS_openat, 2, CHANGING, 0);
+    for (int i = 0; i < REFUSED; i++)
+        if (!may_execute || (refused[i] != SYS_execve && refused[i] != SYS_execveat))
+            refuse(&f, refused[i], EPERM);
+    for (int i = 0; i < CHANGING && !may_write; i++) refuse(&f, changing[i], EPERM);
+    /* Their arguments lie in memory; libraries fall back to clone and openat. */
+    refuse(&f, CLONE3, ENOSYS);
+    refuse(&f, OPENAT2, ENOSYS);
+    refuse_where(&f, SYS_clone, 0, CLONE_THREAD, CLONE_THREAD, true);
+    refuse_where(&f, SYS_kill, 0, all, own, true);
+    refuse_where(&f, SYS_tgkill, 0, all, own, true);
+    refuse_where(&f, SYS_prlimit64, 0, all, 0, true);
+    refuse_where(&f, SYS_prctl, 0, all, PR_SET_PDEATHSIG, false);
+    for (int i = 0; i < FILE_COMMANDS; i++)
+        refuse_where(&f, SYS_fcntl, 1, all, file_commands[i], false);
+    for (int i = 0; i < DEVICE_COMMANDS; i++)
+        refuse_where(&f, SYS_ioctl, 1, all, device_commands[i], false);
+    refuse_signals_of_files(&f);
+    refuse_opening(&f, SYS_openat, 2, may_write);
 #ifdef SYS_open
-    refuse_unless(&f, SYS_open, 1, CHANGING, 0);
+    refuse_opening(&f, SYS_open, 1, may_write);
 #endif
     emit(&f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
     struct sock_fprog program = {f.length, f.code};
@@ -332,8 +414,8 @@ static void refuse_calls(bool may_execute) {
 }
 
 #else
-static void refuse_calls(bool may_execute) {
-    (void)may_execute;
+static void refuse_calls(bool may_execute, bool may_write) {
+    (void)may_execute, (void)may_write;
 }
 
 #endif
@@ -351,17 +433,17 @@ void sandbox_protect(void) {
 }
 
 void sandbox_enter(const char *folder, const SandboxNeeds *needs) {
-    bool here = chdir(folder) == 0;
-    bool nobody = geteuid() == 0 && may_be_nobody(needs);
-    if (!needs->programs) set_limits();
+    bool here = chdir(folder) == 0, own_user = false;
+    bool nobody = here && geteuid() == 0 && may_be_nobody(needs);
+    pid_t parent = getppid();
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (here && !restrict_files(needs) && !needs->interpreter && !needs->programs &&
-        (geteuid() == 0 || enter_user_namespace()) && chroot(".") == 0)
-        (void)!chdir("/");
-    if (here && geteuid() == 0 && nobody) give_up_superuser();
+    bool confined = restrict_files(needs);
+    if (nobody) own_user = give_up_superuser();
+    if (!needs->programs) set_limits(own_user);
     drop_capabilities();
     prctl(PR_SET_DUMPABLE, 0);
-    if (!needs->programs) refuse_calls(needs->interpreter);
+    system_end_with_parent(parent, SIGKILL); /* another user's processes would not */
+    if (!needs->programs) refuse_calls(needs->interpreter != NULL, confined);
 }
 
 #else
@@ -370,6 +452,6 @@ void sandbox_protect(void) {}
 
 void sandbox_enter(const char *folder, const SandboxNeeds *needs) {
     (void)!chdir(folder);
-    if (!needs->programs) set_limits();
+    if (!needs->programs) set_limits(false);
 }
 #endif

@@ -21,17 +21,19 @@ void sandbox_protect(void);
 
 /* A confined process needs these besides its folder and the system's libraries; lists end with NULL. */
 typedef struct SandboxNeeds {
-    /* The process may read these when it becomes an interpreter; NULL: it becomes none. */
+    /* Files and folders that it reads when it becomes an interpreter; NULL: it becomes none. */
     const char *const *interpreter;
+    const char *writable; /* a directory in which it may write; NULL: none */
     /* Programs of which a compiler consists; NULL: it is none. A compiler may start processes, write in its folder, and read
      * the system's headers and tools. */
     const char *const *programs;
     const char *headers; /* a folder that it may read; NULL: none */
 } SandboxNeeds;
 
-/* Confines this process before it loads a student's code or reads it as a compiler, for good. Afterwards it reads only its
- * needs and the folder, which becomes the working directory; it writes no file, and creates and signals no process. A
- * superuser becomes a user who owns nothing but the folder. */
+/* Confines this process before it loads a student's code or reads it as a compiler, for good. Landlock leaves it its needs and
+ * the folder, which becomes the working directory. A filter of system calls keeps it from other processes, from terminals
+ * and from the network; where there is no Landlock, from writing files too. A superuser becomes a user who owns nothing but
+ * the folder. */
 void sandbox_enter(const char *folder, const SandboxNeeds *needs);
 
 /* Names all that this system does not confine: "the files that the compiler reads, processes"; NULL: it confines all.
@@ -46,8 +48,8 @@ bool system_program(char *path, size_t size);
 /* Whether programs in a directory may be run and loaded: a file system may be mounted noexec. */
 bool system_runs_code(const char *folder);
 
-/* Asks the kernel to kill this process when its parent ends. */
-void system_end_with_parent(void);
+/* Asks the kernel for this signal when the parent ends; sends it now if that has ended. */
+void system_end_with_parent(pid_t parent, int signal_number);
 
 /* Whether a child has ended, how, and after how many seconds of processor time. */
 bool system_ended(pid_t child, int *status, double *seconds);

@@ -15,9 +15,10 @@ static void try_to_leave(const char *folder, const SandboxNeeds *needs) {
     sandbox_enter(folder, needs);
     for (int i = 0; i < 2; i++)
         if (open(others[i], O_RDONLY) >= 0) found |= READS;
-    pid_t child = needs->programs ? -1 : fork();
+    if (needs->programs) _exit(found);
+    pid_t child = fork();
     if (child == 0) _exit(0);
-    if (child > 0) found |= FORKS;
+    if (child > 0 || fcntl(STDIN_FILENO, F_SETOWN, getpid()) == 0) found |= FORKS;
     _exit(found);
 }
 
@@ -25,16 +26,19 @@ static int ways_out(const char *folder, const SandboxNeeds *needs) {
     int status;
     pid_t child = fork();
     if (child == 0) try_to_leave(folder, needs);
-    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status)
-                                                                                 : READS | FORKS;
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)
+               ? WEXITSTATUS(status)
+               : READS | FORKS;
 }
 
 const char *sandbox_gap(const char *folder) {
     static char text[192];
     static const char *const shell[] = {"sh", NULL}, *const folders[] = {"/usr/bin", NULL};
-    const SandboxNeeds code = {0}, compiler = {.programs = shell}, program = {.interpreter = folders};
+    const SandboxNeeds code = {0}, compiler = {.programs = shell},
+                       program = {.interpreter = folders};
     int of_code = ways_out(folder, &code);
-    bool of_compiler = ways_out(folder, &compiler) & READS, of_program = ways_out(folder, &program) & READS;
+    bool of_compiler = ways_out(folder, &compiler) & READS,
+         of_program = ways_out(folder, &program) & READS;
     const char *const gaps[] = {of_code & READS ? "the files that a C file reads" : NULL,
                                 of_program ? "the files that an interpreter reads" : NULL,
                                 of_compiler ? "the files that the compiler reads" : NULL,

@@ -37,7 +37,7 @@ static void write_square(const char *path, const char *factor, const char *slope
 static const char right[] = "2 * x[i]";
 
 static bool is_near(double a, double b) {
-    return fabs(a - b) < 1e-6;
+    return fabs(a - b) < 0.02; /* each part has a multiple of 1/1024 */
 }
 
 /* ---- A file to start from ---- */
@@ -329,7 +329,7 @@ TEST(the_output_has_points) {
 }
 
 TEST(an_old_report_never_stays) {
-    static const char *const runs[][3] = {{"none.c", NULL, "cannot be read"},
+    static const char *const runs[][3] = {{"none.c", NULL, "is missing: nothing was handed in under this name"},
                                           {"gru", NULL, "found 'gru'"},
                                           {"softmax", "no such case", "has none like"}};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
@@ -361,6 +361,9 @@ static int end_early(const char *file, const char *reports, const char *first, i
 static const char never_ends[] =
     "__attribute__((constructor)) static void loop(void) { for (volatile int i = 0;; i++); }\n";
 
+static const char sleeps_a_while[] =
+    "#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { usleep(700000); }\n";
+
 static void expect_no_points(const char *report) {
     Score s = score_of(report);
     CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "%s: %d tests of %g points", report,
@@ -375,7 +378,7 @@ TEST(runs_that_end_leave_reports) {
     CHECK(mkdir("files", 0777) == 0 && mkdir("g", 0777) == 0 && mkdir("tmp", 0777) == 0);
     CHECK(setenv("TMPDIR", "tmp", 1) == 0);
     write_text("cases.c", teachers);
-    write_text("g/b.json", "old");
+    write_text("g/b.c.json", "old");
     write_square("op.c", "1", right, never_ends);
     write_square("files/a.c", "1", right, never_ends);
     write_square("files/b.c", "1", right, "");
@@ -389,9 +392,9 @@ TEST(runs_that_end_leave_reports) {
     unlink("g.json");
     CHECK(end_early("op.c", "g.json", "g.json", SIGKILL) == 128 + SIGKILL);
     expect_no_points("g.json");
-    CHECK(end_early("files", "g", "g/b.json", SIGKILL) == 128 + SIGKILL);
-    expect_no_points("g/a.json");
-    expect_no_points("g/b.json");
+    CHECK(end_early("files", "g", "g/b.c.json", SIGKILL) == 128 + SIGKILL);
+    expect_no_points("g/a.c.json");
+    expect_no_points("g/b.c.json");
 }
 
 /* The first child of a process; 0: none, or no such list on this system. */
@@ -405,21 +408,18 @@ static pid_t child_of(pid_t parent) {
     return child;
 }
 
-/* A judge that dies is a line in the table; the next file is judged. */
+/* A file whose judge dies is judged again, and nothing is lost. */
 TEST(a_judge_may_die) {
     pid_t judge = 0;
     if (access("/proc/self/task", R_OK) != 0) return;
     CHECK(mkdir("files", 0777) == 0);
     write_text("cases.c", teachers);
-    write_square("files/a.c", "1", right, never_ends);
-    write_square("files/b.c", "1", right, "");
-    Child child = start_judging("files", "g", "g/b.json");
+    write_square("files/a.c", "1", right, sleeps_a_while);
+    Child child = start_judging("files", "g", "g/a.c.json");
     for (int i = 0; i < 3000 && !judge; i++) usleep(10000), judge = child_of(child.pid);
     CHECK(judge > 0 && kill(judge, SIGKILL) == 0);
-    CHECK(end_program(child) == STATUS_NO);
-    CHECK(strstr(out, "a.c ") && strstr(out, "not judged: the judge crashed: signal 9"), "%s", out);
-    expect_no_points("g/a.json");
-    CHECK(is_near(score_of("g/b.json").points, 4), "%s", out);
+    CHECK(end_program(child) == 0, "%s%s", out, err);
+    CHECK(is_near(score_of("g/a.c.json").points, 4), "%s", out);
 }
 
 /* A reader of the table that closes the pipe does not change the grade. */
@@ -473,7 +473,7 @@ TEST(a_folder_is_a_table) {
     CHECK(strstr(out, "\nleft out, because they do not end in .c or .py: dora.C, notes.txt\n"), "%s", out);
     CHECK(strstr(out, "anna.c ") && strstr(out, "bert.c ") && strstr(out, "carl.c "), "%s", out);
     CHECK(strstr(out, "does not compile"), "%s", out);
-    Score anna = score_of("g/anna.json"), bert = score_of("g/bert.json"), carl = score_of("g/carl.json");
+    Score anna = score_of("g/anna.c.json"), bert = score_of("g/bert.c.json"), carl = score_of("g/carl.c.json");
     CHECK(is_near(anna.points, 4) && bert.points == 0 && carl.points == 0, "%g %g %g", anna.points,
           bert.points, carl.points);
     CHECK(is_near(anna.of, 4) && is_near(bert.of, 4) && is_near(carl.of, 4), "%g %g %g", anna.of, bert.of,
@@ -486,8 +486,8 @@ TEST(a_folder_is_a_table) {
     CHECK(mkdir("files/.git", 0777) == 0 && symlink("..", "files/dora 1/up") == 0);
     write_text("files/.git/x.c", "");
     CHECK(GRADCHECK("files", "--cases", "cases.c", "--gradescope", "g") == 0, "%s%s", err, out);
-    CHECK(strstr(out, "\ndora 1/op.c ") && !strstr(out, "x.c") && !strstr(out, "up"), "%s", out);
-    CHECK(is_near(score_of("g/dora 1/op.json").points, 4));
+    CHECK(strstr(out, "\ndora 1/op.c ") && !strstr(out, "x.c") && strstr(out, ".py: dora 1/up"), "%s", out);
+    CHECK(is_near(score_of("g/dora 1/op.c.json").points, 4));
     unlink("files/dora 1/op.c");
     CHECK(GRADCHECK("files") == STATUS_NO_INPUT && strstr(err, "found no C or Python files"), "%s", err);
 }
@@ -504,9 +504,11 @@ TEST(a_folder_may_be_unfit) {
     CHECK(GRADCHECK("files", "--cases", "cases.c", "--gradescope", "cases.c/in/it") == STATUS_CANNOT_CREATE &&
               !strstr(out, "anna.c "),
           "%s%s", err, out);
-    CHECK(GRADCHECK(longest_path()) == STATUS_NO_INPUT && strstr(err, "name too long"), "%s", err);
+    CHECK(GRADCHECK(longest_path()) == STATUS_NO, "%s", err);
     setenv("CC", "no-such-compiler", 1);
-    CHECK(GRADCHECK("files") == STATUS_BUG && strstr(err, "CC: no-such-compiler: cannot be run"), "%s", err);
+    CHECK(GRADCHECK("files", "--gradescope", "g") == STATUS_UNAVAILABLE, "%s", out);
+    CHECK(strcmp(err, "gradcheck: CC: no-such-compiler: cannot be run\n") == 0, "%s", err);
+    CHECK(score_of("g/anna.c.json").tests == 1, "%s", out);
 }
 
 RUN_SHIPPED_TESTS

@@ -10,7 +10,7 @@
 #include "check/child.h"
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/compile.h"
-#include "check/grading/directories.h"
+#include "check/directories.h"
 #include "ops/ops.h"
 #include "planted.h"
 

@@ -8,7 +8,7 @@
 #include "check/child.h"
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/compile.h"
-#include "check/grading/directories.h"
+#include "check/directories.h"
 #include "planted.h"
 #include "with_header.h"
 #include <limits.h>

@@ -2,7 +2,7 @@
 #include "base/interrupt.h"
 #include "base/options.h"
 #include "base/utf8.h"
-#include "check/grading/directories.h"
+#include "check/directories.h"
 #include "check/grading/grade_files.h"
 #include "check/grading/student_file.h"
 #include "check/sandbox.h"
@@ -17,27 +17,38 @@ static const char notes[] = "Commands, each with --help:\n"
 static const char grading_help[] =
     "How to grade an exercise\n"
     "\n"
-    "1. Choose an operation of this project (./gradcheck --list) and print the file that students start "
+    "1. Choose an operation of this project (./gradcheck --list) and print the file that students "
+    "start "
     "from:\n"
     "       ./gradcheck --template layer_norm >layer_norm.c\n"
-    "   or, for Python, with --language python. For an operation of your own, write SOLUTION.c in the form\n"
-    "   of src/ops/NAME.c, with static functions, and hand it out without the bodies of forward and\n"
+    "   or, for Python, with --language python. For an operation of your own, write SOLUTION.c in "
+    "the form\n"
+    "   of src/ops/NAME.c, with static functions, and hand it out without the bodies of forward "
+    "and\n"
     "   backward. A case's .points is its weight.\n"
     "2. Grade a file in C or Python, or all files of a directory:\n"
     "       ./gradcheck FILE.c --like layer_norm --solution --gradescope results.json\n"
     "       ./gradcheck DIRECTORY --like SOLUTION.c --gradescope REPORTS\n"
     "       ./gradcheck DIRECTORY --cases CASES.c --solution --gradescope REPORTS\n"
-    "   --like compares the forward pass too, at the cases of the operation or solution, or at those of\n"
-    "   --cases: a file that defines only const Op op_NAME = {\"NAME\", CASES(cases)} and whose cases call\n"
-    "   tape_NAME. Without both options a file is checked at its own cases, other sizes and larger values;\n"
-    "   --strict makes aspects that these leave untested inconclusive. REPORTS/NAME.json belongs to\n"
-    "   DIRECTORY/NAME.c and has a test for each gradient of each case, for its output with --like, and for\n"
+    "   --like compares the forward pass too, at the cases of the operation or solution, or at "
+    "those of\n"
+    "   --cases: a file that defines only const Op op_NAME = {\"NAME\", CASES(cases)} and whose "
+    "cases call\n"
+    "   tape_NAME. Without both options a file is checked at its own cases, other sizes and larger "
+    "values;\n"
+    "   --strict makes aspects that these leave untested inconclusive. REPORTS/NAME.c.json belongs "
+    "to\n"
+    "   DIRECTORY/NAME.c and has a test for each gradient of each case, for its output with "
+    "--like, and for\n"
     "   each property over all cases. The tests and their points do not depend on the file.\n"
     "3. On Gradescope, let run_autograder end with\n"
-    "       ./gradcheck submission/FILE.c --like layer_norm --solution --gradescope results/results.json\n"
+    "       ./gradcheck submission/FILE.c --like layer_norm --solution --gradescope "
+    "results/results.json\n"
     "\n"
-    "A student's code runs in a process of its own, without the solution. On Linux it can start no process,\n"
-    "signal none, write no file and read no file but libraries; the compiler reads a copy of the file and\n"
+    "A student's code runs in a process of its own, without the solution. On Linux it can start no "
+    "process,\n"
+    "signal none, write no file and read no file but libraries; the compiler reads a copy of the "
+    "file and\n"
     "its headers. What the kernel does not confine is a line in the terminal and in every report;\n"
     "--confined refuses to grade then.";
 
@@ -50,14 +61,15 @@ static void print_grading_help(Error *e) {
     puts(grading_help);
     printf("This machine does not confine: %s.\n", gap ? gap : "nothing, all is confined");
     if (gap)
-        puts("A file that is not confined can read the teacher's files or outlive the run: use a separate "
+        puts("A file that is not confined can read the teacher's files or outlive the run: use a "
+             "separate "
              "machine.");
 }
 
 static void list_operations(void) {
     for (int i = 0; i < ops_count; i++)
-        printf("%-22s %-7s %s\n%30s %s\n", ops_all[i].op->name, ops_all[i].section, ops_all[i].formula, "",
-               ops_all[i].arguments);
+        printf("%-22s %-7s %s\n%30s %s\n", ops_all[i].op->name, ops_all[i].section,
+               ops_all[i].formula, "", ops_all[i].arguments);
 }
 
 /* Adds the cases of an operation whose names contain `part`, or (name NULL) of all operations. */
@@ -65,7 +77,8 @@ static bool add_operations(Plan *plan, const char *name, const char *part, Error
     const OpEntry *entry = name ? ops_find(name) : NULL;
     for (int i = 0; !name && i < ops_count; i++) plan_add(plan, ops_all[i].op, NULL);
     if (name && !entry)
-        return error_set(e, STATUS_USAGE, "operation: found '%s', need one that --list shows, or a .c file",
+        return error_set(e, STATUS_USAGE,
+                         "operation: found '%s', need one that --list shows, or a .c file",
                          ESCAPED(name));
     return !name || plan_add(plan, entry->op, part) ||
            error_set(e, STATUS_USAGE, "case: %s has none like '%s'", name, ESCAPED(part));
@@ -80,7 +93,7 @@ static void check_plan(Grading *g, Error *e) {
 
 static void check_operations(Grading *g, const char *name, const char *part, Error *e) {
     if (!add_operations(&g->plan, name, part, e)) {
-        grade_unjudged(&g->plan, &g->show, e->text, &(Error){0});
+        grade_unjudged(&g->plan, &g->show, FAIL, e->text, &(Error){0});
         return;
     }
     g->show.overview = !name;
@@ -91,7 +104,8 @@ static void check_operations(Grading *g, const char *name, const char *part, Err
 static void check_program(Grading *g, const char *command, Error *e) {
     interrupt_heed();
     if (!functions_use(&g->plan, command, e)) return;
-    if (g->file.like && !(g->plan.like = ops_find(g->file.like) ? ops_find(g->file.like)->op : NULL)) {
+    if (g->file.like &&
+        !(g->plan.like = ops_find(g->file.like) ? ops_find(g->file.like)->op : NULL)) {
         error_set(e, STATUS_USAGE, "--like: found '%s', need an operation that --list shows",
                   ESCAPED(g->file.like));
         return;
@@ -112,7 +126,8 @@ static bool may_be_graded(const StudentFile *f, bool graded, Error *e) {
         return error_set(e, STATUS_USAGE, "%s: found no C file or folder to grade, need one",
                          f->cases ? "--cases" : "--like");
     if (f->like && f->cases && directory_ends_in(f->cases, ".py"))
-        return error_set(e, STATUS_USAGE, "--like: found cases in Python beside it, need cases in C or none");
+        return error_set(e, STATUS_USAGE,
+                         "--like: found cases in Python beside it, need cases in C or none");
     if (f->like && !ops_find(f->like) && !directory_ends_in(f->like, ".c"))
         return error_set(e, STATUS_USAGE,
                          "--like: found '%s', need an operation that --list shows, or a .c file",
@@ -124,8 +139,10 @@ static bool may_be_graded(const StudentFile *f, bool graded, Error *e) {
  * A run that ends without a verdict leaves graders' files that say why. */
 static void check_operand(Grading *g, const char *name, const char *part, Error *e) {
     bool is_folder = name && is_a_folder(name),
-         is_file = name && !is_folder && (directory_ends_in(name, ".c") || directory_ends_in(name, ".py"));
-    if (!is_folder && !grade_unjudged(&g->plan, &g->show, "the run did not finish", e)) return;
+         is_file = name && !is_folder &&
+                   (directory_ends_in(name, ".c") || directory_ends_in(name, ".py"));
+    if (!is_folder && !grade_unjudged(&g->plan, &g->show, FAIL, "the run did not finish", e))
+        return;
     if (!may_be_graded(&g->file, is_file || is_folder, e)) return;
     if (is_file || is_folder) {
         sandbox_protect();
@@ -161,20 +178,24 @@ void grading_command_check(int argc, char **argv, Error *e) {
          "let equal runs differ by this part of their size: the order of sums may depend on calls",
          .real = &g.plan.nondeterminism},
         {"Grading"},
-        {"cases", "CASES.c", NULL, "a teacher's cases, which call the file's operation", "the file's",
-         .text = &g.file.cases},
+        {"cases", "CASES.c", NULL, "a teacher's cases, which call the file's operation",
+         "the file's", .text = &g.file.cases},
         {"like", "WHAT", NULL,
          "compare the forward too, with an operation or a teacher's FILE.c, at its cases", "none",
          .text = &g.file.like},
-        {"solution", .help = "fail a file that includes this project's operations", .flag = &g.file.solution},
-        {"program", "COMMAND", NULL, "check the functions of a program that answers over two pipes", "none",
-         .text = &program},
-        {"confined", .help = "grade only where compiler and code can be confined", .flag = &g.confined},
+        {"solution", .help = "fail a file that includes this project's operations",
+         .flag = &g.file.solution},
+        {"program", "COMMAND", NULL, "check the functions of a program that answers over two pipes",
+         "none", .text = &program},
+        {"confined", .help = "grade only where compiler and code can be confined",
+         .flag = &g.confined},
         {"strict", .help = "make aspects that the file's cases do not test inconclusive",
          .flag = &g.show.strict},
-        {"template", "OPERATION", NULL, "print a file to start from, and exit", "none", .text = &template},
+        {"template", "OPERATION", NULL, "print a file to start from, and exit", "none",
+         .text = &template},
         {"language", "WORD", NULL, "of --template: c or python", "c", .text = &language},
-        {"help-grading", .help = "explain how to grade an exercise, and exit", .flag = &help_grading},
+        {"help-grading", .help = "explain how to grade an exercise, and exit",
+         .flag = &help_grading},
         {"Limits of each case"},
         {"time-limit", "S", "(0,86400]", "seconds; a tenth after two endless cases of a file",
          .real = &g.plan.limits.seconds},
@@ -200,6 +221,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
     else if (template)
         print_template(template, language, e);
     else
-        check_operand(&g, o.operands ? o.operand[0] : NULL, o.operands > 1 ? o.operand[1] : NULL, e);
+        check_operand(&g, o.operands ? o.operand[0] : NULL, o.operands > 1 ? o.operand[1] : NULL,
+                      e);
     plan_free(&g.plan);
 }

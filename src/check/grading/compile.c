@@ -2,10 +2,11 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "check/child.h"
-#include "check/grading/directories.h"
+#include "check/directories.h"
 #include "check/sandbox.h"
 #include <ctype.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,24 @@ const char *student_headers(char path[PATH_ROOM]) {
     return strcpy(path, "src");
 }
 
-enum { COMPILE_NAME = 64, ARGUMENTS = 48, CANNOT_RUN = 127, MOST_WRITTEN = 1 << 26 };
-static const ChildLimits compile_limits = {.seconds = 20, .bytes = (size_t)4e9, .file_bytes = MOST_WRITTEN};
+enum {
+    COMPILE_NAME = 64,
+    ARGUMENTS = 48,
+    CANNOT_RUN = 127,
+    MAX_WRITTEN = 1 << 26,
+    MIN_WRITTEN = 1 << 20
+};
+
+/* A compiler may write a small part of what is free, because others work beside it. */
+static ChildLimits compile_limits(const char *library) {
+    enum { PARTS = 32 };
+    char folder[PATH_ROOM];
+    snprintf(folder, sizeof folder, "%.*s", (int)(file_name(library) - library), library);
+    size_t part = directory_free_bytes(*folder ? folder : ".") / PARTS;
+    if (part < MIN_WRITTEN) part = MIN_WRITTEN;
+    if (part > MAX_WRITTEN) part = MAX_WRITTEN;
+    return (ChildLimits){.seconds = 20, .bytes = (size_t)4e9, .file_bytes = part};
+}
 
 static const char *const all_flags[] = {
     "-std=c11",
@@ -46,7 +63,8 @@ static const char *const all_flags[] = {
     NULL};
 static const char *const students_flags[] = {"-Wl,-Bsymbolic", NULL};
 /* Otherwise a misspelt name in a teacher's cases crashes every file. */
-static const char *const teachers_flags[] = {"-fno-inline", "-Werror=implicit-function-declaration", NULL};
+static const char *const teachers_flags[] = {"-fno-inline", "-Werror=implicit-function-declaration",
+                                             NULL};
 static const char *const cases_flags[] = {"-Wno-incompatible-pointer-types", NULL};
 
 /* Files of a folder beside the library in which the compiler works, and its ending. */
@@ -55,6 +73,7 @@ static const char *const cases_flags[] = {"-Wno-incompatible-pointer-types", NUL
 #define INCLUDED  "/out.d"
 #define MESSAGES  "/out.txt"
 #define OWN_NAMES "own_names.h"
+#define SUBMITTED "submission.c"
 
 static int add_flags(const char **argument, int n, const char *const *flags) {
     for (; *flags; flags++) argument[n++] = *flags;
@@ -72,7 +91,7 @@ static bool prepare(StudentSource *s) {
     char path[PATH_ROOM];
     if (mkdir(beside(s, WORK, path), 0700) != 0)
         return error_set(&s->error, STATUS_CANNOT_CREATE, "%s: cannot be made", path);
-    return s->kind != STUDENTS || file_copy(s->source, path, file_name(s->source), &s->error);
+    return s->kind != STUDENTS || file_copy(s->source, path, SUBMITTED, &s->error);
 }
 
 /* The compiler speaks English, in the bytes of the user's terminal, and to a file: a pipe keeps too little. What is on the
@@ -107,17 +126,19 @@ static void run_compiler(void *context, long i) {
     char path[PATH_ROOM], cases[PATH_ROOM], headers[PATH_ROOM], source[PATH_ROOM];
     int programs, n = 0;
     char **word = words_of(cc && *cc ? cc : "cc", &programs);
-    const char **argument = calloc(ARGUMENTS + (size_t)programs + strlen(cc ? cc : ""), sizeof *argument);
+    const char **argument =
+        calloc(ARGUMENTS + (size_t)programs + strlen(cc ? cc : ""), sizeof *argument);
     (void)i;
     if (!realpath(s->headers, headers)) snprintf(headers, sizeof headers, "%s", s->headers);
     if (s->kind == STUDENTS)
-        snprintf(source, sizeof source, "./%s", file_name(s->source));
+        snprintf(source, sizeof source, "./%s", SUBMITTED);
     else if (!realpath(s->source, source))
         snprintf(source, sizeof source, "%s", s->source);
     speak_to(beside(s, WORK MESSAGES, path));
     for (int k = 0; k < programs; k++) argument[n++] = word[k];
     if (s->kind == STUDENTS) /* so far the arguments are the programs */
-        sandbox_enter(beside(s, WORK, path), &(SandboxNeeds){.programs = argument, .headers = headers});
+        sandbox_enter(beside(s, WORK, path),
+                      &(SandboxNeeds){.programs = argument, .headers = headers});
     else
         (void)!chdir(beside(s, WORK, path));
     n = add_flags(argument, n, all_flags);
@@ -131,10 +152,7 @@ static void run_compiler(void *context, long i) {
     if (access(OWN_NAMES, R_OK) == 0) argument[n++] = "-include", argument[n++] = OWN_NAMES;
     const char *const files[] = {"-isystem", headers, source, "-o", LIBRARY, NULL};
     add_flags(argument, n, files); /* -isystem: no warnings from the headers */
-    execvp(argument[0], (char *const *)argument);
-    printf("%s: cannot be run", argument[0]);
-    fflush(stdout);
-    _exit(CANNOT_RUN);
+    child_become_family((char *const *)argument, CANNOT_RUN);
 }
 
 /* ---- What the compiler says ---- */
@@ -185,16 +203,22 @@ static const char *first_error(const char *text, size_t *length) {
     return begin;
 }
 
-/* Appends a part of what the compiler says to the text, as far as it fits; of the source's path only its name. */
-static void append_said(const StudentSource *s, const char *said, size_t length, char *text, size_t size) {
-    char path[PATH_ROOM] = "";
+/* Appends a part of what the compiler says to the text, as far as it fits; instead of the source's path its name. */
+static void append_said(const StudentSource *s, const char *said, size_t length, char *text,
+                        size_t size) {
+    char path[PATH_ROOM] = "./" SUBMITTED;
+    const char *name = s->name ? s->name : file_name(s->source);
     size_t used = strlen(text);
-    if (s->kind == STUDENTS || !realpath(s->source, path))
-        snprintf(path, sizeof path, "./%s", file_name(s->source));
-    size_t folder = (size_t)(file_name(path) - path);
+    if (s->kind != STUDENTS && !realpath(s->source, path))
+        snprintf(path, sizeof path, "%s", s->source);
     for (const char *at = said; at < said + length && used + 1 < size;) {
-        if (strncmp(at, path, strlen(path)) == 0) at += folder;
-        text[used++] = *at++;
+        if (strncmp(at, path, strlen(path)) == 0) {
+            used += (size_t)snprintf(text + used, size - used, "%s", name);
+            if (used >= size) used = size - 1;
+            at += strlen(path);
+        } else {
+            text[used++] = *at++;
+        }
     }
     text[used] = 0;
 }
@@ -206,6 +230,7 @@ static void take_warnings(StudentSource *s, const char *said) {
         if (line_has(line, "warning: ") && strlen(s->warnings) + length + 1 < sizeof s->warnings)
             append_said(s, line, length, s->warnings, sizeof s->warnings);
     }
+    utf8_make_printable(s->warnings, "\n\t");
 }
 
 /* Why it does not compile. */
@@ -218,8 +243,8 @@ static void refuse(StudentSource *s, const char *said, size_t length) {
 
 /* The name about which a line complains because the project's headers define it too. False: it says something else. */
 static bool clashing_name(const char *line, char name[COMPILE_NAME]) {
-    static const char *const clash[] = {"conflicting type", "static declaration of", "redefinition of",
-                                        "redeclar"};
+    static const char *const clash[] = {"conflicting type", "static declaration of",
+                                        "redefinition of", "redeclar"};
     bool clashes = false;
     for (size_t i = 0; i < sizeof clash / sizeof *clash; i++) clashes |= line_has(line, clash[i]);
     if (!is_error(line) || !clashes) return false;
@@ -240,7 +265,8 @@ static bool write_own_names(const StudentSource *s, const char *said) {
     FILE *out = fopen(beside(s, WORK "/" OWN_NAMES, path), "w");
     if (!out) return false;
     for (const char *line = said; *line; line = next_line(line))
-        if (clashing_name(line, name)) any |= fprintf(out, "#define %s %s_of_the_project\n", name, name) > 0;
+        if (clashing_name(line, name))
+            any |= fprintf(out, "#define %s %s_of_the_project\n", name, name) > 0;
     fprintf(out, "#include \"ops/ops.h\"\n");
     for (const char *line = said; *line; line = next_line(line))
         if (clashing_name(line, name)) fprintf(out, "#undef %s\n", name);
@@ -248,61 +274,57 @@ static bool write_own_names(const StudentSource *s, const char *said) {
     return any;
 }
 
+/* Whether the machine failed, and not the file: it killed the compiler, or had no memory or space for it. */
+static bool is_lack(const ChildEnd *end, const char *said) {
+    bool killed = end->fate == CHILD_SIGNALLED && end->number == SIGKILL;
+    return killed || end->fate == CHILD_NOT_BORN || child_lacks(said) ||
+           (end->fate == CHILD_EXITED && end->number && !*said);
+}
+
 static void compiled(void *context, long i, const ChildEnd *end) {
     StudentSource *s = context;
+    const ChildLimits limits = compile_limits(s->library);
     char text[CHILD_TEXT], path[PATH_ROOM], *said = NULL;
     size_t size, length;
     (void)i;
-    if (!file_read(beside(s, WORK MESSAGES, path), MOST_WRITTEN, &said, &size, &(Error){0}))
+    if (!file_read(beside(s, WORK MESSAGES, path), MAX_WRITTEN, &said, &size, &(Error){0}))
         said = strdup(end->printed);
     if (end->fate == CHILD_EXITED && end->number == 0) {
         take_warnings(s, said);
     } else if (end->fate == CHILD_EXITED && end->number == CANNOT_RUN) {
-        error_set(&s->error, STATUS_BUG, "CC: %s", said);
+        error_set(&s->error, STATUS_UNAVAILABLE, "CC: %s", said);
+    } else if (is_lack(end, said)) {
+        const char *first = first_error(said, &length);
+        error_set(&s->error, STATUS_NO_MEMORY,
+                  "the machine lacks memory, processes or disk space%s%.*s", length ? ": " : "",
+                  (int)length, first);
     } else if (end->fate == CHILD_EXITED) {
         const char *first = first_error(said, &length);
         refuse(s, first, length);
         s->clashes = write_own_names(s, said);
     } else {
-        snprintf(path, sizeof path, "the compiler %s", child_text(text, end, &compile_limits));
+        snprintf(path, sizeof path, "the compiler %s", child_text(text, end, &limits));
         refuse(s, path, strlen(path));
     }
     free(said);
 }
 
-/* Whether the files are there. */
-static bool can_be_read(StudentSource *s) {
-    char header[PATH_ROOM];
-    struct stat file;
-    snprintf(header, sizeof header, "%.*s/ops/ops.h", PATH_ROOM - 16, s->headers);
-    if (access(s->source, R_OK) != 0 || stat(s->source, &file) != 0)
-        return error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read", s->source);
-    if (S_ISDIR(file.st_mode))
-        return error_set(&s->error, STATUS_NO_INPUT, "%s: found a folder, need a C file", s->source);
-    if (!S_ISREG(file.st_mode))
-        return error_set(&s->error, STATUS_NO_INPUT, "%s: found no regular file, need one", s->source);
-    if (file.st_size == 0) return error_set(&s->error, STATUS_NO, "is empty");
-    return access(header, R_OK) == 0 ||
-           error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read: operations need it", header);
-}
+/* ---- What the compiler has read ---- */
 
-bool student_compile(StudentSource *s, const char *headers) {
-    char path[PATH_ROOM], made[PATH_ROOM];
-    *s = (StudentSource){s->source, s->library, s->kind, s->hidden, headers};
-    if (can_be_read(s) && prepare(s)) child_run_all(1, 1, &compile_limits, run_compiler, compiled, s);
-    if (s->clashes) {
-        StudentSource again = *s;
-        again.error = (Error){0};
-        child_run_all(1, 1, &compile_limits, run_compiler, compiled, &again);
-        if (again.error.status == STATUS_DONE) *s = again;
+/* Takes the next path of a list in the form of make, in which a backslash or another dollar sign stands before some
+ * characters. */
+static const char *next_path(const char *at, char path[PATH_ROOM]) {
+    size_t used = 0;
+    while (isspace((unsigned char)*at) || (at[0] == '\\' && at[1] == '\n')) at++;
+    while (*at && !isspace((unsigned char)*at) && used < PATH_ROOM - 1) {
+        if (at[0] == '\\' && at[1] == '\n') break;
+        bool quoted =
+            (at[0] == '\\' && (at[1] == ' ' || at[1] == '#')) || (at[0] == '$' && at[1] == '$');
+        at += quoted;
+        path[used++] = *at++;
     }
-    if (s->error.status == STATUS_DONE) {
-        rename(beside(s, WORK "/" LIBRARY, made), s->library);
-        rename(beside(s, WORK INCLUDED, made), beside(s, ".d", path));
-    }
-    directory_remove(beside(s, WORK, path));
-    if (!s->message[0]) REPORT_SET(s->message, s->error.text);
-    return s->error.status == STATUS_DONE;
+    path[used] = 0;
+    return at;
 }
 
 static bool is_same_file(const char *path, const char *const *others) {
@@ -312,17 +334,59 @@ static bool is_same_file(const char *path, const char *const *others) {
     return false;
 }
 
-char *student_includes(const StudentSource *s, const char *headers) {
-    char path[PATH_ROOM], *text, *found = NULL;
-    size_t size, length = headers ? strlen(headers) : 0;
-    Error e = {0};
-    if (!file_read(beside(s, ".d", path), 1 << 24, &text, &size, &e)) return NULL;
-    strtok(text, " \\\n");
-    for (char *word; !found && (word = strtok(NULL, " \\\n"));) {
-        bool ours = length && strncmp(word, headers, length) == 0;
-        if ((ours && directory_ends_in(word + length, ".c")) || is_same_file(word, s->hidden))
-            found = strdup(ours ? word + length + 1 : word);
+/* Refuses a source that includes what it may not. The real paths decide, so no spelling of a path helps. */
+static void judge_included(StudentSource *s) {
+    char path[PATH_ROOM], word[PATH_ROOM], whole[2 * PATH_ROOM], found[PATH_ROOM],
+        project[PATH_ROOM] = "";
+    char *text;
+    size_t size;
+    if (!file_read(beside(s, WORK INCLUDED, path), MAX_WRITTEN, &text, &size, &(Error){0})) return;
+    if (s->project && !realpath(s->project, project)) *project = 0;
+    size_t length = strlen(project);
+    const char *at = text + strcspn(text, ":");
+    while (*(at = next_path(at + (*at == ':'), word))) {
+        snprintf(whole, sizeof whole, "%s/%s", beside(s, WORK, path), word);
+        if (!realpath(*word == '/' ? word : whole, found)) continue;
+        bool ours = length && strncmp(found, project, length) == 0 && found[length] == '/';
+        if (!ours && !is_same_file(found, s->hidden)) continue;
+        error_set(&s->error, STATUS_NO, "is no solution: it includes %s",
+                  ours ? found + length + 1 : found);
+        break;
     }
     free(text);
-    return found;
+}
+
+/* Whether the files are there. */
+static bool can_be_read(StudentSource *s) {
+    char header[PATH_ROOM];
+    struct stat file;
+    snprintf(header, sizeof header, "%.*s/ops/ops.h", PATH_ROOM - 16, s->headers);
+    if (access(s->source, R_OK) != 0 || stat(s->source, &file) != 0)
+        return error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read", s->source);
+    if (!S_ISREG(file.st_mode))
+        return error_set(&s->error, STATUS_NO_INPUT, "%s: found %s, need a regular file", s->source,
+                         S_ISDIR(file.st_mode) ? "a folder" : "something else");
+    if (file.st_size == 0) return error_set(&s->error, STATUS_NO, "is empty");
+    return access(header, R_OK) == 0 ||
+           error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read: operations need it", header);
+}
+
+bool student_compile(StudentSource *s, const char *headers) {
+    const ChildLimits limits = compile_limits(s->library);
+    char path[PATH_ROOM], made[PATH_ROOM];
+    *s = (StudentSource){s->source, s->library, s->name, s->kind, s->hidden, s->project, headers};
+    if (can_be_read(s) && prepare(s)) child_run_all(1, 1, &limits, run_compiler, compiled, s);
+    if (s->clashes) {
+        StudentSource again = *s;
+        again.error = (Error){0};
+        child_run_all(1, 1, &limits, run_compiler, compiled, &again);
+        if (again.error.status == STATUS_DONE) *s = again;
+    }
+    if (s->error.status == STATUS_DONE) {
+        judge_included(s);
+        rename(beside(s, WORK "/" LIBRARY, made), s->library);
+    }
+    directory_remove(beside(s, WORK, path));
+    if (!s->message[0]) REPORT_SET(s->message, s->error.text);
+    return s->error.status == STATUS_DONE;
 }

@@ -19,27 +19,28 @@ typedef enum StudentKind {
 
 typedef struct StudentSource {
     const char *source, *library; /* the C file, and the shared library that is made of it */
+    const char *name;             /* of the source in messages; NULL: its own */
     StudentKind kind;
-    const char *const *hidden; /* files that it cannot include, up to a NULL; NULL: none */
-    const char *headers;       /* the project's src; set by student_compile */
+    const char *const *hidden; /* files that it may not include, up to a NULL; NULL: none */
+    const char *project;       /* nor any below this directory; NULL: none */
+    const char *headers;       /* the project's src or a copy of it; set by student_compile */
 
-    /* STATUS_NO_INPUT: there is no such source, or there are no headers; STATUS_BUG: there is no compiler;
-     * STATUS_NO: it does not compile, and the text has the first line of the compiler's first error. */
+    /* STATUS_NO_INPUT: there is no such source, or there are no headers. STATUS_UNAVAILABLE: there is no compiler.
+     * STATUS_NO_MEMORY: the machine lacks memory, processes or space on its disk. STATUS_NO: it does not compile, or
+     * includes what it may not; the text has the first line of the reason. */
     Error error;
-    char message[REPORT_FULL];       /* of STATUS_NO: the first error with its line of the file, in lines */
-    char warnings[COMPILE_WARNINGS]; /* of one that compiles; "" for none */
+    char message
+        [REPORT_FULL]; /* of STATUS_NO: the first error with its line of the file, in lines */
+    char warnings[COMPILE_WARNINGS]; /* printable, of one that compiles; "" for none */
     bool clashes;                    /* it defines a name of the project's headers, otherwise */
 } StudentSource;
 
 /* The project's src: next to this program, or to the directory in which it was built. */
 const char *student_headers(char path[PATH_ROOM]);
 
-/* Compiles the source with the headers of the project's src. Of a name that both define, the source sees its own. */
+/* Compiles the source with these headers, the project's src or a copy of it. Of a name that both define, the source sees
+ * its own. */
 bool student_compile(StudentSource *s, const char *headers);
-
-/* The first file that the source of this library includes and must not: one of the headers' folder that is
- * no header, as "ops/softmax.c", unless `headers` is NULL, or a hidden one. To be freed; NULL: none. */
-char *student_includes(const StudentSource *s, const char *headers);
 
 /* ---- The library (student_op.c) ---- */
 

@@ -1,5 +1,6 @@
 #include "base/append.h"
 #include "base/utf8.h"
+#include "check/directories.h"
 #include "check/gradcheck/tape_runner.h"
 #include "check/grading/plan.h"
 #include "check/sandbox.h"
@@ -27,14 +28,20 @@ bool functions_use(Plan *p, const char *command, Error *e) {
 static void become(void *context, long i) {
     const Plan *p = context;
     (void)i;
-    if (p->folder) sandbox_enter(p->folder, &(SandboxNeeds){.interpreter = p->readable});
+    const SandboxNeeds needs = {.interpreter = p->readable, .writable = child_directory()};
+    if (p->folder) sandbox_enter(p->folder, &needs);
     setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
     setenv("OPENBLAS_NUM_THREADS", "1", 1); /* the cases run side by side */
     child_become(p->program);
 }
 
 Child *functions_start(const Plan *p, const ChildLimits *limits) {
-    return p->attached ? p->attached : child_start(0, limits, become, (void *)(uintptr_t)p);
+    enum { MAX_WRITTEN = 1 << 25, PARTS = 32 };
+    ChildLimits own = *limits;
+    own.folder = p->folder;
+    own.folder_bytes = p->folder ? directory_free_bytes(p->folder) / PARTS : 0;
+    if (own.folder_bytes > MAX_WRITTEN) own.folder_bytes = MAX_WRITTEN;
+    return p->attached ? p->attached : child_start(0, &own, become, (void *)(uintptr_t)p);
 }
 
 /* ---- Its cases ---- */

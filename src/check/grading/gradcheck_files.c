@@ -1,6 +1,6 @@
 /* Reports for other programs: JSON lines and Gradescope's results.json. */
 #include "base/file.h"
-#include "check/grading/directories.h"
+#include "check/directories.h"
 #include "check/grading/gradcheck_show.h"
 #include "formats/json.h"
 #include <math.h>
@@ -91,7 +91,7 @@ static void print_gradescope(FILE *out, const void *results) {
         snprintf(name, sizeof name, "%s/%s", p->op, p->name);
         fprintf(out, "%s{\"name\": ", p == all->part ? "\n" : ",\n");
         json_print(out, name);
-        fprintf(out, ", \"score\": %.10g, \"max_score\": %.10g, \"status\": \"%s\"", p->score,
+        fprintf(out, ", \"score\": %.15g, \"max_score\": %.15g, \"status\": \"%s\"", p->score,
                 p->points, p->verdict == PASS && p->score >= p->points ? "passed" : "failed");
         json_text(out, "output", p->text);
         fprintf(out, "}");

@@ -1,31 +1,53 @@
 #include "check/grading/grade_files.h"
 #include "base/append.h"
 #include "base/directory.h"
+#include "base/file.h"
 #include "base/pool.h"
 #include "base/utf8.h"
-#include "check/grading/directories.h"
+#include "check/directories.h"
 #include "check/sandbox.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const SOURCES[] = {".c", ".py", NULL};
 
 static const char cut_short[] = "the run did not finish";
 
-bool grade_unjudged(const Plan *p, const ShowOptions *how, const char *why, Error *e) {
+/* A report with this verdict for each item of the plan, or one that stands for the run. To be freed. */
+static CaseReport *unjudged(const Plan *p, Verdict verdict, const char *why, long *count) {
     CaseReport *all = calloc((size_t)p->items + 1, sizeof *all);
-    if (!all) return error_set(e, STATUS_NO_MEMORY, "memory: %ld reports", p->items);
-    all[0] = (CaseReport){.op = "gradcheck", .name = "run", .verdict = FAIL};
-    REPORT_SET(all[0].trouble, why);
-    for (long i = 0; i < p->items; i++) {
-        all[i] = (CaseReport){.verdict = FAIL};
-        plan_describe(p, &p->item[i], &all[i]);
+    if (!all) error_no_memory("%ld reports", p->items);
+    *count = p->items ? p->items : 1;
+    all[0] = (CaseReport){.op = "gradcheck", .name = "run"};
+    for (long i = 0; i < *count; i++) {
+        if (p->items) plan_describe(p, &p->item[i], &all[i]);
+        all[i].verdict = verdict;
         REPORT_SET(all[i].trouble, why);
+        utf8_make_printable(all[i].trouble, "\n\t");
     }
-    bool ok = show_write(how, all, p->items ? p->items : 1, 0, e);
+    return all;
+}
+
+bool grade_unjudged(const Plan *p, const ShowOptions *how, Verdict verdict, const char *why,
+                    Error *e) {
+    long count;
+    CaseReport *all = unjudged(p, verdict, why, &count);
+    bool ok = show_write(how, all, count, 0, e);
     free(all);
     return ok;
+}
+
+/* Whether the machine lacks something, and the file is not at fault. */
+static bool is_lack(Status s) {
+    return s == STATUS_UNAVAILABLE || s == STATUS_NO_MEMORY || s == STATUS_CANNOT_CREATE ||
+           s == STATUS_IO || s == STATUS_BUG;
+}
+
+/* The verdict on a file that is not judged for this reason. */
+static Verdict verdict_on(const Error *why) {
+    return is_lack(why->status) ? INCONCLUSIVE : FAIL;
 }
 
 enum { OWN_PATH = TEMPORARY_PATH + 24 };
@@ -48,13 +70,19 @@ static bool note_gap(Grading *g, const char *folder, Error *e) {
            error_set(e, STATUS_USAGE, "--confined: this machine does not confine %s", g->show.gap);
 }
 
-/* A temporary directory of the run; each file has one of its own in it. */
+/* A temporary directory of the run; each file has one of its own in it. The compilers of students' files read a copy of the
+ * project's headers. */
 static bool open_folder(Grading *g, char folder[TEMPORARY_PATH], Error *e) {
-    static char headers[PATH_ROOM];
+    static const char *const sources[] = {".h", ".def", ".c", NULL}, *const alone[] = {".h", ".def",
+                                                                                       NULL};
+    static char headers[PATH_ROOM], readable[OWN_PATH];
     g->file.headers = student_headers(headers);
     g->file.folder = folder;
+    g->file.readable = readable;
     g->show.coverage = !g->file.cases && !g->file.like;
-    return directory_temporary(folder, e) && note_gap(g, folder, e);
+    if (!directory_temporary(folder, e) || !note_gap(g, folder, e)) return false;
+    snprintf(readable, sizeof readable, "%s/src", folder);
+    return directory_copy(headers, g->file.solution ? alone : sources, readable, e);
 }
 
 static void close_folder(Grading *g, const char *folder) {
@@ -70,7 +98,8 @@ static bool is_python(const char *path) {
 
 static bool add_file(Plan *p, StudentFile *f, Error *e) {
     if (is_python(f->source)) return python_add_file(p, f, e);
-    if (is_python(f->cases)) return error_set(e, STATUS_NO, "the cases are in Python, and the file is in C");
+    if (is_python(f->cases))
+        return error_set(e, STATUS_NO, "the cases are in Python, and the file is in C");
     return student_add_file(p, f, e);
 }
 
@@ -81,15 +110,30 @@ static bool add_given(Grading *g, Error *e) {
     return python || is_python(f->cases) || student_add_given(&g->plan, f, e);
 }
 
+/* Copies the file to its own directory, under a name that says nothing of it, and adds its cases. `shown` names it in
+ * messages. */
+static bool take_file(Grading *g, const char *own, const char *path, const char *shown, Error *e) {
+    static char name[PATH_ROOM], source[OWN_PATH + 16];
+    const char *submitted = is_python(path) ? "submission.py" : "submission.c";
+    snprintf(name, sizeof name, "%s", file_name(path));
+    utf8_make_printable(name, "");
+    snprintf(source, sizeof source, "%s/%s", own, submitted);
+    g->file.name = name;
+    g->file.source = source;
+    g->file.folder = own;
+    return directory_make(own, e) && chmod(own, 0700) == 0 &&
+           file_copy_submission(path, shown, own, submitted, e) && add_file(&g->plan, &g->file, e);
+}
+
 /* Judges the file in a directory of its own, and shows its reports. */
-static bool grade_in(Grading *g, const char *folder, long number, Show *show, Error *e) {
+static bool grade_in(Grading *g, const char *folder, long number, const char *path,
+                     const char *shown, Show *show, Error *e) {
     char own[OWN_PATH];
-    g->file.folder = own_path(own, folder, number);
-    bool ok = directory_make(own, e) && add_file(&g->plan, &g->file, e);
+    bool ok = take_file(g, own_path(own, folder, number), path, shown, e);
     text_append(g->notes, sizeof g->notes, "%s", g->file.warnings);
     g->show.notes = g->notes;
     fputs(g->file.warnings, stderr);
-    ok = ok && grade_unjudged(&g->plan, &g->show, cut_short, e);
+    ok = ok && grade_unjudged(&g->plan, &g->show, FAIL, cut_short, e);
     if (ok) plan_run(&g->plan, show_report, show);
     show_end_operation(show);
     directory_remove(own);
@@ -102,20 +146,21 @@ bool grade_file(Grading *g, const char *path, Error *e) {
     Error unwritten = {0};
     g->file.source = path;
     show_start(&show, &g->show);
-    bool ok = open_folder(g, folder, e) && add_given(g, e) && grade_in(g, folder, 0, &show, e);
-    if (!ok) grade_unjudged(&g->plan, &g->show, e->text, &unwritten);
+    bool ok = open_folder(g, folder, e) && add_given(g, e) &&
+              grade_in(g, folder, 0, path, path, &show, e);
+    if (!ok) grade_unjudged(&g->plan, &g->show, verdict_on(e), e->text, &unwritten);
     ok = ok ? show_finish(&show, e) : (show_free(&show), false);
     close_folder(g, folder);
     return ok;
 }
 
-/* ---- A directory: each file is judged by a process of its own, which writes its reports ---- */
+/* ---- A directory: each file is judged by a process of its own, which writes its report ---- */
 
 /* How a file's process has ended. */
 typedef struct FileEnd {
-    bool ended;
-    Error found;       /* the verdict */
-    char *text, *said; /* for stdout and stderr; NULL: it has died */
+    bool ended, again;          /* it is judged again, alone: the machine lacked something */
+    Error found;                /* the verdict */
+    char *row, *lines, *warned; /* for stdout, reports and stderr */
 } FileEnd;
 
 typedef struct FolderRun {
@@ -123,47 +168,70 @@ typedef struct FolderRun {
     const char *path, *folder;
     FileNames files, left;
     FileEnd *end; /* [files] */
+    long *job;    /* [files] the files that are judged now */
     long next;    /* the next file to be printed */
+    bool last;    /* no file is judged again after this time */
     Status worst; /* of the verdicts on files */
     Error *error; /* why no file can be judged */
 } FolderRun;
 
-/* DIR/NAME.ending for the file NAME.c or NAME.py. NAME may begin with directories, which are created. *path is NULL
- * if there is no DIR. */
-static bool report_path(char room[PATH_ROOM], const char **path, const char *file, const char *ending,
+/* What a file's process sends: this, the lines and the row. */
+typedef struct FileSent {
+    Error found;
+    size_t lines;
+} FileSent;
+
+/* DIR/NAME.json for the file NAME. NAME may begin with directories, which are created. The name of a report is not longer
+ * than a file system takes, and then ends with the file's number. */
+static bool report_path(const char *directory, const char *file, long number, char path[PATH_ROOM],
                         Error *e) {
+    enum { MAX_NAME = 240, KEPT = 220 };
     char name[PATH_ROOM], folder[PATH_ROOM];
-    if (!*path) return true;
-    snprintf(name, sizeof name, "%.*s.%s", (int)(strrchr(file, '.') - file), file, ending);
-    if (!directory_file(room, *path, name, STATUS_CANNOT_CREATE, e)) return false;
-    *path = room;
-    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(room, '/') - room), room);
+    const char *last = file_name(file);
+    int before = (int)(last - file), length = (int)strlen(last);
+    if (length > MAX_NAME)
+        snprintf(name, sizeof name, "%.*s%.*s-%ld.json", before, file, KEPT, last, number);
+    else
+        snprintf(name, sizeof name, "%.*s%s.json", before, file, last);
+    if (!directory_file(path, directory, name, STATUS_CANNOT_CREATE, e)) return false;
+    snprintf(folder, sizeof folder, "%.*s", (int)(file_name(path) - path), path);
     return directory_make(folder, e);
 }
 
-/* How the reports of one file are shown. */
-typedef struct FileShow {
-    ShowOptions how;
-    char gradescope[PATH_ROOM];
-} FileShow;
-
-static bool show_of(FileShow *s, const FolderRun *run, long i, Error *e) {
+/* How the reports of file i are written: `path` gets room for one. */
+static bool show_of(const FolderRun *run, long i, char path[PATH_ROOM], ShowOptions *how,
+                    Error *e) {
     const char *name = run->files.name[i];
-    s->how = run->all->show;
-    s->how.file = name, s->how.apart = true;
-    return report_path(s->gradescope, &s->how.gradescope, name, "json", e);
+    *how = run->all->show;
+    how->file = name;
+    how->apart = true;
+    how->reports = NULL;
+    if (!how->gradescope) return true;
+    how->gradescope = path;
+    return report_path(run->all->show.gradescope, name, i, path, e);
 }
 
-/* Writes reports that say why a file is not judged. */
-static bool report_unjudged(const FolderRun *run, long i, const char *why, Error *e) {
-    FileShow s;
-    return show_of(&s, run, i, e) && grade_unjudged(&run->all->plan, &s.how, why, e);
-}
-
-static bool report_all_unjudged(const FolderRun *run, const char *why, Error *e) {
-    bool ok = true;
-    for (long i = 0; i < run->files.count && ok; i++) ok = report_unjudged(run, i, why, e);
+/* Writes the report of a file that is not judged, and keeps its lines. */
+static bool report_unjudged(FolderRun *run, long i, const Error *why, Error *e) {
+    char path[PATH_ROOM];
+    ShowOptions how;
+    long count;
+    size_t size;
+    CaseReport *all = unjudged(&run->all->plan, verdict_on(why), why->text, &count);
+    free(run->end[i].lines);
+    FILE *out = open_memstream(&run->end[i].lines, &size);
+    if (!out) error_no_memory("a report");
+    for (long k = 0; k < count; k++) gradcheck_json_report(out, run->files.name[i], &all[k]);
+    if (fclose(out) != 0) error_no_memory("a report");
+    bool ok = show_of(run, i, path, &how, e) && show_write(&how, all, count, 0, e);
+    free(all);
     return ok;
+}
+
+static bool report_all_unjudged(FolderRun *run, const Error *why, Error *e) {
+    for (long i = 0; i < run->files.count; i++)
+        if (!report_unjudged(run, i, why, e)) return false;
+    return true;
 }
 
 static void print_row(FILE *out, const char *name, const Show *show, const char *why) {
@@ -171,126 +239,199 @@ static void print_row(FILE *out, const char *name, const Show *show, const char 
     double of, points = grade_points(show->report, show->count, &of);
     for (long i = 0; i < show->count && !*why; i++)
         if (show->report[i].verdict != PASS) why = show->report[i].trouble;
-    fprintf(out, "%-28s %6ld %7ld %7ld %8ld %8.4g %8.4g  %.*s\n", ESCAPED(name), t->cases, t->passed,
-            t->failed, t->inconclusive, points, of, (int)strcspn(why, "\n"), why);
+    fprintf(out, "%-28s %6ld %7ld %7ld %8ld %8.4g %8.4g  %.*s\n", ESCAPED(name), t->cases,
+            t->passed, t->failed, t->inconclusive, points, of, (int)strcspn(why, "\n"), why);
 }
 
-/* In the process of a file: judges it and sends an Error, which has the verdict, and a row or lines of
- * JSON. The compiler's warnings go to stderr, below the rows. */
-static void judge_one(void *context, long i) {
-    const FolderRun *run = context;
+/* In the process of a file: judges it and sends the result. The compiler's warnings go to stderr, below the rows. */
+static void judge_one(void *context, long job) {
+    FolderRun *run = context;
     Grading g = *run->all;
-    FileShow s;
     Show show;
-    Error e = {0};
-    char source[PATH_ROOM], *text = NULL;
+    FileSent sent = {0};
+    Error *e = &sent.found;
+    char source[PATH_ROOM], path[PATH_ROOM], *row = NULL, *lines = NULL;
     size_t size = 0;
+    long i = run->job[job];
     if (run->error->status) return;
     if (run->files.count > 1) pool_set_threads(1); /* the files are judged side by side */
-    FILE *out = open_memstream(&text, &size);
-    if (!out) error_no_memory("a report");
-    bool ok =
-        show_of(&s, run, i, &e) && directory_file(source, run->path, run->files.name[i], STATUS_NO_INPUT, &e);
-    g.file.source = source, g.show = s.how, g.show.out = out;
+    FILE *out = open_memstream(&row, &size), *to_lines = open_memstream(&lines, &sent.lines);
+    if (!out || !to_lines) error_no_memory("a report");
+    bool ok = show_of(run, i, path, &g.show, e) &&
+              directory_file(source, run->path, run->files.name[i], STATUS_NO_INPUT, e);
+    g.show.json = true;
+    g.show.out = to_lines;
     show_start(&show, &g.show);
-    ok = ok && grade_in(&g, run->folder, i, &show, &e);
-    if (!g.show.json) print_row(out, run->files.name[i], &show, e.text);
-    if (ok)
-        show_finish(&show, &e);
-    else
-        report_unjudged(run, i, e.text, &(Error){0});
-    if (fclose(out) != 0 || !text) error_no_memory("a report");
-    child_send(&e, sizeof e);
-    child_send(text, size);
+    ok = ok && grade_in(&g, run->folder, i, source, run->files.name[i], &show, e);
+    print_row(out, run->files.name[i], &show, e->text);
+    if (ok) show_finish(&show, e);
+    if (fclose(out) != 0 || fclose(to_lines) != 0) error_no_memory("a report");
+    child_send(&sent, sizeof sent);
+    child_send(lines, sent.lines);
+    child_send(row, size);
 }
 
 /* Prints what is known of the next files, in their order. */
 static void print_ended(FolderRun *run) {
     for (; run->next < run->files.count && run->end[run->next].ended; run->next++) {
-        FileEnd *f = &run->end[run->next];
-        if (f->text)
-            fputs(f->text, stdout);
-        else if (!run->all->show.json)
-            print_row(stdout, run->files.name[run->next], &(Show){0}, f->found.text);
-        free(f->text);
+        const FileEnd *f = &run->end[run->next];
+        fputs(run->all->show.json ? f->lines : f->row, stdout);
     }
     fflush(stdout);
 }
 
-static void take_one(void *context, long i, const ChildEnd *end) {
-    FolderRun *run = context;
+/* Takes a verdict without reports. */
+static void take_unjudged(FolderRun *run, long i) {
     FileEnd *f = &run->end[i];
+    size_t size;
+    report_unjudged(run, i, &f->found, run->error);
+    FILE *out = open_memstream(&f->row, &size);
+    if (!out) error_no_memory("a report");
+    print_row(out, run->files.name[i], &(Show){0}, f->found.text);
+    if (fclose(out) != 0) error_no_memory("a report");
+}
+
+static void take_worst(FolderRun *run, Status found) {
+    if (!found || run->worst == STATUS_NO) return;
+    run->worst = found == STATUS_INCONCLUSIVE || is_lack(found) ? STATUS_INCONCLUSIVE : STATUS_NO;
+}
+
+static void take_one(void *context, long job, const ChildEnd *end) {
+    FolderRun *run = context;
+    long i = run->job[job];
+    FileEnd *f = &run->end[i];
+    FileSent sent;
     char own[OWN_PATH], text[CHILD_TEXT];
     directory_remove(own_path(own, run->folder, i)); /* a process that died has left it */
     if (run->error->status || end->fate == CHILD_INTERRUPTED) return;
-    f->ended = true;
-    if (end->fate == CHILD_DONE && end->size >= sizeof f->found) {
-        memcpy(&f->found, end->result, sizeof f->found);
-        f->text = strdup(end->result + sizeof f->found);
-        f->said = strdup(end->printed);
+    bool told = end->fate == CHILD_DONE && end->size >= sizeof sent;
+    f->found = (Error){0};
+    if (told) {
+        memcpy(&sent, end->result, sizeof sent);
+        f->found = sent.found;
     } else {
-        error_set(&f->found, STATUS_NO, "not judged: the judge %s", child_text(text, end, &(ChildLimits){0}));
-        report_unjudged(run, i, f->found.text, run->error);
+        error_set(&f->found, STATUS_NO_MEMORY, "not judged: the judge %s",
+                  child_text(text, end, &(ChildLimits){0}));
+    }
+    bool judged = told && sent.lines;
+    if (is_lack(f->found.status) && f->found.status != STATUS_UNAVAILABLE && !judged &&
+        !run->last) {
+        f->again = true;
+        return;
+    }
+    f->ended = true;
+    f->again = false;
+    if (judged) {
+        free(f->lines);
+        f->lines = strndup(end->result + sizeof sent, sent.lines);
+        f->row = strdup(end->result + sizeof sent + sent.lines);
+        f->warned = strdup(end->printed);
+    } else {
+        take_unjudged(run, i);
     }
     print_ended(run);
-    Status status = f->found.status;
-    if (status && run->worst != STATUS_NO)
-        run->worst = status == STATUS_INCONCLUSIVE ? STATUS_INCONCLUSIVE : STATUS_NO;
-    /* Without a compiler or a directory no other file can be judged either. */
-    if (status == STATUS_BUG || status == STATUS_CANNOT_CREATE) *run->error = f->found;
+    take_worst(run, f->found.status);
+}
+
+static void print_lines(FILE *out, const void *context) {
+    const FolderRun *run = context;
+    for (long i = 0; i < run->files.count; i++) fputs(run->end[i].lines, out);
+}
+
+/* Judges the files side by side, and those for which the machine lacked something once more, one after the other. */
+static void judge_twice(FolderRun *run) {
+    const ChildLimits unlimited = {.seconds = 1e6,
+                                   .keep = {run->all->plan.keep[0], run->all->plan.keep[1]}};
+    long count = 0;
+    for (long i = 0; i < run->files.count; i++) run->job[i] = i;
+    /* One more than there are processors: some files sleep until their time is over. */
+    child_run_all(run->files.count, pool_threads() + 1, &unlimited, judge_one, take_one, run);
+    for (long i = 0; i < run->files.count; i++)
+        if (run->end[i].again) run->job[count++] = i;
+    run->last = true;
+    child_run_all(count, 1, &unlimited, judge_one, take_one, run);
+}
+
+/* The result of the run: a program that no file can do without, or the worst verdict. */
+static bool conclude(const FolderRun *run, Error *e) {
+    if (e->status) return false;
+    for (long i = 0; i < run->files.count; i++)
+        if (run->end[i].found.status == STATUS_UNAVAILABLE)
+            return error_set(e, STATUS_UNAVAILABLE, "%s", run->end[i].found.text);
+    return run->worst == STATUS_DONE ||
+           error_set(e, run->worst, "%s: not all is proved", ESCAPED(run->path));
 }
 
 static bool judge_all(FolderRun *run, Error *e) {
-    const ChildLimits unlimited = {.seconds = 1e6, .keep = {run->all->plan.keep[0], run->all->plan.keep[1]}};
-    if (!report_all_unjudged(run, "not judged: the run ended before it", e)) return false;
-    if (!run->all->show.json)
-        printf("%-28s %6s %7s %7s %8s %8s %8s\n", "file", "cases", "passed", "failed", "unproved", "points",
-               "of");
-    run->end = calloc((size_t)run->files.count, sizeof *run->end);
-    if (!run->end) error_no_memory("reports");
-    /* One more than there are processors: some files sleep until their time is over. */
-    child_run_all(run->files.count, pool_threads() + 1, &unlimited, judge_one, take_one, run);
-    for (long i = 0; i < run->files.count; free(run->end[i++].said)) /* not between the rows */
-        if (run->end[i].said) fputs(run->end[i].said, stderr);
+    const ShowOptions *how = &run->all->show;
+    Error unwritten = {0};
+    const Error before = {STATUS_NO, "not judged: the run ended before it"};
+    if (!report_all_unjudged(run, &before, e)) return false;
+    if (how->reports && !file_print(how->reports, print_lines, run, e)) return false;
+    if (!how->json)
+        printf("%-28s %6s %7s %7s %8s %8s %8s\n", "file", "cases", "passed", "failed", "unproved",
+               "points", "of");
+    judge_twice(run);
+    for (long i = 0; i < run->files.count; i++) /* not between the rows */
+        if (run->end[i].warned) fputs(run->end[i].warned, stderr);
+    if (how->reports && !file_print(how->reports, print_lines, run, &unwritten)) *e = unwritten;
+    return conclude(run, e);
+}
+
+static void free_run(FolderRun *run) {
+    for (long i = 0; run->end && i < run->files.count; i++) {
+        free(run->end[i].row);
+        free(run->end[i].lines);
+        free(run->end[i].warned);
+    }
     free(run->end);
-    if (e->status) return false;
-    return run->worst == STATUS_DONE || error_set(e, run->worst, "%s: not all is proved", run->path);
+    free(run->job);
+    directory_files_free(&run->files);
+    directory_files_free(&run->left);
 }
 
 /* Names the files that are not judged. */
 static void print_left(FILE *out, const FileNames *left) {
     enum { NAMED = 20 };
     for (long i = 0; i < left->count && i < NAMED; i++)
-        fprintf(out, "%s%s",
-                i ? ", " : "left out, because they do not end in .c or .py: ", ESCAPED(left->name[i]));
+        fprintf(out, "%s%s", i ? ", " : "left out, because they do not end in .c or .py: ",
+                ESCAPED(left->name[i]));
     if (left->count > NAMED) fprintf(out, " and %ld more", left->count - NAMED);
     if (left->count) fprintf(out, "\n");
 }
 
 static bool has_python(const FileNames *files) {
-    bool any = false;
-    for (long i = 0; i < files->count; i++) any |= is_python(files->name[i]);
-    return any;
+    for (long i = 0; i < files->count; i++)
+        if (is_python(files->name[i])) return true;
+    return false;
+}
+
+/* Finds the files. False: there are none. */
+static bool list_files(FolderRun *run, Error *e) {
+    if (!directory_files(run->path, SOURCES, &run->files, &run->left, e)) return false;
+    size_t count = (size_t)run->files.count;
+    run->end = calloc(count + 1, sizeof *run->end);
+    run->job = calloc(count + 1, sizeof *run->job);
+    if (!run->end || !run->job) error_no_memory("%zu reports", count);
+    return count || error_set(e, STATUS_NO_INPUT, "%s: found no C or Python files in it, need one",
+                              ESCAPED(run->path));
 }
 
 bool grade_folder(Grading *g, const char *path, Error *e) {
     char folder[TEMPORARY_PATH] = "";
     FolderRun run = {.all = g, .path = path, .folder = folder, .error = e};
     Error unfit = {0}, unwritten = {0};
-    bool ok = directory_files(path, SOURCES, &run.files, &run.left, e);
-    if (ok && !run.files.count)
-        ok = error_set(e, STATUS_NO_INPUT, "%s: found no C or Python files in it, need one", ESCAPED(path));
-    ok = ok && open_folder(g, folder, e);
+    bool ok = list_files(&run, e) && open_folder(g, folder, e);
     if (ok && has_python(&run.files)) python_find(&g->plan);
     if (ok && !add_given(g, &unfit)) {
-        report_all_unjudged(&run, unfit.text, &unwritten);
+        report_all_unjudged(&run, &unfit, &unwritten);
         ok = error_set(e, unfit.status, "%s", unfit.text);
     }
     ok = ok && judge_all(&run, e);
     print_left(g->show.json ? stderr : stdout, &run.left);
-    if (ok || e->status == STATUS_NO || e->status == STATUS_INCONCLUSIVE) show_gap(&g->show, stdout);
-    directory_files_free(&run.files);
-    directory_files_free(&run.left);
+    if (ok || e->status == STATUS_NO || e->status == STATUS_INCONCLUSIVE)
+        show_gap(&g->show, stdout);
+    free_run(&run);
     close_folder(g, folder);
     return ok;
 }

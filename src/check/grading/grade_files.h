@@ -10,7 +10,7 @@ typedef struct Grading {
     bool confined;                      /* grades only where all can be confined */
     char notes[COMPILE_WARNINGS + 256]; /* for report files: what is not confined, and warnings */
     StudentFile file;                   /* what files are judged by, without a source */
-    ShowOptions show; /* for a directory --gradescope is a directory: DIR/NAME.json */
+    ShowOptions show; /* for a directory of files --gradescope names one too: DIR/NAME.c.json */
 } Grading;
 
 /* False: STATUS_NO or STATUS_INCONCLUSIVE by the verdicts; STATUS_BAD_DATA: the teacher's files are unusable;
@@ -18,9 +18,10 @@ typedef struct Grading {
 bool grade_file(Grading *g, const char *path, Error *e);
 bool grade_folder(Grading *g, const char *path, Error *e);
 
-/* Writes report files in which all tests of the plan fail for the given reason; if the plan is empty, one
+/* Writes report files in which all tests of the plan have this verdict for the given reason; if the plan is empty, one
  * test that stands for the run. They stay until something is judged. */
-bool grade_unjudged(const Plan *p, const ShowOptions *how, const char *why, Error *e);
+bool grade_unjudged(const Plan *p, const ShowOptions *how, Verdict verdict, const char *why,
+                    Error *e);
 
 /* The commands parse their arguments, of which argv[0] is the name of the program or of the command, and run; e gets the
  * result of the program. */

@@ -1,5 +1,6 @@
 #include "base/arena.h"
 #include "check/grading/gradcheck_show.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,9 +65,10 @@ static bool is_unproved(const CaseReport *r, long count) {
 static void score(const Parts *all, Part *p, const CaseReport *r) {
     if (p->verdict == PASS && all->unearned && is_vacuous(r)) {
         p->verdict = INCONCLUSIVE;
-        fprintf(all->text,
-                "Nothing is proved where no gradient has a slope. This counts if the other cases are "
-                "right.\n");
+        fprintf(
+            all->text,
+            "Nothing is proved where no gradient has a slope. This counts if the other cases are "
+            "right.\n");
     }
     p->score = p->verdict == PASS ? p->points : 0;
 }
@@ -84,7 +86,8 @@ static void add_gradient(Parts *all, const CaseReport *r, const char *name, cons
     alone.inputs = in != NULL;
     if (in) alone.in[0] = *in, alone.trouble[0] = 0;
     if (in || p->verdict != PASS || r->trouble[0]) gradcheck_explain(all->text, &alone);
-    if (p->verdict == PASS && in) fprintf(all->text, "PASS, worst relative error %.1e\n", in->error);
+    if (p->verdict == PASS && in)
+        fprintf(all->text, "PASS, worst relative error %.1e\n", in->error);
     if (p->verdict == PASS && !in) fprintf(all->text, "PASS\n");
     finish(all, p);
 }
@@ -156,8 +159,8 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
         if ((verdict == PASS && right == 1) || failing++ >= SHOWN) continue;
         if (verdict == PASS)
             fprintf(all->text,
-                    "%s: holds, and counts as far as its gradients are right: %.3g of its points\n", r->name,
-                    right);
+                    "%s: holds, and counts as far as its gradients are right: %.3g of its points\n",
+                    r->name, right);
         else
             fprintf(all->text, "%s %s: %s%s\n", gradcheck_verdict_text(verdict), r->name,
                     checked ? "" : "not checked: ", checked ? r->broken[which] : r->trouble);
@@ -165,6 +168,24 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
     if (failing > SHOWN) fprintf(all->text, "and in %d other cases\n", failing - SHOWN);
     if (p->verdict == PASS && p->points > 0 && p->score == 0) p->verdict = INCONCLUSIVE;
     finish(all, p);
+}
+
+/* Rounds the points of all parts so that their sums are exact: each is a multiple of a power of two, and the last has what
+ * is left of the whole. */
+static void round_points(Part *part, long parts) {
+    enum { FRACTIONS = 1024 };
+    double whole = 0, given = 0;
+    for (long i = 0; i < parts; i++) {
+        Part *p = &part[i];
+        double kept = p->points > 0 ? p->score / p->points : 0;
+        whole += p->points;
+        double up_to_here = fabs(whole - round(whole)) < 1e-9 ? round(whole) : whole;
+        if (i + 1 < parts) up_to_here = round(up_to_here * FRACTIONS) / FRACTIONS;
+        p->points = up_to_here - given;
+        given = up_to_here;
+        bool all = kept > 1 - 1e-9;
+        p->score = all ? p->points : floor(kept * p->points * FRACTIONS) / FRACTIONS;
+    }
 }
 
 Part *grade_parts(const CaseReport *r, long count, long *parts) {
@@ -179,6 +200,7 @@ Part *grade_parts(const CaseReport *r, long count, long *parts) {
             if (!r[first].functions || report_property[k].of_functions)
                 add_property(&all, r + first, end - first, (Property)k);
     }
+    round_points(all.part, all.count);
     *parts = all.count;
     return all.part;
 }

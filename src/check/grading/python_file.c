@@ -1,13 +1,13 @@
 #include "base/directory.h"
 #include "base/utf8.h"
-#include "check/grading/directories.h"
+#include "check/directories.h"
 #include "check/grading/student_file.h"
 #include "check/sandbox.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS = 4, PATHS = 64 };
+enum { WORDS = 5, PATHS = 64 };
 
 /* Finds the interpreter, and what it reads: one path a line, the first its own. */
 static void ask_python(void *context, long i) {
@@ -40,6 +40,7 @@ void python_find(Plan *p) {
 /* Copies the files that serve Python, the project's or those of `make install`, to the plan's folder. */
 static bool copy_host(const Plan *p, const StudentFile *f, Error *e) {
     static const char *const name[] = {"gradcheck.py", "gradcheck_file.py", "gradcheck_forms.py"};
+    if (p->program) return true;
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         char path[PATH_ROOM], program[PATH_ROOM];
         snprintf(path, sizeof path, "%.*s/check/%s", PATH_ROOM - 64, f->headers, name[i]);
@@ -54,36 +55,34 @@ static bool copy_host(const Plan *p, const StudentFile *f, Error *e) {
 }
 
 /* Sets the plan's program: the interpreter with these words. */
-static bool use_python(Plan *p, const StudentFile *f, const char *word, const char *further, Error *e) {
+static bool use_python(Plan *p, const StudentFile *f, const char *file, const char *name, const char *given,
+                       Error *e) {
     if (!p->readable) python_find(p);
-    if (!p->readable) return error_set(e, STATUS_BUG, "python3: cannot be run, or has no NumPy");
-    const char *const words[WORDS] = {p->readable[0], "gradcheck_file.py", word, further};
+    if (!p->readable) return error_set(e, STATUS_UNAVAILABLE, "python3: cannot be run, or has no NumPy");
+    const char *const words[WORDS] = {p->readable[0], "gradcheck_file.py", file, name, given};
+    if (!copy_host(p, f, e)) return false;
     p->program = arena_alloc(&p->arena, (WORDS + 1) * sizeof *p->program);
     for (int i = 0; i < WORDS && words[i]; i++) p->program[i] = plan_text(p, words[i], NULL);
-    return copy_host(p, f, e);
+    return true;
 }
 
 static const char its_cases[] = "cases_of_all.py";
 
 /* Adds a teacher's cases in Python, which are listed without the student's file. */
-static bool add_python_cases(Plan *p, const StudentFile *f, const char *file, const char *name, Error *e) {
+static bool add_python_cases(Plan *p, const StudentFile *f, const char *name, Error *e) {
     p->teachers = true;
-    if (!file_copy(f->cases, f->folder, its_cases, e) || !use_python(p, f, "--cases", its_cases, e))
+    if (!file_copy(f->cases, f->folder, its_cases, e) || !use_python(p, f, "--cases", its_cases, NULL, e))
         return false;
     functions_add_cases(p, name);
-    p->program[2] = plan_text(p, file, NULL);
-    p->program[3] = plan_text(p, its_cases, NULL);
-    return true;
+    return use_python(p, f, file_name(f->source), name, its_cases, e);
 }
 
 bool python_add_file(Plan *p, const StudentFile *f, Error *e) {
-    const char *file = file_name(f->source);
     const OpEntry *entry = f->like && !f->cases ? ops_find(f->like) : NULL;
     char name[REPORT_NAME];
-    snprintf(name, sizeof name, "%.*s", (int)strlen(file) - 3, file);
+    snprintf(name, sizeof name, "%.*s", (int)strlen(f->name) - 3, f->name);
     p->folder = f->folder;
-    if (!file_copy(f->source, f->folder, file, e)) return false;
-    if (f->cases && directory_ends_in(f->cases, ".py")) return add_python_cases(p, f, file, name, e);
+    if (f->cases && directory_ends_in(f->cases, ".py")) return add_python_cases(p, f, name, e);
     if (entry) {
         p->items = 0, p->like = entry->op;
         functions_add_like(p);
@@ -93,7 +92,7 @@ bool python_add_file(Plan *p, const StudentFile *f, Error *e) {
         for (int k = 0; k < CHECK_INPUTS; k++) item->c.in[k].layout = CONTIGUOUS;
     }
     bool own = p->items == 0;
-    if (!use_python(p, f, file, own ? NULL : p->item[0].op, e)) return false;
+    if (!use_python(p, f, file_name(f->source), name, own ? NULL : p->item[0].op, e)) return false;
     if (own) functions_add_cases(p, name);
     return true;
 }

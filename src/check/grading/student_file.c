@@ -1,7 +1,7 @@
 #include "check/grading/student_file.h"
 #include "base/utf8.h"
 #include "check/grading/compile.h"
-#include "check/grading/directories.h"
+#include "check/directories.h"
 #include "check/sandbox.h"
 #include <fcntl.h>
 #include <math.h>
@@ -155,7 +155,7 @@ static const char *keep_open(Plan *p, int i, const char *library) {
 /* Compiles a teacher's file in the folder; returns the library. NULL: as plan_add_given. */
 static const char *compile_given(Plan *p, const StudentFile *f, const char *source, const char *library,
                                  StudentKind kind, Error *e) {
-    StudentSource s = {source, plan_text(p, f->folder, library), kind};
+    StudentSource s = {source, plan_text(p, f->folder, library), file_name(source), kind};
     if (student_compile(&s, f->headers)) return s.library;
     if (s.error.status == STATUS_NO)
         error_set(e, STATUS_BAD_DATA, "%s: %s", source, s.error.text);
@@ -196,14 +196,12 @@ bool student_add_given(Plan *p, const StudentFile *f, Error *e) {
 /* Compiles the file; *own gets the reason if it cannot be loaded, and `why` the whole of it. */
 static void compile_own(Plan *p, StudentFile *f, Error *own, char why[REPORT_FULL]) {
     const char *hidden[] = {f->cases ? f->cases : f->like, f->cases ? f->like : NULL, NULL};
-    StudentSource s = {f->source, plan_text(p, f->folder, PLAN_OWN), STUDENTS, hidden};
-    student_compile(&s, f->headers);
+    StudentSource s = {f->source, plan_text(p, f->folder, PLAN_OWN), f->name, STUDENTS, hidden,
+                       f->solution ? f->headers : NULL};
+    student_compile(&s, f->readable);
     *own = s.error;
     memcpy(why, s.message, sizeof s.message);
     memcpy(f->warnings, s.warnings, sizeof f->warnings);
-    char *included = own->status ? NULL : student_includes(&s, f->solution ? f->headers : NULL);
-    if (included) error_set(own, STATUS_NO, "is no solution: it includes %s", included);
-    free(included);
 }
 
 bool student_add_file(Plan *p, StudentFile *f, Error *e) {
@@ -215,7 +213,7 @@ bool student_add_file(Plan *p, StudentFile *f, Error *e) {
     if (!p->cases && own.status == STATUS_DONE) add_cases(p, f->source, f->folder, PLAN_OWN, &own);
     if (own.status == STATUS_DONE) return true;
     if (!p->items) { /* one that stands for all is named after the file */
-        PlanItem *item = plan_item(p, file_name(f->source), "compiling", -1);
+        PlanItem *item = plan_item(p, f->name, "compiling", -1);
         char *dot = strrchr(item->op, '.');
         if (dot) *dot = 0;
     }

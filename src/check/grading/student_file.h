@@ -6,13 +6,15 @@
 
 /* A file and what it is judged by. */
 typedef struct StudentFile {
-    const char *source;
+    const char *name;   /* as it was handed in, without directories, printable */
+    const char *source; /* its copy in `folder` */
     const char *cases; /* a teacher's file of cases: in C op_NAME with CASES; NULL: none */
     /* An operation of this project, or a teacher's C file of one: its forward is compared, and without
      * `cases` its cases are used. NULL: none. */
     const char *like;
     const char *folder;              /* where it is compiled and runs: its own */
     const char *headers;             /* the project's src */
+    const char *readable;            /* a copy of what a student's file may include from it */
     bool solution;                   /* a file that includes the project's own operations is refused */
     char warnings[COMPILE_WARNINGS]; /* the compiler's, once it is added */
 } StudentFile;
