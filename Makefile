@@ -27,12 +27,12 @@ CC     ?= cc
 ARCH    = native
 BUILD  ?= build$(if $(SAN),-san$(filter thread,$(SAN)))$(if $(BLAS),-$(BLAS))
 PREFIX ?= /usr/local
-VERSION = 0.1.0
+VERSION := $(shell sed -n 's/^.define TAPEFORMER_VERSION "\(.*\)"/\1/p' src/base/program.h)
 comma   = ,
 
 # The directories of src/. `make run` builds only the core and the run's reports. The installed library adds the checker.
 CORE    = base kernels autograd ops nn formats text tasks training decoding
-RUN     = pictures run
+RUN     = run
 CHECK   = check/gradcheck
 JUDGE   = check check/grading
 TOOLS   = explain bench
@@ -152,7 +152,7 @@ $(BUILD)/flags: FORCE
 	@rm $@.now
 
 # The page's style and script, as lines of C strings.
-GENERATED = $(patsubst src/%,$(BUILD)/generated/%.inc,$(wildcard src/run/page.css src/run/page.js))
+GENERATED = $(patsubst src/%,$(BUILD)/generated/%.inc,src/run/page.html src/run/page.css src/run/page.js)
 $(BUILD)/generated/%.inc: src/%
 	@mkdir -p $(@D)
 	@sed 's/[\\"?]/\\&/g; s/.*/"&\\n",/' $< >$@

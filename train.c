@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "run/run.h"
-#include "run/run_page.h"
+#include "run/page.h"
 
 static bool evaluate(Trainer *t, Run *r, Pace *p, Error *e) {
     Evaluation v;
@@ -139,7 +139,7 @@ int main(int argc, char **argv) {
     bool ok = configure(&config, &past, argc, argv, &e);
     if (ok && !config.quiet) config.data.progress = progress_encoding;
     if (ok && config.compare)
-        run_compare(config.compared, config.compared_count, config.run, &e);
+        page_compare(config.compared, config.compared_count, config.run, &e);
     else if (ok)
         run_once(&config, began, config.resume ? &past : NULL, &e);
     checkpoint_free(&past);

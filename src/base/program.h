@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include <stddef.h>
 
+#define TAPEFORMER_VERSION "0.1.0"
+
 /* Takes the program's name from argv[0], opens closed standard files, and checks the stack:
  * STATUS_NO_MEMORY. */
 bool program_start(const char *argv0, Error *e);

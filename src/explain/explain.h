@@ -1,5 +1,5 @@
-/* The experiments of ./explain, and its pictures of a run. An experiment asks one question, prints a table
- * and pictures, and ends with one sentence that its numbers support. README.md in this directory lists
+/* The experiments of ./explain, and its maps of a run. An experiment asks one question, prints a table
+ * and maps, and ends with one sentence that its numbers support. README.md in this directory lists
  * questions and answers. */
 #pragma once
 
@@ -9,9 +9,8 @@
 
 typedef struct ExplainOptions {
     uint64_t seed;
-    bool json;       /* print rows as JSON objects; no prose and no pictures */
-    const char *svg; /* file that receives the pictures; NULL: none */
-    Tape *tape;      /* empty, for the experiment */
+    bool json;  /* print rows as JSON objects; no prose and no maps */
+    Tape *tape; /* empty, for the experiment */
 } ExplainOptions;
 
 typedef bool Experiment(const ExplainOptions *o, Error *e);
@@ -32,17 +31,14 @@ typedef bool Experiment(const ExplainOptions *o, Error *e);
 EXPERIMENTS(DECLARE)
 #undef DECLARE
 
-/* ---- The attention of a saved run over a text: as a page, as SVG files, or in the terminal ---- */
+/* ---- The attention of a saved run over a text ---- */
 
 typedef struct RunOptions {
     const char *run;  /* directory of the run */
-    const char *text; /* UTF-8; an encoder-decoder answers it. NULL: the page shows those of the training */
-    const char *html; /* file that receives the page; NULL: none */
-    const char *svg;  /* directory that receives a picture a head; NULL: none */
-    long layer, head; /* from 1: only these are drawn; 0: all */
+    const char *text; /* UTF-8; an encoder-decoder answers it */
+    long layer, head; /* from 1: only these are printed; 0: all */
 } RunOptions;
 
-/* Draws to stdout if neither html nor svg is given. STATUS_BAD_DATA: the text has a character that the run
- * does not know, or is too long for the model or a page. Otherwise it fails as saved_run_open, page_write
- * and pictures_save do. */
+/* Prints a map for each head. STATUS_BAD_DATA: the text has a character that the run does not know, or is too long for the
+ * model. Otherwise it fails as saved_run_open does. */
 bool explain_run(const RunOptions *o, Error *e);

@@ -97,13 +97,12 @@ bool explain_convolution(const ExplainOptions *o, Error *e) {
     }
     static const char *const title[TAPS] = {"Head 1: the token before", "Head 2: the token itself",
                                             "Head 3: the token after"};
-    Picture pictures[TAPS];
+    Map drawn[TAPS];
     for (int tap = 0; tap < TAPS; tap++)
-        pictures[tap] = (Picture){PICTURE_MAP, title[tap],
-                                  tap == 1 ? NULL : "Where the token is beyond an end the row is empty.",
-                                  .map = {PLACES, PLACES, "query", "key", .values = maps[tap]->data}};
+        drawn[tap] = (Map){title[tap],
+                                  tap == 1 ? NULL : "Where the token is beyond an end the row is empty.", PLACES, PLACES, "query", "key", .values = maps[tap]->data};
     enum { INFINITE = SHARPNESSES - 1, FINITE = SHARPNESSES - 2 };
-    return show_found(o, &table, pictures, TAPS, e,
+    return show_found(o, &table, drawn, TAPS,
                       "With -inf outside one distance attention computes the convolution within %.1e, ends "
                       "included; with the sharpest finite score within %.1e inside, but it is off by %.1f at "
                       "the ends, where a softmax cannot give 0.",

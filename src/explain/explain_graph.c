@@ -111,13 +111,12 @@ bool explain_graph(const ExplainOptions *o, Error *e) {
     }
     static const char *const title[] = {"The mean after 1 layer", "After 2 layers", "After 5 layers"};
     static const int after[] = {0, 1, LAYERS - 1};
-    Picture pictures[3];
+    Map maps[3];
     for (int i = 0; i < 3; i++)
-        pictures[i] = (Picture){PICTURE_MAP, title[i],
-                                i ? NULL : "A node holds something of its neighbours and of itself.",
-                                .map = {NODES, NODES, "node", "holds of", node_name, node_name,
-                                        mean[after[i]]->data, .high = 0.5}};
-    return show_found(o, &table, pictures, 3, e,
+        maps[i] = (Map){title[i],
+                                i ? NULL : "A node holds something of its neighbours and of itself.", NODES, NODES, "node", "holds of", node_name, node_name,
+                                        mean[after[i]]->data, .high = 0.5};
+    return show_found(o, &table, maps, 3,
                       "Attention with equal scores gives the neighbours' mean within %.1e and their sum "
                       "within %.1e; after 1 to %d layers, with q.k too, a node holds something of the nodes "
                       "within as many hops and of no others, with %d exceptions.",

@@ -123,18 +123,17 @@ bool explain_heads(const ExplainOptions *o, Error *e) {
             least[i] = fmin(least[i], both), most[i] = fmax(most[i], both);
             seeds_below_half[i] += both < 50;
         }
-    Picture pictures[1 + MOST_HEADS];
+    Map drawn[1 + MOST_HEADS];
     static const char *const title[1 + MOST_HEADS] = {"One head", "Head 1 of four", "Head 2 of four",
                                                       "Head 3 of four", "Head 4 of four"};
     for (int i = 0; i < 1 + MOST_HEADS; i++)
-        pictures[i] = (Picture){PICTURE_MAP, title[i],
+        drawn[i] = (Map){title[i],
                                 i ? NULL
                                   : "One head has a single distribution a row for both neighbours. Only "
-                                    "unequal weights tell them apart.",
-                                .map = {PLACES, PLACES, "query", "key",
+                                    "unequal weights tell them apart.", PLACES, PLACES, "query", "key",
                                         .values = i ? maps[COUNTS - 1] + (i - 1) * PLACES * PLACES : maps[0],
-                                        .high = 1}};
-    return show_found(o, &table, pictures, 1 + MOST_HEADS, e,
+                                        .high = 1};
+    return show_found(o, &table, drawn, 1 + MOST_HEADS,
                       "Over %d seeds four heads of width %d name both symbols at %.2f %% of the positions or "
                       "more, and one head of width %d, which gives one mean of both, at %.2f to %.2f %%, for "
                       "%d of %d seeds at less than half of them.",

@@ -174,11 +174,11 @@ static const struct Row {
 } rows[] = {{GAUSS, 20, false},     {GAUSS, 0.01, false}, {GAUSS, 1, true},
             {BOX, 2, false},        {BOX, 0.5, false},    {TRIANGLE, 4, false},
             {TRIANGLE, 0.2, false}, {TRIANGLE, 1, true},  {ATTENTION, 1, true}};
-enum { ROWS = sizeof rows / sizeof *rows, GAUSS_ROW = 2, BOX_ROW = 4, TRIANGLE_ROW = 7, ATTENTION_ROW = 8 };
+enum { ROWS = sizeof rows / sizeof *rows, GAUSS_ROW = 2, TRIANGLE_ROW = 7, ATTENTION_ROW = 8 };
 
 /* A row's result: its estimates and its weights over the range of x. */
 typedef struct Result {
-    double h, error, curve[CURVE], distance; /* mean of |x - x_j| under the weights */
+    double h, error, distance; /* mean of |x - x_j| under the weights */
     real map[CURVE * CURVE], most;           /* the largest of the map */
 } Result;
 
@@ -189,7 +189,6 @@ static bool look(Regression *r, Result *result, Error *e) {
     if (tape_failed(r->fit.tape, e)) return false;
     for (int i = 0; i < CURVE * KNOWN; i++) {
         double weight = (double)a->data[i], far = (double)(x[i / KNOWN] - r->known->x[i % KNOWN]);
-        result->curve[i / KNOWN] += weight * (double)r->known->y[i % KNOWN];
         result->map[i / TOGETHER] += a->data[i];
         result->distance += weight * fabs(far) / CURVE;
     }
@@ -219,30 +218,16 @@ static bool run_row(const ExplainOptions *o, const struct Row *row, const Points
     return ok;
 }
 
-/* Pictures and conclusion. */
-static bool conclude(const ExplainOptions *o, const Points *known, const Result *result,
-                     const double best[KERNELS], Error *e) {
-    const Result *g = &result[GAUSS_ROW], *b = &result[BOX_ROW], *t = &result[TRIANGLE_ROW],
+/* Maps and conclusion. */
+static bool conclude(const ExplainOptions *o, const Result *result, const double best[KERNELS]) {
+    const Result *g = &result[GAUSS_ROW], *t = &result[TRIANGLE_ROW],
                  *a = &result[ATTENTION_ROW];
-    double x[CURVE], curve[CURVE], known_x[KNOWN], known_y[KNOWN];
-    for (int i = 0; i < CURVE; i++) x[i] = longest * i / CURVE, curve[i] = truth(x[i]);
-    for (int i = 0; i < KNOWN; i++) known_x[i] = (double)known->x[i], known_y[i] = (double)known->y[i];
-    Series series[] = {{"known points", KNOWN, known_x, known_y, .points = true},
-                       {"the curve f", CURVE, x, curve},
-                       {"gauss, learnt", CURVE, x, g->curve},
-                       {"box", CURVE, x, b->curve},
-                       {"attention", CURVE, x, a->curve}};
-    Picture pictures[] = {
-        {PICTURE_CHART, "Regression by attention",
-         "The learnt kernels follow the curve through the noisy points; the box makes steps.",
-         .chart = {"x", "y", .series = series, .count = 5}},
-        {PICTURE_MAP, "Weights: gauss, learnt", "The nearer a known point is to x, the larger its weight.",
-         .map = {CURVE, CURVE, X_NAME, KNOWN_NAME, .values = g->map, .high = (double)g->most}},
-        {PICTURE_MAP, "Weights: trained attention",
+    const Map maps[] = {
+        {"Weights: gauss, learnt", "The nearer a known point is to x, the larger its weight.", CURVE, CURVE, X_NAME, KNOWN_NAME, .values = g->map, .high = (double)g->most},
+        {"Weights: trained attention",
          "Large weights lie far from the diagonal: attention mixes far points so that their mean is right. "
-         "The loss asks for no more.",
-         .map = {CURVE, CURVE, X_NAME, KNOWN_NAME, .values = a->map, .high = (double)a->most}}};
-    return show_found(o, &table, pictures, 3, e,
+         "The loss asks for no more.", CURVE, CURVE, X_NAME, KNOWN_NAME, .values = a->map, .high = (double)a->most}};
+    return show_found(o, &table, maps, 2,
                       "The learnt widths come within %.1f %% (gauss) and %.1f %% (triangle) of the least "
                       "error of any width; trained attention has an error of %.4f against %.4f for gauss, "
                       "from points that are %.3f away on average against %.3f.",
@@ -268,5 +253,5 @@ bool explain_kernels(const ExplainOptions *o, Error *e) {
         if (!best_of_grid(k, &known, &held_out, &best[k], e)) return false;
     for (int i = 0; i < ROWS; i++)
         if (!run_row(o, &rows[i], &known, &held_out, best[rows[i].kernel], &result[i], e)) return false;
-    return conclude(o, &known, result, best, e);
+    return conclude(o, result, best);
 }

@@ -106,13 +106,9 @@ bool explain_positions(const ExplainOptions *o, Error *e) {
     for (int with = 1; with >= 0; with--)
         if (!copy(o, with, &accuracy[with], &blind, e)) return false;
     show_row(o, &table, (Cell[]){TEXT("order-blind reader"), NUMBER(100 * blind), NUMBER(NAN)});
-    Series series = {"PE(p).PE(p+k)", FARTHEST, NULL, product};
-    Picture pictures[] = {
-        {PICTURE_MAP, "The sinusoids", "Each column is a wave; waves grow longer to the right.",
-         .map = {FARTHEST, WIDTH, "position", "component", .values = pe, .low = -1, .high = 1}},
-        {PICTURE_CHART, "PE(p).PE(p+k) by distance k", "The product is largest at distance 0.",
-         .chart = {"distance k", "product", .series = &series, .count = 1}}};
-    return show_found(o, &table, pictures, 2, e,
+    const Map map = {"The sinusoids", "Each column is a wave; waves grow longer to the right.",
+                     FARTHEST, WIDTH, "position", "component", .values = pe, .low = -1, .high = 1};
+    return show_found(o, &table, &map, 1,
                       "Without positions the model gets %.2f %% of the tokens right, where a reader that "
                       "knows no order can expect at most %.2f %%, and with them %.2f %%; PE(p+k) is PE(p) "
                       "rotated within %.1e, and PE(p).PE(p+k) is the same for all p within %.1e.",

@@ -21,7 +21,6 @@
 enum { SYMBOLS = 8, LENGTH = 24, WIDTH = 32, BATCH = 32, TOKENS = BATCH * LENGTH, STEPS = 300, JUDGED = 8 };
 enum { DISTANCES = 6, RECURRENT = 0, ATTENTION, READERS };
 static const int distance_of[DISTANCES] = {1, 2, 4, 8, 12, 16};
-static const char *const reader_name[READERS] = {"recurrent", "attention"};
 
 typedef struct Recall {
     int reader, distance;
@@ -127,13 +126,7 @@ bool explain_recurrence(const ExplainOptions *o, Error *e) {
         show_row(o, &table,
                  (Cell[]){NUMBER(distance[i]), NUMBER(percent[RECURRENT][i]), NUMBER(percent[ATTENTION][i])});
     }
-    Series series[READERS];
-    for (int i = 0; i < READERS; i++) series[i] = (Series){reader_name[i], DISTANCES, distance, percent[i]};
-    Picture picture = {
-        PICTURE_CHART, "Right answers by distance",
-        "The network forgets what is many steps back; attention reaches every step at once.",
-        .chart = {"steps before", "right %", .y_high = 100, .series = series, .count = READERS}};
-    return show_found(o, &table, &picture, 1, e,
+    return show_found(o, &table, NULL, 0,
                       "The recurrent network names the symbol of %d step before in %.2f %% of the answers "
                       "and that of %d steps before in %.2f %%, where a guess is right in %.2f %%; attention "
                       "is right in at least %.2f %% at every distance.",

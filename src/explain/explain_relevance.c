@@ -151,11 +151,10 @@ bool explain_relevance(const ExplainOptions *o, Error *e) {
         "Every word keeps 0.75 of itself and takes 0.25 from all the others.",
         "No word attends to another more than to itself.",
         "Every word attends to the word that it refers to."};
-    Picture pictures[RULES];
+    Map maps[RULES];
     for (int i = 0; i < RULES; i++)
-        pictures[i] = (Picture){PICTURE_MAP, title[i], description[i],
-                                .map = {WORDS, WORDS, "word", "attends to", word, word, a[i], .high = 1}};
-    return show_found(o, &table, pictures, RULES, e,
+        maps[i] = (Map){title[i], description[i], WORDS, WORDS, "word", "attends to", word, word, a[i], .high = 1};
+    return show_found(o, &table, maps, RULES,
                       "Over %d seeds, words that refer to another get the right sign in at least %.2f %% of "
                       "the sentences with queries and keys, in at most %.2f %% with keys alone, whose bound "
                       "is %.2f %%, and in %.2f %% with the fixed ratio.",

@@ -108,7 +108,7 @@ static const Table table = {"scaling",
                              {"median_through", "at S", 7, AS_POWER}}};
 
 bool explain_scaling(const ExplainOptions *o, Error *e) {
-    double d_k[SIZES], gradient[2][SIZES], off = 0;
+    double d_k[SIZES], off = 0;
     static Measured m;
     o->tape->keep = true; /* backward runs once for each of the two softmaxes */
     show_start(o, &table,
@@ -120,17 +120,12 @@ bool explain_scaling(const ExplainOptions *o, Error *e) {
     for (int i = 0; i < SIZES; i++) {
         d_k[i] = 1 << i;
         if (!measure(&m, o->tape, 1 << i, o->seed, e)) return false;
-        gradient[0][i] = m.median[0], gradient[1][i] = m.median[1];
         off = fmax(off, fabs(m.variance / d_k[i] - 1));
         show_row(o, &table,
                  (Cell[]){NUMBER(d_k[i]), NUMBER(m.variance), NUMBER(m.entropy[0]), NUMBER(m.median[0]),
                           NUMBER(m.entropy[1]), NUMBER(m.median[1]), NUMBER(m.median[1] / sqrt(d_k[i]))});
     }
-    Series gradients[] = {{"of S", SIZES, d_k, gradient[0]}, {"of S'", SIZES, d_k, gradient[1]}};
-    Picture picture = {PICTURE_CHART, "Length of the gradient of the softmax's input",
-                       "With S the median query loses its gradient as d_k grows; with S' it keeps it.",
-                       .chart = {"d_k", "gradient", true, true, .series = gradients, .count = 2}};
-    return show_found(o, &table, &picture, 1, e,
+    return show_found(o, &table, NULL, 0,
                       "The variance of q.k is d_k within %.2f %%; at d_k = %d half of the queries get a "
                       "gradient below %.1e without the division, and above %.1e with it, of which backward's "
                       "own 1/sqrt(d_k) leaves %.1e at S.",

@@ -46,7 +46,7 @@ static bool learn(const ExplainOptions *o, const AttentionKind *kind, uint64_t s
 }
 
 bool explain_scores(const ExplainOptions *o, Error *e) {
-    double percent[KINDS][SEEDS], seconds[KINDS] = {0}, seed[SEEDS], low[KINDS] = {100, 100},
+    double percent[KINDS][SEEDS], seconds[KINDS] = {0}, low[KINDS] = {100, 100},
                                   high[KINDS] = {0};
     int ahead = 0; /* seeds for which dot-product attention is */
     show_start(o, &table,
@@ -55,7 +55,6 @@ bool explain_scores(const ExplainOptions *o, Error *e) {
                "that are right when it reads its own, and time.",
                LONGEST, SYMBOLS, STEPS);
     for (int i = 0; i < SEEDS; i++) {
-        seed[i] = (double)o->seed + i;
         for (int kind = 0; kind < KINDS; kind++) {
             if (!learn(o, kinds[kind], o->seed + (uint64_t)i, &percent[kind][i], &seconds[kind], e))
                 return false;
@@ -64,13 +63,7 @@ bool explain_scores(const ExplainOptions *o, Error *e) {
         }
         ahead += percent[0][i] > percent[1][i];
     }
-    Series series[KINDS];
-    for (int kind = 0; kind < KINDS; kind++)
-        series[kind] = (Series){kinds[kind]->choice.name, SEEDS, seed, percent[kind], .points = true};
-    Picture picture = {PICTURE_CHART, "Right held-out tokens by seed",
-                       "Each mark is a model: both scores learn from every seed.",
-                       .chart = {"seed", "tokens %", .series = series, .count = KINDS}};
-    return show_found(o, &table, &picture, 1, e,
+    return show_found(o, &table, NULL, 0,
                       "Over %d seeds dot-product attention gets %.2f to %.2f %% of the tokens right and "
                       "additive attention %.2f to %.2f %%; dot-product attention is ahead for %d of %d "
                       "seeds, and additive attention takes %.1f times as long a step.",

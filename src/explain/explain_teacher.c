@@ -129,11 +129,7 @@ static bool follow(const ExplainOptions *o, Lesson *l, Error *e) {
         widest = fmax(widest, taught[i] - free[i]), least = fmin(least, taught[i] - free[i]);
         show_row(o, &table, (Cell[]){NUMBER(step[i]), NUMBER(taught[i]), NUMBER(free[i])});
     }
-    Series series[] = {{"taught", LOOKS, step, taught}, {"free", LOOKS, step, free}};
-    Picture picture = {PICTURE_CHART, "Right tokens, taught and free",
-                       "Free, a model that reads its own mistakes gets fewer tokens right.",
-                       .chart = {"step", "tokens right %", .series = series, .count = 2}};
-    return show_found(o, &table, &picture, 1, e,
+    return show_found(o, &table, NULL, 0,
                       "Running free the model gets %.1f to %.1f percentage points fewer tokens right than "
                       "taught, and %.2f %% against %.2f %% after %d steps.",
                       least, widest, free[LOOKS - 1], taught[LOOKS - 1], STEPS);

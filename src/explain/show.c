@@ -128,18 +128,16 @@ void show_wrapped(const char *text, int indent) {
     putchar('\n');
 }
 
-bool show_found(const ExplainOptions *o, const Table *table, const Picture *p, long count, Error *e,
-                const char *format, ...) {
-    Terminal t = terminal_of(stdout);
+bool show_found(const ExplainOptions *o, const Table *table, const Map *maps, int count, const char *format,
+                ...) {
     char text[SENTENCE] = "Found: ";
     size_t begin = strlen(text);
     va_list arguments;
-    for (long i = 0; i < count && !o->json; i++) {
+    for (int i = 0; i < count && !o->json; i++) {
         putchar('\n');
-        picture_draw(&p[i], &t);
-        if (p[i].description) show_wrapped(p[i].description, 0);
+        map_print(&maps[i]);
+        if (maps[i].description) show_wrapped(maps[i].description, 0);
     }
-    if (o->svg && !pictures_save(p, count, o->svg, e)) return false;
     va_start(arguments, format);
     vsnprintf(text + begin, sizeof text - begin, format, arguments);
     va_end(arguments);

@@ -1,9 +1,9 @@
-/* Output of the experiments: tables, pictures and sentences, or JSON. Prose is ASCII. */
+/* Output of the experiments: tables, maps and sentences, or JSON. Prose is ASCII. */
 #pragma once
 
 #include "base/real.h"
 #include "explain/explain.h"
-#include "pictures/picture.h"
+#include "explain/map.h"
 
 enum { AS_TEXT = -1, AS_POWER = -2, MOST_COLUMNS = 10 };
 
@@ -51,7 +51,7 @@ void show_matrix(Shape shape, const real *values);
 /* Prints text broken at the terminal's width, `indent` blanks before each line. */
 void show_wrapped(const char *text, int indent);
 
-/* Ends an experiment: draws each picture with its description below, unless in JSON, saves them where --svg asks for it,
- * and prints the conclusion, one sentence. */
-bool show_found(const ExplainOptions *o, const Table *table, const Picture *p, long count, Error *e,
-                const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* Ends an experiment: prints each map with its description below, unless in JSON, and the conclusion, one sentence. Returns
+ * true. */
+bool show_found(const ExplainOptions *o, const Table *table, const Map *maps, int count, const char *format,
+                ...) __attribute__((format(printf, 5, 6)));

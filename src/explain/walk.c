@@ -292,10 +292,9 @@ static void draw_weights(const WalkMatrix *m) {
     if (count > MOST_DRAWN) return;
     for (long i = 0; i < count; i++) largest = fmax(largest, (double)a->data[i]);
     Terminal t = terminal_of(stdout);
-    Picture p = {PICTURE_MAP, "Attention weights A", NULL,
-                 .map = {m->rows->count, m->columns->count, "query", "key", walk_labels(m->rows, t.unicode),
-                         walk_labels(m->columns, t.unicode), a->data, 0, largest}};
-    picture_draw(&p, &t);
+    const Map map = {"Attention weights A", NULL, m->rows->count, m->columns->count, "query", "key",
+                     walk_labels(m->rows, t.unicode), walk_labels(m->columns, t.unicode), a->data, 0, largest};
+    map_print(&map);
     putchar('\n');
 }
 

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "decoding/saved_run.h"
 #include "nn/nn.h"
-#include "pictures/label.h"
+#include "explain/label.h"
 
 typedef enum Side { SIDE_ENCODER, SIDE_DECODER, SIDE_CROSS } Side;
 

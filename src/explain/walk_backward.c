@@ -3,7 +3,7 @@
 #include "explain/walk_backward.h"
 #include "base/append.h"
 #include "explain/show.h"
-#include "pictures/terminal.h"
+#include "base/terminal.h"
 #include "training/optimizer.h"
 #include <math.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* The step `merges`: how byte pairs split each word of the text, merge by merge (text/bpe.h). */
 #include "explain/show.h"
 #include "explain/walk.h"
-#include "pictures/terminal.h"
+#include "base/terminal.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

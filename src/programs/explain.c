@@ -2,7 +2,7 @@
  *
  *     ./explain                 every matrix of a sentence's way through attention
  *     ./explain scaling         an experiment: why scores are divided by the root of d_k
- *     ./explain runs/copy --text ABC --html page.html       what a trained model attends to */
+ *     ./explain runs/copy --text ABC       what a trained model attends to */
 #include "explain/explain.h"
 #include "base/append.h"
 #include "base/options.h"
@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 
 static WalkOptions walk; /* a layer or head of 0 is not given */
-static const char *svg, *html;
 static bool json;
 static int side;
 static bool side_given;
@@ -39,11 +38,7 @@ static const Option table[] = {
      .text = &walk.cell},
     {"whole", .help = "print large matrices whole instead of their corners", .flag = &walk.whole},
     {"Output"},
-    {"svg", "FILE", NULL, "save an experiment's pictures in this file, a run's in this directory",
-     .text = &svg},
-    {"html", "FILE", NULL, "save a run's page in this file, with --text a page about the text",
-     .text = &html},
-    {"json", .help = "print one JSON object per line, without pictures", .flag = &json},
+    {"json", .help = "print one JSON object per line, without maps", .flag = &json},
     {0},
 };
 
@@ -104,15 +99,12 @@ static bool check_flags(int subject, Error *e) {
         {walk.model, "model", WALK},       {side_given, "side", WALK},
         {walk.step, "step", WALK},         {walk.whole, "whole", WALK},
         {walk.backward, "backward", WALK}, {walk.cell, "cell", WALK},
-        {svg, "svg", EXPERIMENT | RUN},    {html, "html", RUN},
         {json, "json", WALK | EXPERIMENT},
     };
     const struct {
         bool given;
         const char *flag, *found, *need;
     } pairs[] = {
-        {walk.layer && html && !svg, "layer", "--html, which shows all layers", "none of the two, or --svg"},
-        {walk.head && html && !svg, "head", "--html, which shows all heads", "none of the two, or --svg"},
         {walk.words && walk.model, "words", "--model, which has its own tokens", "one of the two"},
         {walk.modern && walk.model, "modern", "--model, which has its own choices", "one of the two"},
         {walk.vocabulary && walk.model, "vocabulary", "--model, which has its own", "one of the two"},
@@ -128,15 +120,13 @@ static bool check_flags(int subject, Error *e) {
         if (pairs[i].given)
             return error_set(e, STATUS_USAGE, "--%s: found %s, need %s", pairs[i].flag, pairs[i].found,
                              pairs[i].need);
-    return subject != RUN || walk.text || (html && !svg) ||
-           error_set(
-               e, STATUS_USAGE,
-               "found no --text, need a text of the characters of the run's vocabulary, or --html alone");
+    return subject != RUN || walk.text ||
+           error_set(e, STATUS_USAGE, "found no --text, need a text of the characters of the run's vocabulary");
 }
 
 static bool run_experiment(Experiment *run, uint64_t seed, Error *e) {
     Tape *t = tape_new();
-    bool ok = run(&(ExplainOptions){seed, json, svg, t}, e);
+    bool ok = run(&(ExplainOptions){seed, json, t}, e);
     tape_free(t);
     return ok;
 }
@@ -158,7 +148,7 @@ static bool run(const char *name, uint64_t seed, Error *e) {
             return check_flags(EXPERIMENT, e) && run_experiment(experiments[i].run, seed, e);
     if (stat(name, &s) == 0 && S_ISDIR(s.st_mode))
         return check_flags(RUN, e) &&
-               explain_run(&(RunOptions){name, walk.text, html, svg, walk.layer, walk.head}, e);
+               explain_run(&(RunOptions){name, walk.text, walk.layer, walk.head}, e);
     return error_set(e, STATUS_USAGE, "found \"%s\", need the directory of a run or one of %s", ESCAPED(name),
                      all_names(names));
 }

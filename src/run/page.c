@@ -1,6 +1,19 @@
 #include "run/page.h"
+#include "base/directory.h"
+#include "base/file.h"
+#include "base/runs.h"
+#include "training/train_config.h"
+#include <stdlib.h>
+#include <string.h>
 
-/* The lines of page.css and page.js, which make converts to C strings. */
+/* A page has at most so many lines of steps of a record: every second, fourth, … of a longer run. */
+enum { MAX_STEPS = 8192 };
+
+/* The lines of the template's files, which make converts to C strings. */
+static const char *const html[] = {
+#include "run/page.html.inc"
+    NULL,
+};
 static const char *const style[] = {
 #include "run/page.css.inc"
     NULL,
@@ -10,54 +23,126 @@ static const char *const script[] = {
     NULL,
 };
 
-static void lines(const char *const *line, FILE *out) {
+/* ---- Records ---- */
+
+/* Writes text as an attribute's value. */
+static void print_attribute(FILE *out, const char *text) {
+    for (; *text; text++)
+        if (strchr("<&\"", *text))
+            fprintf(out, "&#%d;", *text);
+        else
+            putc(*text, out);
+}
+
+/* Writes a line of JSON, so that nothing in it ends the script element. */
+static void print_json(FILE *out, const char *line, const char *end) {
+    for (; line < end; line++)
+        if (*line == '<')
+            fputs("\\u003c", out);
+        else
+            putc(*line, out);
+}
+
+static bool is_step(const char *line) {
+    static const char begin[] = "{\"event\": \"step\"";
+    return strncmp(line, begin, sizeof begin - 1) == 0;
+}
+
+static void print_record(FILE *out, const PageRecord *r, const char *lines) {
+    long steps = 0, every = 1, step = 0;
+    const char *next;
+    for (const char *line = lines; *line; line = next) {
+        next = line + strcspn(line, "\n");
+        next += *next == '\n';
+        steps += is_step(line);
+    }
+    while (steps / every > MAX_STEPS) every *= 2;
+    fputs("<script type=\"application/json\" data-name=\"", out);
+    print_attribute(out, r->name);
+    fprintf(out, "\" data-every=\"%ld\">\n", every);
+    for (const char *line = lines; *line; line = next) {
+        next = line + strcspn(line, "\n");
+        next += *next == '\n';
+        if (!is_step(line) || ++step % every == 0) print_json(out, line, next);
+    }
+    fputs("</script>\n", out);
+}
+
+/* ---- Pages ---- */
+
+typedef struct Page {
+    const PageRecord *record;
+    int count;
+    char *lines[TRAIN_COMPARED]; /* of records in files */
+} Page;
+
+static void print_lines(FILE *out, const char *const *line) {
     for (; *line; line++) fputs(*line, out);
 }
 
-void page_element(const char *begin, const char *text, const char *end, FILE *out) {
-    fputs(begin, out);
-    markup_text(out, text);
-    fputs(end, out);
+static void print_page(FILE *out, const void *page) {
+    const Page *p = page;
+    for (const char *const *line = html; *line; line++)
+        if (strcmp(*line, "STYLE\n") == 0)
+            print_lines(out, style);
+        else if (strcmp(*line, "SCRIPT\n") == 0)
+            print_lines(out, script);
+        else if (strcmp(*line, "RECORDS\n") == 0)
+            for (int i = 0; i < p->count; i++)
+                print_record(out, &p->record[i], p->lines[i] ? p->lines[i] : p->record[i].lines);
+        else
+            fputs(*line, out);
 }
 
-/* The content security policy forbids the browser to load anything. */
-void page_begin(const char *title, const char *status, FILE *out) {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-          "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"color-scheme\" content=\"light dark\">\n",
-          out);
-    page_element("<title>", title, "</title>\n<style>\n", out);
-    lines(style, out);
-    page_element("</style>\n</head>\n<body>\n<main>\n<h1>", title, "</h1>\n", out);
-    page_element("<p class=\"faint\">", status, "</p>\n", out);
+bool page_write(const PageRecord *record, int count, const char *path, Error *e) {
+    Page p = {record, count, {NULL}};
+    bool ok = true;
+    size_t size;
+    for (int i = 0; ok && i < count; i++)
+        ok = record[i].lines || file_read(record[i].path, 0, &p.lines[i], &size, e);
+    ok = ok && file_print(path, print_page, &p, e);
+    for (int i = 0; i < count; i++) free(p.lines[i]);
+    return ok;
 }
 
-void page_end(FILE *out) {
-    fputs("</main>\n</body>\n</html>\n", out);
+/* The directory that holds a file. */
+static void name_of(char out[PATH_ROOM], const char *path) {
+    snprintf(out, PATH_ROOM, "%s", path);
+    char *slash = strrchr(out, '/');
+    if (slash) *slash = 0;
 }
 
-void page_fact(const char *name, const char *value, FILE *out) {
-    page_element("<div><dt>", name, "</dt>", out);
-    page_element("<dd>", value, "</dd></div>\n", out);
+bool page_of_run(const char *record, const char *path, Error *e) {
+    char name[PATH_ROOM];
+    name_of(name, record);
+    return page_write(&(PageRecord){name, record, NULL}, 1, path, e);
 }
 
-void page_curves(const Picture *curve, int count, const char *note, FILE *out) {
-    if (count == 0) return;
-    fputs("<section>\n<h2>Training</h2>\n", out);
-    if (note) page_element("<p class=\"faint\">", note, "</p>\n", out);
-    fputs("<div class=\"curves\">\n", out);
-    for (int i = 0; i < count; i++) {
-        page_element("<figure>\n<figcaption>", curve[i].title, "</figcaption>\n", out);
-        picture_svg(&curve[i], out);
-        fputs("</figure>\n", out);
+/* Bytes of directories that all names begin with. */
+static size_t common_part(char *const *run, int count) {
+    size_t common = 0;
+    for (size_t i = 0; run[0][i]; i++) {
+        for (int k = 1; k < count; k++)
+            if (run[k][i] != run[0][i]) return common;
+        if (run[0][i] == '/') common = i + 1;
     }
-    fputs("</div>\n</section>\n", out);
+    return 0; /* the same directory */
 }
 
-void page_script(FILE *out) {
-    fputs("<script>\n", out);
-    lines(script, out);
-    fputs("</script>\n", out);
+bool page_compare(char *const *run, int count, const char *directory, Error *e) {
+    char path[TRAIN_COMPARED][PATH_ROOM], page[PATH_ROOM], found[PATH_ROOM];
+    PageRecord record[TRAIN_COMPARED];
+    size_t common = common_part(run, count);
+    for (int i = 0; i < count; i++) {
+        if (!runs_find(found, run[i], "run.jsonl", e) ||
+            !directory_file(path[i], found, "run.jsonl", STATUS_NO_INPUT, e))
+            return false;
+        record[i] = (PageRecord){run[i][common] ? run[i] + common : run[i], path[i], NULL};
+    }
+    if (!directory_make(directory, e) ||
+        !directory_file(page, directory, "compare.html", STATUS_CANNOT_CREATE, e) ||
+        !page_write(record, count, page, e))
+        return false;
+    fprintf(stderr, "compared in %s\n", page);
+    return true;
 }

@@ -1,20 +1,18 @@
-/* The parts of a page, which is one HTML file without references to others. Texts are UTF-8 and are escaped. */
+/* Pages: the template page.html with page.css, page.js and the records that it shows, in one HTML file that loads no other. */
 #pragma once
 
-#include "pictures/picture.h"
+#include "base/error.h"
 
-/* Everything up to the title and the line below it; everything after the sections. */
-void page_begin(const char *title, const char *status, FILE *out);
-void page_end(FILE *out);
+/* A record with the name that its page gives it; the lines are NULL: read from the path. */
+typedef struct PageRecord {
+    const char *name, *path, *lines;
+} PageRecord;
 
-/* Writes the text between two pieces of HTML. */
-void page_element(const char *begin, const char *text, const char *end, FILE *out);
+/* Writes the page of records to a file. It fails as file_read and file_commit do, or with STATUS_NO_MEMORY. */
+bool page_write(const PageRecord *record, int count, const char *path, Error *e);
 
-/* A name and its value, in a list that the caller begins and ends. */
-void page_fact(const char *name, const char *value, FILE *out);
+/* Writes the page of a run's record. */
+bool page_of_run(const char *record, const char *path, Error *e);
 
-/* The section of the training curves, with a note on all of them, or NULL. */
-void page_curves(const Picture *curve, int count, const char *note, FILE *out);
-
-/* The script of the slider. */
-void page_script(FILE *out);
+/* Writes DIRECTORY/compare.html, the page of several runs, given by their directories. */
+bool page_compare(char *const *run, int count, const char *directory, Error *e);

@@ -1,7 +1,7 @@
 #include "run/progress.h"
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "pictures/terminal.h"
+#include "base/terminal.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +41,17 @@ const char *clock_text(char out[32], double seconds) {
         snprintf(out, 32, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
     else
         snprintf(out, 32, "%ld:%02ld", s / 60, s % 60);
+    return out;
+}
+
+const char *number_text(char out[NUMBER_TEXT], long number) {
+    char digits[NUMBER_TEXT], *end = out;
+    int count = snprintf(digits, sizeof digits, "%ld", number);
+    for (int i = 0; i < count; i++) {
+        if (i && (count - i) % 3 == 0 && digits[i - 1] != '-') *end++ = ',';
+        *end++ = digits[i];
+    }
+    *end = 0;
     return out;
 }
 

@@ -24,6 +24,10 @@ typedef struct Report {
 /* "1:05", "2:03:04" */
 const char *clock_text(char out[32], double seconds);
 
+/* "1,317,632" */
+enum { NUMBER_TEXT = 32 };
+const char *number_text(char out[NUMBER_TEXT], long number);
+
 /* A bar, or plain lines, for `total` steps; nothing if quiet. */
 Progress progress_start(const char *label, long total, bool quiet);
 

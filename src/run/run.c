@@ -1,12 +1,14 @@
 #include "run/run.h"
+#include "base/append.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/pool.h"
 #include "base/program.h"
 #include "base/system.h"
+#include "formats/json.h"
 #include "nn/model_file.h"
-#include "pictures/label.h"
-#include "run/pace.h"
+#include "run/page.h"
+#include "tasks/corpus.h"
 #include "run/samples.h"
 #include <errno.h>
 #include <math.h>
@@ -15,20 +17,50 @@
 #include <string.h>
 #include <unistd.h>
 
+/* "The training loss is with dropout 0.1, the held-out loss without."; "" if both are the same function. */
+enum { LOSS_REMARK = 128 };
+static const char *loss_remark(char out[LOSS_REMARK], const TrainConfig *r) {
+    bool drops = r->dropout > 0, smooths = r->model.label_smoothing > 0;
+    *out = 0;
+    if (!drops && !smooths) return out;
+    text_append(out, LOSS_REMARK, "The training loss is with ");
+    if (drops) text_append(out, LOSS_REMARK, "dropout %g", r->dropout);
+    if (drops && smooths) text_append(out, LOSS_REMARK, " and ");
+    if (smooths) text_append(out, LOSS_REMARK, "label smoothing %g", r->model.label_smoothing);
+    text_append(out, LOSS_REMARK, ", the held-out loss without.");
+    return out;
+}
+
+/* "text: 1,115,216 characters, 65 different; bpe 4096 (1.42 characters a token); 0.9 passes; dropout 0"; "" for a task that
+ * has no text. */
+enum { TEXT_LINE = 200 };
+static const char *text_line(char out[TEXT_LINE], const Task *task, const TrainConfig *r) {
+    const Corpus *c = task_text_corpus(task);
+    char characters[NUMBER_TEXT], different[NUMBER_TEXT];
+    *out = 0;
+    if (!c) return out;
+    double passes = train_config_passes(r, task);
+    snprintf(out, TEXT_LINE,
+             "text: %s characters, %s different; %s %ld (%.2f characters a token); %.*g passes; dropout %g",
+             number_text(characters, c->written), number_text(different, c->different),
+             c->tokenizer->kind->choice.name, c->tokenizer->size, (double)c->written / (double)c->count,
+             passes < 10 ? 2 : 9, passes < 10 ? passes : round(passes), r->dropout);
+    return out;
+}
+
 void run_describe(FILE *out, const Task *task, const TrainConfig *r, const Model *m, size_t bytes) {
-    char text[TEXT_LINE];
+    char text[TEXT_LINE], parameters[NUMBER_TEXT];
     const ModelConfig *c = &m->config;
-    char parameters[NUMBER_ROOM];
     fprintf(out, "%s: %d", task->name, c->encoder_layers);
     if (c->decoder_layers) fprintf(out, " + %d", c->decoder_layers);
     fprintf(out, " layer%s, d_model %d, %d head%s: %s parameters, %.1f MB\n",
             PLURAL(c->encoder_layers + c->decoder_layers), c->d_model, c->heads, PLURAL(c->heads),
             number_text(parameters, m->parameters.elements), (double)bytes * 1e-6);
-    if (*run_text_line(text, task, r)) fprintf(out, "%s\n", text);
+    if (*text_line(text, task, r)) fprintf(out, "%s\n", text);
 }
 
 void run_describe_time(FILE *out, const Pace *p, long steps) {
-    char number[NUMBER_ROOM], time[32];
+    char number[NUMBER_TEXT], time[32];
     fprintf(out, "time: about %s for %s steps of %.3g ms\n", clock_text(time, (double)steps * p->step),
             number_text(number, steps), 1000 * p->step);
 }
@@ -63,17 +95,52 @@ bool run_goes_on(Run *r) {
     return !interrupt_signal();
 }
 
+/* Seconds of the whole run. */
+static double seconds_of(const Run *r) {
+    return r->before + clock_seconds() - r->start;
+}
+
+static void record_step(Run *r, const StepResult *step, double seconds) {
+    const TrainState *s = &r->trainer->state;
+    FILE *out = record_begin(&r->record, "step", s->step);
+    record_number(out, "loss", step->loss);
+    record_number(out, "learning_rate", step->learning_rate);
+    record_number(out, "grad_norm", step->grad_norm);
+    record_number(out, "tokens_per_second", (double)step->tokens / seconds);
+    record_end(&r->record);
+}
+
 void run_stepped(Run *r, const StepResult *step) {
     double seconds = clock_seconds() - r->step_started;
     r->training_seconds += seconds;
     r->steps_here++;
     r->tokens += (double)step->tokens;
-    metrics_step(&r->sums, &r->steps_file, r->trainer->state.step, step, seconds);
+    record_step(r, step, seconds);
     snprintf(r->loss, sizeof r->loss, "loss %.3f", run_shown_loss(r, step->loss));
     r->report.done = r->trainer->state.step;
     r->bar.total = r->trainer->schedule.steps; /* --minutes measures again */
     r->report.rate = r->tokens / r->training_seconds;
     if (!trainer_evaluation_due(r->trainer)) progress_show(&r->bar, &r->report);
+}
+
+/* ---- Evaluations ---- */
+
+static bool is_of_text(const Run *r) {
+    return r->trainer->task->characters > 0;
+}
+
+/* A loss and its unit; of a text "1.4760 nats/char, 2.1294 bits/char, perplexity 28.20 a token". */
+enum { LOSS_TEXT = 160 };
+static const char *loss_text(char out[LOSS_TEXT], const Run *r, double loss, int digits) {
+    double shown = run_shown_loss(r, loss), unknown = r->trainer->task->unknown;
+    snprintf(out, LOSS_TEXT, "%.*f nats/%s", digits, shown, is_of_text(r) ? "char" : "token");
+    if (unknown > 0)
+        text_append(out, LOSS_TEXT, ", not comparable: %.3g %% of the characters are [UNK]",
+                    100 * unknown);
+    if (is_of_text(r))
+        text_append(out, LOSS_TEXT, ", %.*f bits/char, perplexity %.2f a token", digits,
+                    shown / log(2), exp(loss));
+    return out;
 }
 
 /* Mean loss of the steps since the last evaluation. */
@@ -92,31 +159,45 @@ static void warn_of_overfitting(Run *r, const Evaluation *v) {
              "Overfitting: the held-out loss rises (%.3f at step %ld, %.3f at step %ld) while the training "
              "loss falls; more text, more --dropout or fewer --steps help.",
              run_shown_loss(r, s->best_loss), s->best_step, run_shown_loss(r, v->loss), s->step);
+    r->warns = true;
     progress_clear(&r->bar);
     if (!r->config->quiet) fprintf(stderr, "%s\n", r->warning);
 }
 
-/* Writes a row of metrics, and the page. The run's files are in place once one of it is saved. A table that cannot be written
- * on the way may be later. */
-static bool record(Run *r, Error *e) {
+/* Records an evaluation. `exact`: share of the answers without error, or NAN; `is_final`: at the end of the training. */
+static void record_evaluation(Run *r, const Evaluation *v, double exact, bool is_final) {
     const TrainState *s = &r->trainer->state;
-    Metrics *m = &r->metrics;
-    Error unsaved = {0};
-    bool last = !isnan(m->final_loss);
-    m->step = s->step, m->tokens = s->tokens;
-    m->train_loss = train_loss(s), m->val_loss = r->last.loss, m->val_accuracy = r->last.accuracy;
-    m->seconds = r->before + clock_seconds() - r->start;
-    metrics_write(&r->metrics_file, m);
-    if (r->config->json) progress_clear(&r->bar), metrics_json(m);
+    FILE *out = record_begin(&r->record, "evaluation", s->step);
+    record_number(out, "tokens", (double)s->tokens);
+    record_number(out, "seconds", seconds_of(r));
+    record_number(out, "train_loss", train_loss(s));
+    record_number(out, "val_loss", v->loss);
+    record_number(out, "val_accuracy", v->accuracy);
+    record_number(out, "val_exact", exact);
+    if (is_of_text(r)) {
+        record_number(out, "val_nats_per_char", run_shown_loss(r, v->loss));
+        record_number(out, "val_bits_per_char", run_shown_loss(r, v->loss) / log(2));
+        record_number(out, "val_perplexity", exp(v->loss));
+    }
+    if (r->warns) record_text(out, "warning", r->warning);
+    r->warns = false;
+    if (r->took_best) record_number(out, "weights_of_step", (double)s->best_step);
+    if (is_final) fputs(", \"final\": true", out);
+    record_end(&r->record);
+}
+
+/* Brings the record to the disk and writes the page. The run's files are in place once one of it is saved. */
+static bool write_page(Run *r, Error *e) {
+    char page[PATH_ROOM];
     if (!run_keeps_folder(r, e)) return false;
     if (r->replaces) return true;
-    if (!run_save_tables(r, last ? e : &unsaved) && !last) say_unsaved(r, "metrics", &unsaved);
-    return watch_report(&r->watch, clock_seconds() - r->start, r->warning, last, e);
+    return record_save(&r->record, e) && run_path_of(r, "report.html", page, e) &&
+           page_of_run(r->record.path, page, e);
 }
 
 static void show_evaluation(Run *r, const Evaluation *v) {
     char loss[LOSS_TEXT];
-    metrics_loss_text(loss, v->loss, &r->metrics, 3);
+    loss_text(loss, r, v->loss, 3);
     if (r->bar.terminal) loss[strcspn(loss, " ")] = 0; /* a line has little room */
     snprintf(r->val_loss, sizeof r->val_loss, "val %s at %ld", loss, r->trainer->state.step);
     if (r->steps_here > 0) progress_show(&r->bar, &r->report);
@@ -141,7 +222,9 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
     bool ok = keep_best(r, v, e);
     show_evaluation(r, v);
     if (t->state.step == t->schedule.steps) return ok; /* run_finish records the last step */
-    record(r, &(Error){0}); /* a page that cannot be written is reported at the end, if it still cannot be */
+    record_evaluation(r, v, NAN, false);
+    ok = watch_look(&r->watch, clock_seconds() - r->start, false, ok ? e : &(Error){0}) && ok;
+    write_page(r, &(Error){0}); /* a page that cannot be written is reported at the end, if it still cannot be */
     trainer_evaluated(r->trainer);
     return ok;
 }
@@ -149,25 +232,25 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
 /* ---- The end ---- */
 
 static void show_yardsticks(const Run *r) {
-    const Yardsticks *y = &r->watch.yardsticks;
+    const Yardsticks *y = &r->yardsticks;
     fputs("to compare: ", stderr);
     for (int i = 0; i < y->count; i++)
         fprintf(stderr, "%s%s %.4f", i ? ", " : "", y->of[i].name, run_shown_loss(r, y->of[i].loss));
-    fputs(r->metrics.characters > 0 ? " nats/char\n" : " nats/token\n", stderr);
+    fputs(is_of_text(r) ? " nats/char\n" : " nats/token\n", stderr);
 }
 
 /* Prints the result: losses, and samples. */
-static bool show_result(Run *r, const Evaluation *v, Error *e) {
+static bool show_result(Run *r, const Evaluation *v, double exact, Error *e) {
     Trainer *t = r->trainer;
     bool lm = task_is_language_model(t->task);
     double ignored;
     char loss[LOSS_TEXT];
     fprintf(stderr, "%s: loss %s, accuracy %.2f %%\n",
             t->task->nothing_held_out ? "all data, nothing held out" : "held-out",
-            metrics_loss_text(loss, v->loss, &r->metrics, 4), 100 * v->accuracy);
+            loss_text(loss, r, v->loss, 4), 100 * v->accuracy);
     show_yardsticks(r);
     if (!lm)
-        fprintf(stderr, "greedy decoding: %.2f %% of %ld answers exact\n", 100 * r->metrics.val_exact,
+        fprintf(stderr, "greedy decoding: %.2f %% of %ld answers exact\n", 100 * exact,
                 t->task->held_out);
     if (!lm && !samples_lengths(t, &r->config->data, &r->tally, e)) return false;
     if (r->config->samples == 0) return true;
@@ -179,17 +262,19 @@ static bool judge_last_step(Run *r, Error *e) {
     return trainer_check(r->trainer, e) && run_judge(r, e) && run_evaluated(r, &r->last, e);
 }
 
+/* Judges all held-out rows, and shows the result. */
 static bool finish(Run *r, Error *e) {
     Evaluation v;
-    Metrics *m = &r->metrics;
+    double exact = NAN;
     if (!trainer_evaluate(r->trainer, 0, &v, e)) return false;
-    m->final_loss = v.loss, m->final_accuracy = v.accuracy;
     if (!task_is_language_model(r->trainer->task) &&
-        !samples_answers(r->trainer, 0, false, &m->val_exact, &r->tally, e))
+        !samples_answers(r->trainer, 0, false, &exact, &r->tally, e))
         return false;
+    record_evaluation(r, &v, exact, true);
+    if (!watch_look(&r->watch, clock_seconds() - r->start, true, e)) return false;
     Error page = {0};
-    record(r, &page);
-    if (!r->config->quiet && !show_result(r, &v, e)) return false;
+    write_page(r, &page);
+    if (!r->config->quiet && !show_result(r, &v, exact, e)) return false;
     if (page.status != STATUS_DONE) return error_set(e, page.status, "%s", page.text);
     if (!r->config->quiet) fprintf(stderr, "report: %s/report.html\n", r->config->run);
     return true;
@@ -253,42 +338,76 @@ static void remark_on_resume(const Run *r, const Checkpoint *past) {
     }
 }
 
-/* Opens the tables. Those of a run that continues keep the rows up to its checkpoint; a row of a last step that was not the
- * run's end is made again. */
-static bool open_tables(Run *r, const Checkpoint *past, Error *e) {
-    const char *folder = r->config->run;
-    if (!past)
-        return csv_open(&r->metrics_file, folder, "metrics.csv", metrics_head, e) &&
-               csv_open(&r->steps_file, folder, "steps.csv", steps_head, e) &&
-               (r->replaces || run_save_tables(r, e));
-    const TrainState *s = &past->state;
-    long last = s->evaluated > 0 ? s->evaluated : -1;
-    if (s->step == r->config->planned_steps) last = s->step;
-    return csv_resume(&r->metrics_file, folder, "metrics.csv", metrics_head, last, s->evaluated, e) &&
-           csv_resume(&r->steps_file, folder, "steps.csv", steps_head, s->step, 0, e);
+static void record_member(FILE *out, const char *separator, const char *name, const char *value) {
+    char *end;
+    double number = strtod(value, &end);
+    bool is_number = *value && strspn(value, "-+.e0123456789") == strlen(value) && !*end;
+    fputs(separator, out);
+    json_print(out, name);
+    fputs(": ", out);
+    if (is_number && isfinite(number))
+        fprintf(out, "%.15g", number);
+    else
+        json_print(out, value);
 }
 
-/* Reads metrics.csv of a run that continues: the seconds that it took, and whether it has been evaluated at its end. A file
- * that cannot be read, csv_resume renames. */
+/* Records what the run is: versions, sizes, settings, and the losses to compare with. */
+static bool record_run(Run *r, Error *e) {
+    const Trainer *t = r->trainer;
+    const Task *task = t->task;
+    char remark[LOSS_REMARK], text[TEXT_LINE], *command = train_config_command(r->config, e);
+    ConfigNotes settings;
+    if (!command) return false;
+    train_config_notes(r->config, true, &settings);
+    FILE *out = record_begin(&r->record, "run", t->state.step);
+    record_text(out, "task", task->name);
+    record_text(out, "version", TAPEFORMER_VERSION);
+    record_text(out, "compiler", __VERSION__);
+    record_number(out, "parameters", (double)t->model->parameters.elements);
+    record_number(out, "steps", (double)r->config->schedule.steps);
+    if (is_of_text(r)) record_number(out, "characters_per_token", task->characters);
+    if (task->unknown > 0) record_number(out, "unknown", task->unknown);
+    if (*text_line(text, task, r->config)) record_text(out, "text", text);
+    if (*loss_remark(remark, r->config)) record_text(out, "remark", remark);
+    fputs(", \"yardsticks\": {", out);
+    for (int i = 0; i < r->yardsticks.count; i++)
+        fprintf(out, "%s\"%s\": %.7g", i ? ", " : "", r->yardsticks.of[i].name, r->yardsticks.of[i].loss);
+    fputs("}, \"settings\": {", out);
+    for (int i = 0; i < settings.count; i++)
+        record_member(out, i ? ", " : "", settings.note[i].key + strlen(RECIPE), settings.note[i].value);
+    putc('}', out);
+    record_text(out, "command", command);
+    record_end(&r->record);
+    free(command);
+    return true;
+}
+
+/* Reads the record of a run that continues. */
 static void read_past(Run *r, const Checkpoint *past) {
     char path[PATH_ROOM];
-    Csv t = {0};
-    long made = past->state.step;
-    bool ok = run_path_of(r, "metrics.csv", path, &(Error){0}) && csv_read(&t, path, &(Error){0});
-    const double *step = csv_column(&t, "step"), *seconds = csv_column(&t, "seconds"),
-                 *final_loss = csv_column(&t, "final_loss");
-    for (long i = 0; ok && step && seconds && final_loss && i < t.rows && step[i] <= (double)made; i++) {
-        bool ended = step[i] == (double)made && isfinite(final_loss[i]) && made == r->config->planned_steps;
-        r->before = seconds[i];
-        if (ended) trainer_evaluated(r->trainer);
-        r->finished = ended && made == r->config->schedule.steps && run_has(r, "model.safetensors");
-    }
-    csv_free(&t);
+    const TrainState *s = &past->state;
+    Past p;
+    if (!run_path_of(r, "run.jsonl", path, &(Error){0})) return;
+    r->keep = record_read(path, s->step, s->evaluated, r->config->planned_steps, &p);
+    r->before = p.seconds;
+    if (p.is_evaluated) trainer_evaluated(r->trainer);
+    r->finished = p.is_evaluated && s->step == r->config->schedule.steps && run_has(r, "model.safetensors");
+    if (p.damaged) fprintf(stderr, "%s: line %ld is damaged\n", path, p.damaged);
+    if (p.steps < s->step)
+        fprintf(stderr, "%s: found %ld steps, need the %ld of the checkpoint\n", path, p.steps, s->step);
+}
+
+/* Opens the record: a new one, or that of a run that continues. One that replaces another run's waits in memory. */
+static bool open_record(Run *r, const Checkpoint *past, Error *e) {
+    if (!record_open(&r->record, r->config->run, r->config->json, e)) return false;
+    if (past && !record_resume(&r->record, r->keep, e)) return false;
+    if (!past && !r->replaces && !record_create(&r->record, e)) return false;
+    return record_run(r, e);
 }
 
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e) {
     char path[PATH_ROOM], word[PATH_ROOM];
-    *r = (Run){.config = config, .trainer = t, .kept = past != NULL, .judged = -1};
+    *r = (Run){.config = config, .trainer = t, .kept = past != NULL, .judged = -1, .record.fd = -1};
     if (t->state.step > config->schedule.steps)
         return error_set(e, STATUS_USAGE, "--steps: found %ld, need at least the %ld that %s has made",
                          config->schedule.steps, t->state.step, config->run);
@@ -301,20 +420,16 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
     interrupt_heed();
     if (!directory_make(config->run, e) || !(r->place = file_create(path, e)) || !run_may_take(r, past, e))
         return false;
-    if (!run_can_open_files(r, e) || !watch_open(&r->watch, config, t, e) || !open_tables(r, past, e))
+    run_remove_leftovers(r);
+    if (!task_yardsticks(t->task, &r->yardsticks, e) || !open_record(r, past, e) ||
+        !run_can_open_files(r, e))
         return false;
+    r->watch = watch_open(config, t, &r->record);
     const Parameters *p = &t->model->parameters;
     if (!file_reserve(r->place, (size_t)p->elements * sizeof(real), e)) return false;
     if (!config->quiet) fputs(t->task->remark, stderr);
     char remark[LOSS_REMARK];
-    if (!config->quiet && *watch_loss_remark(remark, config)) fprintf(stderr, "%s\n", remark);
-    r->metrics = (Metrics){.task = t->task->name,
-                           .params = p->elements,
-                           .characters = t->task->characters,
-                           .unknown = t->task->unknown,
-                           .val_exact = NAN,
-                           .final_loss = NAN,
-                           .final_accuracy = NAN};
+    if (!config->quiet && *loss_remark(remark, config)) fprintf(stderr, "%s\n", remark);
     r->start = clock_seconds();
     r->report = (Report){.done = t->state.step, .words = r->loss, .more = r->val_loss, .unit = "tok/s"};
     r->bar = progress_start(t->task->name, config->schedule.steps, config->quiet);
@@ -326,7 +441,6 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
 
 void run_close(Run *r) {
     file_abandon(r->place);
-    watch_close(&r->watch);
-    csv_close(&r->metrics_file), csv_close(&r->steps_file);
+    record_close(&r->record);
     free(r->word);
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/file.h"
-#include "run/metrics.h"
 #include "run/pace.h"
 #include "run/progress.h"
 #include "run/samples.h"
@@ -12,14 +11,14 @@
 typedef struct Run {
     const TrainConfig *config;
     Trainer *trainer;
-    Metrics metrics; /* of the last evaluation */
     Tally tally;     /* of the answers at the end */
-    CsvFile metrics_file, steps_file;
-    StepSums sums;
+    Record record;
+    off_t keep; /* bytes of the record that a resumed run keeps */
+    Yardsticks yardsticks;
     Watch watch;
     Progress bar;
     Report report;
-    char loss[64], val_loss[160], warning[256];
+    char loss[64], val_loss[200], warning[256];
     double train_loss;    /* mean before the last evaluation */
     Evaluation last;      /* the last evaluation … */
     long judged;          /* … and its step; -1: none in this process */
@@ -30,6 +29,7 @@ typedef struct Run {
     bool replaces;        /* the directory holds another run, and nothing of this one is saved yet */
     bool kept;            /* a checkpoint of this run exists */
     bool took_best;       /* at the end: overfitting */
+    bool warns;           /* the warning is not recorded yet */
     double start, before; /* time of the start, and seconds of the run before it */
     double training_seconds, tokens; /* in this process */
     double step_started;
@@ -50,12 +50,12 @@ bool run_goes_on(Run *r);
 /* After each step: shows the progress. */
 void run_stepped(Run *r, const StepResult *step);
 
-/* After each evaluation: saves the best weights, warns of overfitting, and, unless this is the last step, writes a row of
- * metrics and the page. False: the weights cannot be saved, with the error of trainer_check. */
+/* After each evaluation: saves the best weights, warns of overfitting, and, unless this is the last step, records it and writes the
+ * page. False: the weights cannot be saved, with the error of trainer_check. */
 bool run_evaluated(Run *r, const Evaluation *v, Error *e);
 
 /* Ends the training: saves model and checkpoint, also where an error ended it, and, unless `trained` is false, evaluates
- * the model on all held-out rows, writes the last row of metrics and the page, and shows the result. */
+ * the model on all held-out rows, records that, writes the page, and shows the result. */
 bool run_finish(Run *r, bool trained, Error *e);
 
 /* ---- The files: run_files.c ---- */
@@ -79,8 +79,8 @@ bool run_save_as(Run *r, const char *name, Error *e);
 bool run_save_checkpoint(Run *r, Error *e);
 bool run_save(Run *r, bool trained, Error *e);
 
-/* Writes metrics.csv and steps.csv. */
-bool run_save_tables(Run *r, Error *e);
+/* Removes temporary files that a killed process has left in the locked directory. */
+void run_remove_leftovers(Run *r);
 
 /* Evaluations whose losses differ by less, in nats per token, are equal but for noise. */
 #define RUN_CLEARLY_WORSE 0.02
@@ -95,7 +95,7 @@ bool run_judge(Run *r, Error *e);
 
 /* A loss in nats per token as it is shown: per character, if the task is a text. */
 static inline double run_shown_loss(const Run *r, double loss) {
-    return loss / (r->metrics.characters > 0 ? r->metrics.characters : 1);
+    return loss / (r->trainer->task->characters > 0 ? r->trainer->task->characters : 1);
 }
 
 /* Peak bytes of this process after it allocates the trainer's arrays and uses all its threads: current use

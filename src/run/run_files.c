@@ -46,20 +46,25 @@ bool run_can_open_files(const Run *r, Error *e) {
     return ok;
 }
 
-bool run_save_tables(Run *r, Error *e) {
-    return run_keeps_folder(r, e) && csv_save(&r->metrics_file, e) && csv_save(&r->steps_file, e);
+void run_remove_leftovers(Run *r) {
+    static const char *const names[] = {"best.safetensors", "checkpoint.safetensors", "report.html"};
+    char path[PATH_ROOM];
+    for (int i = 0; i < 3; i++)
+        if (run_path_of(r, names[i], path, &(Error){0})) file_abandon(file_create(path, &(Error){0}));
 }
 
 /* Removes the files of the run that this one replaces, after the first new file is written; only the model
  * stays until there is a new one. */
 static void replace_old(Run *r, const char *written) {
-    static const char *const names[] = {"best.safetensors", "checkpoint.safetensors", "frames.safetensors"};
+    static const char *const names[] = {"best.safetensors", "checkpoint.safetensors"};
     char path[PATH_ROOM];
     if (!r->replaces) return;
-    for (int i = 0; i < 3; i++)
-        if (strcmp(names[i], written) != 0 && run_path_of(r, names[i], path, &(Error){0})) unlink(path);
     r->replaces = false;
-    run_save_tables(r, &(Error){0}); /* record reports a failure */
+    for (int i = 0; i < 2; i++)
+        if (strcmp(names[i], written) != 0 && run_path_of(r, names[i], path, &(Error){0})) unlink(path);
+    Error unsaved = {0};
+    if (!record_create(&r->record, &unsaved) || !record_save(&r->record, &unsaved))
+        fprintf(stderr, "no record: %s\n", unsaved.text);
 }
 
 /* Writes the model into an open file, and renames that to its final name. */
@@ -80,14 +85,16 @@ bool run_save_as(Run *r, const char *name, Error *e) {
 
 bool run_save_checkpoint(Run *r, Error *e) {
     char path[PATH_ROOM];
-    r->saved = clock_seconds(), r->saved_step = r->trainer->state.step;
-    if (!run_path_of(r, "checkpoint.safetensors", path, e) || !trainer_check(r->trainer, e) ||
-        !checkpoint_save(path, r->config, r->trainer, e))
-        return false;
+    Error unsaved = {0};
+    r->saved = clock_seconds();
+    r->saved_step = r->trainer->state.step;
+    if (!run_path_of(r, "checkpoint.safetensors", path, e) || !trainer_check(r->trainer, e)) return false;
+    /* The checkpoint counts on the lines of its steps. */
+    bool is_recorded = record_save(&r->record, &unsaved);
+    if (!checkpoint_save(path, r->config, r->trainer, e)) return false;
     r->kept = true;
     replace_old(r, "checkpoint.safetensors");
-    run_save_tables(r, &(Error){0}); /* its steps; record reports a failure */
-    return true;
+    return is_recorded || error_set(e, unsaved.status, "%s", unsaved.text);
 }
 
 /* Makes a deleted directory again. */
@@ -116,6 +123,7 @@ static bool take_best(Run *r, Error *e) {
     if (!run_path_of(r, "best.safetensors", path, e) || !checkpoint_read_weights(path, r->trainer, e))
         return false;
     r->took_best = true;
+    r->warns = true;
     snprintf(r->warning, sizeof r->warning,
              "Overfitting: model.safetensors has the weights of step %ld (held-out loss %.3f), not the last "
              "(%.3f).",

@@ -125,12 +125,10 @@ static void end_sentence(char *text) {
     text[end] = 0;
 }
 
-enum { MOST_TOKENS = 300 };
-
 long samples_text_tokens(const Task *task) {
     enum { CHARACTERS = 400 };
-    double tokens = task->characters > 0 ? CHARACTERS / task->characters : MOST_TOKENS / 4;
-    return tokens < MOST_TOKENS ? (long)tokens : MOST_TOKENS;
+    double tokens = task->characters > 0 ? CHARACTERS / task->characters : MAX_SAMPLE / 4;
+    return tokens < MAX_SAMPLE ? (long)tokens : MAX_SAMPLE;
 }
 
 bool samples_lines(Trainer *t, long lines, Error *e) {
@@ -156,8 +154,8 @@ bool samples_lines(Trainer *t, long lines, Error *e) {
 bool samples_text(Trainer *t, Error *e) {
     enum { PROMPT = 1 };
     const Task *task = t->task;
-    int32_t ids[PROMPT + MOST_TOKENS] = {task->opening_id};
-    char text[TOKEN_BYTES * (PROMPT + MOST_TOKENS) + 1];
+    int32_t ids[PROMPT + MAX_SAMPLE] = {task->opening_id};
+    char text[TOKEN_BYTES * (PROMPT + MAX_SAMPLE) + 1];
     long more = samples_text_tokens(task);
     Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
     if (!decode_continue(t->tape, t->model, &sampler, ids, PROMPT, more, NULL, NULL, e)) return false;
@@ -169,4 +167,23 @@ bool samples_text(Trainer *t, Error *e) {
     print_written(text);
     fputs("\n", stderr);
     return true;
+}
+
+/* ---- One row ---- */
+
+Tensor *samples_logits(Tape *t, Model *m, const int32_t *source, long S, const int32_t *target, long T,
+                     Trace *trace, Error *e) {
+    Tokens from = {0}, to = {0};
+    Tensor *logits = NULL;
+    if (tokens_new(&to, 1, T, e) && tokens_new(&from, 1, S, e)) {
+        Forward f = {t, m, &from, &to, .trace = trace};
+        tokens_fill(&to, 1, T, target, m->config.pad_id);
+        tokens_fill(&from, 1, S, source, m->config.pad_id);
+        t->training = false;
+        logits = nn_logits(&f, nn_hidden(&f));
+        if (tape_failed(t, e)) logits = NULL;
+    }
+    tokens_free(&from);
+    tokens_free(&to);
+    return logits;
 }

@@ -21,6 +21,9 @@ Task *samples_longer_task(const Trainer *t, const TaskOptions *o);
 /* Prints the shares of exact answers by length on stderr, and those of that task. */
 bool samples_lengths(Trainer *t, const TaskOptions *o, const Tally *tally, Error *e);
 
+/* Tokens of a text, at most. */
+enum { MAX_SAMPLE = 300 };
+
 /* Tokens of the text that samples_text writes. */
 long samples_text_tokens(const Task *task);
 
@@ -29,3 +32,8 @@ bool samples_lines(Trainer *t, long lines, Error *e);
 
 /* Prints a text that a language model writes, about 400 characters, to the end of a sentence. */
 bool samples_text(Trainer *t, Error *e);
+
+/* Runs a model on a source, of S tokens, which a language model does not have, and on a target: [T, vocab_size]. The
+ * caller resets the tape. NULL: the error. */
+Tensor *samples_logits(Tape *t, Model *m, const int32_t *source, long S, const int32_t *target, long T,
+                     Trace *trace, Error *e);

@@ -1,13 +1,16 @@
 #include "run/score_show.h"
 #include "base/file.h"
+#include "base/terminal.h"
 #include "run/page.h"
+#include "run/watch.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct ScoreShow {
     const Tokenizer *tokenizer;
-    FILE *text, *page; /* NULL: none */
+    FILE *text;   /* NULL: none */
+    Costs *costs; /* of the page; NULL: none */
     bool colour;
     int32_t id[UTF8_MAX]; /* [ids] tokens of a character that is not complete, and their loss */
     long ids;
@@ -37,12 +40,6 @@ static void show_piece(const ScoreShow *s, const char *text) {
     enum { SHADES = sizeof ramp / sizeof *ramp };
     bool judged = !isnan(s->nats); /* the first token is not */
     double place = judged ? fmin(s->nats / darkest, 1) : 0;
-    if (s->page && !judged) markup_text(s->page, text);
-    if (s->page && judged) {
-        fprintf(s->page, "<span style=\"--loss:%.2f\" title=\"%.2f\">", place, s->nats);
-        markup_text(s->page, text);
-        fputs("</span>", s->page);
-    }
     if (s->text && s->colour)
         fprintf(s->text, "\033[30;48;5;%dm%s\033[0m", ramp[(int)(place * (SHADES - 1))], text);
     else if (s->text)
@@ -53,7 +50,6 @@ static void end_line(ScoreShow *s) {
     double loss = s->line_nats / s->line_characters;
     bool comparable = s->line_characters > 0;
     if (s->text && s->begun) fprintf(s->text, comparable ? "  %.3f\n" : "\n", loss);
-    if (s->page && s->begun) fprintf(s->page, comparable ? " <small>%.3f</small>\n" : "\n", loss);
     s->line_nats = s->line_characters = 0;
     s->begun = false;
 }
@@ -61,6 +57,8 @@ static void end_line(ScoreShow *s) {
 static void take_token(void *show, int32_t id, double nats) {
     ScoreShow *s = show;
     char text[UTF8_MAX * TOKEN_BYTES + 1], shown[3 * sizeof text];
+    if (s->costs) costs_add(s->costs, id, nats);
+    if (!s->text) return;
     s->nats = s->ids ? s->nats + nats : nats;
     s->begun = true;
     s->id[s->ids++] = id;
@@ -87,28 +85,17 @@ static void take_pair(void *show, const Pair *p, const char *answer, bool exact)
 
 /* Scores all files as one. */
 static bool score_all(Tape *t, const SavedRun *r, const ScoreOptions *o, char *const *more, int files,
-                      FILE *page, Error *e) {
+                      Costs *costs, FILE *page, Error *e) {
     Score all = {0};
-    ScoreShow s = {r->tokenizer, o->show ? stdout : NULL, page};
-    ScoreListener listener = {take_token, take_pair, &s}, *l = o->show || page ? &listener : NULL;
+    ScoreShow s = {r->tokenizer, o->show ? stdout : NULL, costs};
+    ScoreListener listener = {take_token, take_pair, &s}, *l = o->show || costs ? &listener : NULL;
     s.colour = o->show && terminal_of(stdout).colour;
-    if (page) {
-        page_begin(o->file,
-                   "The darker a token, the higher its loss: white is 0, the darkest 8 nats or more. Behind "
-                   "each line stands its loss in nats a character.",
-                   page);
-        fputs("<pre class=\"score\">", page);
-    }
-    bool ok = score_file(t, r, o->file, l, &all, e), text = config_is_lm(&r->model->config);
+    if (!score_file(t, r, o->file, l, &all, e)) return false;
     end_line(&s);
-    for (int i = 0; ok && i < files; i++, end_line(&s)) ok = score_file(t, r, more[i], l, &all, e);
-    if (!ok) return false;
-    score_print(&all, text, stdout);
-    if (!page) return true;
-    fputs("</pre>\n<p>", page);
-    score_print(&all, text, page);
-    fputs("</p>\n", page);
-    page_end(page);
+    for (int i = 0; i < files; i++, end_line(&s))
+        if (!score_file(t, r, more[i], l, &all, e)) return false;
+    score_print(&all, config_is_lm(&r->model->config), stdout);
+    if (page) score_print(&all, true, page);
     return true;
 }
 
@@ -125,16 +112,22 @@ static bool check_page(const SavedRun *r, const ScoreOptions *o, char *const *mo
 }
 
 bool score_show(Tape *t, const SavedRun *r, const ScoreOptions *o, char *const *more, int files, Error *e) {
-    char *text = NULL;
-    size_t size;
-    if (!o->page) return score_all(t, r, o, more, files, NULL, e);
+    char *line = NULL, *score = NULL;
+    size_t line_bytes, score_bytes;
+    Costs costs = {0};
+    if (!o->page) return score_all(t, r, o, more, files, NULL, NULL, e);
     if (!check_page(r, o, more, files, e)) return false;
-    FILE *page = open_memstream(&text, &size);
-    bool ok = page || error_set(e, STATUS_NO_MEMORY, "memory: the page");
-    ok = ok && score_all(t, r, o, more, files, page, e);
-    if (page && fclose(page) != 0 && ok) ok = error_set(e, STATUS_NO_MEMORY, "memory: the page");
-    File *f = ok ? file_create(o->page, e) : NULL;
-    if (f) file_write(f, text, size);
-    free(text);
-    return f && file_commit(f, e);
+    FILE *out = open_memstream(&line, &line_bytes), *said = open_memstream(&score, &score_bytes);
+    if (!out || !said) error_no_memory("the page of %s", o->file);
+    bool ok = costs_open(&costs, r->tokenizer, e) && score_all(t, r, o, more, files, &costs, said, e);
+    fclose(said);
+    fputs("{\"event\": \"costs\", \"step\": 0", out);
+    record_text(out, "score", score);
+    costs_write(&costs, out);
+    fputs("}\n", out);
+    fclose(out);
+    ok = ok && page_write(&(PageRecord){o->file, NULL, line}, 1, o->page, e);
+    free(line);
+    free(score);
+    return ok;
 }

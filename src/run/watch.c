@@ -1,194 +1,225 @@
-/* The rows, and the frames made of them. */
 #include "run/watch.h"
-#include "base/directory.h"
+#include "base/clock.h"
 #include "decoding/decode.h"
-#include "kernels/arrays.h"
+#include "formats/json.h"
+#include "run/samples.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+/* Looks are skipped while they took a larger share of the time since the start. */
+#define MAX_SHARE 0.015
+
 enum {
-    WIDTH = WATCHED_ANSWER + 1,
-    TEXTS = 2,            /* rows of a text */
-    LONGEST = 32,         /* tokens on an axis */
-    SHORTEST = 8,         /* reduced to this for models with many heads */
-    ALL_WEIGHTS = 300000, /* of all kept steps: the page has up to four bytes for each */
-    PROMPT = 16,          /* tokens of the prompt */
-    CONTINUED = 40,       /* generated tokens */
+    TEXTS = 2,         /* rows of a text */
+    EXAMPLES = 2,      /* rows whose attention is recorded */
+    MAX_MAP = 32,      /* tokens of a map, … */
+    MIN_MAP = 8,       /* … of a model with many heads */
+    PROMPT = 16,       /* tokens of a text that the model continues … */
+    CONTINUATION = 64, /* … by so many */
+    MAX_ANSWER = WATCHED_TOKENS + 4,
 };
 
 /* ---- Rows ---- */
 
-/* Makes samples of the first rows that are short enough. A text may be cut; a source may not. The last sample of a text is
- * its continuation. */
-static void choose_samples(Watch *w) {
+static bool is_text(const Watch *w) {
+    return w->trainer->task->max_S == 0;
+}
+
+/* Takes the first rows that are short enough. A row of a text may be cut; a source may not. */
+static void choose_rows(Watch *w) {
     const Trainer *t = w->trainer;
-    long prompt = t->task->lines ? 1 : PROMPT;
     long rows = task_held_out_batch(t->task, 0, t->micro_batch, t->batch);
-    int samples = 0;
-    for (long r = 0; r < rows; r++) {
-        BatchRow row = batch_row(t->batch, r);
-        long m = row.T < WATCHED_TOKENS ? row.T : WATCHED_TOKENS;
-        if (samples == (row.S ? SAMPLES - 1 : TEXTS)) break;
-        if (row.S && (row.S > WATCHED_TOKENS || row.T > WATCHED_TOKENS)) continue;
-        frames_set(&w->frames, LIST_GIVEN + samples, row.S ? row.source : row.target_in, row.S ? row.S : 1);
-        frames_set(&w->frames, LIST_WANTED + samples, row.target_out, row.S ? m - 1 : m);
-        samples++;
-        if (row.S || samples < TEXTS) continue;
-        frames_set(&w->frames, LIST_GIVEN + samples, row.target_in, m < prompt ? m : prompt);
+    int max_rows = is_text(w) ? TEXTS : WATCHED_ROWS;
+    for (long i = 0; i < rows && w->rows < max_rows; i++) {
+        BatchRow from = batch_row(t->batch, i);
+        if (from.S > WATCHED_TOKENS || (from.S && from.T > WATCHED_TOKENS)) continue;
+        WatchedRow *to = &w->row[w->rows++];
+        to->S = from.S;
+        to->T = from.T < WATCHED_TOKENS ? from.T : WATCHED_TOKENS;
+        if (from.S) memcpy(to->source, from.source, (size_t)to->S * sizeof *to->source);
+        memcpy(to->input, from.target_in, (size_t)to->T * sizeof *to->input);
+        memcpy(to->wanted, from.target_out, (size_t)to->T * sizeof *to->wanted);
     }
 }
 
-/* The decoder's input for a sample. Returns its tokens. */
-static long input_of(const Watch *w, int sample, int32_t out[WIDTH]) {
-    const Task *task = w->trainer->task;
-    List given = frames_list(&w->frames, LIST_GIVEN + sample),
-         wanted = frames_list(&w->frames, LIST_WANTED + sample);
-    bool text = task->max_S == 0;
-    long n = text ? wanted.count - 1 : wanted.count;
-    *out = text ? *given.id : task->begin_id;
-    memcpy(out + 1, wanted.id, (size_t)n * sizeof *out);
-    return n + 1;
+static double weights_of(const ModelConfig *c, long S, long T) {
+    double encoder = config_is_lm(c) ? (double)(T * T) : (double)(S * S);
+    return c->heads * (c->encoder_layers * encoder + c->decoder_layers * (double)(T * T + T * S));
 }
 
-/* Makes examples of the samples with at most `longest` tokens, as many as fit a page. Returns the number of their
- * weights. */
-static double make_examples(Watch *w, long longest) {
-    Frames *f = &w->frames;
+/* Chooses the examples whose maps are small enough, with maps of at most so many tokens. Returns their number. */
+static int choose_examples(Watch *w, long longest) {
     double sum = 0;
     int examples = 0;
-    for (int i = 0; i < 2 * EXAMPLES; i++) frames_set(f, LIST_SOURCE + i, NULL, 0);
-    for (int i = 0; i < frames_lists(f, LIST_WANTED, SAMPLES) && examples < EXAMPLES; i++) {
-        int32_t target[WIDTH];
-        long m = input_of(w, i, target);
-        List source = frames_list(f, LIST_GIVEN + i);
-        bool text = w->trainer->task->max_S == 0;
-        if (!text && (source.count > longest || m > longest)) continue;
-        frames_set(f, LIST_SOURCE + examples, source.id, text ? 0 : source.count);
-        frames_set(f, LIST_TARGET + examples, target, m);
-        double weights = frames_example_weights(f, examples);
-        if (sum + weights > WATCHED_WEIGHTS) {
-            frames_set(f, LIST_SOURCE + examples, NULL, 0), frames_set(f, LIST_TARGET + examples, NULL, 0);
-            break;
-        }
-        sum += weights, examples++;
+    for (WatchedRow *r = w->row; r < w->row + w->rows; r++) {
+        long T = is_text(w) && r->T > longest ? longest : r->T;
+        sum += weights_of(&w->trainer->model->config, r->S, T);
+        bool fits = r->S <= longest && T <= longest && sum <= WATCHED_WEIGHTS && examples < EXAMPLES;
+        if (!fits) sum -= weights_of(&w->trainer->model->config, r->S, T);
+        r->attention = fits ? T : 0;
+        examples += fits;
     }
-    return sum;
+    return examples;
 }
 
-/* Takes the frames up to this step, if they are of the same rows. */
-static void take_earlier(Watch *w) {
-    char path[PATH_ROOM];
-    Frames old = {0}, *f = &w->frames;
-    Safetensors file = {0};
-    bool ok = directory_file(path, w->config->run, "frames.safetensors", STATUS_NO_INPUT, &(Error){0}) &&
-              safetensors_read(&file, path, &(Error){0}) &&
-              frames_read(&old, &file, w->trainer->task->vocab_size, &(Error){0}) && old.width == f->width &&
-              old.weights == f->weights &&
-              memcmp(old.tokens, f->tokens, (size_t)(LIST_ANSWER * f->width) * sizeof *f->tokens) == 0;
-    for (int i = 0; ok && i < old.count && old.step[i] <= w->trainer->state.step; i++) {
-        int frame = frames_begin(f, old.step[i]);
-        memcpy(f->weight + frame * f->weights, old.weight + i * f->weights, (size_t)f->weights);
-        for (int s = 0; s < SAMPLES; s++) {
-            List answer = frames_list(&old, frames_answer(i, s));
-            frames_set(f, frames_answer(frame, s), answer.id, answer.count);
-        }
-    }
-    frames_free(&old);
-    safetensors_free(&file);
+Watch watch_open(const TrainConfig *c, Trainer *t, Record *r) {
+    Watch w = {.config = c, .trainer = t, .record = r};
+    long longest = MAX_MAP;
+    choose_rows(&w);
+    while (choose_examples(&w, longest) == 0 && longest > MIN_MAP) longest = longest * 3 / 4;
+    return w;
 }
 
-bool watch_open(Watch *w, const TrainConfig *r, Trainer *t, Error *e) {
-    const ModelConfig *c = &t->model->config;
-    *w = (Watch){.config = r, .trainer = t};
-    if (!frames_new(&w->frames, c, LONGEST, WIDTH, e) || !task_yardsticks(t->task, &w->yardsticks, e))
+/* ---- Attention ---- */
+
+static void print_labels(FILE *out, const char *name, const Task *task, const int32_t *id, long count) {
+    char text[TOKEN_LABEL];
+    fprintf(out, ", \"%s\": [", name);
+    for (long i = 0; i < count; i++) {
+        const char *special = id[i] == task->begin_id ? "begin" : id[i] == task->end_id ? "end" : "pad";
+        bool is_data = id[i] < task->tokenizer->size;
+        if (i) fputs(", ", out);
+        json_print(out, is_data ? tokenizer_label(task->tokenizer, id[i], text) : special);
+    }
+    putc(']', out);
+}
+
+/* Prints [heads, rows, columns] weights, rounded to three digits. */
+static void print_weights(FILE *out, const Tensor *weights) {
+    long rows = weights->shape.size[1], columns = weights->shape.size[2];
+    const real *value = weights->data;
+    fputs(", \"weights\": [", out);
+    for (long i = 0; i < weights->shape.size[0] * rows; i++) {
+        fputs(i % rows ? "], [" : i ? "]], [[" : "[[", out);
+        for (long k = 0; k < columns; k++, value++)
+            fprintf(out, k ? ", %.3g" : "%.3g", round(1000 * (double)*value) / 1000);
+    }
+    fputs("]]]", out);
+}
+
+static void record_attention(Watch *w, int example, const AttentionTrace *a) {
+    const WatchedRow *r = &w->row[example];
+    const Task *task = w->trainer->task;
+    const Tensor *weights = a->steps[0].weights;
+    bool from_source = r->S && strncmp(a->name, "encoder", strlen("encoder")) == 0;
+    bool to_source = from_source || strstr(a->name, "multihead_attn");
+    FILE *out = record_begin(w->record, "attention", w->trainer->state.step);
+    fprintf(out, ", \"example\": %d", example);
+    record_text(out, "module", a->name);
+    print_labels(out, "rows", task, from_source ? r->source : r->input, weights->shape.size[1]);
+    print_labels(out, "columns", task, to_source ? r->source : r->input, weights->shape.size[2]);
+    print_weights(out, weights);
+    record_end(w->record);
+}
+
+/* Records the attention of all layers and heads on the examples, at steps that lie ever further apart. */
+static bool look_at_attention(Watch *w, Error *e) {
+    const Trainer *t = w->trainer;
+    bool ok = true;
+    for (int i = 0; ok && i < w->rows; i++) {
+        const WatchedRow *r = &w->row[i];
+        Trace trace = {0};
+        if (!r->attention) continue;
+        ok = samples_logits(t->tape, t->model, r->source, r->S, r->input, r->attention, &trace, e);
+        for (const AttentionTrace *a = trace.first; ok && a; a = a->next) record_attention(w, i, a);
+        tape_reset(t->tape);
+    }
+    w->attention_due = t->state.step + t->state.step / 5 + 1;
+    return ok;
+}
+
+/* ---- Answers ---- */
+
+static void record_tokens(FILE *out, const char *name, const Task *task, const int32_t *id, long count) {
+    fprintf(out, ", \"%s\": ", name);
+    costs_print_text(out, task->tokenizer, id, count);
+}
+
+/* Decodes and records the answer to a source. */
+static bool look_at_answer(Watch *w, int index, Error *e) {
+    const Trainer *t = w->trainer;
+    const Task *task = t->task;
+    const WatchedRow *r = &w->row[index];
+    int32_t ids[MAX_ANSWER];
+    long count, wanted = r->T - 1, start[] = {0, r->S}; /* without the end */
+    Sampler greedy = {.tokenizer = task->tokenizer};
+    if (!decode_answers(t->tape, t->model, &greedy, 1, start, r->source, task->begin_id, task->end_id,
+                        wanted + MAX_ANSWER - WATCHED_TOKENS, ids, &count, e))
         return false;
-    choose_samples(w);
-    long longest = LONGEST;
-    double weights;
-    while ((weights = make_examples(w, longest)) == 0 && longest > SHORTEST) longest = longest * 3 / 4;
-    if (!frames_reserve(&w->frames, weights * FRAMES > ALL_WEIGHTS ? (int)(ALL_WEIGHTS / weights) : FRAMES,
-                        e))
-        return false;
-    if (r->resume) take_earlier(w);
+    bool is_right = count == wanted && memcmp(ids, r->wanted, (size_t)wanted * sizeof *ids) == 0;
+    FILE *out = record_begin(w->record, "answer", t->state.step);
+    fprintf(out, ", \"index\": %d", index);
+    record_tokens(out, "given", task, r->source, r->S);
+    record_tokens(out, "wanted", task, r->wanted, wanted);
+    record_tokens(out, "answer", task, ids, count);
+    fprintf(out, ", \"right\": %s", is_right ? "true" : "false");
+    record_end(w->record);
     return true;
 }
 
-void watch_close(Watch *w) {
-    frames_free(&w->frames);
-    *w = (Watch){0};
+/* ---- Texts ---- */
+
+/* The loss of a token, from the scores of all: -log softmax. */
+static double loss_of(const real *logit, long count, int32_t id) {
+    double max = -INFINITY, sum = 0;
+    for (long i = 0; i < count; i++) max = fmax(max, (double)logit[i]);
+    for (long i = 0; i < count; i++) sum += exp((double)logit[i] - max);
+    return log(sum) + max - (double)logit[id];
 }
 
-/* ---- Attention and answers ---- */
-
-/* An answer may be a little longer than the right one. */
-static long most_tokens(List wanted) {
-    return wanted.count + WATCHED_ANSWER - WATCHED_TOKENS;
-}
-
-/* The likeliest token after each token of a text. */
-static bool predict(Watch *w, int sample, int32_t *out, long *count, Error *e) {
-    Trainer *t = w->trainer;
-    int32_t input[WIDTH];
-    long V = t->model->config.vocab_size;
-    *count = input_of(w, sample, input);
-    const Tensor *logits = frames_logits(t->tape, t->model, (List){0}, (List){input, *count}, NULL, e);
-    for (long i = 0; logits && i < *count; i++) out[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
+/* Records what each token of a held-out text costs. */
+static bool look_at_costs(Watch *w, int index, Error *e) {
+    const Trainer *t = w->trainer;
+    const WatchedRow *r = &w->row[index];
+    Costs costs;
+    bool ok = costs_open(&costs, t->task->tokenizer, e);
+    const Tensor *logits =
+        ok ? samples_logits(t->tape, t->model, NULL, 0, r->input, r->T, NULL, e) : NULL;
+    FILE *out = record_begin(w->record, "costs", t->state.step);
+    fprintf(out, ", \"index\": %d", index);
+    if (logits) costs_add(&costs, r->input[0], NAN);
+    for (long i = 0; logits && i < r->T; i++) {
+        long count = t->model->config.vocab_size;
+        costs_add(&costs, r->wanted[i], loss_of(logits->data + i * count, count, r->wanted[i]));
+    }
+    costs_write(&costs, out);
+    record_end(w->record);
     tape_reset(t->tape);
     return logits;
 }
 
-/* Continues a text, or writes a line. */
-static bool generate(const Trainer *t, List given, int32_t *out, long *count, Error *e) {
-    int32_t ids[PROMPT + CONTINUED];
+/* Records a continuation of the first row, or a line. */
+static bool look_at_sample(Watch *w, bool is_last, Error *e) {
+    const Trainer *t = w->trainer;
     const Task *task = t->task;
+    const WatchedRow *r = &w->row[0];
+    int32_t ids[PROMPT + MAX_SAMPLE];
+    long prompt = r->T < PROMPT ? r->T : PROMPT, count = CONTINUATION;
     Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
-    if (task->lines)
-        return decode_answers(t->tape, t->model, &sampler, 1, NULL, NULL, task->begin_id, task->end_id,
-                              CONTINUED, out, count, e);
-    memcpy(ids, given.id, (size_t)given.count * sizeof *ids);
-    *count = CONTINUED;
-    bool ok = decode_continue(t->tape, t->model, &sampler, ids, given.count, CONTINUED, NULL, NULL, e);
-    if (ok) memcpy(out, ids + given.count, CONTINUED * sizeof *ids);
-    return ok;
+    if (is_last && samples_text_tokens(task) > count) count = samples_text_tokens(task);
+    if (task->lines) prompt = 0;
+    memcpy(ids, r->input, (size_t)prompt * sizeof *ids);
+    bool ok = task->lines ? decode_answers(t->tape, t->model, &sampler, 1, NULL, NULL, task->begin_id,
+                                           task->end_id, CONTINUATION, ids, &count, e)
+                          : decode_continue(t->tape, t->model, &sampler, ids, prompt, count, NULL, NULL, e);
+    if (!ok) return false;
+    FILE *out = record_begin(w->record, "sample", t->state.step);
+    record_tokens(out, "prompt", task, ids, prompt);
+    record_tokens(out, "text", task, ids + prompt, count);
+    record_end(w->record);
+    return true;
 }
 
-static bool answer(Watch *w, int frame, int sample, Error *e) {
-    Trainer *t = w->trainer;
-    const Task *task = t->task;
-    List given = frames_list(&w->frames, LIST_GIVEN + sample),
-         wanted = frames_list(&w->frames, LIST_WANTED + sample);
-    int32_t ids[WIDTH];
-    long count = 0;
-    bool ok;
-    if (task->max_S)
-        ok = decode_answers(t->tape, t->model, &(Sampler){.tokenizer = task->tokenizer}, 1,
-                            (long[]){0, given.count}, given.id, task->begin_id, task->end_id,
-                            most_tokens(wanted), ids, &count, e);
-    else if (wanted.count)
-        ok = predict(w, sample, ids, &count, e);
-    else
-        ok = generate(t, given, ids, &count, e);
-    if (ok) frames_set(&w->frames, frames_answer(frame, sample), ids, count);
-    return ok;
-}
+/* ---- A look ---- */
 
-bool watch_look(Watch *w, Error *e) {
-    Trainer *t = w->trainer;
-    Frames *f = &w->frames;
-    int frame = frames_begin(f, t->state.step);
-    uint8_t *weight = f->weight + frame * f->weights;
-    bool ok = true;
-    for (int i = 0; ok && i < frames_lists(f, LIST_TARGET, EXAMPLES); i++) {
-        Trace trace = {0};
-        Group group[GROUPS];
-        frames_groups(f, i, group);
-        List source = frames_list(f, LIST_SOURCE + i), target = {0};
-        target = source.count ? frames_list(f, LIST_TARGET + i) : group->rows;
-        ok = frames_logits(t->tape, t->model, source, target, &trace, e);
-        if (ok) weight = frames_take(f, i, &trace, weight);
-        tape_reset(t->tape);
-    }
-    for (int i = 0; ok && i < frames_lists(f, LIST_GIVEN, SAMPLES); i++) ok = answer(w, frame, i, e);
+bool watch_look(Watch *w, double seconds, bool is_last, Error *e) {
+    double start = clock_seconds();
+    if (w->rows == 0 || (!is_last && w->spent > MAX_SHARE * seconds)) return true;
+    bool attends = is_last || w->trainer->state.step >= w->attention_due;
+    bool ok = !is_text(w) || look_at_sample(w, is_last, e);
+    for (int i = 0; ok && i < w->rows; i++)
+        ok = is_text(w) ? look_at_costs(w, i, e) : look_at_answer(w, i, e);
+    if (ok && attends) ok = look_at_attention(w, e);
+    w->spent += clock_seconds() - start;
     return ok;
 }

@@ -1,44 +1,54 @@
-/* Looks at a few held-out rows of a run: keeps attention and answers at some evaluations, in RUN/frames.safetensors and
- * RUN/report.html. */
+/* Looks at a few held-out rows of a run, and records attention, answers, generated text and what each token cost. */
 #pragma once
 
-#include "run/frames.h"
+#include "run/record.h"
 #include "tasks/yardsticks.h"
 #include "training/train_config.h"
 
-enum {
-    WATCHED_TOKENS = 64, /* of a row */
-    WATCHED_ANSWER = 68, /* tokens of an answer */
-    /* The sum over all examples at one step: the page draws and prints each weight. */
-    WATCHED_WEIGHTS = 40000,
-};
+enum { WATCHED_ROWS = 6, WATCHED_TOKENS = 64, WATCHED_WEIGHTS = 12000 /* of a look, at most */ };
+
+/* A held-out row: source and decoder input with the token that follows each; S is 0 in a text. */
+typedef struct WatchedRow {
+    int32_t source[WATCHED_TOKENS], input[WATCHED_TOKENS], wanted[WATCHED_TOKENS];
+    long S, T;
+    long attention; /* tokens of the input whose attention is recorded; 0: none */
+} WatchedRow;
 
 typedef struct Watch {
     const TrainConfig *config;
     Trainer *trainer;
-    Frames frames;
-    Yardsticks yardsticks;
-    double spent; /* seconds that looks took */
+    Record *record;
+    WatchedRow row[WATCHED_ROWS];
+    int rows;
+    long attention_due; /* step from which attention is recorded again */
+    double spent;       /* seconds that looks took */
 } Watch;
 
-/* Chooses the rows of a run whose trainer has been started, and takes the frames up to this step of a run to resume. The
- * arguments must outlive the watch, which is closed, also after failure, with watch_close. STATUS_NO_MEMORY. */
-bool watch_open(Watch *w, const TrainConfig *r, Trainer *t, Error *e);
-void watch_close(Watch *w);
+/* Chooses the rows of a run whose trainer has been started. The arguments must outlive the watch. */
+Watch watch_open(const TrainConfig *c, Trainer *t, Record *r);
 
-/* Computes attention and answers as a new frame. */
-bool watch_look(Watch *w, Error *e);
+/* Looks, if that has not taken much of the `seconds` since the start, or if this is the last look. Does not change the
+ * training. STATUS_NO_MEMORY. */
+bool watch_look(Watch *w, double seconds, bool is_last, Error *e);
 
-/* Looks, and writes both files; `remark` is for the page's top, and the run began `seconds` ago. Does nothing if that has
- * taken much of the time so far, unless this is the last look. Does not change the training. STATUS_CANNOT_CREATE, STATUS_IO,
- * STATUS_NO_MEMORY. */
-bool watch_report(Watch *w, double seconds, const char *remark, bool last, Error *e);
+/* ---- What tokens cost: costs.c ---- */
 
-/* "The training loss is with dropout 0.1, the held-out loss without."; "" if both are the same function. Returns out. */
-enum { LOSS_REMARK = 128 };
-const char *watch_loss_remark(char out[LOSS_REMARK], const TrainConfig *r);
+/* Collects a text with the loss of each token, and writes it as two members of a line: "tokens", which are whole characters,
+ * and "nats", null for the first token. */
+typedef struct Costs {
+    const Tokenizer *tokenizer;
+    FILE *tokens, *nats;
+    char *text[2];
+    size_t bytes[2];
+    int32_t id[UTF8_MAX]; /* [ids] tokens of a character that is not complete … */
+    long ids;
+    double loss; /* … and their loss */
+} Costs;
 
-/* "text: 1,115,216 characters, 5,965 different; bpe 4096 (1.42 characters a token); 0.9 passes; dropout 0"; "" for a task that
- * has no text. Returns out. */
-enum { TEXT_LINE = 200 };
-const char *run_text_line(char out[TEXT_LINE], const Task *task, const TrainConfig *r);
+/* To be ended with costs_write, also after failure. STATUS_NO_MEMORY. */
+bool costs_open(Costs *c, const Tokenizer *k, Error *e);
+void costs_add(Costs *c, int32_t id, double nats);
+void costs_write(Costs *c, FILE *out);
+
+/* Prints the text of tokens as a JSON string. */
+void costs_print_text(FILE *out, const Tokenizer *k, const int32_t *id, long count);

@@ -6,7 +6,6 @@
 #include "decoding/saved_run.h"
 #include "formats/json.h"
 #include "kernels/arrays.h"
-#include "run/frames.h"
 #include "run/samples.h"
 #include "training/checkpoint.h"
 #include "web/web.h"
@@ -272,16 +271,17 @@ WEB_EXPORT(void, attention, (void)) {
     Tape *t = session.trainer.tape;
     if (read_text(&r, 0)) {
         bool lm = config_is_lm(&m->config);
-        List in = lm ? (List){r.text, r.count} : (List){r.answer - 1, r.length + 1};
+        const int32_t *in = lm ? r.text : r.answer - 1;
+        long count = lm ? r.count : r.length + 1;
         t->no_grad = true;
-        const Tensor *logits = frames_logits(t, m, (List){r.text, lm ? 0 : r.count}, in, &trace, &web_error);
+        const Tensor *logits = samples_logits(t, m, r.text, lm ? 0 : r.count, in, count, &trace, &web_error);
         if (logits) {
-            int32_t *next = arena_alloc(&r.arena, (size_t)in.count * sizeof *next);
+            int32_t *next = arena_alloc(&r.arena, (size_t)count * sizeof *next);
             long V = m->config.vocab_size;
-            for (long i = 0; i < in.count; i++) next[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
+            for (long i = 0; i < count; i++) next[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
             printf("{\"lm\": %s", lm ? "true" : "false");
-            print_tokens("source", r.text, lm ? 0 : r.count), print_tokens("target", in.id, in.count);
-            print_tokens("next", next, in.count);
+            print_tokens("source", r.text, lm ? 0 : r.count), print_tokens("target", in, count);
+            print_tokens("next", next, count);
             printf(", \"maps\": [");
             for (const AttentionTrace *a = trace.first; a; a = a->next) { /* [heads, rows, columns] */
                 const Tensor *w = a->steps[0].weights;

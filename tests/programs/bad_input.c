@@ -2,6 +2,7 @@
  * needed, and nothing on stdout. No file is made or changed. */
 #include "base/error.h"
 #include "child.h"
+#include "record_lines.h"
 #include <poll.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -193,13 +194,13 @@ TEST(train_sizes_beyond_memory) {
 TEST(train_places_that_cannot_be) {
     write_text("file", "in the way");
     mkdir("metrics", 0777);
-    mkdir("metrics/metrics.csv", 0777);
+    mkdir("metrics/run.jsonl", 0777);
     mkdir("model", 0777);
     mkdir("model/model.safetensors", 0777);
     mkdir("fifo", 0777);
     mkfifo("fifo/model.safetensors", 0666);
     mkdir("figures", 0777);
-    mkfifo("figures/metrics.csv", 0666); /* is not waited for */
+    mkfifo("figures/run.jsonl", 0666); /* is not waited for */
     char too_long[5000] = SMALL_WORDS "--run ";
     memset(too_long + strlen(too_long), 'x', 4500);
     refuses(too_long, 73, "xxx...");
@@ -212,8 +213,8 @@ TEST(train_places_that_cannot_be) {
         {SMALL_WORDS "--run /proc", 73, "/proc/model.safetensors: No such file or directory"},
         {SMALL_WORDS "--run /proc/1/fd/run", 73,
          "/proc/1/fd/run: cannot be made a directory: No such file or directory"},
-        {SMALL_WORDS "--run figures", 73, "figures/metrics.csv: found a FIFO, need a regular file"},
-        {SMALL_WORDS "--run metrics", 73, "metrics/metrics.csv: found a directory, need a regular file"},
+        {SMALL_WORDS "--run figures", 73, "figures/run.jsonl: found a FIFO, need a regular file"},
+        {SMALL_WORDS "--run metrics", 73, "metrics/run.jsonl: found a directory, need a regular file"},
         {SMALL_WORDS "--run model", 73,
          "model: found a run, need --resume to continue it or --force to replace it"},
         {SMALL_WORDS "--run model --force", 73,
@@ -386,8 +387,8 @@ TEST(generate_prompts) {
             {"generate run --input none", 66, "none: No such file or directory"},
             {"generate run --input .", 66, ".: found a directory, need a file"},
             {"generate run --score none", 66, "none: No such file or directory"},
-            {"generate run --score run/metrics.csv", 65,
-             "run/metrics.csv: line 1: found no tab, need a source, a tab and a target"});
+            {"generate run --score run/run.jsonl", 65,
+             "run/run.jsonl: line 1: found no tab, need a source, a tab and a target"});
 
     /* Options that contradict each other, or have no effect. */
     REFUSES(
@@ -489,9 +490,11 @@ TEST(streams_that_are_closed) {
                       (Streams){"", "", "", 0}) == STATUS_IO);
     CHECK(same_files("open/model.safetensors", "closed/model.safetensors"));
     size_t size = 0;
-    char *csv = read_bytes("closed/metrics.csv", &size);
-    CHECK(csv && lines_of(csv) == 6 && !strchr(csv, '{') && !strstr(csv, "layers"), "%s", csv ? csv : "none");
-    free(csv);
+    char *record = read_bytes("closed/run.jsonl", &size);
+    const char *line = record ? record : "";
+    while (*line == '{') line = next_line(line);
+    CHECK(record && !*line && count_events(record, "step") == 5, "%s", line);
+    free(record);
     CHECK(run_program("generate", ARGUMENTS("open"), (Streams){.input = ""}) == STATUS_IO);
     CHECK(!strcmp(err, "generate: stdin: reading failed: Bad file descriptor\n") && !*out, "%s", err);
     CHECK(run_program("generate", ARGUMENTS("open", "--prompt", "1"), (Streams){"", NULL, "", 0}) == 0);

@@ -1,7 +1,7 @@
 /* Decoding as a user meets it: the options of generate print the right text and agree with one another. */
 #include "base/utf8.h"
 #include "child.h"
-#include "json_lines.h"
+#include "record_lines.h"
 
 #define SMALL "--d-model", "16", "--heads", "2", "--layers", "1", "--schedule", "constant", "--quiet", "--run"
 #define TEXT  "the cat sat on the mat, and the rat sat on the cat; the mat was red and the hat was flat.\n"
@@ -311,8 +311,7 @@ TEST(scores_are_the_losses_of_training) {
     for (int i = 0; i < 2; i++) {
         MUST(TRAIN("lm", "--text", "text", "--tokenizer", i ? "bpe" : "char", "--vocab-size", "258",
                    "--context", "9", "--tail", "0.1", "--steps", "30", "--json", "--force", SMALL, "run"));
-        const char *last = out;
-        while (*next_line(last)) last = next_line(last);
+        const char *last = last_event(out, "evaluation");
         double nats = number(last, "val_nats_per_char"), bits = number(last, "val_bits_per_char");
         char *found = PRINTED("--score", "tail"), *second = strchr(found, ',');
         CHECK(fabs(strtod(found, NULL) - nats) < 6e-5 && second &&
@@ -326,15 +325,13 @@ TEST(scores_are_the_losses_of_training) {
     write_text("list", "a\nb\nab\nthe the the the cat\n");
     MUST(TRAIN("lm", "--text", "list", "--lines", "--tail", "0", "--tokenizer", "bpe", "--context", "5",
                "--steps", "2", "--json", SMALL, "cut"));
-    double cut_nats = number(next_line(out), "val_nats_per_char");
+    double cut_nats = number(last_event(out, "evaluation"), "val_nats_per_char");
     CHECK(GENERATE("cut", "--score", "list") == 0 && fabs(strtod(out, NULL) - cut_nats) < 6e-5, "%s, want %g",
           out, cut_nats);
 
     write_text("pairs", "ab\tb\nba\ta\nabc\tc\nc\tcc\n");
     MUST(TRAIN("pairs", "--pairs", "pairs", "--tail", "0", "--steps", "5", "--json", SMALL, "two"));
-    const char *last = out;
-    while (*next_line(last)) last = next_line(last);
-    double want = number(last, "val_loss");
+    double want = number(last_event(out, "evaluation"), "val_loss");
     MUST(GENERATE("two", "--score", "pairs"));
     const char *at = strstr(out, "perplexity ");
     CHECK(at && fabs(strtod(at + 11, NULL) - exp(want)) < 0.006 && strstr(out, " 9 tokens, 4 pairs, "),
@@ -390,8 +387,12 @@ TEST(losses_of_tokens_are_shown) {
     CHECK_NEAR(strtod(line, NULL), all / characters, 0.001);
     size_t size;
     char *page = read_bytes("page.html", &size);
-    CHECK(page && count_of(page, "<span ") == tokens && count_of(page, "<small>") == 4 && strstr(page, line),
-          "%s", page);
+    const char *costs = page ? strstr(page, "{\"event\": \"costs\", \"step\": 0, \"score\": \"") : NULL;
+    const char *nats = costs ? strstr(costs, "\"nats\": [null, ") : NULL;
+    CHECK(nats, "%s", page);
+    int prices = 0;
+    for (; nats && *nats != ']'; nats++) prices += *nats == '.';
+    CHECK(prices == tokens, "%d tokens on the page, %d in the terminal", prices, tokens);
     CHECK(GENERATE("run", "--score", "page.html", "text", "--html", "./text") == 2 &&
               !strcmp(err, "generate: --html: found ./text, need another file than those of --score\n"),
           "%s", err);

@@ -228,7 +228,7 @@ TEST(a_loss_without_the_unknown_is_not_comparable) {
     CHECK(!strstr(err, "nats/char") && strstr(err, "nats/token, not comparable: ") &&
               strstr(err, "% of the characters are [UNK]"),
           "%s", err);
-    CHECK(page && strstr(page, "not comparable") && !strstr(page, "nats/char"), "page");
+    CHECK(page && strstr(page, "\"unknown\": 0.") && !strstr(page, "val_nats_per_char\":"), "page");
     free(page);
     CHECK(GENERATE("run", "--score", "text") == 0 && !strstr(out, "nats/char") &&
               strstr(out, "not comparable: "),
@@ -244,14 +244,10 @@ TEST(a_loss_without_the_unknown_is_not_comparable) {
                    "--heads", "2", "--layers", "1", "--steps", "2", "--run", i ? "bytes" : "words"));
         page = read_bytes(i ? "bytes/report.html" : "words/report.html", &size);
         CHECK((strstr(err, "not comparable: ") == NULL) == i && page &&
-                  (strstr(page, "not comparable") == NULL) == i,
+                  (strstr(page, "\"unknown\": ") == NULL) == i,
               "%s", err);
         free(page);
     }
-    MUST(TRAIN("--compare", "words", "bytes"));
-    page = read_bytes("runs/compare.html", &size);
-    CHECK(page && strstr(page, " nats/token, not comparable: ") && strstr(page, " nats/token\n"), "%s", page);
-    free(page);
 }
 
 /* A note of the run's checkpoint. The last eight that were asked for stay valid. */

@@ -1,7 +1,7 @@
 /* Good input: what train and generate print, write and promise, as a user meets it. */
 #include "child.h"
 #include "formats/safetensors.h"
-#include "json_lines.h"
+#include "record_lines.h"
 #include "text/tokenizer.h"
 #include <time.h>
 
@@ -12,47 +12,15 @@
 
 /* ---- Metrics ---- */
 
-/* The last `digits` of two ways to write a number may differ. */
-static void check_column(const char *name, double json, const char **at) {
-    char *end;
-    double csv = strtod(*at, &end);
-    if (isnan(json) || isinf(json))
-        CHECK(end == *at, "%s: found %s", name, *at);
-    else
-        CHECK(end > *at && fabs(csv - json) <= 1e-3 + 1e-5 * fabs(json), "%s: found %.20s, want %g", name,
-              *at, json);
-    *at = end + 1;
-}
-
-#define FIGURES       "task", "step", "tokens", "seconds", "params", "train_loss", "val_loss", "val_accuracy"
+#define FIGURES       "event", "step", "tokens", "seconds", "train_loss", "val_loss", "val_accuracy"
 #define PER_CHARACTER "val_nats_per_char", "val_bits_per_char", "val_perplexity"
-static const char *const columns[] = {FIGURES,      "val_exact",      PER_CHARACTER,
-                                      "final_loss", "final_accuracy", "final_nats_per_char"};
-/* The number of the last object, which is about all held-out rows. The rows judged on the way are here all of them. */
-static const char *const in_json[] = {"val_loss", "val_accuracy", "val_nats_per_char"};
-enum { COLUMNS = sizeof columns / sizeof *columns, OWN = 3 };
 
-/* metrics.csv says what the JSON lines say. */
-static void check_csv(const char *path, const char *task, const char *json) {
+/* The record has the lines that --json prints. */
+static void check_record(const char *path, const char *json) {
     size_t size = 0;
-    char *csv = read_bytes(path, &size), head[300] = "";
-    CHECK(csv, "no %s", path);
-    if (!csv) return;
-    for (int i = 0; i < COLUMNS; i++)
-        snprintf(head + strlen(head), sizeof head - strlen(head), "%s%s", i ? "," : "", columns[i]);
-    CHECK(!strncmp(csv, head, strlen(head)) && csv[strlen(head)] == '\n', "%s", csv);
-    CHECK(lines_of(csv) == lines_of(json) + 1, "%d rows, %d lines", lines_of(csv), lines_of(json));
-    const char *row = next_line(csv);
-    for (; *row && *json; row = next_line(row), json = next_line(json)) {
-        CHECK(!strncmp(row, task, strlen(task)), "%s", row);
-        const char *at = row + strlen(task) + 1;
-        bool last = !*next_line(row);
-        for (int i = 1; i < COLUMNS - OWN; i++) check_column(columns[i], number(json, columns[i]), &at);
-        for (int i = 0; i < OWN; i++)
-            check_column(columns[COLUMNS - OWN + i], last ? number(json, in_json[i]) : NAN, &at);
-        CHECK(at == next_line(row), "%s", row);
-    }
-    free(csv);
+    char *record = read_bytes(path, &size);
+    CHECK(record && strcmp(record, json) == 0, "%s has\n%s\nprinted\n%s", path, record ? record : "no lines", json);
+    free(record);
 }
 
 static long count_parameters(const char *path) {
@@ -65,22 +33,30 @@ static long count_parameters(const char *path) {
     return count;
 }
 
-/* --json prints an object an evaluation and a last one with "final"; the run's directory holds the model and
- * the same figures as a table, and nothing else. */
-TEST(metrics_are_complete) {
+/* --json prints the run, its steps and its evaluations, of which the last has "final"; the run's directory holds the same
+ * lines and the model, and no file that README.md does not list. */
+TEST(records_are_complete) {
     static const char *const during_copy[] = {FIGURES, NULL},
                              *const during_lm[] = {FIGURES, PER_CHARACTER, NULL},
                              *const final_copy[] = {FIGURES, "val_exact", "final", NULL},
-                             *const final_lm[] = {FIGURES, PER_CHARACTER, "final", NULL};
+                             *const final_lm[] = {FIGURES, PER_CHARACTER, "final", NULL},
+                             *const of_step[] = {"event", "step", "loss", "learning_rate", "grad_norm",
+                                                 "tokens_per_second", NULL};
     write_cat_text("text", 1999);
     for (int lm = 0; lm < 2; lm++) {
         const char *task = lm ? "lm" : "copy";
         int status = lm ? TRAIN(LM, "--steps", "23", "--eval-every", "5", "--json", "--quiet")
                         : TRAIN(COPY, "--steps", "23", "--eval-every", "5", "--json", "--quiet");
         CHECK(status == 0 && !*err, "%s", err);
-        CHECK(lines_of(out) == 5, "%s", out);
-        const char *line = out;
-        for (int i = 0; i < 5; i++, line = next_line(line)) {
+        CHECK(count_events(out, "run") == 1 && count_events(out, "step") == 23, "%s", out);
+        const char *line = find_event(out, "step");
+        for (int i = 1; line; i++, line = find_event(next_line(line), "step")) {
+            check_keys(line, of_step);
+            CHECK(number(line, "step") == i && number(line, "loss") > 0 && number(line, "loss") < 6, "%s", line);
+        }
+        CHECK(count_events(out, "evaluation") == 5, "%s", out);
+        line = find_event(out, "evaluation");
+        for (int i = 0; line; i++, line = find_event(next_line(line), "evaluation")) {
             check_keys(line, i < 4 ? (lm ? during_lm : during_copy) : lm ? final_lm : final_copy);
             CHECK(number(line, "step") == (i < 4 ? 5 * (i + 1) : 23), "%s", line);
             double tokens = number(line, "tokens"), step = number(line, "step");
@@ -90,19 +66,21 @@ TEST(metrics_are_complete) {
         }
         char path[2][64];
         snprintf(path[0], sizeof path[0], "runs/%s/model.safetensors", task);
-        snprintf(path[1], sizeof path[1], "runs/%s/metrics.csv", task);
-        CHECK(number(out, "params") == (double)count_parameters(path[0]));
-        check_csv(path[1], task, out);
+        snprintf(path[1], sizeof path[1], "runs/%s/run.jsonl", task);
+        CHECK(number(out, "parameters") == (double)count_parameters(path[0]));
+        check_record(path[1], out);
     }
-    CHECK(lines_of(list_folder("runs/lm")) == 8, "%s", listing);
+    CHECK(lines_of(list_folder("runs/lm")) == 6, "%s", listing);
 }
 
 /* A model that has not been trained has no training loss. Its held-out loss is near log(vocabulary). */
 TEST(no_steps) {
     MUST(TRAIN(COPY, "--steps", "0", "--json", "--run", "a/b/c"));
-    CHECK(lines_of(out) == 1 && isnan(number(out, "train_loss")) && number(out, "tokens") == 0, "%s", out);
-    CHECK_NEAR(number(out, "val_loss"), log(8), 0.5);
-    check_csv("a/b/c/metrics.csv", "copy", out);
+    const char *last = last_event(out, "evaluation");
+    CHECK(count_events(out, "evaluation") == 1 && isinf(number(last, "train_loss")), "%s", last);
+    CHECK(number(last, "tokens") == 0 && count_events(out, "step") == 0, "%s", last);
+    CHECK_NEAR(number(last, "val_loss"), log(8), 0.5);
+    check_record("a/b/c/run.jsonl", out);
     CHECK(GENERATE("a/b/c", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
 }
 
@@ -204,7 +182,7 @@ TEST(a_dry_run_takes_nothing) {
           err);
     free(before);
     MUST(TRAIN(COPY, "--steps", "0", "--json", "--quiet"));
-    CHECK(number(out, "params") == (double)parameters, "%s", out);
+    CHECK(number(out, "parameters") == (double)parameters, "%s", out);
 }
 
 /* The most memory that a training held, in MB, by the system's count. What it said is in err. */
@@ -267,8 +245,8 @@ TEST(learns_to_copy) {
     MUST(TRAIN("copy", "--d-model", "32", "--layers", "1", "--symbols", "8", "--max-length", "3",
                "--held-out", "30", "--steps", "250", "--batch", "32", "--lr", "0.01", "--dropout", "0",
                "--json"));
-    const char *last = strstr(out, "\"step\": 250,");
-    CHECK(last && number(last, "val_exact") >= 0.9, "%s", out);
+    const char *last = last_event(out, "evaluation");
+    CHECK(number(last, "val_exact") >= 0.9, "%s", out);
     write_text("lines", "123\n8\n77\r\n456");
     int same = 0;
     MUST(run_program("generate", ARGUMENTS("runs/copy"), (Streams){.input = "lines"}));
@@ -334,23 +312,20 @@ static void sleep_a_little(void) {
     nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
 }
 
-/* Waits until a training has written at least `rows` rows. Returns their number. */
-static int wait_for_rows(const char *csv, int rows) {
+/* Waits until the training in `run` has recorded at least so many evaluations. Returns their number. */
+static int wait_for_evaluations(int least) {
     for (int i = 0; i < 4000; i++, sleep_a_little()) {
-        size_t size = 0;
-        char *bytes = read_bytes(csv, &size);
-        int found = bytes ? lines_of(bytes) - 1 : 0;
-        free(bytes);
-        if (found >= rows) return found;
+        int found = events_in("run/run.jsonl", "evaluation");
+        if (found >= least) return found;
     }
-    CHECK(false, "%s: fewer than %d rows", csv, rows);
+    CHECK(false, "fewer than %d evaluations", least);
     return 0;
 }
 
 /* Starts a training that never ends, in `run`. */
 static Child start_endless(void) {
     Child child = START(COPY, "--steps", "2147483647", "--eval-every", "500", "--json", "--run", "run");
-    wait_for_rows("run/metrics.csv", 1);
+    wait_for_evaluations(1);
     return child;
 }
 
@@ -366,14 +341,13 @@ TEST(signals_end_a_training) {
         kill(child.pid, signal_number);
         int status = end_program(child);
         CHECK(status == 128 + signal_number, "status %d", status);
-        const char *final = strstr(out, "\"final\": true");
-        CHECK(final && *next_line(final) == 0, "%s", out);
+        CHECK(strstr(last_event(out, "evaluation"), "\"final\": true"), "%s", out);
         CHECK(occurs(err, "stopped after step ") && occurs(err, "saved in run"), "%s", err);
-        check_csv("run/metrics.csv", "copy", out);
+        check_record("run/run.jsonl", out);
         CHECK(GENERATE("run", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
         CHECK(GENERATE("run", "--prompt", "12", "--length", "1") == 0 && strlen(out) <= 2, "%s%s", out, err);
         CHECK(GENERATE("run", "--prompt", "12", "--length", "1000") == 0 && lines_of(out) == 1, "%s", err);
-        CHECK(lines_of(list_folder("run")) == 8, "%s", listing);
+        CHECK(lines_of(list_folder("run")) == 6, "%s", listing);
         rename("run", (const char *[]){"first", "second", "third"}[i]);
     }
 }
@@ -384,13 +358,13 @@ TEST(ignored_signals_do_not_end_a_training) {
     signal(SIGINT, SIG_IGN);
     Child child = start_endless();
     kill(child.pid, SIGINT);
-    wait_for_rows("run/metrics.csv", wait_for_rows("run/metrics.csv", 1) + 2);
+    wait_for_evaluations(wait_for_evaluations(1) + 2);
     kill(child.pid, SIGKILL);
     CHECK(end_program(child) == 128 + SIGKILL);
     CHECK(!occurs(err, "stopped after"), "%s", err);
     CHECK(access("run/model.safetensors", F_OK) != 0);
     MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));
-    CHECK(lines_of(list_folder("run")) == 8, "%s", listing);
+    CHECK(lines_of(list_folder("run")) == 6, "%s", listing);
 }
 
 RUN_PROGRAM_TESTS

@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "formats/safetensors.h"
 #include "run/run.h"
+#include "record_lines.h"
 #include "run_helpers.h"
 #include <errno.h>
 
@@ -15,27 +16,6 @@ static bool appears(const char *path) {
     double end = clock_seconds() + FOREVER;
     while (access(path, F_OK) != 0 && clock_seconds() < end) sleep_ms(2);
     return access(path, F_OK) == 0;
-}
-
-static long lines_in(const char *path) {
-    size_t size = 0;
-    char *text = read_bytes(path, &size);
-    long lines = text ? lines_of(text) : -1;
-    free(text);
-    return lines;
-}
-
-/* The step of each row of run/metrics.csv. */
-static const char *steps_in_metrics(void) {
-    static char steps[200];
-    size_t size;
-    char *csv = read_bytes("run/metrics.csv", &size), *rest = NULL;
-    *steps = 0;
-    for (char *row = csv ? strtok_r(csv, "\n", &rest) : NULL; row; row = strtok_r(NULL, "\n", &rest))
-        snprintf(steps + strlen(steps), sizeof steps - strlen(steps), "%.*s ",
-                 (int)strcspn(strchr(row, ',') + 1, ","), strchr(row, ',') + 1);
-    free(csv);
-    return steps;
 }
 
 /* ---- Steps ---- */
@@ -60,7 +40,7 @@ TEST(before_a_bad_step) {
 TEST(within_a_step) {
 #define SLOW "--accumulate", "100000", "--schedule", "constant"
     Child t = START(COPY, SLOW, "--steps", "1", "--run", "run");
-    CHECK(appears("run/metrics.csv"));
+    CHECK(appears("run/run.jsonl"));
     sleep_ms(400);
     kill(t.pid, SIGINT);
     int status = end_program(t);
@@ -121,8 +101,8 @@ TEST(the_old_run_stands) {
     CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
     free(before), free(after);
     MUST(TRAIN(COPY, "--steps", "3", "--eval-every", "9", "--run", "run", "--force"));
-    CHECK(!strcmp(steps_in_metrics(), "step 3 ") && lines_of(list_folder("run")) == 8, "%s%s",
-          steps_in_metrics(), listing);
+    CHECK(!strcmp(steps_of("run/run.jsonl", "evaluation"), "3 ") && lines_of(list_folder("run")) == 6, "%s",
+          listing);
 }
 
 /* A run is saved before its final evaluation, which here takes far longer than the training. */
@@ -132,7 +112,7 @@ TEST(saved_before_it_is_judged) {
     Child t = START(LM, "--tokenizer", "byte", "--tail", "0.9", "--steps", "1", "--run", "run");
     CHECK(appears("run/model.safetensors"));
     double saved = clock_seconds();
-    CHECK(lines_in("run/metrics.csv") <= 1);
+    CHECK(events_in("run/run.jsonl", "evaluation") == 0);
     /* The directory stays locked until the evaluation ends. */
     CHECK(TRAIN("--resume", "run", "--steps", "2", "--quiet") == 73, "%s", err);
     CHECK(!strcmp(err, "train: run/model.safetensors: another process is writing it\n"), "%s", err);
@@ -140,7 +120,7 @@ TEST(saved_before_it_is_judged) {
     double ended = clock_seconds();
     CHECK(saved - began < ended - saved, "saved after %.3f s, ended after %.3f s", saved - began,
           ended - began);
-    CHECK(lines_in("run/metrics.csv") == 2);
+    CHECK(events_in("run/run.jsonl", "evaluation") == 1);
 }
 
 /* Exit status of a process that gets a signal three times, `pause` milliseconds apart. */
@@ -167,11 +147,11 @@ TEST(asked_twice_at_once) {
     CHECK(asked_thrice(SIGINT, 600) == 128 + SIGINT && asked_thrice(SIGTERM, 600) == 128 + SIGTERM);
     CHECK(asked_thrice(SIGHUP, 600) == 0);
     Child t = START(COPY, ENDLESS, "--run", "run");
-    CHECK(appears("run/metrics.csv"));
+    CHECK(appears("run/run.jsonl"));
     sleep_ms(50);
     for (int i = 0; i < 20; i++) kill(t.pid, SIGHUP), sleep_ms(1);
     CHECK(end_program(t) == 128 + SIGHUP, "%s", err);
-    CHECK(lines_in("run/metrics.csv") == 2 && access("run/checkpoint.safetensors", F_OK) == 0);
+    CHECK(events_in("run/run.jsonl", "evaluation") == 1 && access("run/checkpoint.safetensors", F_OK) == 0);
 }
 
 /* ---- Places ---- */
@@ -180,7 +160,7 @@ TEST(asked_twice_at_once) {
  * keeps the weights. */
 TEST(a_moved_folder) {
     Child t = START(COPY, ENDLESS, "--run", "run", "--checkpoint-every", "100");
-    CHECK(appears("run/steps.csv") && rename("run", "moved") == 0);
+    CHECK(appears("run/run.jsonl") && rename("run", "moved") == 0);
     MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));
     char *before = strdup(list_folder("run"));
     sleep_ms(50);
@@ -195,14 +175,14 @@ TEST(a_moved_folder) {
 /* A directory deleted during training is made again, also with --force. */
 static void deleted_folder_of(bool replaced) {
     Child t = START(COPY, ENDLESS, "--run", "run", "--force");
-    CHECK(appears(replaced ? "run/.model.safetensors.tapeformer-tmp" : "run/metrics.csv"));
+    CHECK(appears(replaced ? "run/.model.safetensors.tapeformer-tmp" : "run/run.jsonl"));
     sleep_ms(50);
     CHECK(system("rm -r run") == 0);
     kill(t.pid, SIGTERM);
     int status = end_program(t);
     CHECK(status == 128 + SIGTERM, "status %d: %s", status, err);
     MUST(GENERATE("run", "--prompt", "12"));
-    CHECK(lines_in("run/metrics.csv") == 2 && lines_of(list_folder("run")) == 7, "%s", listing);
+    CHECK(events_in("run/run.jsonl", "evaluation") == 1 && lines_of(list_folder("run")) == 5, "%s", listing);
 }
 
 TEST(a_deleted_folder) {
@@ -228,7 +208,7 @@ TEST(no_room) {
     int status = TRAIN(COPY, "--steps", "3", "--eval-every", "1", "--run", "limited");
     setrlimit(RLIMIT_FSIZE, &before);
     CHECK(status == STATUS_IO && strstr(err, "File too large"), "status %d: %s", status, err);
-    CHECK(lines_in("limited/metrics.csv") == 1);
+    CHECK(events_in("limited/run.jsonl", "step") == 0);
 }
 
 /* If the best model cannot be written, the run continues and is saved at its end. */
@@ -239,45 +219,70 @@ TEST(no_best_model) {
                    "no best model at step 1: run/best.safetensors: found a directory, need a regular file\n",
                    84),
           "%s", err);
-    CHECK(!strcmp(steps_in_metrics(), "step 1 2 3 "), "%s", steps_in_metrics());
+    CHECK(!strcmp(steps_of("run/run.jsonl", "evaluation"), "1 2 3 "), "%s", steps_of("run/run.jsonl", "evaluation"));
     CHECK(rmdir("run/best.safetensors") == 0);
     CHECK(TRAIN("--resume", "run", "--steps", "5", "--quiet") == 0 && !*err, "%s", err);
     CHECK(access("run/best.safetensors", F_OK) == 0 && GENERATE("run", "--prompt", "12") == 0, "%s", err);
 }
 
-/* A metrics.csv with a damaged row or head is renamed and reported; its whole rows stay. */
-TEST(damaged_figures) {
-    static const struct {
-        const char *from, *to, *line, *steps; /* from NULL: the file is as it was */
-    } cases[] = {
-        {NULL, NULL, NULL, "step 2 4 6 7 8 "},
-        {"copy,4,", "copy,x,", "3", "step 2 6 7 8 "},
-        {"copy,4,", "copy,4", "3", "step 2 6 7 8 "},
-        {"copy,6,", "copy,-6,", "4", "step 2 4 7 8 "},
-        {"task,step", "Task,step", "1", "step 2 4 6 7 8 "},
-    };
-    MUST(TRAIN(COPY, "--steps", "7", "--eval-every", "2", "--run", "made"));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char said[200] = "";
-        size_t size;
-        CHECK(system("rm -rf run && cp -r made run") == 0);
-        char *csv = read_bytes("run/metrics.csv", &size),
-             *at = cases[i].from ? strstr(csv, cases[i].from) : NULL;
-        if (at) memcpy(at, cases[i].to, strlen(cases[i].to));
-        if (at && strlen(cases[i].to) < strlen(cases[i].from)) at[strlen(cases[i].to)] = ' ';
-        write_text("run/metrics.csv", csv);
-        if (at)
-            snprintf(said, sizeof said,
-                     "run/metrics.csv: line %s is damaged or missing; the file is kept as "
-                     "run/metrics.csv.damaged-1\n",
-                     cases[i].line);
-        CHECK(TRAIN("--resume", "run", "--quiet", "--steps", "8") == 0 && !strcmp(err, said), "%zu: %s", i,
-              err);
-        CHECK(!strcmp(steps_in_metrics(), cases[i].steps), "%zu: %s", i, steps_in_metrics());
-        char *kept = read_bytes("run/metrics.csv.damaged-1", &size);
-        CHECK(at ? kept && !strcmp(kept, csv) : !kept, "%zu: %s", i, kept ? kept : "none");
-        free(kept), free(csv);
+/* A damaged line is reported and stays; the lines of the resumed run follow. */
+TEST(a_damaged_line) {
+    MUST(TRAIN(COPY, "--steps", "7", "--eval-every", "2", "--run", "run"));
+    size_t size;
+    char *record = read_bytes("run/run.jsonl", &size), *at = strstr(record, "\"step\": 4");
+    *at = '!';
+    write_text("run/run.jsonl", record);
+    CHECK(TRAIN("--resume", "run", "--quiet", "--steps", "8") == 0, "%s", err);
+    CHECK(!strcmp(err, "run/run.jsonl: line 16 is damaged\nrun/run.jsonl: found 6 steps, need the 7 of the checkpoint\n"), "%s", err);
+    char *after = read_bytes("run/run.jsonl", &size);
+    CHECK(!strncmp(after, record, strlen(record)) && strlen(after) > strlen(record));
+    free(record);
+    free(after);
+}
+
+/* What follows a checkpoint is written again, and a line that a kill has cut. */
+TEST(lines_beyond_the_checkpoint) {
+    MUST(TRAIN(COPY, "--steps", "7", "--eval-every", "2", "--run", "run"));
+    FILE *f = fopen("run/run.jsonl", "a");
+    fputs("{\"event\": \"step\", \"step\": 8, \"loss\": 1}\n{\"event\": \"step\", \"st", f);
+    fclose(f);
+    CHECK(TRAIN("--resume", "run", "--quiet", "--steps", "9") == 0 && !*err, "%s", err);
+    CHECK(!strcmp(steps_of("run/run.jsonl", "step"), "1 2 3 4 5 6 7 8 9 "));
+    CHECK(!strcmp(steps_of("run/run.jsonl", "evaluation"), "2 4 6 7 8 9 "));
+    CHECK(!strcmp(steps_of("run/run.jsonl", "run"), "0 7 "));
+}
+
+/* A run that is killed by any signal at any moment, and resumed, has each step once and in order, the weights of an
+ * uninterrupted one, and no temporary file. */
+TEST(killed_at_any_moment) {
+    static const int signals[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGKILL};
+#define KILLED COPY, "--steps", "120", "--eval-every", "10", "--checkpoint-every", "7"
+    char want[600] = "";
+    for (int i = 1; i <= 120; i++) sprintf(want + strlen(want), "%d ", i);
+    MUST(TRAIN(KILLED, "--run", "whole"));
+    int kills = 0;
+    uint32_t random = 7;
+    for (int runs = 0; runs < 3; runs++) {
+        bool done = false;
+        CHECK(system("rm -rf run") == 0);
+        for (int tries = 0; !done && tries < 60; tries++) {
+            bool resumes = access("run/checkpoint.safetensors", F_OK) == 0;
+            Child t = resumes ? START("--resume", "run") : START(KILLED, "--run", "run", "--force");
+            random = random * 1664525 + 1013904223;
+            sleep_ms(5 + (int)(random >> 16) % 60);
+            kill(t.pid, signals[tries % 5]);
+            int status = end_program(t);
+            kills += status > 128;
+            done = status == 0 || (tries == 59 && TRAIN("--resume", "run") == 0);
+        }
+        CHECK(done, "%s", err);
+        CHECK(same_files("run/model.safetensors", "whole/model.safetensors"));
+        CHECK(!strcmp(steps_of("run/run.jsonl", "step"), want), "%s", steps_of("run/run.jsonl", "step"));
+        CHECK(!strcmp(steps_of("run/run.jsonl", "evaluation"), "10 20 30 40 50 60 70 80 90 100 110 120 "), "%s",
+              steps_of("run/run.jsonl", "evaluation"));
+        CHECK(system("test -z \"$(find run -name '.*tmp')\"") == 0, "%s", list_folder("run"));
     }
+    CHECK(kills > 5, "%d kills", kills);
 }
 
 /* ---- Resuming ---- */
@@ -375,7 +380,7 @@ TEST(installed_names) {
           "%s", err);
     size_t size;
     char *page = read_bytes("run/report.html", &size);
-    CHECK(page && strstr(page, "<pre>tapeformer-train copy ") && !strstr(page, "./train"));
+    CHECK(page && strstr(page, "\"command\": \"tapeformer-train copy ") && !strstr(page, "./train"));
     free(page);
     CHECK(run_program("tapeformer-generate", ARGUMENTS("--help"), (Streams){0}) == 0 &&
               !strncmp(out, "Usage: tapeformer-generate ", 27) && strstr(out, "tapeformer-train") &&

@@ -3,38 +3,47 @@
 #include "formats/safetensors.h"
 #include "model_helpers.h"
 #include "run/run.h"
+#include "record_lines.h"
 #include "run_helpers.h"
 #include "training/checkpoint.h"
 #include <sys/stat.h>
 
-/* metrics.csv without its seconds. */
+/* A record without what differs between equal runs: times, the lines of runs, which say where they were resumed, and looks,
+ * which depend on the time. */
 static char *figures(const char *path) {
-    size_t size = 0;
-    char *csv = read_bytes(path, &size), *to = csv;
-    int commas = 0;
-    for (const char *from = csv; from && *from; from++) {
-        if (*from == '\n') commas = 0;
-        if (commas != 3 || *from == ',') *to++ = *from;
-        commas += *from == ',';
+    size_t size = 0, used = 0;
+    char *record = read_bytes(path, &size), *kept = record ? calloc(size + 1, 1) : NULL;
+    for (const char *line = record; kept && *line; line = next_line(line)) {
+        bool is_step = find_event(line, "step") == line, is_evaluation = find_event(line, "evaluation") == line;
+        if (!is_step && !is_evaluation) continue;
+        size_t length = (size_t)(next_line(line) - line);
+        memcpy(kept + used, line, length);
+        for (int i = 0; i < 2; i++) {
+            char *at = strstr(kept + used, i ? "\"seconds\": " : "\"tokens_per_second\": ");
+            for (at = at ? strchr(at, ':') + 1 : NULL; at && strchr(" .0123456789e+-", *at); at++) *at = ' ';
+        }
+        used += length;
     }
-    if (to) *to = 0;
-    return csv;
+    char *squeezed = kept;
+    for (const char *from = kept; kept && *from; from++)
+        if (*from != ' ') *squeezed++ = *from;
+    if (squeezed) *squeezed = 0;
+    free(record);
+    return kept;
 }
 
-/* Adds a day to the seconds of every row. */
+/* Adds a day to the seconds of every evaluation. */
 static void add_a_day(const char *path) {
     size_t size = 0;
-    char *csv = read_bytes(path, &size);
+    char *record = read_bytes(path, &size);
     FILE *f = fopen(path, "w");
-    int commas = 0;
-    for (const char *at = csv; at && f && *at; at++) {
+    static const char seconds[] = "\"seconds\": ";
+    for (const char *at = record; at && f && *at; at++) {
         fputc(*at, f);
-        if (*at == '\n') commas = 0;
-        commas += *at == ',';
-        if (*at == ',' && commas == 3 && at[1] != 's') fputs("8640", f);
+        if (at >= record + strlen(seconds) && !strncmp(at + 1 - strlen(seconds), seconds, strlen(seconds))) fputs("8640", f);
     }
     if (f) fclose(f);
-    free(csv);
+    free(record);
 }
 
 static void check_same_runs(const char *a, const char *b) {
@@ -45,8 +54,8 @@ static void check_same_runs(const char *a, const char *b) {
         snprintf(path[1], sizeof path[1], "%s/%s", b, names[i]);
         if (access(path[0], F_OK) == 0) CHECK(same_files(path[0], path[1]), "%s", path[1]);
     }
-    snprintf(path[0], sizeof path[0], "%s/metrics.csv", a);
-    snprintf(path[1], sizeof path[1], "%s/metrics.csv", b);
+    snprintf(path[0], sizeof path[0], "%s/run.jsonl", a);
+    snprintf(path[1], sizeof path[1], "%s/run.jsonl", b);
     char *want = figures(path[0]), *found = figures(path[1]);
     CHECK(want && found && !strcmp(want, found), "found\n%s\nwant\n%s", found ? found : "none",
           want ? want : "none");
@@ -102,7 +111,7 @@ static long train_some(const char *const *arguments, long most) {
 /* A run that has made one step is resumed and dropped after each further one, with other numbers of threads and other times. */
 static void resume_in_parts(const char *run, long steps) {
     char csv[64];
-    snprintf(csv, sizeof csv, "%s/metrics.csv", run);
+    snprintf(csv, sizeof csv, "%s/run.jsonl", run);
     for (long want = 2, reached = 1; want <= steps && reached == want - 1; want++) {
         pool_set_threads(1 + (int)(want % 3));
         if (want == steps / 2) add_a_day(csv);
@@ -246,9 +255,7 @@ TEST(other_choices) {
     CHECK(rename("text", "moved") == 0);
     MUST(TRAIN("lm", "--resume", "run", "--text", "moved", "--steps", "6", "--quiet"));
     size_t size = 0;
-    char *csv = read_bytes("run/metrics.csv", &size);
-    CHECK(csv && strstr(csv, "\nlm,6,") && !strstr(csv, "\nlm,4,128,0.000\n"), "%s", csv ? csv : "none");
-    free(csv);
+    CHECK(!strcmp(steps_of("run/run.jsonl", "step"), "1 2 3 4 5 6 "), "%s", steps_of("run/run.jsonl", "step"));
 }
 
 /* A text learned by heart: a warning, also on the page; the model has the best weights, the checkpoint the last ones, and

@@ -1,4 +1,4 @@
-#include "pictures/label.h"
+#include "explain/label.h"
 #include "base/utf8.h"
 #include <string.h>
 
@@ -23,7 +23,7 @@ static const Range wide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0x
                              {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},
                              {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1FAFF}, {0x20000, 0x3FFFD}};
 
-int character_columns(uint32_t c) {
+static int character_columns(uint32_t c) {
     if (within(c, combining, sizeof combining / sizeof *combining)) return 0;
     return within(c, wide, sizeof wide / sizeof *wide) ? 2 : 1;
 }
@@ -84,17 +84,6 @@ Label label_number(long number) {
     return label_of(text, LABEL_MOST, false);
 }
 
-const char *number_text(char out[NUMBER_ROOM], long number) {
-    char digits[NUMBER_ROOM], *end = out;
-    int count = snprintf(digits, sizeof digits, "%ld", number);
-    for (int i = 0; i < count; i++) {
-        if (i && (count - i) % 3 == 0 && digits[i - 1] != '-') *end++ = ',';
-        *end++ = digits[i];
-    }
-    *end = 0;
-    return out;
-}
-
 void label_write(FILE *out, const Label *l) {
     char bytes[UTF8_MAX];
     for (int i = 0; i < l->count; i++) fwrite(bytes, 1, (size_t)utf8_encode(l->character[i], bytes), out);
@@ -105,23 +94,4 @@ void label_padded(FILE *out, Label l, int columns, bool right) {
     fprintf(out, "%*s", right ? blank : 0, "");
     label_write(out, &l);
     fprintf(out, "%*s", right ? 0 : blank, "");
-}
-
-/* Characters with a meaning in XML become references; control characters that XML forbids become U+FFFD. */
-static void markup(FILE *out, uint32_t c) {
-    char bytes[UTF8_MAX];
-    if (c < 0x80 && strchr("<>&\"'", (int)c))
-        fprintf(out, "&#%u;", (unsigned)c);
-    else {
-        bool blank = c == '\n' || c == '\t';
-        fwrite(bytes, 1, (size_t)utf8_encode(!blank && shapeless(c) ? REPLACEMENT : c, bytes), out);
-    }
-}
-
-void label_markup(FILE *out, const Label *l) {
-    for (int i = 0; i < l->count; i++) markup(out, l->character[i]);
-}
-
-void markup_text(FILE *out, const char *text) {
-    for (size_t bytes; *text; text += bytes) markup(out, next(text, &bytes));
 }

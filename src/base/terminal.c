@@ -1,4 +1,4 @@
-#include "pictures/terminal.h"
+#include "base/terminal.h"
 #include "base/system.h"
 #include <stdlib.h>
 #include <string.h>

@@ -20,20 +20,6 @@ Label label_of(const char *text, int most, bool unicode);
 /* The same of a number. */
 Label label_number(long number);
 
-/* "1,317,632" */
-enum { NUMBER_ROOM = 32 };
-const char *number_text(char out[NUMBER_ROOM], long number);
-
-/* The width of a character on a terminal: 0, 1 or 2. */
-int character_columns(uint32_t character);
-
 /* Writes the label; label_padded fills it with blanks to so many columns, at its left if `right`. */
 void label_write(FILE *out, const Label *l);
 void label_padded(FILE *out, Label l, int columns, bool right);
-
-/* Writes the label for HTML and SVG: <, >, &, " and ' as character references. */
-void label_markup(FILE *out, const Label *l);
-
-/* Writes a whole text for HTML and SVG, as an element's text or inside quotes. Forbidden characters become
- * U+FFFD. */
-void markup_text(FILE *out, const char *text);
