@@ -6,7 +6,7 @@
  *     ./train --compare RUN RUN  compares runs on a page
  *
  * training/settings.c lists the options, training/trainer.c has the step. run/run.h follows the training: progress,
- * metrics, checkpoints. */
+ * record, checkpoints. */
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/interrupt.h"

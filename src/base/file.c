@@ -303,6 +303,12 @@ static bool sync_to_disk(int fd) {
     return !failed;
 }
 
+bool file_sync(File *f, Error *e) {
+    flush(f);
+    if (f->error.status == STATUS_DONE && !sync_to_disk(f->fd)) io_failed(f);
+    return f->error.status == STATUS_DONE || error_set(e, f->error.status, "%s", f->error.text);
+}
+
 /* Renames the temporary file to the target. */
 static bool put_in_place(File *f) {
     flush(f);

@@ -62,6 +62,9 @@ bool file_keeps_folder(const File *f);
  * the file system cannot reserve. */
 bool file_reserve(File *f, size_t size, Error *e);
 
+/* Syncs what is written so far to disk. STATUS_IO. */
+bool file_sync(File *f, Error *e);
+
 /* Syncs the file to disk, renames it to the target, and frees f. STATUS_IO. */
 bool file_commit(File *f, Error *e);
 

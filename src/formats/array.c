@@ -12,7 +12,7 @@ static const struct {
     const char *name;
     size_t size;
 } dtypes[DTYPES] = {
-    [DTYPE_U8] = {"U8", 1},     [DTYPE_I32] = {"I32", 4}, [DTYPE_I64] = {"I64", 8}, [DTYPE_F16] = {"F16", 2},
+    [DTYPE_I32] = {"I32", 4}, [DTYPE_I64] = {"I64", 8}, [DTYPE_F16] = {"F16", 2},
     [DTYPE_BF16] = {"BF16", 2}, [DTYPE_F32] = {"F32", 4}, [DTYPE_F64] = {"F64", 8},
 };
 

@@ -15,7 +15,6 @@
 #endif
 
 typedef enum Dtype {
-    DTYPE_U8, /* frames.safetensors alone */
     DTYPE_I32,
     DTYPE_I64,
     DTYPE_F16, /* from here on floating-point numbers */

@@ -223,8 +223,9 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
     show_evaluation(r, v);
     if (t->state.step == t->schedule.steps) return ok; /* run_finish records the last step */
     record_evaluation(r, v, NAN, false);
-    ok = watch_look(&r->watch, clock_seconds() - r->start, false, ok ? e : &(Error){0}) && ok;
-    write_page(r, &(Error){0}); /* a page that cannot be written is reported at the end, if it still cannot be */
+    /* What fails here is reported at the end, if it still fails. */
+    watch_look(&r->watch, clock_seconds() - r->start, false, &(Error){0});
+    write_page(r, &(Error){0});
     trainer_evaluated(r->trainer);
     return ok;
 }
@@ -405,6 +406,14 @@ static bool open_record(Run *r, const Checkpoint *past, Error *e) {
     return record_run(r, e);
 }
 
+/* A finished run may have been killed before its page was written. */
+static bool complete_files(Run *r, Error *e) {
+    char record[PATH_ROOM], page[PATH_ROOM];
+    run_remove_leftovers(r);
+    return run_path_of(r, "run.jsonl", record, e) && run_path_of(r, "report.html", page, e) &&
+           page_of_run(record, page, e);
+}
+
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e) {
     char path[PATH_ROOM], word[PATH_ROOM];
     *r = (Run){.config = config, .trainer = t, .kept = past != NULL, .judged = -1, .record.fd = -1};
@@ -416,7 +425,7 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
     if (!(r->word = shell_command(1, (char *[]){word}, e))) return false;
     if (past) read_past(r, past);
     if (past) remark_on_resume(r, past);
-    if (r->finished) return true;
+    if (r->finished) return complete_files(r, e);
     interrupt_heed();
     if (!directory_make(config->run, e) || !(r->place = file_create(path, e)) || !run_may_take(r, past, e))
         return false;

@@ -79,7 +79,7 @@ bool run_save_as(Run *r, const char *name, Error *e);
 bool run_save_checkpoint(Run *r, Error *e);
 bool run_save(Run *r, bool trained, Error *e);
 
-/* Removes temporary files that a killed process has left in the locked directory. */
+/* Removes temporary files that a killed process has left; that of the model is the lock, once it is taken. */
 void run_remove_leftovers(Run *r);
 
 /* Evaluations whose losses differ by less, in nats per token, are equal but for noise. */

@@ -47,30 +47,39 @@ bool run_can_open_files(const Run *r, Error *e) {
 }
 
 void run_remove_leftovers(Run *r) {
-    static const char *const names[] = {"best.safetensors", "checkpoint.safetensors", "report.html"};
+    static const char *const names[] = {"best.safetensors", "checkpoint.safetensors", "report.html", "model.safetensors"};
     char path[PATH_ROOM];
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < (r->place ? 3 : 4); i++)
         if (run_path_of(r, names[i], path, &(Error){0})) file_abandon(file_create(path, &(Error){0}));
 }
 
-/* Removes the files of the run that this one replaces, after the first new file is written; only the model
- * stays until there is a new one. */
-static void replace_old(Run *r, const char *written) {
+/* Removes the files of the run that this one replaces, when its first new file is on the disk and is about to be renamed: a
+ * checkpoint never stands beside the record of another run. Only the model stays until there is a new one. */
+static void replace_old(Run *r) {
     static const char *const names[] = {"best.safetensors", "checkpoint.safetensors"};
     char path[PATH_ROOM];
-    if (!r->replaces) return;
+    Error unsaved = {0};
     r->replaces = false;
     for (int i = 0; i < 2; i++)
-        if (strcmp(names[i], written) != 0 && run_path_of(r, names[i], path, &(Error){0})) unlink(path);
-    Error unsaved = {0};
+        if (run_path_of(r, names[i], path, &(Error){0})) unlink(path);
     if (!record_create(&r->record, &unsaved) || !record_save(&r->record, &unsaved))
         fprintf(stderr, "no record: %s\n", unsaved.text);
 }
 
-/* Writes the model into an open file, and renames that to its final name. */
+/* Gives a complete file its final name. */
+static bool commit(Run *r, File *file, Error *e) {
+    if (r->replaces && !file_sync(file, e)) {
+        file_abandon(file);
+        return false;
+    }
+    if (r->replaces) replace_old(r);
+    return file_commit(file, e);
+}
+
+/* Writes the model into an open file, and commits that. */
 static bool save_model(Run *r, File *file, Error *e) {
     if (trainer_check(r->trainer, e) && checkpoint_write_model(r->trainer, file, e))
-        return file_commit(file, e);
+        return commit(r, file, e);
     file_abandon(file);
     return false;
 }
@@ -78,9 +87,7 @@ static bool save_model(Run *r, File *file, Error *e) {
 bool run_save_as(Run *r, const char *name, Error *e) {
     char path[PATH_ROOM];
     File *file = run_path_of(r, name, path, e) ? file_create(path, e) : NULL;
-    if (!file || !save_model(r, file, e)) return false;
-    replace_old(r, name);
-    return true;
+    return file && save_model(r, file, e);
 }
 
 bool run_save_checkpoint(Run *r, Error *e) {
@@ -91,9 +98,13 @@ bool run_save_checkpoint(Run *r, Error *e) {
     if (!run_path_of(r, "checkpoint.safetensors", path, e) || !trainer_check(r->trainer, e)) return false;
     /* The checkpoint counts on the lines of its steps. */
     bool is_recorded = record_save(&r->record, &unsaved);
-    if (!checkpoint_save(path, r->config, r->trainer, e)) return false;
+    File *file = file_create(path, e);
+    if (!file || !checkpoint_write(r->config, r->trainer, file, e)) {
+        file_abandon(file);
+        return false;
+    }
+    if (!commit(r, file, e)) return false;
     r->kept = true;
-    replace_old(r, "checkpoint.safetensors");
     return is_recorded || error_set(e, unsaved.status, "%s", unsaved.text);
 }
 

@@ -107,7 +107,7 @@ bool checkpoint_write_model(const Trainer *t, File *f, Error *e) {
     return write_model(t, f, NULL, 0, 0, e);
 }
 
-bool checkpoint_save(const char *path, const TrainConfig *r, const Trainer *t, Error *e) {
+bool checkpoint_write(const TrainConfig *r, const Trainer *t, File *f, Error *e) {
     char number[STATE_FIELDS][NUMBER], checksum[NUMBER];
     Metadata note[MOST_NOTES], identity[IDENTITIES];
     ConfigNotes config;
@@ -121,10 +121,7 @@ bool checkpoint_save(const char *path, const TrainConfig *r, const Trainer *t, E
         print_field(&t->state, &state_field[i], number[i]);
         note[count++] = (Metadata){state_field[i].name, number[i]};
     }
-    File *f = file_create(path, e);
-    if (f && write_model(t, f, note, count, t->optimizer.kind->moments, e)) return file_commit(f, e);
-    file_abandon(f);
-    return false;
+    return write_model(t, f, note, count, t->optimizer.kind->moments, e);
 }
 
 /* ---- Reading ---- */

@@ -15,11 +15,9 @@ typedef struct Checkpoint {
     uint64_t identity; /* file_identity of the file when it was read */
 } Checkpoint;
 
-/* Writes the model into an open file, with notes for src/decoding/saved_run.h. */
+/* Write the model, with notes for src/decoding/saved_run.h, or a checkpoint into an open file, which the caller commits. */
 bool checkpoint_write_model(const Trainer *t, File *f, Error *e);
-
-/* Writes a checkpoint atomically: base/file.h. */
-bool checkpoint_save(const char *path, const TrainConfig *r, const Trainer *t, Error *e);
+bool checkpoint_write(const TrainConfig *r, const Trainer *t, File *f, Error *e);
 
 /* Reads the checkpoint of a directory. STATUS_NO_INPUT: there is none; STATUS_BAD_DATA: it is damaged. To be
  * freed, also after failure, with checkpoint_free. */

@@ -43,11 +43,11 @@ MORE = {
     "copy": ["float/train", "copy", *TRAIN[6:14], "--symbols", "5", "--max-length", "4", "--held-out", "9", "--steps", "2",
              "--threads", "2", "--force", "--quiet", "--run", "other"],
     "resume": [*RESUME, "--steps", "7"],
-    "pages": ["double/explain", "run", "--text", "the cat", "--html", "page.html", "--svg", "maps"],
+    "pages": ["double/explain", "run", "--text", "the cat"],
     "walk": ["double/explain", "--model", "run", "--text", "the cat", "--json"],
     "words": ["double/explain", "--words", "--text", "the cat", "--vocabulary", "a cat", "--json"],
     "modern": ["double/explain", "--modern", "--text", "low low", "--json"],
-    "graph": ["double/explain", "graph", "--svg", "graph.svg", "--json"],
+    "graph": ["double/explain", "graph", "--json"],
     "check": ["double/gradcheck", "neg", "--reports", "lines", "--gradescope", "g.json"],
     "save": ["double/gradcheck", "model", "seq2seq", "--save", "saved"],
 }
@@ -84,9 +84,11 @@ def state():
 
 
 def figures():
-    """metrics.csv but for its seconds."""
-    with open("run/metrics.csv") as file:
-        return [line.split(",")[:3] + line.split(",")[4:] for line in file]
+    """What the record's steps and evaluations say, but for times."""
+    with open("run/run.jsonl") as file:
+        lines = [json.loads(line) for line in file]
+    return [{key: value for key, value in line.items() if key not in ("seconds", "tokens_per_second")}
+            for line in lines if line["event"] in ("step", "evaluation")]
 
 
 def files():
@@ -122,8 +124,8 @@ class Job:
         if not (killed and status == -signal.SIGKILL):
             lines = err.splitlines()
             assert status in STATUSES, f"{where}: status {status}: {err}"
-            # Said when it happens, and gone on: a checkpoint, the best model, and the tables.
-            lines = [line for line in lines if not re.match(r"no (checkpoint|best model|metrics) at step ", line)]
+            # Said when it happens, and gone on: a checkpoint, the best model, and the record.
+            lines = [line for line in lines if not re.match(r"no (checkpoint|best model) at step |no record: ", line)]
             assert len(lines) == (status != 0), f"{where}: status {status}, found {len(lines)} lines: {err}"
             if os.path.exists(RESULTS_JSON):
                 json.load(open(RESULTS_JSON))
@@ -136,7 +138,7 @@ class Job:
             early = path == MODEL and status > 0 and digest(CHECKPOINT) not in (self.old[1], None)
             assert early or digest(path) in (old, new, None), f"{where}: {path} is neither old nor new"
         if state() != self.old or any("tmp" in path for path in files()):
-            self.recover(where, "run/metrics.csv: " in err, "no best model" in err)
+            self.recover(where, "run/run.jsonl: " in err, "no best model" in err)
             self.reset()
 
     def as_undisturbed(self, without_best):

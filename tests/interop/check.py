@@ -5,6 +5,7 @@ goes on.
     BUILD=build python3 tests/interop/check.py
 
 Prints a line `ok   …` or `FAIL …` a test, as the test programs do. Wants torch and safetensors."""
+import json
 import os
 import random
 import subprocess
@@ -87,9 +88,14 @@ def test_resumes(name):
             assert file.metadata()["run.step"] == "100", there
     ours, none = (load_file(f"{there}/checkpoint.safetensors") for there in (name, f"{name}-none"))
     assert all(torch.equal(ours[key], none[key]) for key in ours)
-    [row] = open(f"{name}-more/metrics.csv").read().splitlines()[1:]
-    before = open(f"{name}/metrics.csv").read().splitlines()[-2]
-    assert float(row.split(",")[6]) < float(before.split(",")[6]), (row, before)
+    after, before = (losses(f"{run}/run.jsonl") for run in (f"{name}-more", name))
+    assert after[-1] < before[-2], (after, before)
+
+
+def losses(record):
+    """The held-out losses of a run's evaluations."""
+    lines = [json.loads(line) for line in open(record)]
+    return [line["val_loss"] for line in lines if line["event"] == "evaluation"]
 
 
 CHOICES = {"norm": ["post", "pre"], "norm-kind": ["layer", "rms"], "positions": ["sinusoidal", "learned", "rotary"],
