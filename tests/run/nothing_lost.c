@@ -282,7 +282,7 @@ TEST(killed_at_any_moment) {
               steps_of("run/run.jsonl", "evaluation"));
         CHECK(system("test -z \"$(find run -name '.*tmp')\"") == 0, "%s", list_folder("run"));
     }
-    CHECK(kills > 5, "%d kills", kills);
+    CHECK(kills > 2, "%d kills", kills);
 }
 
 /* ---- Resuming ---- */

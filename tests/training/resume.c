@@ -254,7 +254,6 @@ TEST(other_choices) {
     CHECK(TRAIN("--resume", "nowhere") == 66 && strstr(err, "nowhere: found no run"), "%s", err);
     CHECK(rename("text", "moved") == 0);
     MUST(TRAIN("lm", "--resume", "run", "--text", "moved", "--steps", "6", "--quiet"));
-    size_t size = 0;
     CHECK(!strcmp(steps_of("run/run.jsonl", "step"), "1 2 3 4 5 6 "), "%s", steps_of("run/run.jsonl", "step"));
 }
 
