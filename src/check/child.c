@@ -398,6 +398,16 @@ bool child_hear(Child *c, void *to, size_t size, ChildEnd *end) {
     return move(c, to, size, POLLIN, end);
 }
 
+size_t child_hear_some(Child *c, void *to, size_t size, ChildEnd *end) {
+    c->talks = true;
+    for (;;) {
+        ssize_t n = read(c->result.end, to, size);
+        if (n > 0) return (size_t)n;
+        await(c, c->result.end, POLLIN);
+        if (!child_lives(c, end)) return 0;
+    }
+}
+
 void child_stop(Child *c) {
     int status;
     if (!c->pid) return;

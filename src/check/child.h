@@ -67,6 +67,9 @@ Child *child_attach(int from, int to, const ChildLimits *limits);
 bool child_tell(Child *c, const void *bytes, size_t size, ChildEnd *end);
 bool child_hear(Child *c, void *to, size_t size, ChildEnd *end);
 
+/* Takes at least one byte from it and at most `size`; returns how many. 0: it has ended. */
+size_t child_hear_some(Child *c, void *to, size_t size, ChildEnd *end);
+
 /* Its limits of time begin again. */
 void child_again(Child *c);
 

@@ -50,19 +50,22 @@ static void put_changes(const Job *j) {
     free(value);
 }
 
-static void put_forward(const Job *j) {
+static void put_forward(Program *p, const Job *j) {
     char line[64];
     long changes = j->start ? j->start[j->runs] - j->start[0] : 0;
+    p->awaited = "forward";
     const char *watch = j->ways.watch ? " watch" : "";
     int length = snprintf(line, sizeof line, "forward %ld %ld%s\n", j->runs, changes, watch);
     program_put(line, (size_t)length);
-    for (int k = 0; k < j->point->inputs; k++) put_reals(j->point->in[k].shape, j->point->in[k].value);
+    for (int k = 0; k < j->point->inputs; k++)
+        put_reals(j->point->in[k].shape, j->point->in[k].value);
     if (changes) put_changes(j);
 }
 
 /* Puts the upstream gradients of each output. */
-static void put_backward(const Program *p, const Job *j) {
+static void put_backward(Program *p, const Job *j) {
     static const char word[] = "backward\n";
+    p->awaited = "backward";
     program_put(word, strlen(word));
     for (long k = 0, before = 0; k < p->outputs; before += p->numbers[k++]) {
         long numbers = p->numbers[k];
@@ -78,13 +81,18 @@ static void put_backward(const Program *p, const Job *j) {
 /* ---- What is taken ---- */
 
 bool protocol_line(Program *p, char *line, size_t size) {
-    size_t n = 0;
-    char c = 0;
-    bool taken;
-    while ((taken = program_take(p, &c, 1)) && c != '\n')
-        if (n < size - 1) line[n++] = c;
-    line[n] = 0;
-    return taken;
+    size_t length = 0;
+    for (;;) {
+        size_t ready = program_wait(p), fits = size - 1 - length;
+        const char *from = p->block + p->taken, *end = memchr(from, '\n', ready);
+        size_t part = end ? (size_t)(end - from) : ready, kept = part < fits ? part : fits;
+        memcpy(line + length, from, kept);
+        length += kept;
+        line[length] = 0;
+        p->taken += end ? part + 1 : part;
+        if (!ready || kept < part) return false;
+        if (end) return true;
+    }
 }
 
 bool protocol_array(Program *p, const char *what, Array *a, Error *e) {
@@ -95,7 +103,8 @@ bool protocol_array(Program *p, const char *what, Array *a, Error *e) {
 static int take_ok(Program *p) {
     char line[LONG_LINE];
     int arrays = 0;
-    protocol_line(p, line, sizeof line);
+    if (!protocol_line(p, line, sizeof line))
+        program_refuse(p, "answered a line of more than %d bytes", LONG_LINE - 1);
     if (strncmp(line, "error ", 6) == 0) program_refuse(p, "%s", line + 6);
     if (sscanf(line, "ok %d", &arrays) != 1)
         program_refuse(p, "answered \"%.60s\", need \"ok N\" or \"error TEXT\"", line);
@@ -107,14 +116,20 @@ static int take_ok(Program *p) {
 /* Tells the program which case follows. A case before that was given up may have left an answer, which is skipped. */
 static void begin_case(Program *p) {
     static const char want[] = "ok 0\n";
+    static const size_t max_left = JOB_GRADIENTS;
     char line[LONG_LINE] = "";
     size_t n = 0, seen = 0;
+    p->awaited = "case";
     program_put(p->begin, strlen(p->begin));
     p->begin = NULL;
-    for (char c; want[seen] && program_take(p, &c, 1);) {
+    for (size_t skipped = 0; want[seen]; skipped++) {
+        char c;
+        program_take(p, &c, 1);
         seen = c == want[seen] ? seen + 1 : c == *want;
         if (n < LONG_LINE - 1) line[n++] = c;
-        if (c == '\n' && strncmp(line, "error ", 6) == 0) program_refuse(p, "%.*s", (int)n - 7, line + 6);
+        if (c == '\n' && strncmp(line, "error ", 6) == 0)
+            program_refuse(p, "%.*s", (int)n - 7, line + 6);
+        if (skipped == max_left) program_refuse(p, "answered no \"ok 0\" to a case");
     }
 }
 
@@ -186,7 +201,8 @@ static void take_gradients(Program *p, const Job *j, real *grad) {
         snprintf(what, sizeof what, "d%s", in->name);
         Shape s = shape_of_run(p, what, &a[next], j->runs);
         if (!shape_equal(s, in->shape))
-            program_refuse(p, "answered %s of shape %s, need %s", what, shape_text(s), shape_text(in->shape));
+            program_refuse(p, "answered %s of shape %s, need %s", what, shape_text(s),
+                           shape_text(in->shape));
         take_numbers(p, &a[next++], j->runs, grad + point_gradients_before(point, k),
                      point_gradients_before(point, point->inputs));
     }
@@ -195,7 +211,7 @@ static void take_gradients(Program *p, const Job *j, real *grad) {
 void protocol_run(Program *p, const Job *j, Result *r) {
     long gradients = j->runs * point_gradients_before(j->point, j->point->inputs);
     if (p->begin) begin_case(p);
-    put_forward(j);
+    put_forward(p, j);
     take_outputs(p, j, r);
     if (j->dy) result_for_gradients(r, job_backwards(j), gradients);
     for (int time = 0; time < job_backwards(j); time++) {

@@ -32,13 +32,39 @@ void program_send(void) {
     message.size = 0;
 }
 
-bool program_take(void *program, void *to, size_t size) {
-    Program *p = program;
+/* Sends the message, unless it is sent. */
+static bool tell(Program *p) {
     bool sent = !message.size || child_tell(p->child, message.bytes, message.size, &p->end);
     message.size = 0;
-    if (sent && child_hear(p->child, to, size, &p->end)) return true;
+    return sent;
+}
+
+static bool is_lost(Program *p) {
     if (p->lost) p->lost(p->context, &p->end, p->run);
     return false;
+}
+
+size_t program_wait(Program *p) {
+    if (p->taken < p->filled) return p->filled - p->taken;
+    p->taken = p->filled = 0;
+    if (tell(p)) p->filled = child_hear_some(p->child, p->block, sizeof p->block, &p->end);
+    if (!p->filled) is_lost(p);
+    return p->filled;
+}
+
+bool program_take(void *program, void *to, size_t size) {
+    Program *p = program;
+    char *at = to;
+    while (size && (size < PROGRAM_BLOCK || p->taken < p->filled)) {
+        size_t ready = program_wait(p), part = ready < size ? ready : size;
+        if (!ready) return false;
+        memcpy(at, p->block + p->taken, part);
+        p->taken += part;
+        at += part;
+        size -= part;
+    }
+    if (!size || (tell(p) && child_hear(p->child, at, size, &p->end))) return true;
+    return is_lost(p);
 }
 
 void program_refuse(Program *p, const char *format, ...) {
@@ -52,8 +78,10 @@ void program_refuse(Program *p, const char *format, ...) {
 
 void program_expect_outputs(Program *p, const Job *j, long found) {
     if (j->dy && found != j->outputs)
-        program_refuse(p, "the output has %ld elements at one point and %ld at another", j->outputs, found);
-    if (found > JOB_OUTPUTS) program_refuse(p, "an output of %ld elements is too large to be checked", found);
+        program_refuse(p, "the output has %ld elements at one point and %ld at another", j->outputs,
+                       found);
+    if (found > JOB_OUTPUTS)
+        program_refuse(p, "an output of %ld elements is too large to be checked", found);
 }
 
 /* ---- An operation on a tape ---- */
@@ -84,7 +112,8 @@ static void put_job(const Job *j) {
     if (j->start) s.changes = j->start[j->runs] - first;
     program_put(&s, sizeof s);
     for (int k = 0; k < p->inputs; k++)
-        if (p->in[k].same_as < 0) program_put(p->in[k].value, (size_t)p->in[k].count * sizeof(real));
+        if (p->in[k].same_as < 0)
+            program_put(p->in[k].value, (size_t)p->in[k].count * sizeof(real));
     if (j->start) {
         program_put(j->change + first, (size_t)s.changes * sizeof *j->change);
         program_put(j->start, (size_t)(j->runs + 1) * sizeof *j->start);
@@ -131,7 +160,8 @@ static Job *take_job(Arena *arena, const CheckCase *c) {
     for (int k = 0; k < s->point.inputs; k++) {
         PointInput *in = &s->point.in[k];
         in->name = c->in[k].name;
-        in->value = in->same_as < 0 ? take(arena, in->count, sizeof(real)) : s->point.in[in->same_as].value;
+        in->value =
+            in->same_as < 0 ? take(arena, in->count, sizeof(real)) : s->point.in[in->same_as].value;
     }
     if (j->start) {
         j->change = take(arena, s->changes, sizeof *j->change);
@@ -144,7 +174,8 @@ static Job *take_job(Arena *arena, const CheckCase *c) {
 }
 
 static void send_result(const Job *j, const Result *r) {
-    SentResult s = {.mark = MARK, .shape = r->shape, .wants_grad = r->wants_grad, .nodes = r->nodes};
+    SentResult s = {
+        .mark = MARK, .shape = r->shape, .wants_grad = r->wants_grad, .nodes = r->nodes};
     long gradients = j->runs * point_gradients_before(j->point, j->point->inputs);
     memcpy(s.damage, r->damage, DAMAGE_TEXT);
     program_put(&s, sizeof s);

@@ -6,11 +6,12 @@
 #include "check/gradcheck/check_run.h"
 #include "formats/array.h"
 
-enum { PROGRAM_OUTPUTS = 16 };
+enum { PROGRAM_OUTPUTS = 16, PROGRAM_BLOCK = 1 << 14 };
 
 typedef struct Program {
     Child *child;
-    void (*runner)(struct Program *p, const Job *j, Result *r); /* tape_program_run or protocol_run */
+    void (*runner)(struct Program *p, const Job *j,
+                   Result *r); /* tape_program_run or protocol_run */
     /* Called if the program ends, or says that it cannot go on; does not return. NULL: `end` says why, and what is taken
      * is not there. */
     void (*lost)(void *context, const ChildEnd *end, const CheckRun *r);
@@ -18,8 +19,13 @@ typedef struct Program {
     ChildEnd end;
     CheckRun *run; /* at work */
 
+    char block[PROGRAM_BLOCK]; /* bytes that it has sent, taken up to `taken` */
+    size_t taken, filled;
+
     /* A program of functions has these, too. */
-    char *begin; /* what it is told first: a line that names the case; NULL: nothing, or it has been told */
+    const char *awaited; /* the message that it has not answered */
+    char *
+        begin; /* what it is told first: a line that names the case; NULL: nothing, or it has been told */
     int outputs; /* of its last forward, and the numbers of each in a run */
     long numbers[PROGRAM_OUTPUTS];
     Shape shape[PROGRAM_OUTPUTS];
@@ -34,6 +40,9 @@ void program_send(void);
 
 /* Takes the next bytes; `program` is a Program. False: it has ended. */
 bool program_take(void *program, void *to, size_t size);
+
+/* Waits for bytes in the block, and returns how many there are. 0: it has ended. */
+size_t program_wait(Program *p);
 
 /* Gives up a program that has said something else than it should. */
 void program_refuse(Program *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -55,7 +64,7 @@ _Noreturn void tape_program_serve(const CheckCase *c);
 /* Has the program do a job. */
 void protocol_run(Program *p, const Job *j, Result *r);
 
-/* Takes a line, without its end, as far as it fits. False: the program has ended. */
+/* Takes a line, without its end. False: the program has ended, or the line does not fit. */
 bool protocol_line(Program *p, char *line, size_t size);
 
 /* Takes an array. False: the program has ended, or has sent something else. */

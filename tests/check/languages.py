@@ -47,6 +47,7 @@ def programs_of_the_page():
     """What tests/examples has of PROTOCOL.md's other end, as far as the language is installed; each wrong once."""
     for tool, source, name, run, change in [
             ("node", "softmax.mjs", "softmax", "node softmax.mjs", ("(dy[at + k] - sum", "(dy[at + k] + sum")),
+            ("octave-cli", "cubes.m", "cubes", "octave-cli -q cubes.m", ("dw = dy .* x", "dw = dy + x")),
             ("cc", "squares.c", "squares", "./squares", ("2 * x[i]", "3 * x[i]"))]:
         if not shutil.which(tool):
             continue
@@ -58,6 +59,76 @@ def programs_of_the_page():
                 subprocess.run(["cc", "-o", name, source], check=True)
             status, out, err = gradcheck("--program", run)
             assert status == wrong and f"{name}/" in out, (source, wrong, out, err)
+
+
+BROKEN = """import sys, time
+out, word = sys.stdout.buffer, sys.argv[1]
+def flood(byte):
+    while True:
+        out.write(byte * 65536)
+def put(line):
+    out.write(line)
+    out.flush()
+if word == "nothing":
+    time.sleep(100)
+if word == "first":
+    flood(b"x")
+put(b'{"cases": [{"function": "f", "inputs": [{"name": "x", "shape": [2]}]}]}\\n')
+for line in iter(sys.stdin.buffer.readline, b""):
+    asked = line.split()[0].decode()
+    if asked == word:
+        time.sleep(100)
+    if word == asked + "s":
+        flood(b"y")
+    if asked == "case":
+        put(b"ok 0\\n")
+"""
+
+
+def broken_programs_are_named():
+    """One that leaves a message unanswered is told from its function; one that never ends an answer is given up."""
+    write("broken.py", BROKEN)
+    for word, says in {"nothing": "the program sent no first line", "case": "did not answer `case`",
+                       "forward": "the program, not the function: it did not answer `forward`",
+                       "first": "first line has more than", "cases": 'answered no "ok 0"',
+                       "forwards": "answered a line of more than"}.items():
+        status, out, err = gradcheck("--time-limit", "2", "--program", f"{sys.executable} broken.py {word}")
+        assert status == 1 and says in " ".join(out.split()), (word, out, err)
+
+
+LATER = """#include "ops/ops.h"
+#include <time.h>
+static double now(void) {
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static void forward(Node *n) {
+    tensor_copy_out(n->in[0], n->out->data);
+    for (long i = 0; i < shape_count(n->out->shape); i++) n->out->data[i] *= n->out->data[i];
+}
+static void backward(Node *n) {
+    static double began;
+    static int calls;
+    if (!calls++) began = now();
+    real factor = WRONG ? 3 : 2;
+    for (long i = 0; i < shape_count(n->out->shape); i++)
+        n->in[0]->grad[i] += factor * n->out->grad[i] * n->in[0]->data[i * n->in[0]->stride[0]];
+}
+extern const Op op_later;
+static Tensor *build(Tape *t, Tensor **x) {
+    return tape_record(tape_node(t, &op_later, x[0]->shape, INPUTS(x[0])));
+}
+static const CheckCase cases[] = {{"one", build, {{"x", DIMS(2)}}}};
+const Op op_later = {"later", forward, backward, CASES(cases)};
+"""
+
+
+def right_at_first_is_wrong():
+    for wrong, status in (("0", 0), ("calls > 40", 1), ("now() - began > 0.02", 1)):
+        write("later.c", LATER.replace("WRONG", f"({wrong})"))
+        found, out, err = gradcheck("later.c")
+        assert found == status and (not status or "'repeatable'" in out), (wrong, out, err)
 
 
 def files_are_judged():
@@ -114,7 +185,7 @@ def an_exercise_is_printed():
 failed = 0
 try:
     import numpy
-    tests = programs_of_the_page, files_are_judged, hostile_files_harm_nobody, an_exercise_is_printed
+    tests = programs_of_the_page, broken_programs_are_named, right_at_first_is_wrong, files_are_judged, hostile_files_harm_nobody, an_exercise_is_printed
 except ImportError:
     tests = ()
     print("skip languages: NumPy is not installed")

@@ -1,4 +1,5 @@
 #include "base/append.h"
+#include "base/clock.h"
 #include "base/random.h"
 #include "check/gradcheck/check_gradients.h"
 #include "check/gradcheck/rounding.h"
@@ -20,7 +21,7 @@ typedef struct Properties {
     double floor; /* what rounding leaves of a gradient that is 0 as the difference of large terms */
     real *zero, *one, *other, *both; /* cotangents; both = one + other */
     Results want;                    /* of a run with the cotangent `one` */
-    char *text;                      /* how a property is broken, of REPORT_TEXT */
+    char *text, *repeatable;         /* how a property is broken, and that one, of REPORT_TEXT */
 } Properties;
 
 /* Copies the output of a run of the last job, and its gradients of the last job's backward number `at`, counting every run
@@ -308,6 +309,23 @@ static bool keeps_nothing(Properties *p) {
                 "after other points, against a process that knows none (is something kept?)");
 }
 
+/* Repeats a program's first backward: code that is right for some calls or for a moment is wrong now. Functions share
+ * a process with all cases, so that a few repetitions do. */
+static void must_stay_right(Properties *p) {
+    enum { REPEATS = 64 };
+    const double moment = p->how->functions ? 0 : 0.03, longest = p->how->functions ? 0.01 : 0.1;
+    double began = clock_seconds(), seconds = 0;
+    Results first = {0};
+    memcpy(first.value, p->run->first_grad, sizeof p->run->first_grad);
+    p->text = p->repeatable;
+    for (int i = 0; seconds < longest && (i < REPEATS || seconds < moment); i++) {
+        if (*p->text) return;
+        same(p, run_at(p, p->run->first_dy, 0), first, 0, p->how->nondeterminism,
+             "after all other runs the first must give the same bits again");
+        seconds = clock_seconds() - began;
+    }
+}
+
 /* ---- All of them ---- */
 
 static bool (*const holds[PROPERTIES])(Properties *p) = {
@@ -318,7 +336,7 @@ static bool (*const holds[PROPERTIES])(Properties *p) = {
 void check_properties(CheckRun *run, const CheckOptions *how, Arena *arena, CaseReport *report) {
     bool keep = run->ways.keep;
     run->ways.keep = true; /* so that output and cotangent can be looked at after backward */
-    Properties p = {.run = run, .how = how, .arena = arena};
+    Properties p = {.repeatable = report->broken[PROPERTY_REPEATABLE], .run = run, .how = how, .arena = arena};
     p.shape = check_run_forward(run)->shape;
     p.outputs = shape_count(p.shape);
     p.nodes = run->nodes;
@@ -336,5 +354,6 @@ void check_properties(CheckRun *run, const CheckOptions *how, Arena *arena, Case
             holds[report->properties](&p);
         run->stage = NULL;
     }
+    if (how->program && run->first_dy) must_stay_right(&p);
     run->ways.keep = keep;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 16, HELLO = 1 << 20, MOST_CASES = 256 };
+enum { WORDS = 16, HELLO = 1 << 20 };
 
 bool functions_use(Plan *p, const char *command, Error *e) {
     int from, to, words = 0;
@@ -56,6 +56,9 @@ static bool read_shape(Json *j, Shape *s) {
         if (size > JOB_CHANGES)
             return json_fail(j, "found size %ju, need at most %d", (uintmax_t)size, JOB_CHANGES);
     }
+    long count;
+    if (!j->failed && (!shape_fits(s->rank, s->size, sizeof(real), &count) || count > JOB_CHANGES))
+        return json_fail(j, "found more than %d elements", JOB_CHANGES);
     return !j->failed;
 }
 
@@ -88,7 +91,8 @@ static bool read_input(Json *j, Plan *p, CheckInput *in) {
     if (j->failed) return false;
     if (!in->name) return json_fail(j, "found an input without a name");
     bool bounded = in->low != 0 || in->high != 0;
-    if (bounded && in->low >= in->high) return json_fail(j, "found low %g and high %g", in->low, in->high);
+    if (bounded && in->low >= in->high)
+        return json_fail(j, "found low %g and high %g", in->low, in->high);
     return true;
 }
 
@@ -102,7 +106,8 @@ static bool read_case(Json *j, Plan *p, PlanItem *item) {
             snprintf(item->op, sizeof item->op, "%s", text.text);
         } else if (strcmp(key.text, "inputs") == 0) {
             for (json_enter(j, '['); json_element(j); inputs++) {
-                if (inputs == CHECK_INPUTS) return json_fail(j, "found more than %d inputs", CHECK_INPUTS);
+                if (inputs == CHECK_INPUTS)
+                    return json_fail(j, "found more than %d inputs", CHECK_INPUTS);
                 if (!read_input(j, p, &item->c.in[inputs])) return false;
             }
         } else {
@@ -146,7 +151,8 @@ static bool read_cases(Program *program, Plan *p, const char *name, char *line, 
             continue;
         }
         for (json_enter(&j, '['); json_element(&j);) {
-            if (p->items == MOST_CASES) return json_fail(&j, "found more than %d cases", MOST_CASES);
+            if (p->items == PLAN_CASES_MAX)
+                return json_fail(&j, "found more than %d cases", PLAN_CASES_MAX);
             PlanItem *item = plan_item(p, name, "", (int)p->items);
             if (!read_case(&j, p, item)) return false;
             name_case(item);
@@ -172,7 +178,11 @@ static void add_heard(Plan *p, const Plan *heard) {
 bool functions_hello(Program *program, Plan *heard, const char *name, Error *e) {
     char *line = malloc(HELLO);
     if (!line) error_no_memory("a program's first line");
-    bool ok = protocol_line(program, line, HELLO) && read_cases(program, heard, name, line, e);
+    program->awaited = "nothing";
+    bool ok = protocol_line(program, line, HELLO);
+    if (!ok && !program->end.printed)
+        error_set(e, STATUS_BAD_DATA, "the program's first line has more than %d bytes", HELLO - 1);
+    ok = ok && read_cases(program, heard, name, line, e);
     free(line);
     return ok;
 }
@@ -195,6 +205,10 @@ void functions_add_cases(Plan *p, const char *name) {
         PlanItem *bad = plan_item(p, name, "loading", -1);
         const ChildEnd *end = &program.end;
         if (end->printed) child_last_line(bad->trouble, sizeof bad->trouble, end->printed);
+        if (!e.status && end->fate == CHILD_TIMED_OUT && plan_is_foreign(p))
+            snprintf(bad->trouble, sizeof bad->trouble,
+                     "the program sent no first line, which lists the cases, in %g s",
+                     p->limits.seconds);
         if (!bad->trouble[0])
             snprintf(bad->trouble, sizeof bad->trouble, "%s",
                      e.status ? e.text : child_text(text, end, &p->limits));

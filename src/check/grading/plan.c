@@ -41,6 +41,17 @@ bool plan_has_functions(const Plan *p) {
     return p->program || p->attached;
 }
 
+bool plan_is_foreign(const Plan *p) {
+    return p->program && !p->readable;
+}
+
+void plan_name_silence(char text[REPORT_FULL], const char *message, double seconds) {
+    snprintf(text, REPORT_FULL,
+             "the program, not the function: it did not answer `%s` in %g s. Does it wait for more than the "
+             "message, such as a byte after its line?",
+             message, seconds);
+}
+
 void plan_describe(const Plan *p, const PlanItem *item, CaseReport *r) {
     const CheckInput *in = item->c.in;
     REPORT_SET(r->op, item->op);

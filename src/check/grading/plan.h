@@ -18,6 +18,9 @@ typedef struct PlanItem {
     char trouble[REPORT_FULL]; /* printable; may have several lines */
 } PlanItem;
 
+/* The largest number of cases of an operation, or of a program, without those that the checker adds. */
+enum { PLAN_CASES_MAX = 256 };
+
 /* Libraries in the folder of a file that is judged, by the names under which its processes load them. */
 #define PLAN_OWN   "./op.so"
 #define PLAN_CASES "./cases.so"
@@ -65,6 +68,12 @@ void plan_free(Plan *p);
 
 /* Whether functions of another language are judged. */
 bool plan_has_functions(const Plan *p);
+
+/* Whether it is a program in another language than C and Python, which this project does not serve. */
+bool plan_is_foreign(const Plan *p);
+
+/* Says that such a program left a message unanswered. */
+void plan_name_silence(char text[REPORT_FULL], const char *message, double seconds);
 
 /* Fills in the subject of an item's report and what has to be judged. */
 void plan_describe(const Plan *p, const PlanItem *item, CaseReport *r);

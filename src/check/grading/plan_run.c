@@ -20,10 +20,11 @@ typedef struct PlanRun {
     const Plan *plan;
     ChildLimits limits; /* of a program */
     int endless;
-    const char *never_ends; /* the operation of the last endless case: its added cases are not run */
-    const char *fails;      /* the last operation of which a case of its own failed */
-    CaseReport **report;    /* [items]; NULL: not finished, or passed on */
-    long next;              /* the next item to pass on */
+    const char
+        *never_ends;     /* the operation of the last endless case: its added cases are not run */
+    const char *fails;   /* the last operation of which a case of its own failed */
+    CaseReport **report; /* [items]; NULL: not finished, or passed on */
+    long next;           /* the next item to pass on */
     void (*sink)(void *context, const CaseReport *r);
     void *context;
 } PlanRun;
@@ -47,7 +48,8 @@ static CaseReport ended(const ChildEnd *end, const ChildLimits *limits, const ch
     bool outside = end->fate == CHILD_INTERRUPTED || end->fate == CHILD_NOT_BORN;
     CaseReport r = {.verdict = outside ? INCONCLUSIVE : FAIL};
     child_text(why, end, limits);
-    snprintf(r.trouble, REPORT_TEXT, "%.*s%s%s", REPORT_TEXT / 2, why, stage ? ", " : "", stage ? stage : "");
+    snprintf(r.trouble, REPORT_TEXT, "%.*s%s%s", REPORT_TEXT / 2, why, stage ? ", " : "",
+             stage ? stage : "");
     utf8_make_printable(r.trouble, "");
     return r;
 }
@@ -59,6 +61,7 @@ typedef struct Judging {
     const PlanItem *item;
     CaseReport report; /* so far */
     const ChildLimits *limits;
+    const Program *program; /* of functions */
 } Judging;
 
 /* Sends the report of the case at hand, and ends. */
@@ -82,8 +85,11 @@ static void lost_program(void *context, const ChildEnd *end, const CheckRun *run
     Judging *j = context;
     const ChildLimits *limits = j->limits;
     CaseReport r = ended(end, limits, run->stage);
-    bool timed_out = end->fate == CHILD_TIMED_OUT, endless = timed_out && run->evaluations <= ENOUGH_RUNS;
+    bool timed_out = end->fate == CHILD_TIMED_OUT,
+         endless = timed_out && run->evaluations <= ENOUGH_RUNS;
     double wanted = limits->seconds * (double)run->planned / (double)(run->evaluations + 1);
+    if (timed_out && plan_is_foreign(j->plan) && endless)
+        plan_name_silence(r.trouble, j->program->awaited, limits->seconds);
     if (run->explaining) {
         r = j->report;
         r.judged = true;
@@ -91,7 +97,8 @@ static void lost_program(void *context, const ChildEnd *end, const CheckRun *run
     } else if (timed_out && !endless) {
         r.verdict = INCONCLUSIVE;
         snprintf(r.trouble, sizeof r.trouble,
-                 "its time limit of %g s ran out after %ld runs: --time-limit %.0f may be enough, or smaller "
+                 "its time limit of %g s ran out after %ld runs: --time-limit %.0f may be enough, "
+                 "or smaller "
                  "inputs",
                  limits->seconds, run->evaluations, ceil(3 * fmax(wanted, limits->seconds)));
     } else if (j->report.judged) {
@@ -114,35 +121,38 @@ static void serve(void *context, long i) {
     const Serving *s = context;
     const PlanItem *item = s->judging->item;
     (void)i;
-    tape_program_serve(s->reference ? student_reference_case(s->judging->plan, item->op, item->index)
-                                    : student_case(s->judging->plan, item->op, item->index));
+    tape_program_serve(s->reference
+                           ? student_reference_case(s->judging->plan, item->op, item->index)
+                           : student_case(s->judging->plan, item->op, item->index));
 }
 
 static Program start_tape(Judging *j, bool reference) {
     Serving s = {j, reference};
     ChildLimits limits = *j->limits;
     if (reference) memcpy(limits.keep, j->plan->keep, sizeof limits.keep);
-    Program p = {.child = child_start(0, &limits, serve, &s), .runner = tape_program_run, .context = j};
+    Program p = {
+        .child = child_start(0, &limits, serve, &s), .runner = tape_program_run, .context = j};
     p.lost = reference ? lost_reference : lost_program;
     if (!p.child) error_bug("no process for a case");
     return p;
 }
 
 /* Starts the program of functions, and takes its first line. */
-static Program start_functions(Judging *j, long cases) {
+static void start_functions(Program *p, Judging *j, long cases) {
     ChildLimits limits = *j->limits;
     Error e = {0};
     limits.cases = cases;
-    Program p = {.child = functions_start(j->plan, &limits), .runner = protocol_run, .context = j};
-    if (!p.child) error_bug("no process for a case");
+    *p =
+        (Program){.child = functions_start(j->plan, &limits), .runner = protocol_run, .context = j};
+    if (!p->child) error_bug("no process for a case");
     Plan heard = {0};
-    if (!j->plan->attached && !functions_hello(&p, &heard, "", &e)) {
-        if (e.status) p.end = (ChildEnd){CHILD_EXITED, STATUS_BUG, "", 0, e.text};
-        lost_program(j, &p.end, &(CheckRun){.op = j->item->op});
+    j->program = p;
+    if (!j->plan->attached && !functions_hello(p, &heard, "", &e)) {
+        if (e.status) p->end = (ChildEnd){CHILD_EXITED, STATUS_BUG, "", 0, e.text};
+        lost_program(j, &p->end, &(CheckRun){.op = j->item->op});
     }
     plan_free(&heard);
-    p.lost = lost_program;
-    return p;
+    p->lost = lost_program;
 }
 
 /* The case of the built-in reference; NULL: there is none. */
@@ -182,7 +192,8 @@ static CaseReport judge_item(Judging *j, Program *functions) {
         gradcheck_case_with(item->op, &c, &how, &j->report);
         if (how.fresh) child_stop(fresh.child), how.fresh = NULL;
         if (k == 0 || j->report.verdict > worst.verdict ||
-            (j->report.verdict == worst.verdict && largest_error(&j->report) > largest_error(&worst)))
+            (j->report.verdict == worst.verdict &&
+             largest_error(&j->report) > largest_error(&worst)))
             worst = j->report;
     }
     if (how.program && !functions) child_stop(own.child);
@@ -204,7 +215,7 @@ static void judge_items(void *context, long job) {
             child_send(&(CaseReport){.verdict = FAIL}, sizeof(CaseReport));
             continue;
         }
-        if (functions && !program.child) program = start_functions(&j, end - i);
+        if (functions && !program.child) start_functions(&program, &j, end - i);
         CaseReport r = judge_item(&j, functions ? &program : NULL);
         child_send(&r, sizeof r);
     }
@@ -227,8 +238,9 @@ static void doubt_size(const PlanRun *run, const PlanItem *item, CaseReport *r) 
     if (run->fails && strcmp(run->fails, item->op) == 0) return;
     for (InputReport *in = r->in; in < r->in + r->inputs; in++) {
         if (in->verdict != FAIL) continue;
-        snprintf(reason, sizeof reason, "right at your sizes; at size %ld: %.*s; is a size a constant?",
-                 item->resized, REPORT_TEXT - 80, *in->reason ? in->reason : "another gradient");
+        snprintf(reason, sizeof reason,
+                 "right at your sizes; at size %ld: %.*s; is a size a constant?", item->resized,
+                 REPORT_TEXT - 80, *in->reason ? in->reason : "another gradient");
         REPORT_SET(in->reason, reason);
         in->verdict = INCONCLUSIVE;
         in->unclear = in->wrong;
@@ -286,7 +298,8 @@ void plan_run(const Plan *p, void (*sink)(void *context, const CaseReport *r), v
         if (p->folder || functions) judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
         if (functions) judge.seconds *= MOST_TOGETHER;
         memcpy(judge.keep, p->keep, sizeof p->keep);
-        child_run_all(functions ? 1 : p->items, pool_threads(), &judge, judge_items, take_reports, &run);
+        child_run_all(functions ? 1 : p->items, pool_threads(), &judge, judge_items, take_reports,
+                      &run);
     }
     free(run.report);
 }

@@ -105,17 +105,23 @@ static void take_listing(void *context, long i, const ChildEnd *end) {
     char text[CHILD_TEXT];
     CheckCase c;
     long first = l->plan->items;
-    for (int k = 0; student_take_case(&at, end->result + end->size, &c, &l->plan->arena); k++) {
+    const char *last = end->result + end->size;
+    for (int k = 0; k < PLAN_CASES_MAX && student_take_case(&at, last, &c, &l->plan->arena); k++) {
         PlanItem *item = plan_item(l->plan, l->name[i], c.name, k);
         utf8_make_printable(item->name, "");
         item->c = c;
     }
-    if (end->fate == CHILD_DONE && end->size) {
+    bool whole = at == last;
+    if (end->fate == CHILD_DONE && end->size && whole) {
         if (!l->plan->cases) plan_add_made(l->plan, first);
         return;
     }
     PlanItem *bad = plan_item(l->plan, l->name[i], end->fate == CHILD_DONE ? "cases" : "loading", -1);
-    if (end->fate == CHILD_DONE)
+    if (!whole)
+        snprintf(bad->trouble, REPORT_TEXT,
+                 "found more than %d cases, one of more than %d elements, or numbers that are none",
+                 PLAN_CASES_MAX, MOST_ELEMENTS);
+    else if (end->fate == CHILD_DONE)
         snprintf(bad->trouble, REPORT_TEXT, "has no check cases: found no CASES(…) in op_%s", l->name[i]);
     else
         snprintf(bad->trouble, REPORT_TEXT, "%s%s", child_text(text, end, &l->plan->limits),
