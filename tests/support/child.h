@@ -8,8 +8,16 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
-/* The programs that were built with this test: BUILD/PRECISION/train of BUILD/PRECISION/tests/DIRECTORY/THIS. */
+/* BUILD/PRECISION of this test, which is BUILD/PRECISION/tests/DIRECTORY/THIS. */
 static char program_folder[PATH_MAX];
+
+/* Where a program is built, from there: in the precision in which users have it. */
+static inline const char *program_precision(const char *program) {
+    static const char *const names[] = {"train", "generate", "bench", "gradcheck", "explain"};
+    for (int i = 0; i < 5; i++)
+        if (strcmp(program, names[i]) == 0) return i < 3 ? "../float/" : "../double/";
+    return "";
+}
 
 static inline bool find_programs(const char *argv0) {
     char path[PATH_MAX];
@@ -100,8 +108,8 @@ static inline void read_terminal(int terminal, char text[MOST_OUTPUT]) {
 /* Starts a program with these arguments, which a NULL ends. It must end within CHILD_SECONDS. */
 static inline Child start_program(const char *program, const char *const *arguments, Streams s) {
     Child c = {0, tmpfile(), tmpfile()};
-    char path[PATH_MAX + 32], *argv[MOST_ARGUMENTS + 2] = {(char *)program};
-    snprintf(path, sizeof path, "%s/%s", program_folder, program);
+    char path[PATH_MAX + 48], *argv[MOST_ARGUMENTS + 2] = {(char *)program};
+    snprintf(path, sizeof path, "%s/%s%s", program_folder, program_precision(program), program);
     for (int n = 0; arguments[n] && n < MOST_ARGUMENTS; n++) argv[n + 1] = (char *)arguments[n];
     fflush(stdout);
     *out = *err = 0;
