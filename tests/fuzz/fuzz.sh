@@ -23,13 +23,14 @@ if [ -z "$reader" ]; then
     [ "$failed" -eq 0 ]
     exit
 fi
+limit=-max_total_time=${SECONDS_EACH:-60}
+[ -z "$RUNS" ] || limit=-runs=$RUNS
 mkdir -p "$folder/found" "$folder/corpus/$reader"
 ln -sf tests/fuzz/fuzz "$folder/$reader"
 ASAN_OPTIONS=quarantine_size_mb=16:clear_shadow_mmap_threshold=100000000 \
     "$folder/$reader" -verbosity=1 -print_final_stats=1 -timeout=5 \
     -malloc_limit_mb=64 -rss_limit_mb=512 -max_len="${LONGEST:-8192}" \
-    -artifact_prefix="$folder/found/$reader-" ${RUNS:+-runs=$RUNS} \
-    ${RUNS:--max_total_time="${SECONDS:-60}"} \
+    -artifact_prefix="$folder/found/$reader-" "$limit" \
     "$folder/corpus/$reader" "tests/fuzz/$reader" >"$folder/$reader.log" 2>&1
 status=$?
 number() { sed -n "s/^stat::$1: *//p" "$folder/$reader.log"; }
