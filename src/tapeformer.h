@@ -114,7 +114,7 @@ void parameters_zero_unreached(Parameters *p);                         /* after 
 /* ---- Training: 5.1 to 5.4 ---- */
 
 TaskOptions task_defaults(void);
-Task *task_open(const char *name, const TaskOptions *o, Error *e);  /* "copy", "lm", …: see task_kinds; for task_free */
+Task *task_open(const char *name, const TaskOptions *o, Error *e);  /* "copy", "lm", …: see all_tasks; for task_free */
 void task_free(Task *task);
 void batch_clear(Batch *b);                                         /* in your own task: removes all rows */
 BatchRow batch_add(Batch *b, long S, long T);                       /* a further row, to be written */

@@ -8,33 +8,52 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_ROWS = 128, HELP_WIDTH = 80, LABEL_WIDTH = 26 };
+enum { HELP_WIDTH = 80, LABEL_WIDTH = 26 };
 
-/* The program's rows, followed by those that all programs share. */
+/* The values of the options that all programs share. */
+typedef struct Common {
+    long threads;
+    uint64_t seed;
+    bool help, version;
+} Common;
+
+static const Setting common_table[] = {
+    {"Common"},
+    {"threads", "N", "[1,256]", "number of threads", SETTING(INTEGER, Common, threads),
+     "one per processor"},
+    {"seed", "N", NULL, "seed of all random numbers", SETTING(NATURAL, Common, seed)},
+    {"help", .help = "print help and exit; --help all: all options", SETTING(FLAG, Common, help)},
+    {"version", .help = "print the version and exit", SETTING(FLAG, Common, version)},
+    {0},
+};
+
+/* A row of the program's table or of common_table, with its values. */
+typedef struct Row {
+    const Setting *setting;
+    void *values;
+    bool *given;
+} Row;
+
 typedef struct Rows {
-    int n;
-    const Option *row[MAX_ROWS];
-    bool seen[MAX_ROWS];
-    char fallback[MAX_ROWS][OPTION_TEXT]; /* the defaults, saved before parsing */
+    int count;
+    Row row[OPTIONS_MAX];
 } Rows;
 
-static bool is_heading(const Option *o) {
-    return !o->flag && !o->truth && !o->integer && !o->whole && !o->natural && !o->real && !o->choice &&
-           !o->kind && !o->text;
+static bool is_heading(const Setting *s) {
+    return s->type == SETTING_HEADING;
 }
 
-static void add_rows(Rows *rows, const Option *table) {
-    for (const Option *o = table; o->name; o++) {
-        if (rows->n == MAX_ROWS) error_bug("options_parse: more than %d rows", MAX_ROWS);
-        option_check(o);
-        char value[OPTION_TEXT];
-        const char *fallback = o->otherwise;
-        if (!fallback) fallback = is_heading(o) || o->flag ? "" : option_text(o, value);
-        snprintf(rows->fallback[rows->n], OPTION_TEXT, "%s", fallback);
-        rows->row[rows->n++] = o;
+static void add_rows(Rows *rows, const Setting *table, void *values, bool *given) {
+    char words[SETTING_WORDS];
+    for (const Setting *s = table; s->name; s++) {
+        setting_allowed(s, words); /* finds a table that cannot work */
+        if (!is_heading(s) && !s->help) continue;
+        if (rows->count == OPTIONS_MAX) error_bug("options_parse: more than %d rows", OPTIONS_MAX);
+        rows->row[rows->count++] = (Row){s, values, given ? &given[s - table] : NULL};
     }
 }
 
@@ -59,39 +78,73 @@ static void print_wrapped(const char *text, int left) {
     putchar('\n');
 }
 
-static void print_option(const Option *o, const char *fallback) {
+static void print_option(const Row *row) {
     /* A choice without an argument name shows its words. */
-    bool is_choice = o->choice || o->kind || o->truth, shows_words = is_choice && !o->argument;
-    char values[ALLOWED_TEXT], label[ALLOWED_TEXT + 40], about[1024];
-    const char *range = option_allowed(o, values), *argument = o->argument ? o->argument : "";
-    if (shows_words) argument = range, range = "";
-    int width = snprintf(label, sizeof label, "  --%s%s%s", o->name, *argument ? " " : "", argument);
-    const char *name_range = is_choice ? "one of " : "in ",
-               *name_default = *range ? "; default " : "default ";
-    if (!*range) name_range = "";
-    if (!*fallback) name_default = "";
+    const Setting *s = row->setting;
+    bool is_choice =
+        s->type == SETTING_CHOICE || s->type == SETTING_KIND || s->type == SETTING_TRUTH;
+    char words[SETTING_WORDS], value[SETTING_VALUE], label[SETTING_WORDS + 40], about[1024];
+    const char *range = setting_allowed(s, words), *argument = s->argument ? s->argument : "";
+    const char *fallback = s->fallback;
+    if (!fallback) fallback = s->type == SETTING_FLAG ? "" : setting_text(s, row->values, value);
+    if (is_choice && !s->argument) {
+        argument = range;
+        range = "";
+    }
+    int width =
+        snprintf(label, sizeof label, "  --%s%s%s", s->name, *argument ? " " : "", argument);
+    const char *in = is_choice ? "one of " : "in ",
+               *by_default = *range ? "; default " : "default ";
+    if (!*range) in = "";
+    if (!*fallback) by_default = "";
     bool any = *range || *fallback;
-    snprintf(about, sizeof about, "%s%s%s%s%s%s%s", o->help, any ? " (" : "", name_range, range, name_default,
+    snprintf(about, sizeof about, "%s%s%s%s%s%s%s", s->help, any ? " (" : "", in, range, by_default,
              fallback, any ? ")" : "");
     printf("%-*s", LABEL_WIDTH, label);
     if (width + 2 > LABEL_WIDTH) printf("\n%*s", LABEL_WIDTH, "");
     print_wrapped(about, LABEL_WIDTH);
 }
 
-static void print_help(const Options *o, const Rows *rows) {
-    printf("Usage: %s%s [OPTION]...%s%s\n", program_prefix(), o->program, *o->usage ? " " : "", o->usage);
-    print_wrapped(o->purpose, 0);
-    if (!is_heading(rows->row[0])) printf("\nOptions\n");
-    for (int i = 0; i < rows->n; i++) {
-        if (is_heading(rows->row[i]))
-            printf("\n%s\n", rows->row[i]->name);
+static bool has_basic_rows(const Rows *rows) {
+    for (int i = 0; i < rows->count; i++)
+        if (rows->row[i].setting->basic) return true;
+    return false;
+}
+
+/* The options that a beginner uses, if the table marks any, or all of them. */
+static void print_options(const Rows *rows, bool all) {
+    bool basic = !all && has_basic_rows(rows);
+    if (basic || !is_heading(rows->row[0].setting)) printf("\nOptions\n");
+    for (int i = 0; i < rows->count; i++) {
+        const Setting *s = rows->row[i].setting;
+        if (basic && !s->basic) continue;
+        if (is_heading(s))
+            printf("\n%s\n", s->name);
         else
-            print_option(rows->row[i], rows->fallback[i]);
+            print_option(&rows->row[i]);
     }
+}
+
+static void print_notes(const char *notes) {
+    if (!notes) return;
+    putchar('\n');
+    program_print(notes, strlen(notes));
+}
+
+static void print_help(const Options *o, const Rows *rows, bool all) {
+    printf("Usage: %s%s [OPTION]...%s%s\n", program_prefix(), o->program, *o->usage ? " " : "",
+           o->usage);
+    print_wrapped(o->purpose, 0);
+    print_options(rows, all);
+    print_notes(o->notes);
+    if (!all) {
+        printf("\n--help all prints all options and the exit statuses.\n");
+        return;
+    }
+    print_notes(o->more);
     printf("\nExit status\n");
 #define PRINT_STATUS(name, number, meaning) printf("  %2d  %s\n", number, meaning);
     STATUSES(PRINT_STATUS)
-    if (o->notes) putchar('\n'), program_print(o->notes, strlen(o->notes));
 }
 
 /* ---- Parsing ---- */
@@ -109,79 +162,82 @@ static bool replace_underscores(char *element) {
 }
 
 static bool no_such_option(const Rows *rows, const char *element, Error *e) {
-    const char *name[MAX_ROWS];
+    const char *name[OPTIONS_MAX];
     char typed[64];
     int names = 0;
-    for (int i = 0; i < rows->n; i++)
-        if (!is_heading(rows->row[i])) name[names++] = rows->row[i]->name;
+    for (int i = 0; i < rows->count; i++)
+        if (!is_heading(rows->row[i].setting)) name[names++] = rows->row[i].setting->name;
     snprintf(typed, sizeof typed, "%.*s", (int)strcspn(element, "="), element);
     if (optopt) snprintf(typed, sizeof typed, "-%c", optopt);
     const char *nearest = optopt || !typed[2] ? NULL : suggest_option(typed + 2, name, names);
-    return error_set(e, STATUS_USAGE, "%s: no such option%s%s, see --help", ESCAPED(typed),
+    return error_set(e, STATUS_USAGE, "%s: no such option%s%s, see --help all", ESCAPED(typed),
                      nearest ? "; the nearest is --" : "", nearest ? nearest : "");
 }
 
 /* Handles one option, which getopt_long found in `element` and reported as `code`. */
-static bool take_option(Rows *rows, int code, const char *element, Error *e) {
+static bool take_option(const Rows *rows, int code, const char *element, Error *e) {
     bool fault = code == ':' || code == '?';
-    char want[WANTED_TEXT], where[64];
-    int i = code == 'h' ? rows->n - 1 : (fault ? optopt : code) - ROW;
+    char want[SETTING_WANTED], where[64];
+    int i = (fault ? optopt : code) - ROW;
     if (i < 0) return no_such_option(rows, element, e);
-    const Option *row = rows->row[i];
+    const Row *row = &rows->row[i];
+    const Setting *s = row->setting;
     if (code == ':')
-        return error_set(e, STATUS_USAGE, "--%s: found no value, need %s", row->name,
-                         option_wanted(row, want));
-    if (code == '?') return error_set(e, STATUS_USAGE, "--%s: found a value, need none", row->name);
-    if (rows->seen[i]) return error_set(e, STATUS_USAGE, "--%s: found twice, need it once", row->name);
-    rows->seen[i] = true;
+        return error_set(e, STATUS_USAGE, "--%s: found no value, need %s", s->name,
+                         setting_wanted(s, want));
+    if (code == '?') return error_set(e, STATUS_USAGE, "--%s: found a value, need none", s->name);
     if (row->given) *row->given = true;
-    snprintf(where, sizeof where, "--%s", row->name);
-    return option_read(row, optarg, where, STATUS_USAGE, e);
+    snprintf(where, sizeof where, "--%s", s->name);
+    return setting_read(s, row->values, optarg, where, STATUS_USAGE, e);
 }
 
-static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **argv, Error *e) {
-    struct option options[MAX_ROWS + 1] = {0};
-    for (int i = 0, n = 0; i < rows->n; i++) {
-        const Option *row = rows->row[i];
-        if (!is_heading(row))
-            options[n++] =
-                (struct option){row->name, row->flag ? no_argument : required_argument, NULL, ROW + i};
-    }
-    opterr = 0;
+/* Whether --help stands among the options, and with it in *all whether "all" follows. Replaces underscores in names.
+ * getopt_long reorders argv, a copy: on the last option without its value it would move an operand there. */
+static bool find_help(const struct option *options, int help, int argc, char **argv, bool *all) {
     system_start_options();
     for (int code; (code = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-        bool unknown = code == '?' && !optopt && strncmp(argv[optind - 1], "--", 2) == 0;
-        if (unknown && replace_underscores(argv[optind - 1])) {
-            optind--; /* getopt_long reads it again */
-            continue;
-        }
-        if (!take_option(rows, code, argv[optind - 1], e)) return false;
-        if (*help) return true;
+        char *element = argv[optind - 1];
+        bool unknown = code == '?' && !optopt && strncmp(element, "--", 2) == 0;
+        if (unknown && replace_underscores(element)) optind--; /* getopt_long reads it again */
+        if (code != 'h' && code != help) continue;
+        *all = (optarg && strcmp(optarg, "all") == 0) ||
+               (optind < argc && strcmp(argv[optind], "all") == 0);
+        return true;
     }
+    return false;
+}
+
+static bool asks_for_help(const struct option *options, int help, int argc, char **argv,
+                          bool *all) {
+    char **copy = calloc((size_t)argc + 1, sizeof *copy);
+    if (!copy) error_no_memory("%d arguments", argc);
+    if (argc > 0) memcpy(copy, argv, (size_t)argc * sizeof *copy);
+    bool found = find_help(options, help, argc, copy, all);
+    free(copy);
+    return found;
+}
+
+static bool read_options(const Rows *rows, const struct option *options, int argc, char **argv,
+                         Error *e) {
+    system_start_options();
+    for (int code; (code = getopt_long(argc, argv, ":h", options, NULL)) != -1;)
+        if (!take_option(rows, code, argv[optind - 1], e)) return false;
+    return true;
+}
+
+static bool take_operands(Options *o, int argc, char **argv, Error *e) {
     o->operand = argv + optind; /* getopt_long moves operands to the end */
     o->operands = argc - optind;
-    if (o->operands > o->most)
+    if (o->operands > o->max)
         return error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need %s",
-                         ESCAPED(o->operand[o->most]), o->most ? o->usage : "none");
-    if (o->operands < o->least)
+                         ESCAPED(o->operand[o->max]), o->max ? o->usage : "none");
+    if (o->operands < o->min)
         return error_set(e, STATUS_USAGE, "found %d operand%s, need %s, see --help", o->operands,
                          PLURAL(o->operands), o->usage);
     return true;
 }
 
-bool options_parse(Options *o, int argc, char **argv, Error *e) {
-    static Rows rows; /* not on the stack, which program_start checks */
-    long threads = 0;
-    bool help = false;
-    const Option common[] = {
-        {"Common"},
-        {"threads", "N", "[1,256]", "number of threads", "one per processor", .integer = &threads},
-        {"seed", "N", .help = "seed of all random numbers", .natural = &o->seed, .given = &o->seed_given},
-        {"help", .help = "print this help and exit", .flag = &help},
-        {0},
-    };
-    if (!program_start(argc > 0 ? argv[0] : o->program, e)) return false;
-    o->seed = 1;
+static bool check_arguments(int argc, char **argv, Error *e) {
     for (int i = 1; i < argc; i++) {
         char where[32];
         Error bad = {0};
@@ -189,14 +245,60 @@ bool options_parse(Options *o, int argc, char **argv, Error *e) {
         if (!utf8_check(where, argv[i], strlen(argv[i]), &bad))
             return error_set(e, STATUS_USAGE, "%s", bad.text);
     }
+    return true;
+}
 
-    memset(&rows, 0, sizeof rows);
-    add_rows(&rows, o->table);
-    add_rows(&rows, common);
-    bool ok = parse(o, &rows, &help, argc, argv, e);
-    if (ok && help) print_help(o, &rows);
-    if (ok && threads) pool_set_threads((int)threads);
-    return ok && !help;
+/* Fills getopt_long's table; returns the code of --help. */
+static int name_options(const Rows *rows, struct option *out) {
+    int help = 0;
+    for (int i = 0; i < rows->count; i++) {
+        const Setting *s = rows->row[i].setting;
+        int argument = s->type == SETTING_FLAG ? no_argument : required_argument;
+        if (is_heading(s)) continue;
+        if (strcmp(s->name, "help") == 0) {
+            argument = optional_argument;
+            help = ROW + i;
+        }
+        *out++ = (struct option){s->name, argument, NULL, ROW + i};
+    }
+    return help;
+}
+
+bool options_parse(Options *o, int argc, char **argv, Error *e) {
+    static Rows rows; /* not on the stack, which program_start checks */
+    Common common = {.seed = 1};
+    bool common_given[sizeof common_table / sizeof *common_table] = {0}, all = false;
+    struct option options[OPTIONS_MAX + 1] = {0};
+    if (!program_start(argc > 0 ? argv[0] : o->program, e) || !check_arguments(argc, argv, e))
+        return false;
+    rows.count = 0;
+    add_rows(&rows, o->table, o->values, o->given);
+    add_rows(&rows, common_table, &common, common_given);
+    opterr = 0;
+    if (asks_for_help(options, name_options(&rows, options), argc, argv, &all)) {
+        print_help(o, &rows, all);
+        return false;
+    }
+    if (!read_options(&rows, options, argc, argv, e)) return false;
+    if (common.version) {
+        printf("%s%s %s\n", program_prefix(), o->program, TAPEFORMER_VERSION);
+        return false;
+    }
+    o->seed = common.seed;
+    o->seed_given = common_given[setting_find(common_table, "seed") - common_table];
+    if (common.threads) pool_set_threads((int)common.threads);
+    return take_operands(o, argc, argv, e);
+}
+
+bool options_given(const Options *o, const char *name) {
+    return o->given[setting_find(o->table, name) - o->table];
+}
+
+bool options_check_effects(const Options *o, Error *e) {
+    for (const Setting *s = o->table; s->name; s++)
+        if (o->given[s - o->table] && !setting_check_effect(o->table, o->values, s, e))
+            return false;
+    return true;
 }
 
 static int stdout_cause; /* errno of the first flush that failed */

@@ -1,70 +1,95 @@
-/* A setting: a named member of a struct, which command lines and files give a value. A table of settings ends with {0}.
+/* A setting: a named member of a struct, which command lines and files give a value. One row of a table describes it; a
+ * table ends with {0}.
  *
+ *     static struct Values { double lr; int norm; bool json; } values = {.lr = 1e-3};
  *     static const Setting table[] = {
- *         {"norm", NULL, "post|pre", "norm after or before each sublayer", SETTING(CHOICE, ModelConfig, norm)},
+ *         {"Training"},
+ *         {"lr", "X", "(0,inf)", "peak learning rate", SETTING(REAL, struct Values, lr), .basic = true},
+ *         {"norm", NULL, "post|pre", "norm after or before each sublayer", SETTING(CHOICE, struct Values, norm)},
+ *         {"json", .help = "print one JSON object per line", SETTING(FLAG, struct Values, json)},
  *         {0},
  *     };
  *
- * All values are read, checked and written by base/options.h. */
+ * The table determines command lines (base/options.h), help, checks, --config files, checkpoints and weight files. */
 #pragma once
 
-#include "base/options.h"
+#include "base/choice.h"
+#include "base/error.h"
 #include <stddef.h>
+#include <stdint.h>
 
-/* The type of the member and the form of its value: the destination of Option with this name. */
+/* The form of a value and the type of its member. */
 typedef enum SettingType {
-    SETTING_HEADING,
-    SETTING_FLAG,
-    SETTING_TRUTH,
-    SETTING_INTEGER,
-    SETTING_WHOLE,
-    SETTING_NATURAL,
-    SETTING_REAL,
-    SETTING_CHOICE,
-    SETTING_KIND,
-    SETTING_TEXT
+    SETTING_HEADING, /* of the help */
+    SETTING_FLAG,    /* bool; the option takes no value */
+    SETTING_TRUTH,   /* bool: "false" or "true" */
+    SETTING_INTEGER, /* int or long: decimal, also 1e3, in the interval `allowed`; or the word `none`, which is -1 */
+    SETTING_NATURAL, /* uint64_t: decimal */
+    SETTING_REAL,    /* double: decimal and finite, in the interval `allowed` */
+    SETTING_CHOICE,  /* int or enum: the index of a word of `allowed` */
+    SETTING_KIND, /* pointer to a struct that begins with a Choice, one of `kinds`; the word `none` is NULL */
+    SETTING_TEXT /* const char *: any UTF-8, not copied */
 } SettingType;
 
+/* The files that hold a setting. */
 typedef enum Saved {
-    SAVED_IN_CHECKPOINT,
-    SAVED_IN_WEIGHTS,
-    SAVED_IN_NEW_WEIGHTS, /* a file without it means 0, false, or the first word */
-    SAVED_NOWHERE
+    SAVED_NOWHERE,
+    SAVED_IN_WEIGHTS,    /* and in checkpoints */
+    SAVED_IN_CHECKPOINT, /* a resumed run keeps it */
+    SAVED_CHANGEABLE     /* in checkpoints; --resume may change it */
 } Saved;
 
-struct Condition; /* training/train_config.h */
-
 typedef struct Setting {
-    const char *name, *argument, *allowed, *help; /* as in Option */
+    const char *name;     /* "d-model" */
+    const char *argument; /* the value's name in the help: "N"; NULL: the help shows the words */
+    const char *allowed;  /* "[1,64]"; "(0,inf)", without its ends; "post|pre" */
+    const char *help;     /* a clause; NULL: no option */
     SettingType type;
-    size_t offset;
+    size_t offset, size;  /* of the member */
+    const char *fallback; /* the default in words; NULL: the value before anything is read */
     Saved saved;
-    const char *key; /* its name in weight files, if that is not the name with '_' for '-' */
-    const Choice *const *kinds;
-    const char *none;                  /* the word for -1 */
-    const char *computed;              /* the default in words, where it depends on other settings */
-    const struct Condition *condition; /* when it has an effect; NULL: always */
-    const Choice *with; /* it has an effect with this kind of another setting alone; NULL: with any */
-    bool may_change;    /* with --resume */
+    /* Names of settings, with blanks between them, on which its effect depends: it has one if NAME is set, or the kind chosen
+     * for NAME reads it, and "!NAME" is not set. NULL: it always has. */
+    const char *of;
+    const Choice *const *kinds; /* ends with NULL */
+    const char *none;
+    const char *key; /* its name in weight files; NULL: `name` with '_' for '-' */
+    bool basic;      /* --help shows it, --help all shows all */
 } Setting;
 
-#define SETTING(type, structure, member) SETTING_##type, offsetof(structure, member)
+#define SETTING(type, structure, member)                                                           \
+    SETTING_##type, offsetof(structure, member), sizeof(((structure *)0)->member)
 
-/* Whether weight files have it. */
-static inline bool setting_in_weights(const Setting *s) {
-    return s->saved == SAVED_IN_WEIGHTS || s->saved == SAVED_IN_NEW_WEIGHTS;
-}
+/* The row of this name; NULL: there is none. */
+const Setting *setting_find(const Setting *table, const char *name);
 
-/* The setting as an option whose value is in the struct. */
-Option setting_option(const Setting *s, void *structure);
+/* Reads a value into the struct, from any source. False with `status`: "WHERE: found "x", need an integer in [1,64]". */
+bool setting_read(const Setting *s, void *values, const char *text, const char *where,
+                  Status status, Error *e);
 
-/* Copies the value from one struct to another. */
+/* The value as text that reads back as the same value: in `out`, or the setting's own text. */
+enum { SETTING_VALUE = 64 };
+const char *setting_text(const Setting *s, const void *values, char out[SETTING_VALUE]);
+
 void setting_copy(const Setting *s, void *to, const void *from);
 
 /* The default as help prints it: the value in one struct, and after "; NAME " that in another if it differs. Returns out. */
-const char *setting_default(const Setting *s, void *one, const char *name, void *other,
-                            char out[OPTION_TEXT]);
+const char *setting_default(const Setting *s, const void *one, const char *name, const void *other,
+                            char out[SETTING_VALUE]);
 
 /* Its name in weight files: "d_model". Returns out. */
 enum { SETTING_KEY = 32 };
 const char *setting_key(const Setting *s, char out[SETTING_KEY]);
+
+/* Whether the kind reads the setting of this name. */
+bool choice_reads(const Choice *kind, const char *name);
+
+/* Whether the setting has an effect on a run with these values. False with STATUS_USAGE and what it needs:
+ * "--beta1: found --optimizer sgd, need adamw or muon". */
+bool setting_check_effect(const Setting *table, const void *values, const Setting *s, Error *e);
+
+/* The interval of a number, or all words of a choice; a description of all allowed values: "one of post|pre". Return out.
+ * A table that allows no value is a bug. */
+enum { SETTING_WORDS = 300, SETTING_WANTED = SETTING_WORDS + 20 };
+const char *setting_allowed(const Setting *s, char out[SETTING_WORDS]);
+const char *setting_wanted(const Setting *s, char out[SETTING_WANTED]);

@@ -1,79 +1,50 @@
 #include "base/suggest.h"
-#include <stdbool.h>
 #include <string.h>
 
 /* Levenshtein's distance from a to b, or to a beginning of b with one more. Row i of its table has, at j, that from the
  * first i characters of a to the first j of b. */
 static int edits(const char *a, const char *b) {
-    enum { LONGEST = 64 };
-    int row[LONGEST + 1], length = (int)strnlen(b, LONGEST);
-    for (int j = 0; j <= LONGEST; j++) row[j] = j;
+    enum { MAX = 64 };
+    int row[MAX + 1], length = (int)strnlen(b, MAX);
+    for (int j = 0; j <= MAX; j++) row[j] = j;
     for (; *a; a++) {
         int diagonal = row[0]++;
         for (int j = 1; j <= length; j++) {
-            int fewest = diagonal + (*a != b[j - 1]);
+            int min = diagonal + (*a != b[j - 1]);
             diagonal = row[j];
-            if (row[j] + 1 < fewest) fewest = row[j] + 1;
-            if (row[j - 1] + 1 < fewest) fewest = row[j - 1] + 1;
-            row[j] = fewest;
+            if (row[j] + 1 < min) min = row[j] + 1;
+            if (row[j - 1] + 1 < min) min = row[j - 1] + 1;
+            row[j] = min;
         }
     }
-    int fewest = row[length];
+    int min = row[length];
     for (int j = 0; j < length; j++)
-        if (row[j] + 1 < fewest) fewest = row[j] + 1;
-    return fewest;
+        if (row[j] + 1 < min) min = row[j] + 1;
+    return min;
 }
 
-/* The name with the fewest characters to insert, delete or replace in what was typed, which may be an abbreviation; of
- * equals one with the same first letter. NULL: none is near. */
-static const char *nearest_of(const char *typed, const char *const *name, int count) {
-    const char *nearest = NULL;
-    int fewest = 2 * ((int)strlen(typed) / 4 + 2); /* as many are too many */
-    for (int i = 0; i < count; i++) {
-        int n = 2 * edits(typed, name[i]) + (*typed != *name[i]);
-        if (n < fewest) fewest = n, nearest = name[i];
-    }
-    return nearest;
-}
-
-/* The options here, each followed by its names in other programs. The processor is the only device. */
-static const char *const known[][2] = {
-    {"lr", "learning-rate max-lr"},
-    {"layers", "n-layer num-layers"},
-    {"heads", "n-head num-heads"},
-    {"d-model", "n-embd hidden-size emsize"},
-    {"d-ff", "dim-feedforward nhid"},
-    {"context", "block-size seq-len bptt"},
-    {"batch", "batch-size"},
-    {"clip", "grad-clip max-grad-norm"},
-    {"accumulate", "gradient-accumulation-steps"},
-    {"warmup", "warmup-iters"},
-    {"steps", "max-iters epochs num-epochs num-train-epochs"},
-    {"run", "out-dir work-dir"},
-    {"eval-every", "eval-interval"},
-    {"text", "dataset input-file"},
-    {"resume", "init-from"},
-    {"length", "max-new-tokens"},
-    {"count", "num-samples"},
-    {"prompt", "start"},
-    {"beam", "num-beams"},
-    {"threads", "num-workers device"},
+/* Options as nanoGPT and PyTorch name them, each with its name here. */
+static const char *const synonyms[][2] = {
+    {"learning-rate", "lr"},      {"n-layer", "layers"},    {"num-layers", "layers"},
+    {"n-head", "heads"},          {"n-embd", "d-model"},    {"block-size", "context"},
+    {"max-iters", "steps"},       {"epochs", "steps"},      {"eval-interval", "eval-every"},
+    {"out-dir", "run"},           {"init-from", "resume"},  {"grad-clip", "clip"},
+    {"max-new-tokens", "length"}, {"num-samples", "count"}, {"start", "prompt"},
+    {"device", "threads"},
 };
-enum { KNOWN = sizeof known / sizeof *known };
-
-/* Whether the text has the word, between blanks. */
-static bool has_word(const char *text, const char *word) {
-    size_t length = strlen(word);
-    for (size_t n; *text; text += n + strspn(text + n, " ")) {
-        n = strcspn(text, " ");
-        if (n == length && memcmp(text, word, n) == 0) return true;
-    }
-    return false;
-}
 
 const char *suggest_option(const char *typed, const char *const *name, int count) {
-    for (int i = 0; i < KNOWN; i++)
-        for (int k = 0; k < count; k++)
-            if (has_word(known[i][1], typed) && strcmp(known[i][0], name[k]) == 0) return name[k];
-    return nearest_of(typed, name, count);
+    const char *nearest = NULL, *meant = typed;
+    int min = 2 * ((int)strlen(typed) / 4 + 2); /* as many edits are too many */
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (strcmp(synonyms[i][0], typed) == 0) meant = synonyms[i][1];
+    for (int i = 0; i < count; i++) {
+        /* Of equally near names one with the same first letter is taken. */
+        int n = 2 * edits(typed, name[i]) + (*typed != *name[i]);
+        if (strcmp(name[i], meant) == 0) return name[i];
+        if (n >= min) continue;
+        min = n;
+        nearest = name[i];
+    }
+    return nearest;
 }

@@ -12,8 +12,9 @@ void saved_run_close(SavedRun *r) {
 
 /* Reads the number of a token. */
 static bool read_number(const char *text, int *id) {
-    Option o = {.allowed = CONFIG_RANGE(0, CONFIG_MOST_TOKENS), .whole = id};
-    return option_read(&o, text, "", STATUS_BAD_DATA, &(Error){0});
+    const Setting number = {"id", .allowed = CONFIG_RANGE(0, CONFIG_MOST_TOKENS),
+                            .type = SETTING_INTEGER, .size = sizeof *id};
+    return setting_read(&number, id, text, "", STATUS_BAD_DATA, &(Error){0});
 }
 
 /* Reads an id from the notes. It follows the ids of the characters, or is one of a language model; it is not padding. */
@@ -21,17 +22,20 @@ static bool read_id(const SavedRun *r, const char *key, int *id, Error *e) {
     const char *text = model_notes_find(&r->notes, key);
     const ModelConfig *c = &r->model->config;
     long first = config_is_lm(c) ? 0 : r->tokenizer->size;
-    if (text && read_number(text, id) && *id >= first && *id < c->vocab_size && *id != c->pad_id) return true;
-    return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a token in [%ld,%d), not padding",
-                     r->path, key, text ? ESCAPED(text) : "none", first, c->vocab_size);
+    if (text && read_number(text, id) && *id >= first && *id < c->vocab_size && *id != c->pad_id)
+        return true;
+    return error_set(e, STATUS_BAD_DATA,
+                     "%s: metadata: %s: found %s, need a token in [%ld,%d), not padding", r->path,
+                     key, text ? ESCAPED(text) : "none", first, c->vocab_size);
 }
 
 /* A line begins and ends with the same token, an answer with two. */
 static bool read_ends(SavedRun *r, bool lm, Error *e) {
-    if (!read_id(r, "begin_id", &r->begin_id, e) || !read_id(r, "end_id", &r->end_id, e)) return false;
+    if (!read_id(r, "begin_id", &r->begin_id, e) || !read_id(r, "end_id", &r->end_id, e))
+        return false;
     return (r->begin_id == r->end_id) == lm ||
-           error_set(e, STATUS_BAD_DATA, "%s: metadata: end_id: found %d, need %s begin_id", r->path,
-                     r->end_id, lm ? "that of" : "another than");
+           error_set(e, STATUS_BAD_DATA, "%s: metadata: end_id: found %d, need %s begin_id",
+                     r->path, r->end_id, lm ? "that of" : "another than");
 }
 
 /* Whether the name is that of a model's file, whatever it is called. */
@@ -58,14 +62,16 @@ bool saved_run_open(SavedRun *r, const char *name, bool damaged, Error *e) {
     bool lm = config_is_lm(c); /* the others are padding, begin and end */
     long need = c->vocab_size - (lm ? 0 : 2) - (c->pad_id != NO_PAD);
     if (r->tokenizer->size != need)
-        return error_set(e, STATUS_BAD_DATA, "%s: metadata: vocabulary: found a size of %ld, need %ld",
-                         r->path, r->tokenizer->size, need);
+        return error_set(e, STATUS_BAD_DATA,
+                         "%s: metadata: vocabulary: found a size of %ld, need %ld", r->path,
+                         r->tokenizer->size, need);
     const char *newline = model_notes_find(&r->notes, "newline");
     r->unix_newlines = newline && strcmp(newline, "unix") == 0;
     const char *opening = model_notes_find(&r->notes, "opening_id");
     if (lm && opening && read_number(opening, &r->opening_id) && r->opening_id >= c->vocab_size)
-        return error_set(e, STATUS_BAD_DATA, "%s: metadata: opening_id: found %d, need a token below %d",
-                         r->path, r->opening_id, c->vocab_size);
+        return error_set(e, STATUS_BAD_DATA,
+                         "%s: metadata: opening_id: found %d, need a token below %d", r->path,
+                         r->opening_id, c->vocab_size);
     const char *lines = model_notes_find(&r->notes, "lines");
     if (lm && lines && *lines) r->lines = lines;
     return (lm && !r->lines) || read_ends(r, lm, e);

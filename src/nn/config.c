@@ -22,7 +22,6 @@ const char *config_kind(const ModelConfig *c) {
 }
 
 #define MODEL(type, field) SETTING(type, Described, model.field)
-#define ONLY(condition)
 #define WEIGHTS_ONLY
 const Setting config_settings[] = {
 #include "nn/settings.def"
@@ -81,9 +80,9 @@ void config_derive(ModelConfig *c, bool is_lm) {
 static bool check_each(const ModelConfig *c, Status status, Error *e) {
     for (const Setting *s = config_settings; s->name; s++) {
         Described found = describe(c), read = found;
-        char key[SETTING_KEY], text[OPTION_TEXT];
-        Option from = setting_option(s, &found), to = setting_option(s, &read);
-        if (!option_read(&to, option_text(&from, text), setting_key(s, key), status, e)) return false;
+        char key[SETTING_KEY], text[SETTING_VALUE];
+        if (!setting_read(s, &read, setting_text(s, &found, text), setting_key(s, key), status, e))
+            return false;
     }
     return true;
 }
@@ -91,7 +90,8 @@ static bool check_each(const ModelConfig *c, Status status, Error *e) {
 bool config_check(const ModelConfig *c, Status status, Error *e) {
     if (!check_each(c, status, e)) return false;
     if (c->d_model % c->heads)
-        return error_set(e, status, "heads: found %d, need a divisor of d_model %d", c->heads, c->d_model);
+        return error_set(e, status, "heads: found %d, need a divisor of d_model %d", c->heads,
+                         c->d_model);
     if (c->positions->check && !c->positions->check(c, status, e)) return false;
     if (c->pad_id >= c->vocab_size)
         return error_set(e, status, "pad_id: found %d, need a token in [0,%d) or none", c->pad_id,
@@ -104,11 +104,10 @@ bool config_check(const ModelConfig *c, Status status, Error *e) {
 bool config_field(const ModelConfig *c, int index, ConfigField *out) {
     Described d = describe(c);
     for (const Setting *s = config_settings; index >= 0 && s->name; s++) {
-        if (!setting_in_weights(s) || index-- > 0) continue;
-        char text[OPTION_TEXT];
-        Option o = setting_option(s, &d);
+        if (s->saved != SAVED_IN_WEIGHTS || index-- > 0) continue;
+        char text[SETTING_VALUE];
         setting_key(s, out->key);
-        snprintf(out->value, sizeof out->value, "%s", option_text(&o, text));
+        snprintf(out->value, sizeof out->value, "%s", setting_text(s, &d, text));
         return true;
     }
     return false;
@@ -117,27 +116,37 @@ bool config_field(const ModelConfig *c, int index, ConfigField *out) {
 bool config_has_field(const char *name) {
     char key[SETTING_KEY];
     for (const Setting *s = config_settings; s->name; s++)
-        if (setting_in_weights(s) && strcmp(setting_key(s, key), name) == 0) return true;
+        if (s->saved == SAVED_IN_WEIGHTS && strcmp(setting_key(s, key), name) == 0) return true;
     return false;
 }
 
-bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *context, const char *name),
-                  void *context, Error *e) {
+/* Reads one field. A choice that the file lacks is the first of its words, or false; it must have the numbers. */
+static bool parse_field(Described *d, const Setting *s, const char *text, const char *file,
+                        Error *e) {
+    char key[SETTING_KEY], where[ERROR_TEXT];
+    bool is_number = s->type == SETTING_INTEGER || s->type == SETTING_REAL;
+    if (!text && s->kinds && s->kinds != kinds) text = s->kinds[0]->name;
+    if (!text && !is_number && s->kinds != kinds) return true;
+    setting_key(s, key);
+    if (!text)
+        return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", file, key);
+    snprintf(where, sizeof where, "%s: metadata: %s", file, key);
+    return setting_read(s, d, text, where, STATUS_BAD_DATA, e);
+}
+
+bool config_parse(ModelConfig *c, const char *file,
+                  const char *(*get)(void *context, const char *name), void *context, Error *e) {
     Described d = {{0}, NULL};
     for (const Setting *s = config_settings; s->name; s++) {
-        char key[SETTING_KEY], where[ERROR_TEXT];
-        Option o = setting_option(s, &d);
-        const char *text = setting_in_weights(s) ? get(context, setting_key(s, key)) : NULL;
-        if (!text && s->saved == SAVED_IN_NEW_WEIGHTS && s->kinds) text = s->kinds[0]->name;
-        if (!text && s->saved != SAVED_IN_WEIGHTS) continue;
-        if (!text) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", file, key);
-        snprintf(where, sizeof where, "%s: metadata: %s", file, key);
-        if (!option_read(&o, text, where, STATUS_BAD_DATA, e)) return false;
+        char key[SETTING_KEY];
+        if (s->saved != SAVED_IN_WEIGHTS) continue;
+        if (!parse_field(&d, s, get(context, setting_key(s, key)), file, e)) return false;
     }
     *c = d.model;
     if (d.kind != describe(c).kind)
-        return error_set(e, STATUS_BAD_DATA, "%s: metadata: decoder_layers: found %d, need %s", file,
-                         c->decoder_layers, d.kind == &lm ? "0 in a language model" : "1 or more");
+        return error_set(e, STATUS_BAD_DATA, "%s: metadata: decoder_layers: found %d, need %s",
+                         file, c->decoder_layers,
+                         d.kind == &lm ? "0 in a language model" : "1 or more");
     Error cause = {0};
     return config_check(c, STATUS_BAD_DATA, &cause) ||
            error_set(e, cause.status, "%s: metadata: %s", file, cause.text);

@@ -102,7 +102,7 @@ extern const Setting config_settings[];
 /* Name and value of field `index` as a weight file's metadata hold them: "d_model", "128". False beyond the last field. */
 enum { CONFIG_FIELDS = 48 /* at most */ };
 typedef struct ConfigField {
-    char key[SETTING_KEY], value[OPTION_TEXT];
+    char key[SETTING_KEY], value[SETTING_VALUE];
 } ConfigField;
 bool config_field(const ModelConfig *c, int index, ConfigField *out);
 

@@ -8,12 +8,12 @@
 
 static BenchOptions bench = {.seconds = 3};
 
-static const Option table[] = {
+static const Setting table[] = {
     {"Measuring"},
-    {"seconds", "S", "(0,3600]", "measuring time per figure", .real = &bench.seconds},
+    {"seconds", "S", "(0,3600]", "measuring time per figure", SETTING(REAL, BenchOptions, seconds)},
     {"attention", NULL, "fused|plain", "attention of training steps; plain: step by step",
-     .choice = &bench.plain},
-    {"json", .help = "print one JSON object per figure", .flag = &bench.json},
+     SETTING(CHOICE, BenchOptions, plain)},
+    {"json", .help = "print one JSON object per figure", SETTING(FLAG, BenchOptions, json)},
     {0},
 };
 
@@ -62,7 +62,7 @@ static bool run(char **operand, int operands, Error *e) {
 int main(int argc, char **argv) {
     Error e = {0};
     Options options = {"bench", "SUBJECT [CASE]", "Measures speed.", table,
-                       notes(), .least = 1,       .most = 2};
+                       &bench,  notes(),          .min = 1,          .max = 2};
     if (options_parse(&options, argc, argv, &e)) run(options.operand, options.operands, &e);
     return options_exit(options.program, &e);
 }

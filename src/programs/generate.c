@@ -20,53 +20,59 @@ static struct Settings {
     double length_penalty;
     Sampler sampler;
     bool show, no_checksum, greedy, has_temperature;
-    bool decodes; /* an option of decoding is given */
+    ScoreOptions score;
 } s = {.count = 1, .length_penalty = 0.6, .sampler = {.top_p = 1, .repetition_penalty = 1}};
 
-static ScoreOptions scored;
-
-#define DECODES .given = &s.decodes
-static const Option table[] = {
+#define AT(type, field) SETTING(type, struct Settings, field)
+#define DECODES         .of = "!score"
+static const Setting table[] = {
     {"Input"},
-    {"prompt", "TEXT", NULL, "text to answer or to continue", "each line of stdin", .text = &s.prompt},
-    {"input", "FILE", NULL, "file whose lines are prompts", "stdin", .text = &s.input},
-    {"no-checksum", NULL, NULL, "read the model even if its checksum is wrong", .flag = &s.no_checksum},
+    {"prompt", "TEXT", NULL, "text to answer or to continue", AT(TEXT, prompt),
+     "each line of stdin", DECODES},
+    {"input", "FILE", NULL, "file whose lines are prompts", AT(TEXT, input), "stdin",
+     .of = "!prompt !score"},
+    {"no-checksum", NULL, NULL, "read the model even if its checksum is wrong",
+     AT(FLAG, no_checksum)},
     {"Decoding"},
-    {"length", "N", "[1,1000000]", "tokens to write; maximum length of an answer. In a text beyond the context, a token depends on the last half "
-     "to whole context: the window moves by half of it",
-     "400; answers: the model's maximum", .integer = &s.length, DECODES},
-    {"stop", "TEXT", NULL, "end before this text", "none", .text = &s.stop, DECODES},
+    {"length", "N", "[1,1000000]",
+     "tokens to write; maximum length of an answer. In a text beyond the context, a token depends "
+     "on the "
+     "last half to whole context: the window moves by half of it",
+     AT(INTEGER, length), "400; answers: the model's maximum", DECODES},
+    {"stop", "TEXT", NULL, "end before this text", AT(TEXT, stop), "none", DECODES},
     {"temperature", "X", "[0,1000]", "temperature of the softmax; 0: greedy",
-     "0.8; 0 for answers, unless an option draws", .real = &s.sampler.temperature,
-     .given = &s.has_temperature},
-    {"greedy", NULL, NULL, "choose the likeliest token", .flag = &s.greedy, DECODES},
+     AT(REAL, sampler.temperature), "0.8; 0 for answers, unless an option draws", DECODES},
+    {"greedy", NULL, NULL, "choose the likeliest token", AT(FLAG, greedy), DECODES},
     {"top-k", "N", "[0,16777216]", "draw from the k likeliest tokens; 0: from all",
-     .integer = &s.sampler.top_k, DECODES},
-    {"top-p", "P", "(0,1]", "draw from the fewest likeliest tokens that have probability P together",
-     .real = &s.sampler.top_p, DECODES},
+     AT(INTEGER, sampler.top_k), DECODES},
+    {"top-p", "P", "(0,1]",
+     "draw from the fewest likeliest tokens that have probability P together",
+     AT(REAL, sampler.top_p), DECODES},
     {"min-p", "P", "[0,1]", "draw from tokens at least P times as probable as the likeliest",
-     .real = &s.sampler.min_p, DECODES},
+     AT(REAL, sampler.min_p), DECODES},
     {"repetition-penalty", "X", "[0.01,100]",
-     "divide positive scores of earlier tokens by X, multiply others", .real = &s.sampler.repetition_penalty,
-     DECODES},
+     "divide positive scores of earlier tokens by X, multiply others",
+     AT(REAL, sampler.repetition_penalty), .of = "!beam !score"},
     {"count", "N", "[1,4096]", "draw N texts at once, as with the seeds SEED, SEED + 1, …",
-     .integer = &s.count, DECODES},
+     AT(INTEGER, count), .of = "!show-probabilities !score"},
     {"Beam search"},
-    {"beam", "N", "[1,65536]", "keep the N likeliest texts at every token", "none", .integer = &s.beam,
-     DECODES},
+    {"beam", "N", "[1,65536]", "keep the N likeliest texts at every token", AT(INTEGER, beam),
+     "none", DECODES},
     {"length-penalty", "A", "[0,10]", "divide the log-probability of n tokens by ((5 + n) / 6)^A",
-     .real = &s.length_penalty, DECODES},
-    {"n-best", "K", "[1,65536]", "print the K best texts and their scores", "the best text",
-     .integer = &s.n_best, DECODES},
+     AT(REAL, length_penalty), .of = "beam"},
+    {"n-best", "K", "[1,65536]", "print the K best texts and their scores", AT(INTEGER, n_best),
+     "the best text", .of = "beam"},
     {"Probabilities"},
     {"show-probabilities", NULL, NULL, "print the likeliest next tokens; * is the chosen one",
-     .flag = &s.show, DECODES},
+     AT(FLAG, show), .of = "!beam !score"},
     {"score", "FILE", NULL,
-     "print the loss on a text, or on lines of source, tab and target; operands after RUN are more files",
-     "none", .text = &scored.file},
+     "print the loss on a text, or on lines of source, tab and target; operands after RUN are more "
+     "files",
+     AT(TEXT, score.file), "none"},
     {"show", NULL, NULL, "with --score: print each token with its loss, or the wrong answers",
-     .flag = &scored.show},
-    {"html", "FILE", NULL, "with --score: write the shaded text as a page", "none", .text = &scored.page},
+     AT(FLAG, score.show), .of = "score"},
+    {"html", "FILE", NULL, "with --score: write the shaded text as a page", AT(TEXT, score.page),
+     "none", .of = "score"},
     {0},
 };
 
@@ -88,35 +94,21 @@ static const char *drawing_option(void) {
 
 /* Refuses options that contradict each other or have no effect. */
 static bool check_options(const Options *o, Error *e) {
-    const Sampler *a = &s.sampler;
-    bool greedy = s.greedy || (s.has_temperature && a->temperature == 0);
+    s.has_temperature = options_given(o, "temperature");
+    bool greedy = s.greedy || (s.has_temperature && s.sampler.temperature == 0);
     const char *draws = drawing_option();
-#define ONE ", need one of the two"
-    const struct {
-        bool wrong;
-        const char *text;
-    } rules[] = {
-        {s.prompt && s.input, "--input: found --prompt" ONE},
-        {scored.file && (s.prompt || s.input || s.decodes || s.has_temperature),
-         "--score: found options of decoding, need none"},
-        {scored.show && !scored.file, "--show: found no --score, need it"},
-        {scored.page && !scored.file, "--html: found no --score, need it"},
-        {s.beam && a->repetition_penalty != 1, "--repetition-penalty: found --beam" ONE},
-        {s.beam && s.show, "--show-probabilities: found --beam" ONE},
-        {!s.beam && s.n_best, "--n-best: found no --beam, need it"},
-        {!s.beam && s.length_penalty != 0.6, "--length-penalty: found no --beam, need it"},
-        {s.n_best > s.beam, "--n-best: found more than --beam, need at most as many"},
-        {s.count > 1 && s.show, "--count: found --show-probabilities" ONE},
-        {s.stop && (!*s.stop || strlen(s.stop) > MAX_STOP),
-         "--stop: found no character or too many, need 1 to 512 bytes"},
-    };
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (rules[i].wrong) return error_set(e, STATUS_USAGE, "%s", rules[i].text);
-    if (!scored.file && o->operands > 1)
+    if (!options_check_effects(o, e)) return false;
+    if (s.n_best > s.beam)
+        return error_set(e, STATUS_USAGE, "--n-best: found more than --beam, need at most as many");
+    if (s.stop && (!*s.stop || strlen(s.stop) > MAX_STOP))
+        return error_set(e, STATUS_USAGE,
+                         "--stop: found no character or too many, need 1 to %d bytes", MAX_STOP);
+    if (!s.score.file && o->operands > 1)
         return error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need RUN",
                          ESCAPED(o->operand[1]));
-    return !draws || !(s.beam || greedy) ||
-           error_set(e, STATUS_USAGE, "%s: found %s" ONE, draws, s.beam ? "--beam" : "greedy decoding");
+    if (!draws || !(s.beam || greedy)) return true;
+    return error_set(e, STATUS_USAGE, "%s: found %s, need one of the two", draws,
+                     s.beam ? "--beam" : "greedy decoding");
 }
 
 /* ---- The run ---- */
@@ -126,12 +118,13 @@ typedef struct Run {
     SavedRun saved;
     Tape *tape;
     bool lm, text; /* a language model; whose texts have no end */
-    bool talks;    /* at a terminal, with a language model: a line continues what was said before … */
+    bool talks; /* at a terminal, with a language model: a line continues what was said before … */
     int32_t *said; /* … [said_count] */
     long said_count;
     /* Set for each prompt: */
     Decoder decoder;
-    const int32_t *echo;   /* [echoed] what is written before each text: the prompt of a language model */
+    const int32_t
+        *echo; /* [echoed] what is written before each text: the prompt of a language model */
     long echoed, prompted; /* prompted: tokens before each text in the decoder */
     Stream *stream;        /* [s.count] */
     bool alone, begun;     /* the one text is written as its tokens come; a token was chosen */
@@ -146,7 +139,8 @@ static void run_close(Run *r) {
 static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
     if (!saved_run_open(&r->saved, name, s.no_checksum, e)) return false;
     if (strncmp(name, r->saved.directory, strlen(r->saved.directory)) != 0)
-        fprintf(stderr, "generate: %s: the run in %s\n", ESCAPED(name), ESCAPED(r->saved.directory));
+        fprintf(stderr, "generate: %s: the run in %s\n", ESCAPED(name),
+                ESCAPED(r->saved.directory));
     r->tape = tape_new();
     r->lm = config_is_lm(&r->saved.model->config), r->text = r->lm && !r->saved.lines;
     s.sampler.seed = seed;
@@ -155,7 +149,8 @@ static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
     if (!s.length) s.length = !r->text ? r->saved.model->config.max_length : s.show ? 1 : 400;
     if (!r->saved.notes.checksum)
         fprintf(stderr, "generate: %s: %s\n", r->saved.path,
-                s.no_checksum ? "checksum ignored" : "found no checksum: written by another program");
+                s.no_checksum ? "checksum ignored"
+                              : "found no checksum: written by another program");
     return true;
 }
 
@@ -236,12 +231,13 @@ static void say_new_lines(const Run *r) {
     Error e = {0};
     Passage *line = calloc((size_t)s.count, sizeof *line);
     for (long i = 0; line && i < s.count; i++)
-        line[i].text =
-            text_of(r, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted, &line[i].length);
+        line[i].text = text_of(r, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted,
+                               &line[i].length);
     bool ok = line || error_set(&e, STATUS_NO_MEMORY, "memory: %ld lines", s.count);
     long new_lines = ok ? texts_lack(r->saved.lines, line, s.count, &e) : -1;
     if (new_lines >= 0)
-        fprintf(stderr, "%ld of %ld lines are not in %s\n", new_lines, s.count, TEXTS_NAMED(r->saved.lines));
+        fprintf(stderr, "%ld of %ld lines are not in %s\n", new_lines, s.count,
+                TEXTS_NAMED(r->saved.lines));
     else
         fprintf(stderr, "new lines are not counted: %s\n", e.text);
     for (long i = 0; line && i < s.count; i++) free((char *)line[i].text);
@@ -274,7 +270,8 @@ static bool has_stop(void *run, const int32_t *ids, long n) {
 /* Different tokens may write the same text. */
 static bool same_text(void *run, const int32_t *a, long a_tokens, const int32_t *b, long b_tokens) {
     size_t one_bytes, other_bytes;
-    char *one = text_of(run, a, a_tokens, &one_bytes), *other = text_of(run, b, b_tokens, &other_bytes);
+    char *one = text_of(run, a, a_tokens, &one_bytes),
+         *other = text_of(run, b, b_tokens, &other_bytes);
     bool same = one && other && one_bytes == other_bytes && memcmp(one, other, one_bytes) == 0;
     free(one), free(other);
     return same;
@@ -302,11 +299,12 @@ static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
     given.next = saved_run_next(&r->saved);
     r->echo = ids + n - echoed, r->echoed = r->lm ? echoed : 0;
     r->prompted = given.prompt_tokens, r->begun = false;
-    long most = r->saved.model->config.max_length + 1 - r->prompted; /* of an answer and of a line */
+    long most =
+        r->saved.model->config.max_length + 1 - r->prompted; /* of an answer and of a line */
     if (r->text || most > s.length) most = s.length;
-    bool ok =
-        decoder_open(&r->decoder, r->tape, r->saved.model, s.beam ? s.beam : s.count, &given, most, e) &&
-        (s.beam ? search : sample)(r, e);
+    bool ok = decoder_open(&r->decoder, r->tape, r->saved.model, s.beam ? s.beam : s.count, &given,
+                           most, e) &&
+              (s.beam ? search : sample)(r, e);
     decoder_close(&r->decoder);
     return ok;
 }
@@ -318,22 +316,27 @@ static bool respond(Run *r, const char *text, size_t bytes, const char *where, E
     const Tokenizer *k = r->saved.tokenizer;
     bool line = r->saved.lines; /* its token begins it */
     long said = line ? 1 : r->said_count, n = 0;
-    if (bytes == 0 && !said && r->saved.opening_id != NO_PAD) /* shown where a character goes on after it */
-        return reply(r, &r->saved.opening_id, 1, tokenizer_state(k, &r->saved.opening_id, 1) != 0, e);
+    if (bytes == 0 && !said &&
+        r->saved.opening_id != NO_PAD) /* shown where a character goes on after it */
+        return reply(r, &r->saved.opening_id, 1, tokenizer_state(k, &r->saved.opening_id, 1) != 0,
+                     e);
     if (bytes == 0 && !said)
         return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
     int32_t *ids = calloc((size_t)said + 1 + bytes, sizeof *ids);
     bool ok = ids || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", bytes);
     ok = ok && (!k->utf8 || utf8_check(where, text, bytes, e));
     if (ok && said) memcpy(ids, line ? &r->saved.begin_id : r->said, (size_t)said * sizeof *ids);
-    if (ok && said && bytes && r->text && tokenizer_encode(k, where, "\n", 1, ids + said, &n, &(Error){0}))
+    if (ok && said && bytes && r->text &&
+        tokenizer_encode(k, where, "\n", 1, ids + said, &n, &(Error){0}))
         said++;
     if (ok && line && memchr(text, '\n', bytes))
-        ok = error_set(e, STATUS_BAD_DATA, "%s: found the end of a line, need the beginning of one", where);
+        ok = error_set(e, STATUS_BAD_DATA, "%s: found the end of a line, need the beginning of one",
+                       where);
     ok = ok && tokenizer_encode(k, where, text, bytes, ids + said, &n, e);
     long most = r->saved.model->config.max_length;
     if (ok && !r->text && said + n > most)
-        ok = error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %ld", where, n, most - said);
+        ok = error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %ld", where, n,
+                       most - said);
     ok = ok && reply(r, ids, said + n, n, e);
     free(ids);
     return ok;
@@ -349,7 +352,8 @@ static bool respond_to_each(Run *r, Prompts *p, Error *e) {
         bad |= !ok;
         *e = (Error){0};
     }
-    if (bad && !p->typed && e->status == STATUS_DONE) return error_set(e, STATUS_BAD_DATA, "%s", "");
+    if (bad && !p->typed && e->status == STATUS_DONE)
+        return error_set(e, STATUS_BAD_DATA, "%s", "");
     return e->status == STATUS_DONE;
 }
 
@@ -357,13 +361,17 @@ static bool respond_to_each(Run *r, Prompts *p, Error *e) {
 static bool respond_to_all(Run *r, Prompts *p, Error *e) {
     bool opens = r->saved.opening_id != NO_PAD && !s.input;
     r->talks = p->typed && r->text && !s.show && !s.beam && s.count == 1;
-    if (p->typed && opens && (r->talks || s.count > 1) && !respond(r, "", 0, p->name, e)) return false;
+    if (p->typed && opens && (r->talks || s.count > 1) && !respond(r, "", 0, p->name, e))
+        return false;
     if (p->typed && opens && s.count > 1) return true;
     if (p->typed)
-        fprintf(stderr, r->talks
-                            ? "each line continues the text, an empty one lets the model go on; Ctrl-D ends\n"
-                            : "each line is a prompt; Ctrl-D ends\n");
-    return respond_to_each(r, p, e) && (p->typed || !opens || p->count || respond(r, "", 0, p->name, e));
+        fprintf(
+            stderr,
+            r->talks
+                ? "each line continues the text, an empty one lets the model go on; Ctrl-D ends\n"
+                : "each line is a prompt; Ctrl-D ends\n");
+    return respond_to_each(r, p, e) &&
+           (p->typed || !opens || p->count || respond(r, "", 0, p->name, e));
 }
 
 static void respond_to_lines(Run *r, Error *e) {
@@ -375,13 +383,15 @@ static void respond_to_lines(Run *r, Error *e) {
 int main(int argc, char **argv) {
     Error e = {0};
     Options options = {
-        "generate", "RUN",      "Decodes with the model that ./train saved in the directory RUN.",
-        table,      .least = 1, .most = argc};
+        "generate", "RUN", "Decodes with the model that ./train saved in the directory RUN.",
+        table,      &s,    .min = 1,
+        .max = argc};
     if (options_parse(&options, argc, argv, &e) && check_options(&options, &e)) {
         Run r = {0};
         if (run_open(&r, options.operand[0], options.seed, &e)) {
-            if (scored.file)
-                score_show(r.tape, &r.saved, &scored, options.operand + 1, options.operands - 1, &e);
+            if (s.score.file)
+                score_show(r.tape, &r.saved, &s.score, options.operand + 1, options.operands - 1,
+                           &e);
             else if (s.prompt)
                 respond(&r, s.prompt, strlen(s.prompt), "--prompt", &e);
             else

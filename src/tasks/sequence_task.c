@@ -28,9 +28,10 @@ bool task_sequence_held_out(const Task *task, const int32_t *x, long n) {
 
 /* Draws a sequence of n symbols with its left-hand side in [low, high), from n positions of the key's
  * stream. */
-static void draw(const SequenceTask *t, uint64_t key, uint64_t position, long low, long high, int32_t *x,
-                 long n) {
-    for (long i = 1; i < n; i++) x[i] = (int32_t)random_below(key, position + (uint64_t)i, t->symbols);
+static void draw(const SequenceTask *t, uint64_t key, uint64_t position, long low, long high,
+                 int32_t *x, long n) {
+    for (long i = 1; i < n; i++)
+        x[i] = (int32_t)random_below(key, position + (uint64_t)i, t->symbols);
     long side = low + random_below(key, position, high - low);
     x[0] = (int32_t)((side + t->symbols - shift(t, x, n)) % t->symbols);
 }
@@ -43,7 +44,8 @@ static long quota(const SequenceTask *t, long length, long wanted) {
     return share < there_are ? share : there_are;
 }
 
-static bool drawn_before(const int32_t *earlier, long count, long stride, const int32_t *x, long n) {
+static bool drawn_before(const int32_t *earlier, long count, long stride, const int32_t *x,
+                         long n) {
     for (long i = 0; i < count; i++)
         if (!memcmp(earlier + i * stride, x, (size_t)n * sizeof *x)) return true;
     return false;
@@ -52,7 +54,8 @@ static bool drawn_before(const int32_t *earlier, long count, long stride, const 
 static void draw_held_out(SequenceTask *t, uint64_t seed, long wanted) {
     long stride = t->task.max_S, count = 0;
     for (long length = 1; length <= stride; length++) {
-        uint64_t key = random_key(random_key(seed, STREAM_HELD_OUT), (uint64_t)length), position = 0;
+        uint64_t key = random_key(random_key(seed, STREAM_HELD_OUT), (uint64_t)length),
+                 position = 0;
         const int32_t *first = t->held_out + count * stride;
         long many = quota(t, length, wanted - count);
         for (long i = 0; i < many; position += (uint64_t)length) {
@@ -132,18 +135,18 @@ bool task_sequence_open(Task **out, const TaskKind *kind, const TaskOptions *o, 
     t->symbols = o->symbols, t->reserved = o->symbols < 2 * SPLIT ? 1 : o->symbols / SPLIT;
     t->split_key = random_key(o->seed, STREAM_SPLIT);
     t->training_key = random_key(o->seed, STREAM_TRAINING);
-    t->task.tokenizer = alphabet(kind->name, o->symbols, e);
+    t->task.tokenizer = alphabet(kind->choice.name, o->symbols, e);
     t->held_out = calloc((size_t)(o->held_out * o->max_length), sizeof *t->held_out);
     t->held_out_length = malloc((size_t)o->held_out * sizeof *t->held_out_length);
     if (!t->task.tokenizer || !t->held_out || !t->held_out_length)
-        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld held-out sequences", kind->name,
-                         o->held_out);
+        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld held-out sequences",
+                         kind->choice.name, o->held_out);
     task_number_tokens(&t->task);
     draw_held_out(t, o->seed, o->held_out);
     shuffle_held_out(t, o->seed);
     if (t->task.held_out < o->held_out)
         task_remark(t->task.remark, "%s: --held-out is %ld, not %ld: no more such sequences exist",
-                    kind->name, t->task.held_out, o->held_out);
+                    kind->choice.name, t->task.held_out, o->held_out);
     return true;
 }
 

@@ -23,9 +23,10 @@ TaskOptions task_defaults(void) {
 void *task_new(Task **out, const TaskKind *kind, size_t size, Error *e) {
     Task *task = *out = calloc(1, size);
     if (task)
-        task->name = kind->name, task->begin_id = task->end_id = task->pad_id = task->opening_id = NO_TOKEN;
+        task->name = kind->choice.name,
+        task->begin_id = task->end_id = task->pad_id = task->opening_id = NO_TOKEN;
     else
-        error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
+        error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->choice.name);
     return task;
 }
 
@@ -72,7 +73,8 @@ void task_training_batch(const Task *task, uint64_t step, long first, long rows,
 
 long task_spread_batch(const Task *task, long of, long first, long rows, Batch *b) {
     if (first < 0 || rows < 0 || of < 0)
-        error_bug("task_spread_batch: first is %ld, rows %ld, of %ld, want at least 0", first, rows, of);
+        error_bug("task_spread_batch: first is %ld, rows %ld, of %ld, want at least 0", first, rows,
+                  of);
     if (of > task->held_out) of = task->held_out;
     long left = first < of ? of - first : 0;
     if (rows > left) rows = left;

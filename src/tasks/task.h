@@ -24,7 +24,8 @@ typedef struct TaskOptions {
     /* pairs, lm */
     const char *pairs;              /* path of a file: a line each, source, tab, target */
     const TokenizerKind *tokenizer; /* NULL: lm: the one that fits the text */
-    long vocab_size;        /* tokens at most; 0: the tokenizer's default; lm with bpe: what fits the text */
+    long
+        vocab_size; /* tokens at most; 0: the tokenizer's default; lm with bpe: what fits the text */
     const char *vocabulary; /* a tokenizer's string; NULL: the tokenizer learns from the data */
     double tokens;          /* lm: that training reads; 0: as many as the text has */
     const char *text;       /* paths of text files, one a line */
@@ -32,7 +33,8 @@ typedef struct TaskOptions {
     long context;                   /* tokens of a window */
     int unix_newlines;              /* 1: each CR LF and each CR alone is LF */
     bool lines;                     /* lm: each line is an example */
-    double validation; /* share held out, of a text its end, [0,1); 0: train and evaluate on all of it */
+    double
+        validation; /* share held out, of a text its end, [0,1); 0: train and evaluate on all of it */
 } TaskOptions;
 
 enum { MAX_SYMBOLS = 20000, MAX_SEQUENCE = 4096, MAX_HELD_OUT = 10000, MAX_DIGITS = 9 };
@@ -47,17 +49,17 @@ struct Task {
     Tokenizer *tokenizer; /* the data tokens: ids 0 … tokenizer->size - 1 */
     long vocab_size;      /* data tokens and the three below, if any */
     int32_t begin_id, end_id,
-        pad_id;              /* above the data tokens, or NO_TOKEN; lines: the token "\n" begins and ends */
-    int32_t opening_id;      /* lm: a text that has no prompt begins after this token */
-    long max_S, max_T;       /* maximum source (language model: 0) and target tokens of a row */
-    long held_out;           /* number of held-out rows */
-    bool nothing_held_out;   /* these are then the training data */
-    double characters;       /* per token of the held-out text; 0: not a text, or some are [UNK] */
-    double unknown;          /* share of its characters that [UNK] stands for */
-    bool unix_newlines;      /* lm: its line ends are LF */
-    const char *lines;       /* lm: paths of the text whose lines are examples; NULL: they are not */
-    uint32_t checksum;       /* of the data; 0 if they follow from the options */
-    char remark[REMARK];     /* lines about the data, for the user */
+        pad_id; /* above the data tokens, or NO_TOKEN; lines: the token "\n" begins and ends */
+    int32_t opening_id;    /* lm: a text that has no prompt begins after this token */
+    long max_S, max_T;     /* maximum source (language model: 0) and target tokens of a row */
+    long held_out;         /* number of held-out rows */
+    bool nothing_held_out; /* these are then the training data */
+    double characters;     /* per token of the held-out text; 0: not a text, or some are [UNK] */
+    double unknown;        /* share of its characters that [UNK] stands for */
+    bool unix_newlines;    /* lm: its line ends are LF */
+    const char *lines;     /* lm: paths of the text whose lines are examples; NULL: they are not */
+    uint32_t checksum;     /* of the data; 0 if they follow from the options */
+    char remark[REMARK];   /* lines about the data, for the user */
 
     /* Methods: append training row `row` of a step, or held-out row `row`, to a batch; free what the task owns besides
      * its tokenizer, NULL: nothing. */
@@ -70,14 +72,15 @@ struct Task {
 struct TaskKind;
 typedef bool TaskOpen(Task **out, const struct TaskKind *kind, const TaskOptions *o, Error *e);
 
-/* The kinds of task, ending with a NULL name. */
 typedef struct TaskKind {
-    const char *name, *summary;
+    Choice choice;
+    const char *summary; /* "copies a sequence" */
     TaskOpen *open;
-    void (*answer)(const int32_t *x, long n, int32_t *y); /* copy, reverse, sort: writes the answer to x */
-    bool text;                                            /* next-token prediction, without a source */
+    void (*answer)(const int32_t *x, long n,
+                   int32_t *y); /* copy, reverse, sort: writes the answer to x */
+    bool text;                  /* next-token prediction, without a source */
 } TaskKind;
-extern const TaskKind task_kinds[];
+extern const Choice *const all_tasks[]; /* ends with NULL */
 
 /* The kind of this name, or NULL. */
 const TaskKind *task_kind(const char *name);
@@ -99,7 +102,8 @@ void *task_new(Task **out, const TaskKind *kind, size_t size, Error *e);
 void task_number_tokens(Task *task);
 
 /* Adds a line to a remark, as far as it fits. */
-void task_remark(char remark[REMARK], const char *format, ...) __attribute__((format(printf, 2, 3)));
+void task_remark(char remark[REMARK], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* A language model predicts the next token and has no source. The name may be that of no task. */
 bool task_names_language_model(const char *name);

@@ -5,22 +5,24 @@
 #include "tasks/sequence_task.h"
 #include <string.h>
 
-const TaskKind task_kinds[] = {
-#define TASK(name, ...) {#name, __VA_ARGS__},
+#define TASK(name, reads, ...) static const TaskKind name##_kind = {{#name, reads}, __VA_ARGS__};
 #include "tasks/tasks.def"
-    {NULL},
-};
+#undef TASK
+#define TASK(name, ...) &name##_kind.choice,
+const Choice *const all_tasks[] = {
+#include "tasks/tasks.def"
+    NULL};
 
 const TaskKind *task_kind(const char *name) {
-    const TaskKind *kind = task_kinds;
-    while (kind->name && strcmp(kind->name, name) != 0) kind++;
-    return kind->name ? kind : NULL;
+    for (const Choice *const *kind = all_tasks; *kind; kind++)
+        if (strcmp((*kind)->name, name) == 0) return (const TaskKind *)*kind;
+    return NULL;
 }
 
 const char *task_names(char out[TASK_NAMES], const char *separator) {
     *out = 0;
-    for (const TaskKind *kind = task_kinds; kind->name; kind++)
-        text_append(out, TASK_NAMES, "%s%s", *out ? separator : "", kind->name);
+    for (const Choice *const *kind = all_tasks; *kind; kind++)
+        text_append(out, TASK_NAMES, "%s%s", *out ? separator : "", (*kind)->name);
     return out;
 }
 
@@ -35,10 +37,11 @@ static bool in_range(const char *task, const TaskOptions *o, Error *e) {
                {"context", o->context, 1, MAX_CONTEXT}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].found < all[i].low || all[i].found > all[i].high)
-            return error_set(e, STATUS_USAGE, "%s: %s: found %ld, need %ld to %ld", task, all[i].what,
-                             all[i].found, all[i].low, all[i].high);
+            return error_set(e, STATUS_USAGE, "%s: %s: found %ld, need %ld to %ld", task,
+                             all[i].what, all[i].found, all[i].low, all[i].high);
     return (o->validation >= 0 && o->validation < 1) ||
-           error_set(e, STATUS_USAGE, "%s: held-out share: found %g, need one from 0 to less than 1", task,
+           error_set(e, STATUS_USAGE,
+                     "%s: held-out share: found %g, need one from 0 to less than 1", task,
                      o->validation);
 }
 
@@ -49,6 +52,7 @@ Task *task_open(const char *name, const TaskOptions *o, Error *e) {
     task_free(task);
     if (found) return NULL;
     char names[TASK_NAMES];
-    error_set(e, STATUS_USAGE, "task: found '%s', need one of %s", ESCAPED(name), task_names(names, ", "));
+    error_set(e, STATUS_USAGE, "task: found '%s', need one of %s", ESCAPED(name),
+              task_names(names, ", "));
     return NULL;
 }

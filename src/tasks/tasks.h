@@ -3,6 +3,6 @@
 
 #include "tasks/task.h"
 
-#define TASK(name, summary, open, answer, text) TaskOpen open;
+#define TASK(name, reads, summary, open, answer, text) TaskOpen open;
 #include "tasks/tasks.def"
 #undef TASK

@@ -44,7 +44,8 @@ static void add_held_out_row(const Task *task, long row, Batch *b) {
     add_row(t, random_key(t->held_out_key, (uint64_t)row), true, b);
 }
 
-bool task_written_open(Task **out, const TaskKind *kind, const Writing *w, const TaskOptions *o, Error *e) {
+bool task_written_open(Task **out, const TaskKind *kind, const Writing *w, const TaskOptions *o,
+                       Error *e) {
     WrittenTask *t = task_new(out, kind, sizeof *t, e);
     if (!t) return false;
     t->writing = *w;
@@ -53,7 +54,7 @@ bool task_written_open(Task **out, const TaskKind *kind, const Writing *w, const
     t->held_out_key = random_key(o->seed, STREAM_HELD_OUT);
     t->task.held_out = o->held_out, t->task.max_S = w->max_S, t->task.max_T = w->max_T + 1;
     t->task.add_training_row = add_training_row, t->task.add_held_out_row = add_held_out_row;
-    t->task.tokenizer = tokenizer_parse(kind->name, w->alphabet, e);
+    t->task.tokenizer = tokenizer_parse(kind->choice.name, w->alphabet, e);
     if (t->task.tokenizer) task_number_tokens(&t->task);
     return t->task.tokenizer;
 }

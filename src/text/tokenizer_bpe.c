@@ -39,7 +39,8 @@ static bool take_merges(Tokenizer *k, long count, const char *where, Error *e) {
         const uint32_t *left = k->start + merge->left, *right = k->start + merge->right;
         uint32_t n = left[1] - left[0], more = right[1] - right[0];
         if (n + more > TOKEN_BYTES || bpe_joined(&k->pieces, *merge) >= 0)
-            return tokenizer_bad_line(where, 2 + id - BYTE_TOKENS, "a new pair of at most 64 bytes", e);
+            return tokenizer_bad_line(where, 2 + id - BYTE_TOKENS, "a new pair of at most 64 bytes",
+                                      e);
         memcpy(k->text + k->start[id], k->text + left[0], n);
         memcpy(k->text + k->start[id] + n, k->text + right[0], more);
         k->start[id + 1] = k->start[id] + n + more;
@@ -82,7 +83,8 @@ static bool take_characters(Tokenizer *k, long size, const Dictionary *words, Er
     return ok;
 }
 
-static bool learn_tokens(Tokenizer *k, long size, const Dictionary *words, const char *where, Error *e) {
+static bool learn_tokens(Tokenizer *k, long size, const Dictionary *words, const char *where,
+                         Error *e) {
     bool ok = expect(k, size, where, e) && take_characters(k, size, words, e);
     long count = ok ? bpe_learn(words, &k->pieces, size - k->merged, k->merge, e) : -1;
     return count >= 0 && take_merges(k, count, where, e);
@@ -132,8 +134,8 @@ static void write(const Tokenizer *k, FILE *out) {
 /* ---- Encoding ---- */
 
 /* A word that came before is looked up where it stood. */
-static bool encode(const Tokenizer *k, const Passage *p, size_t *at, size_t end, int32_t *ids, long *count,
-                   Error *e) {
+static bool encode(const Tokenizer *k, const Passage *p, size_t *at, size_t end, int32_t *ids,
+                   long *count, Error *e) {
     long words = 64; /* a power of two */
     while (words < 1 << 14 && (size_t)words * 8 < end - *at) words *= 2;
     struct Seen {
@@ -156,5 +158,6 @@ static bool encode(const Tokenizer *k, const Passage *p, size_t *at, size_t end,
     return true;
 }
 
-const TokenizerKind tokenizer_bpe = {{"bpe"},        BYTE_TOKENS,    USUAL,          .piece = piece,
-                                     .learn = learn, .parse = parse, .write = write, .encode = encode};
+const TokenizerKind tokenizer_bpe = {{"bpe", "vocab-size"}, BYTE_TOKENS,     USUAL,
+                                     .piece = piece,        .learn = learn,  .parse = parse,
+                                     .write = write,        .encode = encode};

@@ -13,14 +13,16 @@ static bool learn(Tokenizer *k, long size, const Passage *p, long passages, Erro
 
 static bool parse_characters(Tokenizer *k, const Passage *p, Dictionary *found, Error *e) {
     if (!p->length)
-        return error_set(e, STATUS_BAD_DATA, "%s: found an empty vocabulary, need a character", p->where);
+        return error_set(e, STATUS_BAD_DATA, "%s: found an empty vocabulary, need a character",
+                         p->where);
     if (!utf8_check(p->where, p->text, p->length, e)) return false;
     for (size_t at = 0, n; at < p->length; at += n) {
         n = piece(p->text + at, p->length - at);
         long i = dictionary_add(found, p->text + at, n, e);
         if (i < 0 || found->entry[i].count > 1)
-            return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found a duplicate character, need each once",
-                             p->where, at);
+            return error_set(e, STATUS_BAD_DATA,
+                             "%s: byte %zu: found a duplicate character, need each once", p->where,
+                             at);
     }
     return pieces_take(k, found, p->where, e);
 }
@@ -41,5 +43,6 @@ static void write(const Tokenizer *k, FILE *out) {
         fwrite(k->text, 1, k->start[k->size], out);
 }
 
-const TokenizerKind tokenizer_char = {{"char"},       .least = 2,     .piece = piece,         .learn = learn,
-                                      .parse = parse, .write = write, .encode = pieces_encode};
+const TokenizerKind tokenizer_char = {{"char", "vocab-size"}, .least = 2,     .piece = piece,
+                                      .learn = learn,         .parse = parse, .write = write,
+                                      .encode = pieces_encode};

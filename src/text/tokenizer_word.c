@@ -18,7 +18,7 @@ static bool parse(Tokenizer *k, const char *where, const char *string, bool plai
     return pieces_parse(k, where, string, "the length of a word and it", e);
 }
 
-const TokenizerKind tokenizer_word = {{"word"},
+const TokenizerKind tokenizer_word = {{"word", "vocab-size"},
                                       2,
                                       USUAL,
                                       .piece = piece,

@@ -13,8 +13,10 @@ const double adamw_epsilon = 1e-9;
 void adamw_update(const Update *u, long begin, long end, real decay) {
     const Optimizer *o = u->o;
     real beta1 = (real)o->beta1, beta2 = (real)o->beta2, epsilon = (real)adamw_epsilon;
-    real rest1 = (real)(1 - o->beta1), rest2 = (real)(1 - o->beta2), keep = 1 - (real)u->rate * decay;
-    real rate = (real)u->rate * u->correction1, correction2 = u->correction2, scale = (real)u->scale;
+    real rest1 = (real)(1 - o->beta1), rest2 = (real)(1 - o->beta2),
+         keep = 1 - (real)u->rate * decay;
+    real rate = (real)u->rate * u->correction1, correction2 = u->correction2,
+         scale = (real)u->scale;
     real *restrict w = u->p->value, *restrict m = o->moment1, *restrict v = o->moment2;
     const real *restrict g = u->p->grad;
     for (long i = begin; i < end; i++) {
@@ -25,4 +27,5 @@ void adamw_update(const Update *u, long begin, long end, real decay) {
     }
 }
 
-const OptimizerKind optimizer_adamw = {{"adamw"}, .moments = 2, .betas = true, .update = adamw_update};
+const OptimizerKind optimizer_adamw = {
+    {"adamw", "beta1 beta2"}, .moments = 2, .update = adamw_update};

@@ -106,10 +106,8 @@ static void update_matrix(const Update *u, const Parameter *p, real *scratch) {
 }
 
 const OptimizerKind optimizer_muon = {
-    {"muon"},
+    {"muon", "beta1 beta2 matrix-lr"},
     .moments = 2,
-    .betas = true,
-    .matrix_rate = true,
     .update = adamw_update,
     .owns = owns,
     .update_whole = update_matrix,

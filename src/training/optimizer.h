@@ -9,8 +9,7 @@ typedef struct Update Update;
 
 typedef struct OptimizerKind {
     Choice choice;
-    int moments;             /* arrays of the store's size that it keeps: 1 or 2 */
-    bool betas, matrix_rate; /* reads beta1 and beta2; matrix_rate */
+    int moments; /* arrays of the store's size that it keeps: 1 or 2 */
     /* Updates elements [begin, end) of the store. decay is 0 for vectors: gains, biases do not decay. */
     void (*update)(const Update *u, long begin, long end, real decay);
     /* Parameters that it updates as a whole instead: whether p is one; the update, by one thread; reals of scratch memory

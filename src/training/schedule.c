@@ -18,10 +18,10 @@ bool schedule_check_plans(const Schedule *s, Error *e) {
     for (const char *c = s->plans ? s->plans : ""; c && *c; last = until) {
         c = read_plan(c, &until, &steps);
         if (!c || until <= last || until > steps || until > s->steps)
-            return error_set(
-                e, STATUS_USAGE,
-                "--plans: found \"%.200s\", need STEP:STEPS,… with rising steps up to the %ld of --steps",
-                s->plans, s->steps);
+            return error_set(e, STATUS_USAGE,
+                             "--plans: found \"%.200s\", need STEP:STEPS,… with rising steps up to "
+                             "the %ld of --steps",
+                             s->plans, s->steps);
     }
     return true;
 }
@@ -50,7 +50,7 @@ static double noam(const Schedule *s, double at) {
     return s->rate * pow(s->d_model, -0.5) * fmin(pow(at, -0.5), growing);
 }
 
-const ScheduleKind schedule_noam = {{"noam"}, noam, .warms_up = true, .scales = true};
+const ScheduleKind schedule_noam = {{"noam", "warmup"}, noam, .scales = true};
 
 /* rate · step / (warmup + 1)      for step <= warmup, then
  * min + ½ (rate - min) (1 + cos(π (step - 1 - warmup) / (steps - warmup))) */
@@ -63,7 +63,7 @@ static double cosine(const Schedule *s, double at) {
                (1 + cos(3.14159265358979323846 * (at - 1 - warmup) / ((double)s->steps - warmup)));
 }
 
-const ScheduleKind schedule_cosine = {{"cosine"}, cosine, .warms_up = true, .falls = true};
+const ScheduleKind schedule_cosine = {{"cosine", "warmup min-lr plans"}, cosine, .falls = true};
 
 static double constant(const Schedule *s, double at) {
     (void)at;
@@ -84,4 +84,4 @@ static double linear(const Schedule *s, double at) {
     return fmin(s->rate * fmin(1, at / (warmup + 1)), falling);
 }
 
-const ScheduleKind schedule_linear = {{"linear"}, linear, .warms_up = true, .falls = true};
+const ScheduleKind schedule_linear = {{"linear", "warmup min-lr plans"}, linear, .falls = true};

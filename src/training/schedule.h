@@ -10,8 +10,8 @@ typedef struct Schedule Schedule;
 typedef struct ScheduleKind {
     Choice choice;
     double (*rate)(const Schedule *s, double step);
-    bool warms_up, falls; /* reads warmup; min_rate, steps and plans */
-    bool scales;          /* its rate is a factor, usually 1 */
+    bool falls;  /* reads min_rate, steps and plans */
+    bool scales; /* its rate is a factor, usually 1 */
 } ScheduleKind;
 
 #define ALL_SCHEDULES(KIND) KIND(noam) KIND(cosine) KIND(constant) KIND(linear)

@@ -10,7 +10,8 @@ enum { TRAIN_SETTINGS = 96, TRAIN_TEXTS = 12, TRAIN_COMPARED = 8 }; /* at most *
 typedef struct TrainConfig {
     const char *task;
     TaskOptions data; /* with the seed of everything */
-    const char *from; /* directory of the run whose weights and tokenizer this one begins with; NULL: none */
+    const char *
+        from; /* directory of the run whose weights and tokenizer this one begins with; NULL: none */
 
     int preset;
 
@@ -36,9 +37,11 @@ typedef struct TrainConfig {
     long planned_steps;         /* the checkpoint's --steps … */
     const char *planned_before; /* … and --plans */
 
-    bool given[TRAIN_SETTINGS]; /* by row of the table: set by the user, not by a default */
-    bool taken[TRAIN_SETTINGS]; /* set by the model of --from */
-    char *text[TRAIN_TEXTS];    /* texts that strings point into: a --config file, a checkpoint's values */
+    bool given[TRAIN_SETTINGS];   /* by row of the table: set by the user, not by a default */
+    bool taken[TRAIN_SETTINGS];   /* set by the model of --from */
+    bool missing[TRAIN_SETTINGS]; /* a setting that the checkpoint to resume lacks */
+    char *text
+        [TRAIN_TEXTS]; /* texts that strings point into: a --config file, a checkpoint's values */
     int texts;
     char directory[256]; /* the default of `run` */
 } TrainConfig;
@@ -57,18 +60,8 @@ static inline bool train_config_is_lm(const TrainConfig *r) {
     return task_names_language_model(r->task);
 }
 
-/* A setting has an effect if another one, `decides`, has a value for which `holds` is true, and has an effect itself. */
-typedef struct Condition {
-    bool (*holds)(const TrainConfig *r);
-    const char *decides; /* name of the other one, or "task" */
-    const char *need;    /* the values for which it holds */
-} Condition;
-
 /* The table of settings, in the order of the help; ends with {0}. */
 extern const Setting train_settings[];
-
-/* Takes the operands: a task and files for it, or files alone. STATUS_USAGE. */
-bool train_config_operands(TrainConfig *r, char *const *operand, int count, Error *e);
 
 /* The command line of the same run, without settings at their defaults; the caller frees it. NULL: STATUS_NO_MEMORY. */
 char *train_config_command(const TrainConfig *r, Error *e);
@@ -93,14 +86,14 @@ Task *train_config_open(TrainConfig *r, Error *e);
 /* Passes of the training through the text of an lm. */
 double train_config_passes(const TrainConfig *r, const Task *task);
 
-#define PRESETS_HELP                                                                                         \
-    "Presets\n"                                                                                              \
-    "  paper   post-norm, sinusoidal positions, ReLU, label smoothing; AdamW without\n"                      \
-    "          weight decay, cosine schedule\n"                                                              \
-    "  gpt     as nanoGPT: pre-norm, learned positions, GELU; AdamW with weight\n"                           \
-    "          decay, cosine schedule from 0.001 to 0.0001; characters\n"                                    \
-    "  modern  pre-norm, rotary positions, --qk-norm true, GELU, --init-output zero;\n"                      \
-    "          Muon, linear schedule; characters or byte pairs, dropout and, with\n"                         \
+#define PRESETS_HELP                                                                               \
+    "Presets\n"                                                                                    \
+    "  paper   post-norm, sinusoidal positions, ReLU, label smoothing; AdamW without\n"            \
+    "          weight decay, cosine schedule\n"                                                    \
+    "  gpt     as nanoGPT: pre-norm, learned positions, GELU; AdamW with weight\n"                 \
+    "          decay, cosine schedule from 0.001 to 0.0001; characters\n"                          \
+    "  modern  pre-norm, rotary positions, --qk-norm true, GELU, --init-output zero;\n"            \
+    "          Muon, linear schedule; characters or byte pairs, dropout and, with\n"               \
     "          --minutes, the width by the text and the number of passes through it\n"
 
 /* Fills in the defaults. STATUS_USAGE: settings contradict each other, or have no effect. */
@@ -123,7 +116,7 @@ enum { NOTE_KEY = 40 };
 typedef struct ConfigNotes {
     Metadata note[TRAIN_SETTINGS];
     int count;
-    char key[TRAIN_SETTINGS][NOTE_KEY], value[TRAIN_SETTINGS][OPTION_TEXT];
+    char key[TRAIN_SETTINGS][NOTE_KEY], value[TRAIN_SETTINGS][SETTING_VALUE];
     bool flag[TRAIN_SETTINGS]; /* a command line has the name alone */
 } ConfigNotes;
 
@@ -134,7 +127,8 @@ void train_config_notes(const TrainConfig *r, bool effective, ConfigNotes *out);
 void train_config_recipe(const TrainConfig *r, ConfigNotes *out);
 
 /* Takes the settings of a checkpoint, and copies them. A setting given by the user stays if it may change; otherwise
- * STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting is missing or not valid. */
+ * STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting is not valid, or this version has none of
+ * its name. A setting that the checkpoint lacks has its default. */
 bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e);
 
 /* Takes the settings of the model, the vocabulary and, if none is given, the task and the context of a run to begin from:

@@ -5,15 +5,17 @@
 #include "model_helpers.h"
 #include <sys/resource.h>
 
-static const Metadata some_notes[] = {
-    {"task", "copy"}, {"vocabulary", "a\"\\\n\t无可奈何\x7f 🙂"}, {"empty", ""}, {"begin_id", "7"}};
+static const Metadata some_notes[] = {{"task", "copy"},
+                                      {"vocabulary", "a\"\\\n\t无可奈何\x7f 🙂"},
+                                      {"empty", ""},
+                                      {"begin_id", "7"}};
 enum { SOME_NOTES = sizeof some_notes / sizeof *some_notes };
 
 static void check_same_config(const ModelConfig *a, const ModelConfig *b) {
     ConfigField x, y;
     for (int i = 0; config_field(a, i, &x); i++)
-        CHECK(config_field(b, i, &y) && strcmp(x.value, y.value) == 0, "%s: found %s, want %s", x.key,
-              y.value, x.value);
+        CHECK(config_field(b, i, &y) && strcmp(x.value, y.value) == 0, "%s: found %s, want %s",
+              x.key, y.value, x.value);
     CHECK(!config_field(a, -1, &x));
     CHECK(a->label_smoothing == b->label_smoothing, "found %.17g", b->label_smoothing);
 }
@@ -25,7 +27,8 @@ static void check_round_trip(ModelConfig c) {
     Parameters *p = &m->parameters;
     for (int i = 0; i < p->count; i++) /* gains and biases too are to be random */
         for (long j = 0; j < shape_count(p->entry[i].shape); j++)
-            p->value[p->entry[i].offset + j] += (real)random_normal(random_key(1, (uint64_t)i), (uint64_t)j);
+            p->value[p->entry[i].offset + j] +=
+                (real)random_normal(random_key(1, (uint64_t)i), (uint64_t)j);
     CHECK(model_save(m, path, some_notes, SOME_NOTES, &e), "%s", e.text);
     for (int training = 0; training < 2; training++) {
         Notes notes;
@@ -37,7 +40,8 @@ static void check_round_trip(ModelConfig c) {
         CHECK(notes.count == SOME_NOTES, "found %d notes", notes.count);
         for (int i = 0; i < SOME_NOTES; i++) {
             const char *value = model_notes_find(&notes, some_notes[i].key);
-            CHECK(value && strcmp(value, some_notes[i].value) == 0, "%s: found %s", some_notes[i].key, value);
+            CHECK(value && strcmp(value, some_notes[i].value) == 0, "%s: found %s",
+                  some_notes[i].key, value);
         }
         CHECK(!model_notes_find(&notes, "d_model") && !model_notes_find(&notes, "crc32") &&
               !model_notes_find(&notes, "no"));
@@ -53,7 +57,8 @@ TEST(models_come_back_to_the_bit) {
     ModelConfig c = small_seq2seq();
     check_round_trip(c);
     check_round_trip(small_language_model());
-    c.norm = NORM_PRE, c.final_norm = true, c.activation = &activation_gelu, c.positions = &positions_learned;
+    c.norm = NORM_PRE, c.final_norm = true, c.activation = &activation_gelu,
+    c.positions = &positions_learned;
     c.tied = c.scale_embedding = false, c.label_smoothing = 1.0 / 3, c.pad_id = 10;
     check_round_trip(c);
 }
@@ -63,10 +68,11 @@ TEST(files_that_cannot_be_written_or_read) {
     Error e = {0};
     EXPECT_BUG("safetensors_write: metadata key \"heads\" is taken",
                model_save(m, in_folder("model"), &(Metadata){"heads", "2"}, 1, &e));
-    CHECK(!model_save(m, in_folder("no/model"), NULL, 0, &e) && e.status == STATUS_CANNOT_CREATE, "%s",
-          e.text);
+    CHECK(!model_save(m, in_folder("no/model"), NULL, 0, &e) && e.status == STATUS_CANNOT_CREATE,
+          "%s", e.text);
     e = (Error){0};
-    CHECK(!model_load(in_folder("none"), false, NULL, &e) && e.status == STATUS_NO_INPUT, "%s", e.text);
+    CHECK(!model_load(in_folder("none"), false, NULL, &e) && e.status == STATUS_NO_INPUT, "%s",
+          e.text);
     model_free(m);
 }
 
@@ -81,7 +87,8 @@ TEST(long_sequences_cost_nothing) {
     getrusage(RUSAGE_SELF, &before);
     Model *n = must(model_load(in_folder("model"), false, NULL, &e), &e);
     getrusage(RUSAGE_SELF, &after);
-    CHECK(after.ru_maxrss - before.ru_maxrss < 64 << 10, "found %ld KB", after.ru_maxrss - before.ru_maxrss);
+    CHECK(after.ru_maxrss - before.ru_maxrss < 64 << 10, "found %ld KB",
+          after.ru_maxrss - before.ru_maxrss);
     model_free(m);
     model_free(n);
 }
@@ -149,18 +156,21 @@ static void expect_refused(Spoilt *s, Status status, const char *line) {
 TEST(tensors_that_do_not_fit) {
     Spoilt *s = spoilt_new(small_language_model());
     *spoilt_tensor(s, "encoder.layers.1.linear2.weight") = s->tensor[--s->tensors];
-    expect_refused(s, STATUS_BAD_DATA,
-                   ": encoder.layers.1.linear2.weight: found no such tensor, need one of shape [8,24]");
+    expect_refused(
+        s, STATUS_BAD_DATA,
+        ": encoder.layers.1.linear2.weight: found no such tensor, need one of shape [8,24]");
 
     s = spoilt_new(small_language_model());
     s->tensor[s->tensors] = s->tensor[0], s->tensor[s->tensors++].name = "output.weight";
-    expect_refused(s, STATUS_BAD_DATA,
-                   ": output.weight: found a tensor that the model does not have, need its 28 only");
+    expect_refused(
+        s, STATUS_BAD_DATA,
+        ": output.weight: found a tensor that the model does not have, need its 28 only");
 
     s = spoilt_new(small_language_model());
     Array *a = spoilt_tensor(s, "encoder.layers.0.linear1.weight");
     a->size[0] = 8, a->size[1] = 24; /* transposed: as many elements */
-    expect_refused(s, STATUS_BAD_DATA, ": encoder.layers.0.linear1.weight: found shape [8,24], need [24,8]");
+    expect_refused(s, STATUS_BAD_DATA,
+                   ": encoder.layers.0.linear1.weight: found shape [8,24], need [24,8]");
 
     s = spoilt_new(small_language_model());
     a = spoilt_tensor(s, "norm.bias");
@@ -199,28 +209,33 @@ TEST(weights_that_are_not_finite) {
     Spoilt *s = spoilt_new(small_seq2seq());
     Array *a = spoilt_tensor(s, "decoder.layers.1.norm3.weight");
     a->dtype = DTYPE_F64, a->bytes = large;
-    expect_refused(s, STATUS_BAD_DATA,
-                   ": decoder.layers.1.norm3.weight: element 2: found -1e+39, need at most 3.40282e+38");
+    expect_refused(
+        s, STATUS_BAD_DATA,
+        ": decoder.layers.1.norm3.weight: element 2: found -1e+39, need at most 3.40282e+38");
 #endif
 }
 
 /* The default models, field by field. */
 TEST(the_usual_models) {
-    static const char *const want[] = {
-        "kind seq2seq decoder_layers 2 vocab_size 11 max_length 8 final_norm false scale_embedding true "
-        "pad_id 0 encoder_layers 2 heads 4 d_model 128 d_ff 512 norm post norm_kind layer positions "
-        "sinusoidal attention dot qk_norm false activation relu "
-        "tied true label_smoothing 0.1 ",
-        "kind lm decoder_layers 0 vocab_size 13 max_length 9 final_norm true scale_embedding false pad_id "
-        "none encoder_layers 4 heads 4 d_model 128 d_ff 512 norm pre norm_kind layer positions learned "
-        "attention dot qk_norm false activation gelu tied true "
-        "label_smoothing 0 "};
+    static const char *const want[] = {"kind seq2seq decoder_layers 2 vocab_size 11 max_length 8 "
+                                       "final_norm false scale_embedding true "
+                                       "pad_id 0 encoder_layers 2 heads 4 d_model 128 d_ff 512 "
+                                       "norm post norm_kind layer positions "
+                                       "sinusoidal attention dot qk_norm false activation relu "
+                                       "tied true label_smoothing 0.1 ",
+                                       "kind lm decoder_layers 0 vocab_size 13 max_length 9 "
+                                       "final_norm true scale_embedding false pad_id "
+                                       "none encoder_layers 4 heads 4 d_model 128 d_ff 512 norm "
+                                       "pre norm_kind layer positions learned "
+                                       "attention dot qk_norm false activation gelu tied true "
+                                       "label_smoothing 0 "};
     const ModelConfig models[] = {config_seq2seq(11, 8, 0), config_language_model(13, 9)};
     for (int i = 0; i < 2; i++) {
         char found[1000] = "";
         ConfigField field;
         for (int k = 0; config_field(&models[i], k, &field); k++)
-            snprintf(found + strlen(found), sizeof found - strlen(found), "%s %s ", field.key, field.value);
+            snprintf(found + strlen(found), sizeof found - strlen(found), "%s %s ", field.key,
+                     field.value);
         CHECK(strcmp(found, want[i]) == 0, "found %s", found);
     }
 }
@@ -233,26 +248,34 @@ TEST(metadata_that_describes_no_model) {
         {"d_model", "8.0", ": metadata: d_model: found \"8.0\", need an integer in [1,1048576]"},
         {"vocab_size", "16777217",
          ": metadata: vocab_size: found \"16777217\", need an integer in [1,16777216]"},
-        {"encoder_layers", "1001", ": metadata: encoder_layers: found \"1001\", need an integer in [1,1000]"},
+        {"encoder_layers", "1001",
+         ": metadata: encoder_layers: found \"1001\", need an integer in [1,1000]"},
         {"d_ff", "99999999999999999999",
          ": metadata: d_ff: found \"99999999999999999999\", need an integer in [1,1048576]"},
         {"d_ff", "", ": metadata: d_ff: found \"\", need an integer in [1,1048576]"},
         {"decoder_layers", "1", ": metadata: decoder_layers: found 1, need 0 in a language model"},
         {"tied", "yes", ": metadata: tied: found \"yes\", need true or false"},
-        {"attention", "local", ": metadata: attention: found \"local\", need one of dot|additive|plain"},
-        {"label_smoothing", "nan", ": metadata: label_smoothing: found \"nan\", need a number in [0,1]"},
-        {"label_smoothing", "1e999", ": metadata: label_smoothing: found \"1e999\", need a number in [0,1]"},
-        {"label_smoothing", "-1", ": metadata: label_smoothing: found \"-1\", need a number in [0,1]"},
-        {"pad_id", "-2", ": metadata: pad_id: found \"-2\", need an integer in [0,16777216] or none"},
+        {"attention", "local",
+         ": metadata: attention: found \"local\", need one of dot|additive|plain"},
+        {"label_smoothing", "nan",
+         ": metadata: label_smoothing: found \"nan\", need a number in [0,1]"},
+        {"label_smoothing", "1e999",
+         ": metadata: label_smoothing: found \"1e999\", need a number in [0,1]"},
+        {"label_smoothing", "-1",
+         ": metadata: label_smoothing: found \"-1\", need a number in [0,1]"},
+        {"pad_id", "-2",
+         ": metadata: pad_id: found \"-2\", need an integer in [0,16777216] or none"},
         {"pad_id", "13", ": metadata: pad_id: found 13, need a token in [0,13) or none"},
         {"activation", "relu\x1b[31m",
          ": metadata: activation: found \"relu\\x1B[31m\", need one of relu|gelu|silu|swiglu"},
         /* Shapes are compared before memory is allocated. */
         {"d_model", "1048576", ": embedding.weight: found shape [13,8], need [13,1048576]"},
         {"encoder_layers", "3",
-         ": encoder.layers.2.self_attn.in_proj_weight: found no such tensor, need one of shape [24,8]"},
+         ": encoder.layers.2.self_attn.in_proj_weight: found no such tensor, need one of shape "
+         "[24,8]"},
         {"encoder_layers", "1",
-         ": encoder.layers.1.linear1.bias: found a tensor that the model does not have, need its 16 only"},
+         ": encoder.layers.1.linear1.bias: found a tensor that the model does not have, need its "
+         "16 only"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Spoilt *s = spoilt_new(small_language_model());
@@ -275,20 +298,22 @@ TEST(metadata_that_describes_no_model) {
 /* ---- Every setting ---- */
 
 /* The k-th value of a setting that differs from others of it; false: there are no more. */
-static bool some_value(const Setting *s, int k, char out[OPTION_TEXT]) {
+static bool some_value(const Setting *s, int k, char out[SETTING_VALUE]) {
     static const char *const truths[] = {"false", "true"}, *const wholes[] = {"2", "4"},
                              *const reals[] = {"0.25", "0.1"};
-    const char *const *fixed = s->type == SETTING_TRUTH ? truths : s->type == SETTING_REAL ? reals : wholes;
+    const char *const *fixed = s->type == SETTING_TRUTH  ? truths
+                               : s->type == SETTING_REAL ? reals
+                                                         : wholes;
     if (s->type == SETTING_KIND) {
         for (int i = 0; i <= k; i++)
             if (!s->kinds[i]) return false;
-        snprintf(out, OPTION_TEXT, "%s", s->kinds[k]->name);
+        snprintf(out, SETTING_VALUE, "%s", s->kinds[k]->name);
         return true;
     }
-    if (s->type != SETTING_CHOICE) return k < 2 && snprintf(out, OPTION_TEXT, "%s", fixed[k]);
+    if (s->type != SETTING_CHOICE) return k < 2 && snprintf(out, SETTING_VALUE, "%s", fixed[k]);
     const char *word = s->allowed;
     for (; k > 0 && word; k--) word = strchr(word, '|') ? strchr(word, '|') + 1 : NULL;
-    return word && snprintf(out, OPTION_TEXT, "%.*s", (int)strcspn(word, "|"), word);
+    return word && snprintf(out, SETTING_VALUE, "%.*s", (int)strcspn(word, "|"), word);
 }
 
 static const char *replaced_key, *replaced_value;
@@ -308,13 +333,14 @@ TEST(every_setting_of_a_weight_file) {
     ModelConfig small = small_seq2seq(), read;
     int rows = 0, values = 0;
     for (const Setting *s = config_settings; s->name; s++) {
-        char key[SETTING_KEY], value[OPTION_TEXT];
+        char key[SETTING_KEY], value[SETTING_VALUE];
         bool words = s->type == SETTING_CHOICE || s->type == SETTING_KIND;
         Error wrong = {0};
         replaced_key = setting_key(s, key), replaced_value = "no such word";
         if (s->saved == SAVED_IN_CHECKPOINT) continue;
         rows++;
-        CHECK(!config_parse(&read, "f", field_of, &small, &wrong) && wrong.status == STATUS_BAD_DATA);
+        CHECK(!config_parse(&read, "f", field_of, &small, &wrong) &&
+              wrong.status == STATUS_BAD_DATA);
         for (int k = 0; some_value(s, k, value); k++, values++) {
             Error e = {0};
             CHECK(!words || strstr(wrong.text, value), "%s: %s", value, wrong.text);

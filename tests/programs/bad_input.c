@@ -10,8 +10,9 @@
 /* A run small enough to be trained many times. */
 #define SMALL      "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--quiet"
 #define SMALL_COPY "copy", SMALL, "--symbols", "5", "--max-length", "4", "--held-out", "20"
-#define SMALL_WORDS                                                                                          \
-    "train copy --d-model 8 --heads 2 --layers 1 --batch 4 --quiet --symbols 5 --max-length 4 --held-out "   \
+#define SMALL_WORDS                                                                                \
+    "train copy --d-model 8 --heads 2 --layers 1 --batch 4 --quiet --symbols 5 --max-length 4 "    \
+    "--held-out "                                                                                  \
     "20 "
 
 /* `want` is the whole line after "program: "; or, where it ends in "...", how it begins. */
@@ -23,22 +24,24 @@ static void check_refusal(const char *program, int status, int want_status, cons
     snprintf(line, sizeof line, "%s: %.*s%s", program, (int)(beginning ? length - 3 : length), want,
              beginning ? "" : "\n");
     CHECK(status == want_status, "%s: status %d, want %d: %s", command, status, want_status, err);
-    CHECK(beginning ? !strncmp(err, line, strlen(line)) : !strcmp(err, line), "%s: found %swant  %s", command,
-          err, line);
-    CHECK(lines_of(err) == 1 && err[strlen(err) - 1] == '\n', "%s: %d lines: %s", command, lines_of(err),
-          err);
+    CHECK(beginning ? !strncmp(err, line, strlen(line)) : !strcmp(err, line),
+          "%s: found %swant  %s", command, err, line);
+    CHECK(lines_of(err) == 1 && err[strlen(err) - 1] == '\n', "%s: %d lines: %s", command,
+          lines_of(err), err);
     CHECK(*out == 0, "%s: printed %s", command, out);
 }
 
 /* A program and its arguments with blanks between them, '' for one without a character. */
 static void refuses(const char *command, int want_status, const char *want) {
-    char *before = strdup(list_folder(".")), *copy = strdup(command), *words[MOST_ARGUMENTS] = {NULL};
+    char *before = strdup(list_folder(".")), *copy = strdup(command),
+         *words[MOST_ARGUMENTS] = {NULL};
     int count = 0;
     for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
         words[count++] = strcmp(word, "''") ? word : (char *)"";
     int status = run_program(words[0], (const char *const *)words + 1, (Streams){0});
     check_refusal(words[0], status, want_status, want, command);
-    CHECK(!strcmp(list_folder("."), before), "%s: the folder was\n%sand is\n%s", want, before, listing);
+    CHECK(!strcmp(list_folder("."), before), "%s: the folder was\n%sand is\n%s", want, before,
+          listing);
     free(before), free(copy);
 }
 
@@ -48,8 +51,8 @@ typedef struct Refusal {
     const char *want;
 } Refusal;
 
-#define REFUSES(...)                                                                                         \
-    for (size_t i_ = 0; i_ < sizeof((const Refusal[]){__VA_ARGS__}) / sizeof(Refusal); i_++)                 \
+#define REFUSES(...)                                                                               \
+    for (size_t i_ = 0; i_ < sizeof((const Refusal[]){__VA_ARGS__}) / sizeof(Refusal); i_++)       \
     refuse(&((const Refusal[]){__VA_ARGS__})[i_])
 
 static void refuse(const Refusal *r) {
@@ -69,11 +72,13 @@ TEST(train_tasks_and_flags) {
          "task: found 'LM', need one of copy, reverse, sort, add, dates, pairs, lm"},
         {"train copy lm", 2,
          "\"lm\": found one operand too many, need copy|reverse|sort|add|dates|pairs|lm"},
-        {"train copy --stepp 5", 2, "--stepp: no such option; the nearest is --steps, see --help"},
-        {"train --hlep", 2, "--hlep: no such option; the nearest is --help, see --help"},
-        {"train --version", 2, "--version: no such option, see --help"},
-        {"train lm -", 66, "-: No such file or directory; standard input must be saved in a file first"},
-        {"train lm --bptt 35", 2, "--bptt: no such option; the nearest is --context, see --help"},
+        {"train copy --stepp 5", 2,
+         "--stepp: no such option; the nearest is --steps, see --help all"},
+        {"train --hlep", 2, "--hlep: no such option; the nearest is --help, see --help all"},
+        {"train lm -", 66,
+         "-: No such file or directory; standard input must be saved in a file first"},
+        {"train lm --block_size 35", 2,
+         "--block-size: no such option; the nearest is --context, see --help all"},
         {"train copy --run", 2, "--run: found no value, need a text"},
         {"train copy --run \xFF", 2, "argument 3: byte 0: found 0xFF, need UTF-8"});
 }
@@ -125,7 +130,6 @@ TEST(train_numbers_out_of_range) {
 /* Values that are each in range but exclude each other, and flags without effect. */
 TEST(train_contradictions) {
 #define LM "train lm --text text --context 4 "
-    write_text("twice", "steps 4\nd_model 8\nsteps=5\n");
     write_text("text", "a text that is long enough for the context that is asked for");
     REFUSES(
         {"train copy --heads 3 --d-model 128", 2, "heads: found 3, need a divisor of d_model 128"},
@@ -133,23 +137,28 @@ TEST(train_contradictions) {
          "d_model: found 7, need an even number for sinusoidal positions"},
         {"train copy --d-model 1048576", 2,
          "--d-model: found 1048576, need at most 262144, or a --d-ff of its own"},
-        {"train copy --steps 10 --warmup 11", 2, "--warmup: found 11, need at most the 10 of --steps"},
-        {"train copy --lr 0.1 --min-lr 0.2", 2, "--min-lr: found 0.2, need at most the 0.1 of --lr"},
+        {"train copy --steps 10 --warmup 11", 2,
+         "--warmup: found 11, need at most the 10 of --steps"},
+        {"train copy --lr 0.1 --min-lr 0.2", 2,
+         "--min-lr: found 0.2, need at most the 0.1 of --lr"},
         {"train copy --text x", 2, "--text: found the task copy, need lm"},
         {"train sort --context 8", 2, "--context: found the task sort, need lm"},
-        {"train reverse --tail 0", 2, "--tail: found the task reverse, need lm or pairs"},
+        {"train reverse --tail 0", 2, "--tail: found the task reverse, need pairs or lm"},
         {LM "--symbols 8", 2, "--symbols: found the task lm, need copy, reverse or sort"},
         {LM "--max-length 8", 2, "--max-length: found the task lm, need copy, reverse or sort"},
-        {LM "--held-out 8", 2, "--held-out: found the task lm, need a task that draws its data"},
-        {"train copy --optimizer sgd --beta1 0.5", 2, "--beta1: found --optimizer sgd, need adamw or muon"},
-        {"train copy --optimizer sgd --beta2 0.5", 2, "--beta2: found --optimizer sgd, need adamw or muon"},
+        {LM "--held-out 8", 2,
+         "--held-out: found the task lm, need copy, reverse, sort, add or dates"},
+        {"train copy --optimizer sgd --beta1 0.5", 2,
+         "--beta1: found --optimizer sgd, need adamw or muon"},
+        {"train copy --optimizer sgd --beta2 0.5", 2,
+         "--beta2: found --optimizer sgd, need adamw or muon"},
         {"train copy --schedule noam --min-lr 0.1", 2,
          "--min-lr: found --schedule noam, need cosine or linear"},
         {"train copy --schedule constant --warmup 5", 2,
          "--warmup: found --schedule constant, need noam, cosine or linear"},
-        {LM "--tokenizer byte --vocab-size 100", 2, "--vocab-size: found --tokenizer byte, need another"},
-        {"train copy --vocab-size 100", 2, "--vocab-size: found the task copy, need lm or pairs"},
-        {"train copy --config twice", 2, "twice: line 3: steps: found twice, need it once"},
+        {LM "--tokenizer byte --vocab-size 100", 2,
+         "--vocab-size: found --tokenizer byte, need char, bpe or word"},
+        {"train copy --vocab-size 100", 2, "--vocab-size: found the task copy, need pairs or lm"},
         {"train copy --minutes 1 --steps 5", 2, "--minutes: found --steps, need one of the two"},
         {"train copy --minutes 1 --plans 5:9", 2, "--minutes: found --plans, need one of the two"},
         {"train copy --steps 9 --plans 5:9,4:9", 2,
@@ -163,19 +172,21 @@ TEST(train_texts) {
     write_text("mark", "\xEF\xBB\xBF");
     write_text("letter", "a");
     write_text("latin1", "caf\xE9 au lait, caf\xE9 noir");
-    REFUSES({"train lm --run run", 66, "data/chronicle.txt: not in this directory, need --text FILE"},
-            {"train pairs --run run", 66, "data/pairs.tsv: not in this directory, need --pairs FILE"},
-            {"train lm --text none", 66, "none: No such file or directory"},
-            {"train lm --text letter/none", 66, "letter/none: Not a directory"},
-            {"train lm --text ''", 66, ": No such file or directory"},
-            {"train lm --text .", 66, ".: found a directory, need a regular file"},
-            {"train lm letter a\nb", 2, "\"a\\x0Ab\": found a line break, need a name without one"},
-            {"train lm --text fifo", 66, "fifo: found a FIFO, need a regular file"},
-            {"train lm --text mark", 65, "mark: found 0 tokens, need at least 2"},
-            {"train lm --text letter", 65, "letter: found 1 token, need at least 2"},
-            {"train lm --text latin1", 65,
-             "latin1: byte 3: found 0xE9, need UTF-8 text or --tokenizer byte; iconv -f ENCODING -t UTF-8 latin1 "
-             ">NEW converts it"});
+    REFUSES(
+        {"train lm --run run", 66, "data/chronicle.txt: not in this directory, need --text FILE"},
+        {"train pairs --run run", 66, "data/pairs.tsv: not in this directory, need --pairs FILE"},
+        {"train lm --text none", 66, "none: No such file or directory"},
+        {"train lm --text letter/none", 66, "letter/none: Not a directory"},
+        {"train lm --text ''", 66, ": No such file or directory"},
+        {"train lm --text .", 66, ".: found a directory, need a regular file"},
+        {"train lm letter a\nb", 2, "\"a\\x0Ab\": found a line break, need a name without one"},
+        {"train lm --text fifo", 66, "fifo: found a FIFO, need a regular file"},
+        {"train lm --text mark", 65, "mark: found 0 tokens, need at least 2"},
+        {"train lm --text letter", 65, "letter: found 1 token, need at least 2"},
+        {"train lm --text latin1", 65,
+         "latin1: byte 3: found 0xE9, need UTF-8 text or --tokenizer byte; iconv -f ENCODING -t "
+         "UTF-8 latin1 "
+         ">NEW converts it"});
 }
 
 /* More than any machine has is refused before it is touched. */
@@ -206,8 +217,10 @@ TEST(train_places_that_cannot_be) {
     refuses(too_long, 73, "xxx...");
     REFUSES(
         {SMALL_WORDS "--run ''", 73, "directory: found a path of 0 bytes, need 1 to 4095"},
-        {SMALL_WORDS "--run file", 73, "file: cannot be made a directory: a file of that name is there"},
-        {SMALL_WORDS "--run file/run", 73, "file: cannot be made a directory: a file of that name is there"},
+        {SMALL_WORDS "--run file", 73,
+         "file: cannot be made a directory: a file of that name is there"},
+        {SMALL_WORDS "--run file/run", 73,
+         "file: cannot be made a directory: a file of that name is there"},
         {SMALL_WORDS "--run /proc/run", 73,
          "/proc/run: cannot be made a directory: No such file or directory"},
         {SMALL_WORDS "--run /proc", 73, "/proc/model.safetensors: No such file or directory"},
@@ -219,23 +232,27 @@ TEST(train_places_that_cannot_be) {
          "model: found a run, need --resume to continue it or --force to replace it"},
         {SMALL_WORDS "--run model --force", 73,
          "model/model.safetensors: found a directory, need a regular file"},
-        {SMALL_WORDS "--run fifo --force", 73, "fifo/model.safetensors: found a FIFO, need a regular file"});
+        {SMALL_WORDS "--run fifo --force", 73,
+         "fifo/model.safetensors: found a FIFO, need a regular file"});
 }
 
 /* A trained model is replaced only on demand, and not by a training that fails. */
 TEST(train_a_run_is_not_lost) {
-    static const char stands[] = "run: found a run, need --resume to continue it or --force to replace it";
+    static const char stands[] =
+        "run: found a run, need --resume to continue it or --force to replace it";
     MUST(TRAIN(SMALL_COPY, "--steps", "3", "--run", "run"));
     refuses(SMALL_WORDS "--run run", 73, stands);
     CHECK(rename("run/model.safetensors", "kept") == 0);
     refuses(SMALL_WORDS "--run run", 73, stands);
     CHECK(link("kept", "run/model.safetensors") == 0);
     int status = TRAIN(SMALL_COPY, "--steps", "3", "--run", "run", "--force", "--lr", "1e300");
-    CHECK(status == STATUS_NON_FINITE && !strncmp(err, "not saved: step 1: found a weight of ", 36) &&
+    CHECK(status == STATUS_NON_FINITE &&
+              !strncmp(err, "not saved: step 1: found a weight of ", 36) &&
               strstr(err, "; the earlier run stands\ntrain: step 1: found a "),
           "status %d: %s", status, err);
     CHECK(same_files("run/model.safetensors", "kept"));
-    status = TRAIN(SMALL_COPY, "--steps", "1", "--run", "run", "--force", "--lr", "1e300", "--warmup", "0");
+    status = TRAIN(SMALL_COPY, "--steps", "1", "--run", "run", "--force", "--lr", "1e300",
+                   "--warmup", "0");
     check_refusal("train", status, STATUS_NON_FINITE, "step 1: found a ...", "--lr 1e300");
     CHECK(same_files("run/model.safetensors", "kept"));
     CHECK(!strstr(list_folder("run"), "tmp"), "%s", listing);
@@ -245,9 +262,11 @@ TEST(train_a_run_is_not_lost) {
 
 /* ---- generate ---- */
 
-static void copy_with_change(const char *from, const char *to, const char *find, const char *replace) {
+static void copy_with_change(const char *from, const char *to, const char *find,
+                             const char *replace) {
     size_t size = 0;
-    char *bytes = read_bytes(from, &size), *at = bytes ? memmem(bytes, size, find, strlen(find)) : NULL;
+    char *bytes = read_bytes(from, &size),
+         *at = bytes ? memmem(bytes, size, find, strlen(find)) : NULL;
     CHECK(at && strlen(find) == strlen(replace), "%s: no %s", from, find);
     if (at) memcpy(at, replace, strlen(find));
     mkdir(to, 0777);
@@ -279,7 +298,8 @@ TEST(generate_models_that_cannot_be) {
     }
     memset(bytes + size - sizeof(real), 0xFF, sizeof(real)); /* a NaN */
     write_bytes("damaged/model.safetensors", bytes, size);
-    refuses("generate damaged --prompt 12", 65, "damaged/model.safetensors: the file is damaged: ...");
+    refuses("generate damaged --prompt 12", 65,
+            "damaged/model.safetensors: the file is damaged: ...");
     refuses("generate damaged --no-checksum --prompt 12", 65, "damaged/model.safetensors: ...");
     CHECK(strstr(err, "found nan") || strstr(err, "found -nan"), "%s", err);
     free(bytes);
@@ -298,29 +318,34 @@ TEST(generate_models_that_cannot_be) {
          "metadata: begin_id: found 4, need a token in [5,8), not padding"},
         {"begin_id\": \"5", "begin_id\": \"7",
          "metadata: begin_id: found 7, need a token in [5,8), not padding"},
-        {"begin_id\": \"5", "begin_id\": \"6", "metadata: end_id: found 6, need another than begin_id"},
-        {"\"end_id\"", "\"no_end\"", "metadata: end_id: found none, need a token in [5,8), not padding"},
-        {"\"heads\": \"2\"", "\"heads\": \"3\"", "metadata: heads: found 3, need a divisor of d_model 8"},
+        {"begin_id\": \"5", "begin_id\": \"6",
+         "metadata: end_id: found 6, need another than begin_id"},
+        {"\"end_id\"", "\"no_end\"",
+         "metadata: end_id: found none, need a token in [5,8), not padding"},
+        {"\"heads\": \"2\"", "\"heads\": \"3\"",
+         "metadata: heads: found 3, need a divisor of d_model 8"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char want[200];
         snprintf(want, sizeof want, "changed/model.safetensors: %s", cases[i].want);
         copy_with_change("run/model.safetensors", "changed", cases[i].find, cases[i].replace);
         refuses("generate changed --no-checksum --prompt 12", 65, want);
-        refuses("generate changed --prompt 12", 65, "changed/model.safetensors: the file is damaged: ...");
+        refuses("generate changed --prompt 12", 65,
+                "changed/model.safetensors: the file is damaged: ...");
     }
 }
 
 /* The token that begins and ends a line is one of the vocabulary, "\n" and a to d. */
 TEST(generate_models_of_damaged_lines) {
     static const char *const cases[][3] = {
-        {"begin_id\": \"1", "begin_id\": \"5", "begin_id: found 5, need a token in [0,5), not padding"},
+        {"begin_id\": \"1", "begin_id\": \"5",
+         "begin_id: found 5, need a token in [0,5), not padding"},
         {"begin_id\": \"1", "begin_id\": \"0", "end_id: found 1, need that of begin_id"},
         {"\"end_id\"", "\"no_end\"", "end_id: found none, need a token in [0,5), not padding"},
     };
     write_text("lines", "a\nab\nabc\nabcd\n");
-    MUST(TRAIN("lm", SMALL, "lines", "--lines", "--tail", "0", "--tokenizer", "char", "--steps", "1", "--run",
-               "run"));
+    MUST(TRAIN("lm", SMALL, "lines", "--lines", "--tail", "0", "--tokenizer", "char", "--steps",
+               "1", "--run", "run"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char want[200];
         snprintf(want, sizeof want, "changed/model.safetensors: metadata: %s", cases[i][2]);
@@ -333,14 +358,18 @@ TEST(generate_models_of_damaged_lines) {
 TEST(generate_models_without_a_checksum) {
     MUST(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run"));
     copy_with_change("run/model.safetensors", "changed", "\"crc32\"", "\"crc-2\"");
-    refuses("generate changed --prompt 12", 65,
-            "changed/model.safetensors: the file is damaged: found no \"crc32\" before its checksum");
-    CHECK(GENERATE("changed", "--no-checksum", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
+    refuses(
+        "generate changed --prompt 12", 65,
+        "changed/model.safetensors: the file is damaged: found no \"crc32\" before its checksum");
+    CHECK(GENERATE("changed", "--no-checksum", "--prompt", "12") == 0 && lines_of(out) == 1, "%s",
+          err);
     CHECK(!strcmp(err, "generate: changed/model.safetensors: checksum ignored\n"), "%s", err);
     copy_with_change("run/model.safetensors", "changed", "__\": {", "__\":{ ");
     CHECK(GENERATE("changed", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
     CHECK(
-        !strcmp(err, "generate: changed/model.safetensors: found no checksum: written by another program\n"),
+        !strcmp(
+            err,
+            "generate: changed/model.safetensors: found no checksum: written by another program\n"),
         "%s", err);
 }
 
@@ -348,8 +377,8 @@ TEST(generate_models_without_a_checksum) {
 TEST(generate_models_that_compute_nothing) {
     if (sizeof(real) == sizeof(double)) return; /* which such weights do not overflow */
     write_text("text", "a text that is long enough for the context that is asked for");
-    MUST(TRAIN("lm", SMALL, "--text", "text", "--tail", "0", "--context", "8", "--steps", "1", "--run",
-               "run"));
+    MUST(TRAIN("lm", SMALL, "--text", "text", "--tail", "0", "--context", "8", "--steps", "1",
+               "--run", "run"));
     size_t size = 0;
     char *bytes = read_bytes("run/model.safetensors", &size);
     uint64_t header = 0;
@@ -360,7 +389,8 @@ TEST(generate_models_that_compute_nothing) {
     if (bytes) write_bytes("large/model.safetensors", bytes, size);
     free(bytes);
     CHECK(GENERATE("large", "--no-checksum", "--prompt", "a") == 65 && !*out, "%s", out);
-    CHECK(strstr(err, "generate: the model: found a score of ") && strstr(err, ", need a finite number\n"),
+    CHECK(strstr(err, "generate: the model: found a score of ") &&
+              strstr(err, ", need a finite number\n"),
           "%s", err);
 }
 
@@ -393,9 +423,10 @@ TEST(generate_prompts) {
     /* Options that contradict each other, or have no effect. */
     REFUSES(
         {"generate run --prompt 1 --input x", 2, "--input: found --prompt, need one of the two"},
-        {"generate run --prompt 1 --score x", 2, "--score: found options of decoding, need none"},
-        {"generate run --beam 2 --score x", 2, "--score: found options of decoding, need none"},
-        {"generate run --beam 2 --temperature 1", 2, "--temperature: found --beam, need one of the two"},
+        {"generate run --prompt 1 --score x", 2, "--prompt: found --score, need one of the two"},
+        {"generate run --beam 2 --score x", 2, "--beam: found --score, need one of the two"},
+        {"generate run --beam 2 --temperature 1", 2,
+         "--temperature: found --beam, need one of the two"},
         {"generate run --beam 2 --repetition-penalty 2", 2,
          "--repetition-penalty: found --beam, need one of the two"},
         {"generate run --beam 2 --count 3", 2, "--count: found --beam, need one of the two"},
@@ -403,14 +434,19 @@ TEST(generate_prompts) {
          "--show-probabilities: found --beam, need one of the two"},
         {"generate run --n-best 2", 2, "--n-best: found no --beam, need it"},
         {"generate run --length-penalty 1", 2, "--length-penalty: found no --beam, need it"},
-        {"generate run --beam 2 --n-best 3", 2, "--n-best: found more than --beam, need at most as many"},
-        {"generate run --temperature 0 --count 2", 2, "--count: found greedy decoding, need one of the two"},
-        {"generate run --greedy --top-p 0.5", 2, "--top-p: found greedy decoding, need one of the two"},
-        {"generate run --greedy --min-p 0.5", 2, "--min-p: found greedy decoding, need one of the two"},
+        {"generate run --beam 2 --n-best 3", 2,
+         "--n-best: found more than --beam, need at most as many"},
+        {"generate run --temperature 0 --count 2", 2,
+         "--count: found greedy decoding, need one of the two"},
+        {"generate run --greedy --top-p 0.5", 2,
+         "--top-p: found greedy decoding, need one of the two"},
+        {"generate run --greedy --min-p 0.5", 2,
+         "--min-p: found greedy decoding, need one of the two"},
         {"generate run --temperature 1 --count 2 --show-probabilities", 2,
          "--count: found --show-probabilities, need one of the two"},
         {"generate run --top-p 0", 2, "--top-p: found \"0\", need a number in (0,1]"},
-        {"generate run --stop ''", 2, "--stop: found no character or too many, need 1 to 512 bytes"});
+        {"generate run --stop ''", 2,
+         "--stop: found no character or too many, need 1 to 512 bytes"});
 
     /* From stdin, the other lines are answered. */
     static const struct {
@@ -418,7 +454,9 @@ TEST(generate_prompts) {
         int answers;
     } cases[] = {
         {"12\n\n34\n", "stdin: line 2: found no character, need at least one", 2},
-        {"x\n", "stdin: line 1: byte 0: found 'x' (U+0078), need one of the 5 characters of the vocabulary",
+        {"x\n",
+         "stdin: line 1: byte 0: found 'x' (U+0078), need one of the 5 characters of the "
+         "vocabulary",
          0},
         {"1\n2\xFF\n3\n4\n", "stdin: line 2: byte 1: found 0xFF, need UTF-8", 3},
         {"123451", "stdin: line 1: found 6 symbols, need at most 5", 0},
@@ -454,11 +492,13 @@ TEST(output_that_is_lost) {
         };
         for (int k = 0; k < 4; k++) {
             int status = run_program(talking[k].program, talking[k].arguments, lost);
-            check_refusal(talking[k].program, status, STATUS_IO, causes[i], talking[k].arguments[0]);
+            check_refusal(talking[k].program, status, STATUS_IO, causes[i],
+                          talking[k].arguments[0]);
         }
         CHECK(GENERATE("run", "--prompt", "12") == 0 && *out, "%s", err);
         int status = run_program("train", ARGUMENTS("copy", "--nonsense"), lost);
-        check_refusal("train", status, STATUS_USAGE, "--nonsense: no such option, see --help", "--nonsense");
+        check_refusal("train", status, STATUS_USAGE, "--nonsense: no such option, see --help all",
+                      "--nonsense");
     }
     /* Nothing to print, nothing lost. */
     MUST(run_program("train", ARGUMENTS(SMALL_COPY, "--steps", "3", "--run", "run", "--force"),
@@ -471,7 +511,8 @@ TEST(a_reader_that_goes) {
     CHECK(mkfifo("pipe", 0600) == 0);
     int reader = open("pipe", O_RDONLY | O_NONBLOCK);
     Child child = start_program(
-        "train", ARGUMENTS(SMALL_COPY, "--steps", "300", "--eval-every", "3", "--json", "--run", "run"),
+        "train",
+        ARGUMENTS(SMALL_COPY, "--steps", "300", "--eval-every", "3", "--json", "--run", "run"),
         (Streams){.output = "pipe"});
     CHECK(poll(&(struct pollfd){.fd = reader, .events = POLLIN}, 1, 50000) == 1);
     CHECK(read(reader, first, sizeof first) > 0);
@@ -484,7 +525,8 @@ TEST(a_reader_that_goes) {
 
 /* With standard streams closed a run leaves the same files: nothing that is meant for them gets into these. */
 TEST(streams_that_are_closed) {
-#define TALKING "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--held-out", "20"
+#define TALKING                                                                                    \
+    "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--held-out", "20"
     MUST(TRAIN(TALKING, "--steps", "5", "--run", "open", "--json"));
     CHECK(run_program("train", ARGUMENTS(TALKING, "--steps", "5", "--run", "closed", "--json"),
                       (Streams){"", "", "", 0}) == STATUS_IO);
@@ -496,9 +538,13 @@ TEST(streams_that_are_closed) {
     CHECK(record && !*line && count_events(record, "step") == 5, "%s", line);
     free(record);
     CHECK(run_program("generate", ARGUMENTS("open"), (Streams){.input = ""}) == STATUS_IO);
-    CHECK(!strcmp(err, "generate: stdin: reading failed: Bad file descriptor\n") && !*out, "%s", err);
-    CHECK(run_program("generate", ARGUMENTS("open", "--prompt", "1"), (Streams){"", NULL, "", 0}) == 0);
-    CHECK(run_program("generate", ARGUMENTS("open", "--prompt", "?"), (Streams){.error = ""}) == 65 && !*out);
+    CHECK(!strcmp(err, "generate: stdin: reading failed: Bad file descriptor\n") && !*out, "%s",
+          err);
+    CHECK(run_program("generate", ARGUMENTS("open", "--prompt", "1"), (Streams){"", NULL, "", 0}) ==
+          0);
+    CHECK(run_program("generate", ARGUMENTS("open", "--prompt", "?"), (Streams){.error = ""}) ==
+              65 &&
+          !*out);
 }
 
 RUN_PROGRAM_TESTS

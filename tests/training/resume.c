@@ -47,7 +47,8 @@ static void add_a_day(const char *path) {
 }
 
 static void check_same_runs(const char *a, const char *b) {
-    static const char *const names[] = {"checkpoint.safetensors", "best.safetensors", "model.safetensors"};
+    static const char *const names[] = {"checkpoint.safetensors", "best.safetensors",
+                                        "model.safetensors"};
     char path[3][200];
     for (int i = 0; i < 3; i++) {
         snprintf(path[0], sizeof path[0], "%s/%s", a, names[i]);
@@ -74,7 +75,8 @@ static long train_some(const char *const *arguments, long most) {
     Checkpoint past = {0};
     bool ok = train_config_parse(&config, argc, argv, &e);
     if (ok && config.resume)
-        ok = checkpoint_open(&past, config.resume, &e) && train_config_resume(&config, &past.file, &e);
+        ok = checkpoint_open(&past, config.resume, &e) &&
+             train_config_resume(&config, &past.file, &e);
     ok = ok && from_configure(&config, &past, &e) && train_config_complete(&config, &e);
     Task *task = ok ? task_open(config.task, &config.data, &e) : NULL;
     CHECK(task, "%s", e.text);
@@ -92,7 +94,8 @@ static long train_some(const char *const *arguments, long most) {
     for (long i = 0; ok; i++) {
         StepResult step;
         Evaluation v;
-        if (trainer_evaluation_due(&t)) ok = trainer_evaluate(&t, 8, &v, &e) && run_evaluated(&run, &v, &e);
+        if (trainer_evaluation_due(&t))
+            ok = trainer_evaluate(&t, 8, &v, &e) && run_evaluated(&run, &v, &e);
         if (!ok || !run_goes_on(&run) || i == most || t.state.step == t.schedule.steps) break;
         ok = trainer_step(&t, &step, &e);
         if (ok) run_stepped(&run, &step);
@@ -130,14 +133,14 @@ enum { STEPS = 200 };
 TEST(after_every_step) {
     write_cat_text("text", 599);
 #define MODERN "--preset", "modern"
-#define REST                                                                                                 \
-    "--dropout", "0.1", "--accumulate", "2", "--steps", STEPS_TEXT, "--eval-every", "7",                     \
+#define REST                                                                                       \
+    "--dropout", "0.1", "--accumulate", "2", "--steps", STEPS_TEXT, "--eval-every", "7",           \
         "--checkpoint-every", "1"
     for (int lm = 0; lm < 2; lm++) {
-        const char *const *whole =
-            lm ? ARGUMENTS(LM, MODERN, REST, "--run", "lm whole") : ARGUMENTS(COPY, REST, "--run", "whole");
-        const char *const *first =
-            lm ? ARGUMENTS(LM, MODERN, REST, "--run", "lm parts") : ARGUMENTS(COPY, REST, "--run", "parts");
+        const char *const *whole = lm ? ARGUMENTS(LM, MODERN, REST, "--run", "lm whole")
+                                      : ARGUMENTS(COPY, REST, "--run", "whole");
+        const char *const *first = lm ? ARGUMENTS(LM, MODERN, REST, "--run", "lm parts")
+                                      : ARGUMENTS(COPY, REST, "--run", "parts");
         CHECK(train_some(whole, STEPS) == STEPS && train_some(first, 1) == 1);
         resume_in_parts(lm ? "lm parts" : "parts", STEPS);
         check_same_runs(lm ? "lm whole" : "whole", lm ? "lm parts" : "parts");
@@ -149,7 +152,8 @@ TEST(after_every_step) {
 /* The tensor of this name in both files. */
 static bool same_tensor(const Safetensors *a, const Safetensors *b, const char *name) {
     const Array *x = safetensors_find(a, name), *y = safetensors_find(b, name);
-    return x && y && x->count == y->count && memcmp(x->bytes, y->bytes, (size_t)x->count * sizeof(real)) == 0;
+    return x && y && x->count == y->count &&
+           memcmp(x->bytes, y->bytes, (size_t)x->count * sizeof(real)) == 0;
 }
 
 /* A run begins with another's weights and tokenizer, on a text that has other characters, and trains the norms only: the
@@ -161,9 +165,11 @@ TEST(weights_of_another_run) {
     char other[200] = "";
     for (int i = 0; i < 199; i++) other[i] = "at hat"[i % 6];
     write_cat_text("text", 199), write_text("other", other);
-    MUST(TRAIN(LM, "--tokenizer", "char", "--positions", "learned", "--steps", "4", "--run", "base"));
-#define TUNE                                                                                                 \
-    "lm", "--from", "base", "--text", "other", "--train", "*norm*", "--steps", "6", "--batch", "4", "--quiet"
+    MUST(TRAIN(LM, "--tokenizer", "char", "--positions", "learned", "--steps", "4", "--run",
+               "base"));
+#define TUNE                                                                                       \
+    "lm", "--from", "base", "--text", "other", "--train", "*norm*", "--steps", "6", "--batch",     \
+        "4", "--quiet"
     CHECK(train_some(ARGUMENTS(TUNE, "--checkpoint-every", "1", "--run", "whole"), 6) == 6);
     CHECK(train_some(ARGUMENTS(TUNE, "--checkpoint-every", "1", "--run", "parts"), 1) == 1);
     CHECK(rename("base", "gone") == 0);
@@ -177,8 +183,9 @@ TEST(weights_of_another_run) {
         char moment[PARAMETER_NAME + 8];
         snprintf(moment, sizeof moment, "moment1.%s", name);
         bool norm = strstr(name, "norm");
-        CHECK(same_tensor(&base, &tuned, name) == !norm && !safetensors_find(&tuned, moment) == !norm, "%s",
-              name);
+        CHECK(same_tensor(&base, &tuned, name) == !norm &&
+                  !safetensors_find(&tuned, moment) == !norm,
+              "%s", name);
     }
     safetensors_free(&base), safetensors_free(&tuned);
     CHECK(rename("gone", "base") == 0);
@@ -201,7 +208,8 @@ TEST(weights_of_another_run) {
                     wrong[i].value, "--run", "x") == wrong[i].status &&
                   strstr(err, wrong[i].message),
               "%s", err);
-    CHECK(TRAIN("copy", "--from", "base", "--run", "x") == 2 && strstr(err, "found the kind lm"), "%s", err);
+    CHECK(TRAIN("copy", "--from", "base", "--run", "x") == 2 && strstr(err, "found the kind lm"),
+          "%s", err);
 }
 
 /* ---- Kills and signals ---- */
@@ -213,10 +221,10 @@ TEST(at_any_moment) {
     static const int signals[] = {SIGKILL, SIGINT, SIGTERM, SIGHUP};
     for (int i = 0; i < 16; i++) {
         bool begun = access("parts/checkpoint.safetensors", F_OK) == 0;
-        int status =
-            end_after(begun ? ARGUMENTS("--resume", "parts", "--quiet", "--threads", i % 2 ? "1" : "2")
-                            : ARGUMENTS(COPY, LONGER, "--run", "parts", "--force"),
-                      5 + 17 * i % 60, signals[i % 4]);
+        int status = end_after(
+            begun ? ARGUMENTS("--resume", "parts", "--quiet", "--threads", i % 2 ? "1" : "2")
+                  : ARGUMENTS(COPY, LONGER, "--run", "parts", "--force"),
+            5 + 17 * i % 60, signals[i % 4]);
         CHECK(status == 0 || status == 128 + signals[i % 4], "status %d: %s", status, err);
     }
     int status = access("parts/checkpoint.safetensors", F_OK) == 0
@@ -229,26 +237,36 @@ TEST(at_any_moment) {
 /* ---- Other options ---- */
 
 TEST(other_choices) {
-    write_text("text",
-               "a text that is long enough for the context that is asked for, and for its tail as well");
-    write_text("other",
-               "a text that is long enough for the context that is asked for, and for its tail as wall");
-    write_text("third",
-               "A text that is long enough for the context that is Asked for, And for its tAil As well");
+    write_text(
+        "text",
+        "a text that is long enough for the context that is asked for, and for its tail as well");
+    write_text(
+        "other",
+        "a text that is long enough for the context that is asked for, and for its tail as wall");
+    write_text(
+        "third",
+        "A text that is long enough for the context that is Asked for, And for its tAil As well");
     MUST(TRAIN(LM, "--preset", "gpt", "--steps", "4", "--run", "run"));
-    CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--beta1", "0.8", "--d-model", "16", "--layers", "1") ==
-          78);
-    CHECK(!strcmp(err, "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, "
-                       "need 8; --beta1: found 0.8, need 0.9 (may change: steps, lr, min-lr, eval-every, "
-                       "checkpoint-every, checkpoint-minutes, threads)\n"),
+    CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--beta1", "0.8", "--d-model", "16", "--layers",
+                "1") == 78);
+    CHECK(
+        !strcmp(err,
+                "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, "
+                "need 8; --beta1: found 0.8, need 0.9 (may change: steps, lr, min-lr, eval-every, "
+                "checkpoint-every, checkpoint-minutes, threads)\n"),
+        "%s", err);
+    CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "task: found copy, need lm"), "%s",
+          err);
+    CHECK(TRAIN("--resume", "run", "--text", "other") == 78 && strstr(err, "text_crc32: found "),
           "%s", err);
-    CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "task: found copy, need lm"), "%s", err);
-    CHECK(TRAIN("--resume", "run", "--text", "other") == 78 && strstr(err, "text_crc32: found "), "%s", err);
     CHECK(TRAIN("--resume", "run", "--text", "third") == 78 &&
-              strstr(err, "program differ: vocabulary: found ") && strstr(err, "; text_crc32: found "),
+              strstr(err, "program differ: vocabulary: found ") &&
+              strstr(err, "; text_crc32: found "),
           "%s", err);
-    CHECK(TRAIN("--resume", "run", "--seed", "2") == 78 && strstr(err, "--seed: found 2, need 1"), "%s", err);
-    CHECK(TRAIN("--resume", "run", "--from", "run") == 78 && strstr(err, "--from: found run, need none"),
+    CHECK(TRAIN("--resume", "run", "--seed", "2") == 78 && strstr(err, "--seed: found 2, need 1"),
+          "%s", err);
+    CHECK(TRAIN("--resume", "run", "--from", "run") == 78 &&
+              strstr(err, "--from: found run, need none"),
           "%s", err);
     CHECK(TRAIN("--resume", "run", "--run", "other run") == 2, "%s", err);
     CHECK(TRAIN("--resume", "nowhere") == 66 && strstr(err, "nowhere: found no run"), "%s", err);
@@ -264,10 +282,10 @@ TEST(overfitting_keeps_the_best_weights) {
     uint32_t x = 1;
     for (int i = 0; i < 300; i++) text[i] = "abcdefgh"[(x = x * 1103515245 + 12345) >> 16 & 7];
     write_text("text", text);
-#define BY_HEART                                                                                             \
-    "lm", "--text", "text", "--tokenizer", "char", "--tail", "0.5", "--context", "16", "--dropout", "0",     \
-        "--lr", "0.02", "--schedule", "constant", "--d-model", "16", "--heads", "2", "--layers", "1",        \
-        "--batch", "8", "--eval-every", "5"
+#define BY_HEART                                                                                   \
+    "lm", "--text", "text", "--tokenizer", "char", "--tail", "0.5", "--context", "16",             \
+        "--dropout", "0", "--lr", "0.02", "--schedule", "constant", "--d-model", "16", "--heads",  \
+        "2", "--layers", "1", "--batch", "8", "--eval-every", "5"
     MUST(TRAIN(BY_HEART, "--steps", "60", "--run", "whole"));
     CHECK(strstr(err, "Overfitting: the held-out loss rises (") &&
               strstr(err, "Overfitting: model.safetensors has the weights of step "),
@@ -284,20 +302,22 @@ TEST(overfitting_keeps_the_best_weights) {
 
 /* --resume accepts fewer --steps than the warm-up has; a new run refuses them. */
 TEST(may_end_early) {
-    CHECK(train_some(ARGUMENTS(COPY, "--steps", "10", "--run", "run", "--checkpoint-every", "1"), 1) == 1);
+    CHECK(train_some(ARGUMENTS(COPY, "--steps", "10", "--run", "run", "--checkpoint-every", "1"),
+                     1) == 1);
     MUST(TRAIN("--resume", "run", "--steps", "1", "--quiet"));
 }
 
 /* ---- Invalid checkpoints ---- */
 
-/* Copies a checkpoint with a valid checksum and another value of a key; NULL: without the key. If the key names
- * a tensor, it is left out, or written in the other "precision", as "integers", in another "shape", or with a NaN ("nan"). */
-static void change_checkpoint(const char *from, const char *to, const char *key, const char *value) {
+/* Copies a checkpoint with a valid checksum and another value of a key; NULL: without the key. A setting is added. If the key
+ * names a tensor, it is left out, or written in the other "precision", as "integers", in another "shape", or with a NaN ("nan"). */
+static void change_checkpoint(const char *from, const char *to, const char *key,
+                              const char *value) {
     static const real one = 1;
     Safetensors s;
     Error e = {0};
     CHECK(safetensors_read(&s, from, &e), "%s", e.text);
-    Metadata *notes = calloc((size_t)s.metadata_count + 1, sizeof *notes);
+    Metadata *notes = calloc((size_t)s.metadata_count + 2, sizeof *notes);
     Array *array = calloc((size_t)s.tensors + 1, sizeof *array);
     void *wide = NULL;
     int count = 0, arrays = 0;
@@ -306,6 +326,8 @@ static void change_checkpoint(const char *from, const char *to, const char *key,
         if (strcmp(s.metadata[i].key, "crc32") == 0 || (changed && !value)) continue;
         notes[count++] = changed ? (Metadata){key, value} : s.metadata[i];
     }
+    if (strncmp(key, "recipe.", 7) == 0 && value && !safetensors_metadata(&s, key))
+        notes[count++] = (Metadata){key, value};
     for (int i = 0; i < s.tensors; i++) {
         bool changed = strcmp(s.tensor[i].name, key) == 0;
         if (changed && !value) continue;
@@ -348,36 +370,41 @@ TEST(changed_checkpoints) {
         {"run.best_loss", "nan", 65, "metadata: run.best_loss: found nan, need a number"},
         {"run.loss_sum", "1e", 65, "metadata: run.loss_sum: found 1e, need a number"},
         {"task", NULL, 65, "metadata: found no task, need it"},
-        {"recipe.lr", NULL, 65, "metadata: found no recipe.lr, need it"},
+        {"recipe.momentum", "0.9", 65,
+         "metadata: found the setting momentum, which this version does not have"},
         {"recipe.lr", "fast", 65, "metadata: recipe.lr: found \"fast\", need a number in (0,inf)"},
         {"recipe.optimizer", "adam", 65,
          "metadata: recipe.optimizer: found \"adam\", need one of adamw|sgd|muon"},
-        {"norm_kind", NULL, 65, "metadata: found no norm_kind, need it"}, /* a setting of the model */
         {"norm_kind", "batch", 65, "metadata: norm_kind: found \"batch\", need one of layer|rms"},
         {"vocabulary", "12354", 78, "text or program differ: vocabulary: found 12345, need 12354"},
         {"vocabulary", "12345 and more characters than a message shows", 78,
          "text or program differ: the vocabulary differs"},
-        {"precision", "half", 78, "text or program differ: precision: found " PRECISION ", need half"},
+        {"precision", "half", 78,
+         "text or program differ: precision: found " PRECISION ", need half"},
         {"text_crc32", NULL, 78, "text or program differ: text_crc32: found 00000000, need none"},
         {"moment2.embedding.weight", NULL, 65, "found no tensor \"moment2.embedding.weight\""},
         {"run.best_step", "x", 65, "metadata: run.best_step: found x, need a number"},
         {"run.step", "-3", 65, "metadata: run.step: found -3, need a number"},
-        {"moment1.embedding.weight", "precision", 65, "moment1.embedding.weight: found " OTHER ", need " OWN},
-        {"moment1.embedding.weight", "integers", 65, "moment1.embedding.weight: found I32, need " OWN},
-        {"moment1.embedding.weight", "shape", 65, "moment1.embedding.weight: found shape [16,4], need [8,8]"},
-        {"embedding.weight", "nan", 65, "embedding.weight: element 0: found nan, need a finite number"},
+        {"moment1.embedding.weight", "precision", 65,
+         "moment1.embedding.weight: found " OTHER ", need " OWN},
+        {"moment1.embedding.weight", "integers", 65,
+         "moment1.embedding.weight: found I32, need " OWN},
+        {"moment1.embedding.weight", "shape", 65,
+         "moment1.embedding.weight: found shape [16,4], need [8,8]"},
+        {"embedding.weight", "nan", 65,
+         "embedding.weight: element 0: found nan, need a finite number"},
         {"more", NULL, 65, "found 94 tensors, need 93"},
     };
     MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));
     CHECK(mkdir("changed", 0777) == 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char line[400];
-        change_checkpoint("run/checkpoint.safetensors", "changed/checkpoint.safetensors", cases[i].key,
-                          cases[i].value);
+        change_checkpoint("run/checkpoint.safetensors", "changed/checkpoint.safetensors",
+                          cases[i].key, cases[i].value);
         int status = TRAIN("--resume", "changed", "--steps", "3", "--quiet");
         snprintf(line, sizeof line, "train: changed/checkpoint.safetensors: %s\n", cases[i].want);
-        CHECK(status == cases[i].status && !strcmp(err, line), "%s: status %d: found %swant %s", cases[i].key,
-              status, err, line);
+        CHECK(status == cases[i].status && !strcmp(err, line), "%s: status %d: found %swant %s",
+              cases[i].key, status, err, line);
         CHECK(lines_of(list_folder("changed")) == 2, "%s", listing);
     }
 }
@@ -401,7 +428,8 @@ TEST(replaced_meanwhile) {
     char *before = strdup(list_folder("run"));
     Run run;
     CHECK(!run_open(&run, &config, &t, &past, &e) && e.status == STATUS_CANNOT_CREATE);
-    CHECK(!strcmp(e.text, "run/checkpoint.safetensors: another process has replaced it since it was read"),
+    CHECK(!strcmp(e.text,
+                  "run/checkpoint.safetensors: another process has replaced it since it was read"),
           "%s", e.text);
     run_close(&run);
     CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
@@ -413,25 +441,43 @@ TEST(replaced_meanwhile) {
     train_config_free(&config);
 }
 
+/* A setting that a checkpoint lacks has its default: the run goes on as one that was given it. */
+TEST(a_checkpoint_of_fewer_settings) {
+    static const char *const lacks[] = {"recipe.clip", "recipe.lr", "norm_kind"};
+    MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));
+    CHECK(mkdir("changed", 0777) == 0);
+    MUST(TRAIN("--resume", "run", "--steps", "3", "--quiet"));
+    for (int i = 0; i < 3; i++) {
+        MUST(TRAIN(COPY, "--steps", "2", "--run", "whole", "--force"));
+        change_checkpoint("whole/checkpoint.safetensors", "changed/checkpoint.safetensors",
+                          lacks[i], NULL);
+        MUST(TRAIN("--resume", "changed", "--steps", "3", "--quiet"));
+        CHECK(same_files("changed/model.safetensors", "run/model.safetensors"), "%s", lacks[i]);
+    }
+}
+
 /* A --config file, which the command line overrides. */
 TEST(a_file_of_choices) {
-    write_text("choices",
-               "# small\ntask copy\nd-model = 8\nheads 2\n\nlayers 1\r\nbatch 4\nsymbols 5\nmax-length 4\n"
-               "held-out 30\nsteps 9\nquiet true\n");
+    write_text(
+        "choices",
+        "# small\ntask copy\nd-model = 8\nheads 2\n\nlayers 1\r\nbatch 4\nsymbols 5\nmax-length 4\n"
+        "held-out 30\nsteps 1\nsteps 9\nquiet true\n");
     CHECK(TRAIN("--config", "choices", "--run", "a", "--steps", "3") == 0 && !*err, "%s", err);
     MUST(TRAIN(COPY, "--run", "b", "--steps", "3"));
     check_same_runs("a", "b");
-    write_text("choices", "task lm\nsteps 9\nd-model 8\nheads 2\nlayers 1\nbatch 4\nquiet false\n  \n#");
+    write_text("choices",
+               "task lm\nsteps 9\nd-model 8\nheads 2\nlayers 1\nbatch 4\nquiet false\n  \n#");
     CHECK(TRAIN("copy", "--config", "choices", "--quiet", "--run", "b", "--force", "--symbols", "5",
                 "--max-length", "4", "--held-out", "30", "--steps", "3") == 0 &&
               !*err,
           "%s", err);
     check_same_runs("a", "b");
     static const char *const wrong[][2] = {
-        {"config choices\n", "line 1: found \"config\", need the name of an option, see --help\n"},
+        {"config choices\n",
+         "line 1: found \"config\", need the name of an option, see --help all\n"},
         {"quiet yes\n", "line 1: quiet: found \"yes\", need true or false\n"},
         {"task copy\nlr fast\n", "line 2: lr: found \"fast\", need a number in (0,inf)\n"},
-        {"rate 3\n", "line 1: found \"rate\", need the name of an option, see --help\n"},
+        {"rate 3\n", "line 1: found \"rate\", need the name of an option, see --help all\n"},
     };
     for (int i = 0; i < 4; i++) {
         char line[100];

@@ -161,67 +161,75 @@ static void print_template(const char *name, const char *language, Error *e) {
     template_print(name, language, student_headers(headers), stdout, e);
 }
 
+typedef struct CheckValues {
+    Grading g;
+    bool list, help_grading;
+    const char *template, *program, *language;
+    double gigabytes;
+} CheckValues;
+
+#define AT(type, field) SETTING(type, CheckValues, field)
+static const Setting table[] = {
+    {"Output"},
+    {"list", .help = "list the operations: name, arguments, formula, section of the paper",
+     AT(FLAG, list)},
+    SHOW_OPTIONS(CheckValues, g.show),
+    {"Checks"},
+    {"seeds", "N", "[1,1000000]", "check each case at the points of N seeds, from --seed on",
+     AT(INTEGER, g.plan.seeds)},
+    {"nondeterminism", "PART", "[0,1e-6]",
+     "let equal runs differ by this part of their size: the order of sums may depend on calls",
+     AT(REAL, g.plan.nondeterminism)},
+    {"Grading"},
+    {"cases", "CASES.c", NULL, "a teacher's cases, which call the file's operation",
+     AT(TEXT, g.file.cases), "the file's"},
+    {"like", "WHAT", NULL,
+     "compare the forward too, with an operation or a teacher's FILE.c, at its cases",
+     AT(TEXT, g.file.like), "none"},
+    {"solution", .help = "fail a file that includes this project's operations",
+     AT(FLAG, g.file.solution)},
+    {"program", "COMMAND", NULL, "check the functions of a program that answers over two pipes",
+     AT(TEXT, program), "none"},
+    {"confined", .help = "grade only where compiler and code can be confined",
+     AT(FLAG, g.confined)},
+    {"strict", .help = "make aspects that the file's cases do not test inconclusive",
+     AT(FLAG, g.show.strict)},
+    {"template", "OPERATION", NULL, "print a file to start from, and exit", AT(TEXT, template),
+     "none"},
+    {"language", "WORD", NULL, "of --template: c or python", AT(TEXT, language), "c"},
+    {"help-grading", .help = "explain how to grade an exercise, and exit", AT(FLAG, help_grading)},
+    {"Limits of each case"},
+    {"time-limit", "S", "(0,86400]", "seconds; a tenth after two endless cases of a file",
+     AT(REAL, g.plan.limits.seconds)},
+    {"memory-limit", "GB", "(0,1000000]", "gigabytes", AT(REAL, gigabytes)},
+    {0},
+};
+
 void grading_command_check(int argc, char **argv, Error *e) {
-    bool list = false, help_grading = false;
-    const char *template = NULL, *program = NULL, *language = "c";
-    double gigabytes = 4;
-    Grading g = {.plan = {.seeds = 1, .limits = {.seconds = 10, .awake = true}}};
-    const Option table[] = {
-        {"Output"},
-        {"list", .help = "list the operations: name, arguments, formula, section of the paper",
-         .flag = &list},
-        SHOW_OPTIONS(g.show),
-        {"Checks"},
-        {"seeds", "N", "[1,1000000]", "check each case at the points of N seeds, from --seed on",
-         .integer = &g.plan.seeds},
-        {"nondeterminism", "PART", "[0,1e-6]",
-         "let equal runs differ by this part of their size: the order of sums may depend on calls",
-         .real = &g.plan.nondeterminism},
-        {"Grading"},
-        {"cases", "CASES.c", NULL, "a teacher's cases, which call the file's operation",
-         "the file's", .text = &g.file.cases},
-        {"like", "WHAT", NULL,
-         "compare the forward too, with an operation or a teacher's FILE.c, at its cases", "none",
-         .text = &g.file.like},
-        {"solution", .help = "fail a file that includes this project's operations",
-         .flag = &g.file.solution},
-        {"program", "COMMAND", NULL, "check the functions of a program that answers over two pipes",
-         "none", .text = &program},
-        {"confined", .help = "grade only where compiler and code can be confined",
-         .flag = &g.confined},
-        {"strict", .help = "make aspects that the file's cases do not test inconclusive",
-         .flag = &g.show.strict},
-        {"template", "OPERATION", NULL, "print a file to start from, and exit", "none",
-         .text = &template},
-        {"language", "WORD", NULL, "of --template: c or python", "c", .text = &language},
-        {"help-grading", .help = "explain how to grade an exercise, and exit",
-         .flag = &help_grading},
-        {"Limits of each case"},
-        {"time-limit", "S", "(0,86400]", "seconds; a tenth after two endless cases of a file",
-         .real = &g.plan.limits.seconds},
-        {"memory-limit", "GB", "(0,1000000]", "gigabytes", .real = &gigabytes},
-        {0},
-    };
+    CheckValues v = {.language = "c",
+                     .gigabytes = 4,
+                     .g.plan = {.seeds = 1, .limits = {.seconds = 10, .awake = true}}};
+    Grading *g = &v.g;
     Options o = {"gradcheck",
                  "[OPERATION [CASE] | FILE.c | FILE.py | DIRECTORY]",
                  "Checks gradients against numerical derivatives and their estimated errors.",
                  table,
+                 &v,
                  notes,
-                 .most = 2};
+                 .max = 2};
     if (!options_parse(&o, argc, argv, e)) return;
-    g.plan.seed = o.seed;
-    g.plan.limits.seconds *= (double)g.plan.seeds;
-    g.plan.limits.bytes = (size_t)(gigabytes * 1e9);
-    if (help_grading)
+    g->plan.seed = o.seed;
+    g->plan.limits.seconds *= (double)g->plan.seeds;
+    g->plan.limits.bytes = (size_t)(v.gigabytes * 1e9);
+    if (v.help_grading)
         print_grading_help(e);
-    else if (list)
+    else if (v.list)
         list_operations();
-    else if (program)
-        check_program(&g, program, e);
-    else if (template)
-        print_template(template, language, e);
+    else if (v.program)
+        check_program(g, v.program, e);
+    else if (v.template)
+        print_template(v.template, v.language, e);
     else
-        check_operand(&g, o.operands ? o.operand[0] : NULL, o.operands > 1 ? o.operand[1] : NULL,
-                      e);
-    plan_free(&g.plan);
+        check_operand(g, o.operands ? o.operand[0] : NULL, o.operands > 1 ? o.operand[1] : NULL, e);
+    plan_free(&g->plan);
 }

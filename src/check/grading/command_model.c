@@ -16,11 +16,12 @@ typedef struct ModelCheck {
     const char *weights, *batch; /* files; NULL: generated */
     ModelConfig chosen;          /* of a generated model: its settings that are given */
     bool given[CONFIG_FIELDS];   /* by row of config_settings */
-    const char *out;             /* gradient file to write; NULL: none */
-    const char *save;            /* directory for weights, batch and gradients; NULL: none */
-    const char *only;            /* fnmatch pattern for parameters; NULL: all */
-    bool unchecked;              /* only write files */
-    long samples;                /* elements of each parameter that are checked alone */
+    ShowOptions show;
+    const char *out;  /* gradient file to write; NULL: none */
+    const char *save; /* directory for weights, batch and gradients; NULL: none */
+    const char *only; /* fnmatch pattern for parameters; NULL: all */
+    bool unchecked;   /* only write files */
+    long samples;     /* elements of each parameter that are checked alone */
     uint64_t seed;
 
     /* After open_check. */
@@ -162,58 +163,68 @@ static const char notes[] =
     "KIND is seq2seq or lm, a small generated model; the default is both. A model of\n"
     "--weights has the choices of its file.\n";
 
-/* The options of a generated model: the settings of a model. Returns their number. */
-static int model_options(ModelCheck *c, char otherwise[CONFIG_FIELDS][OPTION_TEXT], Option *out) {
+#define AT(type, field) SETTING(type, ModelCheck, field)
+static const Setting before[] = {
+    {"The model"},
+    {"weights", "FILE", NULL, "weights, safetensors", AT(TEXT, weights), "generated"},
+    {"batch", "FILE", NULL, "a batch of token ids, safetensors", AT(TEXT, batch), "random"},
+    {"Choices of a generated model"},
+};
+static const Setting after[] = {
+    {"Files"},
+    {"out", "FILE", NULL, "write loss, logits and all gradients, safetensors", AT(TEXT, out),
+     "none"},
+    {"save", "DIR", NULL, "write weights, batch and gradients, to start a port from",
+     AT(TEXT, save), "none"},
+    {"Checks"},
+    {"only", "PATTERN", NULL,
+     "check the parameters that match a pattern, like 'decoder.*norm?.bias'", AT(TEXT, only),
+     "all"},
+    {"samples", "N", "[0,1000]", "elements of each parameter checked alone", AT(INTEGER, samples)},
+    {"unchecked", .help = "write the files and check nothing", AT(FLAG, unchecked)},
+    {"Output"},
+    SHOW_OPTIONS(ModelCheck, show),
+    {0},
+};
+enum {
+    BEFORE = sizeof before / sizeof *before,
+    AFTER = sizeof after / sizeof *after,
+    ROWS = BEFORE + CONFIG_FIELDS + AFTER
+};
+
+/* The settings of a generated model as options: rows of ModelCheck. Returns their number. */
+static int model_options(char fallback[CONFIG_FIELDS][SETTING_VALUE], Setting *out) {
     ModelConfig seq2seq = pass_config(false), lm = pass_config(true);
     int n = 0;
     for (int i = 0; config_settings[i].name; i++) {
-        const Setting *s = &config_settings[i];
-        if (!s->help) continue;
-        out[n] = setting_option(s, &c->chosen);
-        out[n].otherwise = setting_default(s, &seq2seq, "lm", &lm, otherwise[i]);
-        out[n++].given = &c->given[i];
+        Setting *s = &out[n];
+        if (!config_settings[i].help) continue;
+        *s = config_settings[i];
+        s->fallback = setting_default(s, &seq2seq, "lm", &lm, fallback[i]);
+        s->offset += offsetof(ModelCheck, chosen);
+        s->basic = false;
+        n++;
     }
     return n;
 }
 
 void grading_command_model(int argc, char **argv, Error *e) {
-    ShowOptions how = {0};
     ModelCheck c = {.samples = 4};
-    char otherwise[CONFIG_FIELDS][OPTION_TEXT];
-    const Option before[] = {
-        {"The model"},
-        {"weights", "FILE", NULL, "weights, safetensors", "generated", .text = &c.weights},
-        {"batch", "FILE", NULL, "a batch of token ids, safetensors", "random", .text = &c.batch},
-        {"Choices of a generated model"},
-    };
-    const Option after[] = {
-        {"Files"},
-        {"out", "FILE", NULL, "write loss, logits and all gradients, safetensors", "none",
-         .text = &c.out},
-        {"save", "DIR", NULL, "write weights, batch and gradients, to start a port from", "none",
-         .text = &c.save},
-        {"Checks"},
-        {"only", "PATTERN", NULL,
-         "check the parameters that match a pattern, like 'decoder.*norm?.bias'", "all",
-         .text = &c.only},
-        {"samples", "N", "[0,1000]", "elements of each parameter checked alone",
-         .integer = &c.samples},
-        {"unchecked", .help = "write the files and check nothing", .flag = &c.unchecked},
-        {"Output"},
-        SHOW_OPTIONS(how),
-        {0},
-    };
-    Option table[CONFIG_FIELDS + sizeof before / sizeof *before + sizeof after / sizeof *after];
-    Option *end = memcpy(table, before, sizeof before);
-    end += sizeof before / sizeof *before;
-    end += model_options(&c, otherwise, end);
-    memcpy(end, after, sizeof after);
+    char fallback[CONFIG_FIELDS][SETTING_VALUE];
+    Setting table[ROWS];
+    memcpy(table, before, sizeof before);
+    int count = BEFORE + model_options(fallback, table + BEFORE);
+    memcpy(table + count, after, sizeof after);
     Options o = {
         "gradcheck model",
         "[KIND]",
         "Runs a model forward and backward on a batch and checks the gradient of every parameter.",
         table,
+        &c,
         notes,
-        .most = 1};
-    if (options_parse(&o, argc, argv, e)) run(&c, &how, &o, e);
+        .max = 1};
+    if (!options_parse(&o, argc, argv, e)) return;
+    for (int i = 0; config_settings[i].name; i++)
+        c.given[i] = config_settings[i].help && options_given(&o, config_settings[i].name);
+    run(&c, &c.show, &o, e);
 }

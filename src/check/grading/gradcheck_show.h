@@ -23,12 +23,12 @@ typedef struct ShowOptions {
     FILE *out;              /* of table and JSON; NULL: stdout */
 } ShowOptions;
 
-/* Options of all commands that show reports. */
+/* Options of all commands that show reports: rows of a struct with a ShowOptions. */
 /* clang-format off */
-#define SHOW_OPTIONS(show) \
-    {"json", .help = "print JSON lines, one for each gradient", .flag = &(show).json}, \
-    {"reports", "FILE", NULL, "write the lines of --json to a file", "none", .text = &(show).reports}, \
-    {"gradescope", "FILE", NULL, "write a results.json for Gradescope", "none", .text = &(show).gradescope}
+#define SHOW_OPTIONS(structure, show) \
+    {"json", .help = "print JSON lines, one for each gradient", SETTING(FLAG, structure, show.json)}, \
+    {"reports", "FILE", NULL, "write the lines of --json to a file", SETTING(TEXT, structure, show.reports), "none"}, \
+    {"gradescope", "FILE", NULL, "write a results.json for Gradescope", SETTING(TEXT, structure, show.gradescope), "none"}
 /* clang-format on */
 
 /* Sums over reports. */
