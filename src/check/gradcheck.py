@@ -5,36 +5,37 @@
     assert check(forward, backward, x=array, y=labels)    # at this point; integers take no gradient
     assert check(Layer, x=(3, 5))    # a class or an object: forward, backward; compute, gradient
     assert check(f, df, x=(4,))      # a function and its gradient; f alone may return both
-    assert check(f, x=(3, 5))        # a function of torch or jax, an nn.Module, an autograd.Function
+    assert check(f, x=(3, 5))        # a function of torch or jax, a Module, an autograd.Function
 
 forward returns its outputs, and last the cache for backward(dout, cache). Without a cache backward
 gets the inputs. Other values than shapes and arrays are arguments: check(…, x=(2, 3), pad=1).
-low=0, high=1 bound the drawn values, constant="y" takes no gradient, flat=True allows gradients of 0;
-each counts for all inputs, or for those that it names: low={"x": 0}. Prints are not shown."""
+low=0, high=1 bound the drawn values, constant="y" takes no gradient, flat=True allows gradients
+of 0; each counts for all inputs, or for those that it names: low={"x": 0}. Prints are not shown."""
 import atexit, contextlib, copy, inspect, io, json, os, random, shutil, subprocess, sys, tempfile
 import time, traceback, types, warnings
 import numpy as np
-from gradcheck_forms import (Case, alone, convention, is_array, is_of, is_shape, maker, parameters_of, plain,
-                             reachable, reseed)
+from gradcheck_forms import Case, Judged, arrays_in, convention, maker, plain, reachable, reseed
 
-OPTIONS = "low", "high", "constant", "flat"
-grading = False  # then check does nothing: it stands at the end of a file that is graded
+ORDER = "PASS", "INCONCLUSIVE", "FAIL"
+grading = False  # True: check does nothing, as it stands at the end of a file that is graded
 
 
 class Checked:
-    """The findings of check: true if all gradients are right. reports: a dictionary for each gradient."""
+    """The findings of check, true if all gradients are right. reports: a dictionary for each."""
     def __init__(self, reports):
         self.reports = reports
 
     def __bool__(self):
-        return all(r["verdict"] == "PASS" for r in self.reports)
+        return bool(self.reports) and all(r["verdict"] == "PASS" for r in self.reports)
 
     def __repr__(self):
-        of = {word: [r for r in self.reports if r["verdict"] == word] for word in ("FAIL", "INCONCLUSIVE", "PASS")}
-        worst = next((r for found in of.values() for r in found), {})
+        words = [r["verdict"] for r in self.reports]
+        worst = max(self.reports, key=lambda r: ORDER.index(r["verdict"]))
         where = " ".join(str(worst.get(key, "")) for key in ("operation", "case", "part"))
-        return (f"{worst.get('verdict', 'PASS')}: " + ", ".join(f"{len(found)} {word}" for word, found in of.items()) +
-                f"\n{where}: {worst.get('reason') or 'right'}\n.reports has a dictionary for each gradient")
+        counts = ", ".join(f"{words.count(word)} {word}" for word in ORDER)
+        return (f"{worst['verdict']}: {counts}\n"
+                f"{where}: {worst.get('reason') or 'right'}\n"
+                ".reports has a dictionary for each gradient")
 
 
 def described(e):
@@ -48,63 +49,6 @@ def described(e):
     return f"{type(e).__name__}: {text}" + "".join(f", line {n}" for n in at)
 
 
-class Judged:
-    """A function's name, its form, and what check is given."""
-    def __init__(self, name, form, given):
-        own = form and parameters_of(form.f) or {}
-        self.name, self.form = name, form
-        self.options = {k: given[k] for k in OPTIONS if k in given and k not in own}
-        self.given = {k: v for k, v in given.items() if k not in self.options} | getattr(form, "parameters", {})
-        if not any(is_shape(v) or is_array(v) for v in self.given.values()):
-            self.given = {k: np.float64(v) if isinstance(v, float) else v for k, v in self.given.items()}
-        self.inputs = [k for k, v in self.given.items() if is_shape(v) or is_array(v)]
-        self.constants = {k for k in self.inputs if self.option("constant", k) or
-                          is_array(self.given[k]) and self.kind(k) in "iub"}
-
-    def kind(self, name):
-        v = self.given[name]
-        return plain(v).dtype.kind if hasattr(v, "detach") else np.asarray(v).dtype.kind
-
-    def option(self, option, name):
-        v = self.options.get(option)
-        if isinstance(v, dict):
-            return v.get(name)
-        return v == name if isinstance(v, str) else name in v if isinstance(v, (list, tuple, set)) else v
-
-    def try_out(self):
-        """Runs once. A function alone that has no gradient in NumPy may be of tensors. An input whose gradient
-        is None takes none: it is an array, or backward has ctx. What fails fails for the judge, too."""
-        forms = [self.form] + (alone(self.form.f) if getattr(self.form, "b", 0) is None else [])
-        for form in forms:
-            with contextlib.suppress(Exception):
-                got = self.gradients_of(form)
-                self.constants |= {n for n, g in got.items() if g is None and (
-                    is_array(self.given[n]) or getattr(form, "declares", False))}
-                self.form = form
-                return
-
-    def gradients_of(self, form):
-        wanted = [n for n in self.inputs if n not in self.constants]
-        case, values = Case(form, self.given, self.inputs, wanted), {}
-        for n, make in case.makers.items():
-            v = self.given[n]
-            values[n] = make(np.random.uniform(0.5, 1, v) if is_shape(v) else plain(v))
-        values |= case.arguments
-        y, state, _ = form.forward(case, values)
-        dy = [maker(None, form.library)(np.ones(np.shape(plain(a)))) for a in y]
-        return form.gradients(case, form.backward(case, dy, state, values))
-
-    def about(self, name):
-        v = self.given[name]
-        low, high = self.option("low", name), self.option("high", name)
-        limits = {} if low is None and high is None else {
-            "low": min(-2, high - 2) if low is None else float(low),
-            "high": max(2, low + 2) if high is None else float(high)}
-        shape = [int(n) for n in (v if is_shape(v) else np.shape(plain(v)))]
-        return ({"name": name, "shape": shape} | limits | ({"values": 1} if is_array(v) else {}) |
-                ({"constant": 1} if name in self.constants else {}))
-
-
 class Server:
     """Answers the judge's messages (PROTOCOL.md) about functions."""
     def __init__(self, judged, into, out):
@@ -112,7 +56,8 @@ class Server:
         self.count, self.began, self.shown = 0, time.time(), 0
 
     def read(self):
-        return np.lib.format.read_array(types.SimpleNamespace(read=self.into.read))  # a pipe is no file
+        pipe = types.SimpleNamespace(read=self.into.read)  # NumPy asks a file for its place
+        return np.lib.format.read_array(pipe)
 
     def send(self, line, arrays=()):
         message = io.BytesIO()
@@ -126,9 +71,8 @@ class Server:
         for j in self.judged:
             if j.form:
                 j.try_out()
-        self.send(json.dumps({"cases": [{"function": j.name, "inputs": [j.about(n) for n in j.inputs]} |
-                                        ({"flat": 1} if j.options.get("flat") else {}) for j in self.judged]}),
-                  [plain(j.given[n]) for j in self.judged for n in j.inputs if is_array(j.given[n])])
+        cases, arrays = zip(*(j.listed() for j in self.judged))
+        self.send(json.dumps({"cases": cases}), [a for some in arrays for a in some])
         for line in iter(self.into.readline, b""):
             word, _, rest = line.decode().partition(" ")
             try:
@@ -139,12 +83,12 @@ class Server:
     def case(self, rest):
         now = json.loads(rest)
         j = self.judged[now["number"]]
-        self.form, self.now = j.form, Case(j.form, j.given, now["inputs"], now["gradients"], now["arguments"])
-        self.random = [*reachable(j.form, {}).values()]
+        self.form, self.random = j.form, [*reachable(j.form, {}).values()]
+        self.now = Case(j.form, j.given, now["inputs"], now["gradients"], now["arguments"])
         return "ok 0",
 
     def start(self, seed, values):
-        """Whatever is random is so from one seed for each forward, and from others for each backward."""
+        """Random numbers start from one seed in each forward, and from others in each backward."""
         reseed([*self.random, *values.values()], seed)
         if time.time() - self.began > 2 and (sys.stderr.isatty() or "ipykernel" in sys.modules):
             self.began, self.shown = time.time() - 1.5, 1
@@ -153,13 +97,17 @@ class Server:
     def forward(self, rest):
         runs, changes, *self.watch = rest.split()
         given = {n: np.repeat(self.read()[None], int(runs), axis=0) for n in self.now.inputs}
-        places, values = (self.read(), self.read()) if int(changes) else (np.zeros((0, 3), int), np.zeros(0))
+        places, values = np.zeros((0, 3), int), np.zeros(0)
+        if int(changes):
+            places, values = self.read(), self.read()
         for k, x in enumerate(given.values()):
             run, element = places[places[:, 1] == k][:, ::2].T
             x.reshape(len(x), x[0].size)[run, element] = values[places[:, 1] == k]
-        self.runs = [Run(self, {n: self.now.makers[n](x[i]) for n, x in given.items()}) for i in range(int(runs))]
+        self.runs = [Run(self, {n: self.now.makers[n](x[i]) for n, x in given.items()})
+                     for i in range(int(runs))]
         self.count += int(runs)
-        return f"ok {len(self.runs[0].y)}", [np.stack(y) for y in zip(*(run.y for run in self.runs))]
+        outputs = zip(*(run.y for run in self.runs))
+        return f"ok {len(self.runs[0].y)}", [np.stack(y) for y in outputs]
 
     def backward(self, rest):
         dy = [self.read() for _ in self.runs[0].y]
@@ -178,42 +126,44 @@ class Run:
         y, self.state, self.own = self.form.forward(self.now, self.values)
         if before and before != [plain(v).tobytes() for v in inputs.values()]:
             raise ValueError("forward changed its inputs")
-        self.makers = [maker(v if is_of(v, "torch") or is_of(v, "jax") else None, self.form.library) for v in y]
+        self.makers = [maker(v, self.form.library) for v in y]
         self.y = [plain(v, "the output of forward") for v in y]
 
     def backward(self, dy):
         self.server.count += 1
         self.server.start(self.server.count, self.values)
-        state, values = self.state_apart() if self.form.library == "numpy" else (self.state, self.values)
+        state, values = self.state_apart()
         got = self.form.gradients(self.now, self.form.backward(self.now, dy, state, values))
-        if self.server.watch and self.saved and any(a.tobytes() != b for a, b in self.saved):
+        if self.server.watch and any(a.tobytes() != before for a, before in self.saved or ()):
             raise ValueError("backward changed its inputs or what forward saved")
         return [self.gradient(name, got.get(name)) for name in self.now.wanted]
 
     def state_apart(self):
-        """The state for one backward: what it adds, pops or sums up (in zeros, or in older arrays) is not
-        there for the next. Other arrays are shared: a changed one shows in the gradients of the next."""
+        """The state for one backward: what it adds, pops or sums up (in zeros, or in older arrays) is
+        not there for the next. Other arrays are shared: a changed one shows in the next gradients."""
         both = self.state, self.values
-        with contextlib.suppress(Exception):  # something cannot be copied
+        if self.form.library != "numpy":
+            return both
+        try:
             if self.saved is None:
-                memo = {}
-                copy.deepcopy(both, memo)
                 older = {id(a) for a, before in self.own if a.tobytes() == before.tobytes()}
-                self.saved = [(a, a.tobytes()) for a in memo.get(id(memo), ())
-                              if isinstance(a, np.ndarray) and id(a) not in older and a.any()]
+                self.saved = [(a, a.tobytes()) for a, _ in arrays_in(both)
+                              if id(a) not in older and a.any()]
             return copy.deepcopy(both, {id(a): a for a, _ in self.saved})
-        return both
+        except Exception:  # something cannot be copied
+            return both
 
     def gradient(self, name, g):
         if g is None:
-            raise ValueError(f"backward returned no gradient of {name}; an input that takes none is constant=\"{name}\"")
+            raise ValueError(f"backward returned no gradient of {name}; "
+                             f"an input that takes none is constant=\"{name}\"")
         return plain(g, f"the gradient of {name}")
 
 
 def check(forward, backward=None, **given):
-    """Prints the verdict of ./gradcheck, and returns its findings, which are true if all gradients are right."""
+    """Prints the verdict of ./gradcheck, and returns its findings: true if all gradients are right."""
     if grading:
-        return Checked([])
+        return True
     name = getattr(forward, "__name__", type(forward).__name__)
     judged = Judged(name, convention(forward, backward, given), given)
     if not judged.inputs:
@@ -240,17 +190,19 @@ def program():
               here + "/../../bin/tapeformer-gradcheck", shutil.which("tapeformer-gradcheck") or ""]
     for place in filter(os.path.isfile, places):
         return place
-    raise RuntimeError("check: found no program gradcheck: `pip install ./src/check` builds it, or `make`; "
-                       "GRADCHECK=PATH says where it is")
+    raise RuntimeError("check: found no program gradcheck: `pip install ./src/check` or `make` builds "
+                       "it, GRADCHECK=PATH says where it is")
 
 
 @contextlib.contextmanager
 def quiet():
-    """Functions print and warn nothing, random numbers go on after the check, and jax has doubles."""
-    jax, numbers, randbits = sys.modules.get("jax"), np.random.get_state(), np.random.bit_generator.randbits
+    """Functions print and warn nothing, random numbers go on afterwards, and jax has doubles."""
+    numbers, randbits = np.random.get_state(), np.random.bit_generator.randbits
+    jax = sys.modules.get("jax")
     drawn, double = random.getstate(), contextlib.nullcontext()
     if jax:
-        double = (jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64)(True)
+        where = jax if hasattr(jax, "enable_x64") else jax.experimental
+        double = where.enable_x64(True)
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(), double:
         warnings.simplefilter("ignore")  # at sizes and values that the judge adds
         yield

@@ -1,11 +1,11 @@
-"""Serves the functions of a Python file to ./gradcheck FILE.py, which starts it; PROTOCOL.md has the messages.
+"""Serves the functions of a Python file to ./gradcheck FILE.py, which starts it (PROTOCOL.md).
 
     python3 gradcheck_file.py FILE.py NAME [CASES.py | OPERATION]
     python3 gradcheck_file.py --cases CASES.py
 
-NAME is what the file is called without its ending. `cases` is a list of check's arguments, [dict(x=(3, 5))], or such a
-list for each function of the file: {"affine": [dict(x=(3, 5), w=(5, 4))]}. The file's own cases count unless others are
-given."""
+NAME is what the file is called without its ending. `cases` is a list of check's arguments,
+[dict(x=(3, 5))], or such a list for each function: {"affine": [dict(x=(3, 5), w=(5, 4))]}.
+The file's own cases count unless others are given."""
 import importlib.util, os, sys
 import gradcheck
 from gradcheck import Judged, Server, convention, described
@@ -22,11 +22,12 @@ def load(path, name):
 
 
 def find(module, name):
-    """NAME_forward and NAME_backward, NAME and NAME_gradient or dNAME, forward and backward, a class, or NAME alone."""
+    """NAME_forward and NAME_backward, NAME and NAME_backward, NAME_gradient or dNAME, forward and
+    backward, a class, or NAME alone."""
     has = {k.lower(): v for k, v in vars(module).items() if callable(v)}
     name = name.lower()
-    for f, b in ((name + "_forward", name + "_backward"), (name, name + "_backward"), (name, name + "_gradient"),
-                 (name, "d" + name), ("forward", "backward")):
+    for f, b in ((name + "_forward", name + "_backward"), (name, name + "_backward"),
+                 (name, name + "_gradient"), (name, "d" + name), ("forward", "backward")):
         if f in has and b in has:
             return convention(has[f], has[b])
     own = [v for v in has.values() if isinstance(v, type) and v.__module__ == module.__name__]
@@ -45,7 +46,7 @@ def cases_of(module):
 
 
 def served(path, name="cases", given=None):
-    """The cases of a file, those of another file, or an operation's; `--cases` FILE: a file's without functions."""
+    """The cases of a file, those of another file, or an operation's; `--cases` FILE: without functions."""
     if path == "--cases":
         return [Judged(function, None, case) for function, case in cases_of(load(name, "cases"))]
     module = load(path, name)

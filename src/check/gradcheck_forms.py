@@ -1,18 +1,24 @@
-"""What `check` can judge: functions, layers, classes of minitorch's and needle's kind, functions of torch
-and jax. Each is a form: forward(case, values) -> outputs, state; backward(case, dy, state, values);
-and gradients(case, result of backward) -> {name: gradient}. A third result of forward are arrays that
-the form had before, each with a copy: backward may sum up in them."""
+"""The forms of what `check` can judge: functions, layers, classes with ctx, torch and jax. Each has
+
+
+    forward(case, values) -> outputs, state, arrays that it had before (each with its copy)
+    backward(case, dy, state, values) -> what the function's backward returns
+    gradients(case, got) -> {name: gradient} of this"""
 import copy, inspect, random, sys, types
 import numpy as np
+
+LIBRARIES = "numpy", "torch", "jax"
+OPTIONS = "low", "high", "constant", "flat"
 
 
 # ---- Values of NumPy, torch and jax. A library is recognized by the modules that are loaded.
 
 def is_of(v, library):
     kinds = v.__mro__ if isinstance(v, type) else type(v).__mro__
-    names = [c.__module__ for c in kinds] + [getattr(v, "__module__", ""), getattr(v, "__name__", "")]
+    names = [c.__module__ for c in kinds] + [getattr(v, n, "") for n in ("__module__", "__name__")]
     names.append(getattr(v, "__globals__", {}).get("__name__"))
-    return library in sys.modules and any(str(n).split(".")[0] in (library, library + "lib") for n in names)
+    roots = {str(name).split(".")[0] for name in names}
+    return library in sys.modules and not roots.isdisjoint({library, library + "lib"})
 
 
 def is_shape(v):
@@ -37,20 +43,37 @@ def plain(v, what="an input"):
     if isinstance(v, np.matrix):
         raise TypeError(f"{what} is a numpy.matrix, need an array: numpy.asarray(…) is one")
     if a.dtype.kind not in "biuf":
-        found = "complex numbers" if a.dtype.kind == "c" else f"{type(v).__name__}s" if a.dtype == "O" else a.dtype
+        found = "complex numbers" if a.dtype.kind == "c" else f"{type(v).__name__} of {a.dtype}"
         raise TypeError(f"{what}: found {found}, need real numbers")
-    return np.asarray(a, np.float32 if a.dtype in (np.float16, np.float32) else np.float64, order="C")
+    single = a.dtype in (np.float16, np.float32)
+    return np.asarray(a, np.float32 if single else np.float64, order="C")
+
+
+def is_integer(v):
+    if is_of(v, "torch"):
+        return not v.is_floating_point() and not v.is_complex()
+    return is_array(v) and np.asarray(v).dtype.kind in "iub"
 
 
 def maker(given, library):
-    """A function from an array in double to a value like the given one."""
-    dtype = plain(given).dtype if is_array(given) else np.dtype(np.float64)
-    if is_array(given) and not hasattr(given, "detach"):
-        dtype = np.asarray(given).dtype
+    """A function from an array in double to a value like the given one; a shape's is in double."""
+    if not is_array(given):
+        given = np.float64(0)
     if library == "torch" or is_of(given, "torch"):
         torch = sys.modules["torch"]
-        return lambda a: torch.tensor(a.astype(dtype), dtype=getattr(given, "dtype", None))
-    return (lambda a: sys.modules["jax"].numpy.asarray(a, dtype)) if is_of(given, "jax") else (lambda a: a.astype(dtype))
+        dtype = torch.as_tensor(given).dtype
+        return lambda a: torch.tensor(a, dtype=dtype)
+    dtype = np.asarray(given).dtype
+    if library == "jax" or is_of(given, "jax"):
+        return lambda a: sys.modules["jax"].numpy.asarray(a, dtype)
+    return lambda a: a.astype(dtype)
+
+
+def arrays_in(value):
+    """The NumPy arrays in an object, each with a copy."""
+    memo = {}
+    copy.deepcopy(value, memo)
+    return [(a, memo[id(a)]) for a in memo.get(id(memo), ()) if isinstance(a, np.ndarray)]
 
 
 # ---- What a function reaches: its library, and generators of random numbers
@@ -69,7 +92,7 @@ def reachable(v, found, depth=5):
     if inspect.isfunction(v):
         parts += [v.__globals__[n] for n in names_in(v.__code__) if n in v.__globals__]
         parts += [c.cell_contents for c in v.__closure__ or () if c != types.CellType()]
-    elif not isinstance(v, types.ModuleType) and not any(map(lambda n: is_of(v, n), ("numpy", "torch", "jax"))):
+    elif not isinstance(v, types.ModuleType) and not any(is_of(v, n) for n in LIBRARIES):
         parts += [*getattr(v, "__dict__", {}).values(), type(v)]
     for part in parts:
         reachable(part, found, depth - 1)
@@ -81,7 +104,7 @@ def reseed(values, seed):
     torch = sys.modules.get("torch")
     np.random.seed(seed)
     random.seed(seed)
-    np.random.bit_generator.randbits = lambda bits: seed  # of generators that are made without a seed
+    np.random.bit_generator.randbits = lambda bits: seed  # seeds generators that are given none
     for g in [*values, torch and torch.default_generator]:
         if isinstance(g, np.random.Generator):
             g.bit_generator.state = type(g.bit_generator)(seed).state
@@ -102,7 +125,7 @@ def parameters_of(f):
 # ---- What is judged, and the forms that it has
 
 class Case:
-    """The inputs and the wanted gradients by name, the values of arguments, and the order of all."""
+    """Names of inputs and of wanted gradients, values of arguments, and the order of all."""
     def __init__(self, form, given, inputs, wanted, arguments=()):
         self.inputs, self.wanted, self.known = inputs, wanted, {}
         self.arguments = {k: v for k, v in given.items() if k not in inputs} | dict(arguments)
@@ -161,8 +184,14 @@ class Case:
 
 
 class Functions:
-    """forward(x, …), and backward(dy, …, cache), backward(dy, …, x, …) or the gradient df(x, …)."""
+    """forward(x, …), and backward(dy, …, cache), backward(dy, …, x, …) or the gradient df(x)."""
     parameters = {}
+    declares = False  # a gradient of None means that there is none
+
+    def others(self):
+        """Other forms that a function alone may have."""
+        forms = {"torch": Torch, "jax": Jax}
+        return [] if self.b else [forms[name](self.f) for name in forms if name in sys.modules]
 
     def __init__(self, f, b=None, library="numpy"):
         self.f, self.b, self.library = f, b, library
@@ -186,7 +215,8 @@ class Functions:
     @staticmethod
     def needs(case, b):
         """Parameters that backward needs besides arguments, and whether it takes any number."""
-        named = [p for p in (parameters_of(b) or {}).values() if p.default is p.empty and p.name not in case.arguments]
+        named = [p for p in (parameters_of(b) or {}).values()
+                 if p.default is p.empty and p.name not in case.arguments]
         return ([p.name for p in named if p.kind <= p.POSITIONAL_OR_KEYWORD],
                 any(p.kind == p.VAR_POSITIONAL for p in named))
 
@@ -222,9 +252,8 @@ class Layer(Functions):
         self.name, self.f = forward, getattr(self.made, forward)
 
     def forward(self, case, values):
-        memo = {}
-        op = copy.deepcopy(self.made, memo)
-        arrays = [(memo[id(a)], a) for a in memo.get(id(memo), ()) if isinstance(a, np.ndarray)]
+        op = copy.deepcopy(self.made)
+        arrays = arrays_in(op)
         y = case.call(getattr(op, self.name), values)
         outputs, cache = self.split(case, y, getattr(op, self.b), prefers_cache=False)
         return outputs, (op, cache), arrays
@@ -232,12 +261,15 @@ class Layer(Functions):
     def backward(self, case, dy, state, values):
         op, cache = state
         if self.b == "gradient":
-            return op.gradient(dy[0], types.SimpleNamespace(inputs=[values[n] for n in case.inputs], op=op))
+            inputs = [values[n] for n in case.inputs]
+            return op.gradient(dy[0], types.SimpleNamespace(inputs=inputs, op=op))
         return case.call(getattr(op, self.b), values, *dy, *cache, strict=False)
 
 
 class Context(Functions):
     """forward(ctx, x, …) saves in ctx what backward(ctx, dy, …) needs."""
+    declares = True
+
     def __init__(self, f, library):
         super().__init__(f.forward, f.backward, library)
 
@@ -257,7 +289,7 @@ class Context(Functions):
 
 class Torch:
     """A function of tensors, a Module with its parameters, or a Function: PyTorch runs backward."""
-    library = "torch"
+    library, others = "torch", lambda self: []
 
     def __init__(self, f):
         torch = sys.modules["torch"]
@@ -288,9 +320,12 @@ class Torch:
         if not taken:
             raise ValueError("the output takes no gradient: it is no function of the inputs")
         ends, upstream = zip(*taken)
-        got = sys.modules["torch"].autograd.grad(ends, list(x.values()), upstream, True, allow_unused=True)
-        zeros = [None if self.declares else v.detach() * 0 for v in x.values()]
-        return dict(zip(x, [z if g is None else g for g, z in zip(got, zeros)]))
+        grad = sys.modules["torch"].autograd.grad
+        got = grad(ends, [*x.values()], upstream, retain_graph=True, allow_unused=True)
+        got = dict(zip(x, got))
+        if self.declares:
+            return got
+        return {n: x[n].detach() * 0 if g is None else g for n, g in got.items()}
 
     def gradients(self, case, got):
         return got
@@ -298,7 +333,7 @@ class Torch:
 
 class Jax:
     """A function of jax: jax.vjp runs backward."""
-    library, parameters = "jax", {}
+    library, parameters, declares, others = "jax", {}, False, lambda self: []
 
     def __init__(self, f):
         self.f = f
@@ -308,17 +343,13 @@ class Jax:
 
     def backward(self, case, dy, state, values):
         x = [values[n] for n in case.wanted]
-        y, vjp = sys.modules["jax"].vjp(lambda *x: case.call(self.f, values | dict(zip(case.wanted, x))), *x)
-        dy = [d.astype(a.dtype) for d, a in zip(dy, listed(y))]
+        def function(*x):
+            return case.call(self.f, values | dict(zip(case.wanted, x)))
+        y, vjp = sys.modules["jax"].vjp(function, *x)
         return dict(zip(case.wanted, vjp(type(y)(dy) if isinstance(y, (tuple, list)) else dy[0])))
 
     def gradients(self, case, got):
         return got
-
-
-def alone(f):
-    """The forms of a function of tensors."""
-    return [form(f) for name, form in (("torch", Torch), ("jax", Jax)) if name in sys.modules]
 
 
 def convention(f, b=None, given=()):
@@ -334,7 +365,8 @@ def convention(f, b=None, given=()):
     if b is None and torch and (isinstance(f, torch.nn.Module) or
                                 isinstance(f, type) and issubclass(f, torch.autograd.Function)):
         return Torch(f)
-    names = [n for n in ("forward", "backward", "compute", "gradient") if callable(getattr(f, n, None))]
+    names = [n for n in ("forward", "backward", "compute", "gradient")
+             if callable(getattr(f, n, None))]
     if b is None and len(names) >= 2:
         first = list(inspect.signature(getattr(f, names[0])).parameters)[:2]
         if "ctx" in first:
@@ -345,5 +377,74 @@ def convention(f, b=None, given=()):
     if b is None and callable(f) and not isinstance(f, type):
         return {"torch": Torch, "jax": Jax}.get(library, Functions)(f)
     found = type(f if not callable(f) or isinstance(f, type) or b is None else b).__name__
-    raise TypeError(f"check: found {'a class' if isinstance(f, type) else 'an object'} {found}, takes two functions, "
-                    "a class or object with forward and backward, or a function of torch or jax")
+    kind = "a class" if isinstance(f, type) else "an object"
+    raise TypeError(f"check: found {kind} {found}, takes two functions, a class or object with forward "
+                    "and backward, or a function of torch or jax")
+
+
+class Judged:
+    """A function's name, its form, and what check is given."""
+    def __init__(self, name, form, given):
+        self.name, self.form = name, form
+        own = form and parameters_of(form.f) or {}
+        self.options = {k: given[k] for k in OPTIONS if k in given and k not in own}
+        self.given = {k: v for k, v in given.items() if k not in self.options}
+        self.given |= form.parameters if form else {}
+        if not any(is_shape(v) or is_array(v) for v in self.given.values()):
+            self.given = {k: np.float64(v) if isinstance(v, float) else v
+                          for k, v in self.given.items()}
+        self.inputs = [k for k, v in self.given.items() if is_shape(v) or is_array(v)]
+        self.constants = {k for k in self.inputs
+                          if self.option("constant", k) or is_integer(self.given[k])}
+
+    def option(self, option, name):
+        v = self.options.get(option)
+        if isinstance(v, dict):
+            return v.get(name)
+        if isinstance(v, str):
+            return v == name
+        return name in v if isinstance(v, (list, tuple, set)) else v
+
+    def try_out(self):
+        """Runs once; the judge meets the same errors. A function alone that has no gradient in NumPy may
+        be one of tensors. An array whose gradient is None takes none, and any input beside ctx."""
+        for form in [self.form, *self.form.others()]:
+            try:
+                got = self.gradients_of(form)
+            except Exception:
+                continue
+            self.form = form
+            self.constants |= {n for n, g in got.items()
+                               if g is None and (is_array(self.given[n]) or form.declares)}
+            return
+
+    def gradients_of(self, form):
+        wanted = [n for n in self.inputs if n not in self.constants]
+        case, values = Case(form, self.given, self.inputs, wanted), {}
+        for n, make in case.makers.items():
+            v = self.given[n]
+            values[n] = make(np.random.uniform(0.5, 1, v) if is_shape(v) else plain(v))
+        values |= case.arguments
+        y, state, _ = form.forward(case, values)
+        dy = [maker(None, form.library)(np.ones(np.shape(plain(a)))) for a in y]
+        return form.gradients(case, form.backward(case, dy, state, values))
+
+    def about(self, name):
+        v = self.given[name]
+        low, high = self.option("low", name), self.option("high", name)
+        about = {"name": name, "shape": [int(n) for n in (v if is_shape(v) else plain(v).shape)]}
+        if low is not None or high is not None:
+            about["low"] = float(min(-2, high - 2) if low is None else low)
+            about["high"] = float(max(2, low + 2) if high is None else high)
+        if is_array(v):
+            about["values"] = 1
+        if name in self.constants:
+            about["constant"] = 1
+        return about
+
+    def listed(self):
+        """The case in the first line of the protocol, and its arrays."""
+        case = {"function": self.name, "inputs": [self.about(n) for n in self.inputs]}
+        if any(self.option("flat", n) for n in self.inputs):
+            case["flat"] = 1
+        return case, [plain(self.given[n]) for n in self.inputs if is_array(self.given[n])]
