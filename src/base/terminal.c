@@ -12,11 +12,13 @@ int terminal_columns(FILE *out) {
 }
 
 bool terminal_unicode(void) {
-    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"}, *const names[] = {"UTF-8", "utf-8",
-                                                                                             "utf8"};
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     const char *locale = "";
-    for (int i = 0; i < 3 && !*locale; i++) locale = getenv(variables[i]) ? getenv(variables[i]) : "";
-    return strstr(locale, names[0]) || strstr(locale, names[1]) || strstr(locale, names[2]);
+    for (int i = 2; i >= 0; i--) {
+        const char *value = getenv(variables[i]);
+        if (value && *value) locale = value;
+    }
+    return strstr(locale, "UTF-8") || strstr(locale, "utf-8") || strstr(locale, "utf8");
 }
 
 static bool has_colour(FILE *out) {

@@ -14,14 +14,16 @@ static bool within(uint32_t c, const Range *ranges, size_t count) {
     return false;
 }
 
-/* Blocks of combining marks, and of East Asian and pictorial characters: enough to align columns without
- * the full tables of Unicode. */
-static const Range combining[] = {{0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},   {0x64B, 0x65F},
-                                  {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x200B, 0x200D}, {0x20D0, 0x20FF},
-                                  {0x302A, 0x302F}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
-static const Range wide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xAC00, 0xD7A3},
-                             {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},
-                             {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1FAFF}, {0x20000, 0x3FFFD}};
+/* Blocks of combining marks, and of East Asian and pictorial characters: enough to align columns
+ * without the full tables of Unicode. */
+static const Range combining[] = {{0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},
+                                  {0x64B, 0x65F},   {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF},
+                                  {0x200B, 0x200D}, {0x20D0, 0x20FF}, {0x302A, 0x302F},
+                                  {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
+static const Range wide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},
+                             {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},
+                             {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},   {0x1F300, 0x1F64F},
+                             {0x1F680, 0x1F6FF}, {0x1F900, 0x1FAFF}, {0x20000, 0x3FFFD}};
 
 static int character_columns(uint32_t c) {
     if (within(c, combining, sizeof combining / sizeof *combining)) return 0;
@@ -66,7 +68,8 @@ Label label_of(const char *text, int most, bool unicode) {
         int columns = character_columns(c);
         if (l.columns + columns > most || l.count == LABEL_MOST) {
             /* Room for the ellipsis. */
-            while (l.count && l.columns + 1 > most) l.columns -= character_columns(l.character[--l.count]);
+            while (l.count && l.columns + 1 > most)
+                l.columns -= character_columns(l.character[--l.count]);
             if (l.count == LABEL_MOST) l.columns -= character_columns(l.character[--l.count]);
             l.character[l.count++] = unicode ? ELLIPSIS : '~';
             l.columns++;
@@ -86,7 +89,8 @@ Label label_number(long number) {
 
 void label_write(FILE *out, const Label *l) {
     char bytes[UTF8_MAX];
-    for (int i = 0; i < l->count; i++) fwrite(bytes, 1, (size_t)utf8_encode(l->character[i], bytes), out);
+    for (int i = 0; i < l->count; i++)
+        fwrite(bytes, 1, (size_t)utf8_encode(l->character[i], bytes), out);
 }
 
 void label_padded(FILE *out, Label l, int columns, bool right) {

@@ -20,6 +20,7 @@ Label label_of(const char *text, int most, bool unicode);
 /* The same of a number. */
 Label label_number(long number);
 
-/* Writes the label; label_padded fills it with blanks to so many columns, at its left if `right`. */
+/* Writes the label; label_padded fills it with blanks to so many columns, at its left if
+ * `right`. */
 void label_write(FILE *out, const Label *l);
 void label_padded(FILE *out, Label l, int columns, bool right);

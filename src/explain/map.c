@@ -39,7 +39,8 @@ void map_print(const Map *m) {
     long columns = cell * m->columns > width ? width / cell : m->columns;
     long rows = m->rows < MAX_ROWS ? m->rows : MAX_ROWS;
     double low = m->low, high = m->high;
-    for (long i = 0; m->low == m->high && i < m->rows * m->columns; i++) {
+    long given = m->low == m->high ? 0 : m->rows * m->columns;
+    for (long i = given; i < m->rows * m->columns; i++) {
         double value = (double)m->values[i];
         if (isfinite(value) && (value < low || low == high)) low = value;
         if (isfinite(value) && value > high) high = value;

@@ -9,16 +9,17 @@ void costs_print_text(FILE *out, const Tokenizer *k, const int32_t *id, long cou
     if (!text) error_no_memory("the text of %ld tokens", count);
     size_t bytes = tokenizer_decode(k, id, count, text);
     for (size_t i = 0; i < bytes; i++)
-        if (!text[i]) text[i] = '\xFF'; /* is printed as U+FFFD, as other bytes that are not UTF-8 */
+        if (!text[i])
+            text[i] = '\xFF'; /* is printed as U+FFFD, as other bytes that are not UTF-8 */
     json_print(out, text);
     free(text);
 }
 
-bool costs_open(Costs *c, const Tokenizer *k, Error *e) {
+void costs_open(Costs *c, const Tokenizer *k) {
     *c = (Costs){.tokenizer = k};
     c->tokens = open_memstream(&c->text[0], &c->bytes[0]);
     c->nats = open_memstream(&c->text[1], &c->bytes[1]);
-    return (c->tokens && c->nats) || error_set(e, STATUS_NO_MEMORY, "memory: the tokens of a text");
+    if (!c->tokens || !c->nats) error_no_memory("the tokens of a text");
 }
 
 void costs_add(Costs *c, int32_t id, double nats) {
@@ -33,10 +34,8 @@ void costs_add(Costs *c, int32_t id, double nats) {
 }
 
 void costs_write(Costs *c, FILE *out) {
-    if (c->tokens) fclose(c->tokens);
-    if (c->nats) fclose(c->nats);
-    if (c->text[0] && c->text[1])
-        fprintf(out, ", \"tokens\": [%s], \"nats\": [%s]", c->text[0], c->text[1]);
+    if (fclose(c->tokens) != 0 || fclose(c->nats) != 0) error_no_memory("the tokens of a text");
+    fprintf(out, ", \"tokens\": [%s], \"nats\": [%s]", c->text[0], c->text[1]);
     free(c->text[0]);
     free(c->text[1]);
 }

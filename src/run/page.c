@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A page has at most so many lines of steps of a record: every second, fourth, … of a longer run. */
+/* A page has at most so many lines of steps of a record: every second, fourth, … of a longer
+ * run. */
 enum { MAX_STEPS = 8192 };
 
 /* The lines of the template's files, which make converts to C strings. */
@@ -94,13 +95,18 @@ static void print_page(FILE *out, const void *page) {
             fputs(*line, out);
 }
 
+static bool read_records(Page *p, Error *e) {
+    size_t size;
+    for (int i = 0; i < p->count; i++) {
+        const PageRecord *r = &p->record[i];
+        if (!r->lines && !file_read(r->path, 0, &p->lines[i], &size, e)) return false;
+    }
+    return true;
+}
+
 bool page_write(const PageRecord *record, int count, const char *path, Error *e) {
     Page p = {record, count, {NULL}};
-    bool ok = true;
-    size_t size;
-    for (int i = 0; ok && i < count; i++)
-        ok = record[i].lines || file_read(record[i].path, 0, &p.lines[i], &size, e);
-    ok = ok && file_print(path, print_page, &p, e);
+    bool ok = read_records(&p, e) && file_print(path, print_page, &p, e);
     for (int i = 0; i < count; i++) free(p.lines[i]);
     return ok;
 }
@@ -126,7 +132,7 @@ static size_t common_part(char *const *run, int count) {
             if (run[k][i] != run[0][i]) return common;
         if (run[0][i] == '/') common = i + 1;
     }
-    return 0; /* the same directory */
+    return common;
 }
 
 bool page_compare(char *const *run, int count, const char *directory, Error *e) {

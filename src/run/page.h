@@ -1,4 +1,5 @@
-/* Pages: the template page.html with page.css, page.js and the records that it shows, in one HTML file that loads no other. */
+/* Pages: the template page.html with page.css, page.js and the records that it shows, in one
+ * HTML file that loads no other. */
 #pragma once
 
 #include "base/error.h"
@@ -8,7 +9,8 @@ typedef struct PageRecord {
     const char *name, *path, *lines;
 } PageRecord;
 
-/* Writes the page of records to a file. It fails as file_read and file_commit do, or with STATUS_NO_MEMORY. */
+/* Writes the page of records to a file. It fails as file_read and file_commit do, or with
+ * STATUS_NO_MEMORY. */
 bool page_write(const PageRecord *record, int count, const char *path, Error *e);
 
 /* Writes the page of a run's record. */

@@ -11,7 +11,7 @@ function add(element, attributes, children) {
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
     else if (value !== undefined && value !== false) element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter(child => child !== undefined && child !== null));
+  element.append(...children.flat(Infinity).filter(child => child !== undefined && child !== null));
   return element;
 }
 const make = (tag, attributes, ...children) => add(document.createElement(tag), attributes, children);

@@ -1,7 +1,7 @@
 #include "run/progress.h"
 #include "base/clock.h"
-#include "base/utf8.h"
 #include "base/terminal.h"
+#include "base/utf8.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +59,13 @@ const char *number_text(char out[NUMBER_TEXT], long number) {
 static const char *short_number(char out[32], double x) {
     static const char *const suffix[] = {"", "k", "M", "G"};
     int i = 0;
-    while (x >= 999.5 && i < 3) x /= 1000, i++;
-    snprintf(out, 32, i && x < 9.995 ? "%.2f%s" : i && x < 99.95 ? "%.1f%s" : "%.0f%s", x, suffix[i]);
+    while (x >= 999.5 && i < 3) {
+        x /= 1000;
+        i++;
+    }
+    int decimals = i && x < 99.95;
+    if (i && x < 9.995) decimals = 2;
+    snprintf(out, 32, "%.*f%s", decimals, x, suffix[i]);
     return out;
 }
 
@@ -68,12 +73,14 @@ static const char *short_number(char out[32], double x) {
 static int compose(char out[LINE], const Progress *p, const Report *r, bool last, int left_out) {
     double elapsed = clock_seconds() - p->start, here = (double)(r->done - p->before),
            left = here > 0 ? elapsed / here * (double)(p->total - r->done) : 0;
-    char clock[32], number[32], words[LINE / 4] = "", more[LINE / 4] = "", rate[64] = "", time[64] = "";
+    char clock[32], number[32], words[LINE / 4] = "", more[LINE / 4] = "", rate[64] = "",
+                                             time[64] = "";
     if (left_out < 4) snprintf(words, sizeof words, "  %s", r->words);
     if (left_out < 3) snprintf(time, sizeof time, "  %s", clock_text(clock, last ? elapsed : left));
     if (left_out < 3) strcat(time, last ? " taken" : " left");
     if (left_out < 2 && *r->more) snprintf(more, sizeof more, "  %s", r->more);
-    if (left_out < 1) snprintf(rate, sizeof rate, "  %s %s", short_number(number, r->rate), r->unit);
+    if (left_out < 1)
+        snprintf(rate, sizeof rate, "  %s %s", short_number(number, r->rate), r->unit);
     snprintf(out, LINE, " %ld/%ld%s%s%s%s", r->done, p->total, words, more, rate, time);
     return columns_of(out);
 }
@@ -85,8 +92,8 @@ static void print_line(const Progress *p, const Report *r, bool last) {
         fprintf(stderr, "%s%s\n", p->label, tail);
         return;
     }
-    /* The last column stays free: some terminals would begin a new line. The rate is omitted before the
-     * bar. */
+    /* The last column stays free: some terminals would begin a new line. The rate is omitted
+     * before the bar. */
     int width = terminal_width() - 1, room = width - columns_of(p->label), left_out = 0;
     int used = compose(tail, p, r, last, left_out), bar_room = (int)strlen(" []") + NARROWEST_BAR;
     while (used + (left_out < 1 ? bar_room : 0) > room && left_out < 4)

@@ -6,7 +6,8 @@
 
 typedef struct Progress {
     const char *label;
-    long total, before; /* steps, and those of an earlier part of the run, which took no time here */
+    long total,
+        before; /* steps, and those of an earlier part of the run, which took no time here */
     bool quiet, terminal;
     double start, shown; /* times of the start and of the last output */
     long lines;          /* printed, if stderr is not a terminal */

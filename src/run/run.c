@@ -8,8 +8,8 @@
 #include "formats/json.h"
 #include "nn/model_file.h"
 #include "run/page.h"
-#include "tasks/corpus.h"
 #include "run/samples.h"
+#include "tasks/corpus.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "The training loss is with dropout 0.1, the held-out loss without."; "" if both are the same function. */
+/* "The training loss is with dropout 0.1, the held-out loss without."; "" if both are the same
+ * function. */
 enum { LOSS_REMARK = 128 };
 static const char *loss_remark(char out[LOSS_REMARK], const TrainConfig *r) {
     bool drops = r->dropout > 0, smooths = r->model.label_smoothing > 0;
@@ -31,8 +32,8 @@ static const char *loss_remark(char out[LOSS_REMARK], const TrainConfig *r) {
     return out;
 }
 
-/* "text: 1,115,216 characters, 65 different; bpe 4096 (1.42 characters a token); 0.9 passes; dropout 0"; "" for a task that
- * has no text. */
+/* "text: 1,115,216 characters, 65 different; bpe 4096 (1.42 characters a token); 0.9 passes;
+ * dropout 0"; "" for a task that has no text. */
 enum { TEXT_LINE = 200 };
 static const char *text_line(char out[TEXT_LINE], const Task *task, const TrainConfig *r) {
     const Corpus *c = task_text_corpus(task);
@@ -41,10 +42,12 @@ static const char *text_line(char out[TEXT_LINE], const Task *task, const TrainC
     if (!c) return out;
     double passes = train_config_passes(r, task);
     snprintf(out, TEXT_LINE,
-             "text: %s characters, %s different; %s %ld (%.2f characters a token); %.*g passes; dropout %g",
+             "text: %s characters, %s different; %s %ld (%.2f characters a token); %.*g passes; "
+             "dropout %g",
              number_text(characters, c->written), number_text(different, c->different),
-             c->tokenizer->kind->choice.name, c->tokenizer->size, (double)c->written / (double)c->count,
-             passes < 10 ? 2 : 9, passes < 10 ? passes : round(passes), r->dropout);
+             c->tokenizer->kind->choice.name, c->tokenizer->size,
+             (double)c->written / (double)c->count, passes < 10 ? 2 : 9,
+             passes < 10 ? passes : round(passes), r->dropout);
     return out;
 }
 
@@ -61,8 +64,8 @@ void run_describe(FILE *out, const Task *task, const TrainConfig *r, const Model
 
 void run_describe_time(FILE *out, const Pace *p, long steps) {
     char number[NUMBER_TEXT], time[32];
-    fprintf(out, "time: about %s for %s steps of %.3g ms\n", clock_text(time, (double)steps * p->step),
-            number_text(number, steps), 1000 * p->step);
+    fprintf(out, "time: about %s for %s steps of %.3g ms\n",
+            clock_text(time, (double)steps * p->step), number_text(number, steps), 1000 * p->step);
 }
 
 size_t run_footprint(size_t arrays) {
@@ -73,7 +76,8 @@ size_t run_footprint(size_t arrays) {
         USUAL_BYTES = 3072 * KB, /* of a new process, if the system does not report it */
     };
     size_t resident = system_resident();
-    return (resident ? resident : USUAL_BYTES) + arrays + PANEL_BYTES + (size_t)pool_threads() * THREAD_BYTES;
+    return (resident ? resident : USUAL_BYTES) + arrays + PANEL_BYTES +
+           (size_t)pool_threads() * THREAD_BYTES;
 }
 
 /* ---- What follows the training ---- */
@@ -90,7 +94,8 @@ bool run_goes_on(Run *r) {
     Error e = {0};
     bool due = (c->checkpoint_every && step % c->checkpoint_every == 0) ||
                clock_seconds() - r->saved > 60 * c->checkpoint_minutes;
-    if (due && step > r->saved_step && !run_save_checkpoint(r, &e)) say_unsaved(r, "checkpoint", &e);
+    if (due && step > r->saved_step && !run_save_checkpoint(r, &e))
+        say_unsaved(r, "checkpoint", &e);
     r->step_started = clock_seconds();
     return !interrupt_signal();
 }
@@ -156,7 +161,8 @@ static void warn_of_overfitting(Run *r, const Evaluation *v) {
     r->train_loss = train_loss(s);
     if (!rises || *r->warning) return;
     snprintf(r->warning, sizeof r->warning,
-             "Overfitting: the held-out loss rises (%.3f at step %ld, %.3f at step %ld) while the training "
+             "Overfitting: the held-out loss rises (%.3f at step %ld, %.3f at step %ld) while the "
+             "training "
              "loss falls; more text, more --dropout or fewer --steps help.",
              run_shown_loss(r, s->best_loss), s->best_step, run_shown_loss(r, v->loss), s->step);
     r->warns = true;
@@ -164,7 +170,8 @@ static void warn_of_overfitting(Run *r, const Evaluation *v) {
     if (!r->config->quiet) fprintf(stderr, "%s\n", r->warning);
 }
 
-/* Records an evaluation. `exact`: share of the answers without error, or NAN; `is_final`: at the end of the training. */
+/* Records an evaluation. `exact`: share of the answers without error, or NAN; `is_final`: at the
+ * end of the training. */
 static void record_evaluation(Run *r, const Evaluation *v, double exact, bool is_final) {
     const TrainState *s = &r->trainer->state;
     FILE *out = record_begin(&r->record, "evaluation", s->step);
@@ -186,7 +193,8 @@ static void record_evaluation(Run *r, const Evaluation *v, double exact, bool is
     record_end(&r->record);
 }
 
-/* Brings the record to the disk and writes the page. The run's files are in place once one of it is saved. */
+/* Brings the record to the disk and writes the page. The run's files are in place once one of it
+ * is saved. */
 static bool write_page(Run *r, Error *e) {
     char page[PATH_ROOM];
     if (!run_keeps_folder(r, e)) return false;
@@ -208,16 +216,19 @@ static bool keep_best(Run *r, const Evaluation *v, Error *e) {
     Error unsaved = {0};
     if (v->loss >= s->best_loss) return true;
     if (!trainer_check(r->trainer, e)) return false;
-    if (run_save_as(r, "best.safetensors", &unsaved))
-        s->best_loss = v->loss, s->best_step = s->step;
-    else
+    if (!run_save_as(r, "best.safetensors", &unsaved)) {
         say_unsaved(r, "best model", &unsaved);
+        return true;
+    }
+    s->best_loss = v->loss;
+    s->best_step = s->step;
     return true;
 }
 
 bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
     const Trainer *t = r->trainer;
-    r->last = *v, r->judged = t->state.step;
+    r->last = *v;
+    r->judged = t->state.step;
     warn_of_overfitting(r, v);
     bool ok = keep_best(r, v, e);
     show_evaluation(r, v);
@@ -236,7 +247,8 @@ static void show_yardsticks(const Run *r) {
     const Yardsticks *y = &r->yardsticks;
     fputs("to compare: ", stderr);
     for (int i = 0; i < y->count; i++)
-        fprintf(stderr, "%s%s %.4f", i ? ", " : "", y->of[i].name, run_shown_loss(r, y->of[i].loss));
+        fprintf(stderr, "%s%s %.4f", i ? ", " : "", y->of[i].name,
+                run_shown_loss(r, y->of[i].loss));
     fputs(is_of_text(r) ? " nats/char\n" : " nats/token\n", stderr);
 }
 
@@ -256,7 +268,8 @@ static bool show_result(Run *r, const Evaluation *v, double exact, Error *e) {
     if (!lm && !samples_lengths(t, &r->config->data, &r->tally, e)) return false;
     if (r->config->samples == 0) return true;
     if (t->task->lines) return samples_lines(t, r->config->samples, e);
-    return lm ? samples_text(t, e) : samples_answers(t, r->config->samples, true, &ignored, NULL, e);
+    return lm ? samples_text(t, e)
+              : samples_answers(t, r->config->samples, true, &ignored, NULL, e);
 }
 
 static bool judge_last_step(Run *r, Error *e) {
@@ -292,11 +305,17 @@ static void end_bar(Run *r, bool trained) {
                 r->trainer->state.step, r->config->schedule.steps);
 }
 
+static const char *what_stands(const Run *r) {
+    if (r->replaces) return "the earlier run stands";
+    return r->kept ? "the last checkpoint stands" : "there is no checkpoint";
+}
+
 bool run_finish(Run *r, bool trained, Error *e) {
     const char *folder = r->config->run;
     char generate[PROGRAM_COMMAND];
     Error unsaved = {0}, bad = {0};
-    bool judged = !trained || r->trainer->state.step < r->trainer->schedule.steps || judge_last_step(r, &bad);
+    bool judged =
+        !trained || r->trainer->state.step < r->trainer->schedule.steps || judge_last_step(r, &bad);
     end_bar(r, trained);
     /* A run that made no step replaces none that did. */
     if ((r->replaces || r->kept) && r->steps_here == 0 &&
@@ -307,13 +326,9 @@ bool run_finish(Run *r, bool trained, Error *e) {
     bool saved = run_save(r, trained, trained ? e : &unsaved);
     if (r->took_best && !r->config->quiet) fprintf(stderr, "%s\n", r->warning);
     if (saved && !r->config->quiet)
-        fprintf(stderr, "saved in %s, for %s %s%s\n", folder, program_command("generate", generate), r->word,
-                trained ? "" : ": the weights before that step");
-    if (!saved && !trained)
-        fprintf(stderr, "not saved: %s; %s\n", unsaved.text,
-                r->replaces ? "the earlier run stands"
-                : r->kept   ? "the last checkpoint stands"
-                            : "there is no checkpoint");
+        fprintf(stderr, "saved in %s, for %s %s%s\n", folder, program_command("generate", generate),
+                r->word, trained ? "" : ": the weights before that step");
+    if (!saved && !trained) fprintf(stderr, "not saved: %s; %s\n", unsaved.text, what_stands(r));
     if (!judged && saved) error_set(e, bad.status, "%s", bad.text);
     return trained && saved && judged && finish(r, e);
 }
@@ -327,13 +342,16 @@ static void remark_on_resume(const Run *r, const Checkpoint *past) {
     char train[PROGRAM_COMMAND];
     if (c->quiet) return;
     if (r->finished)
-        fprintf(stderr, "%s is finished after %ld steps; to continue: %s --resume %s --steps N\n", c->run,
-                step, program_command("train", train), r->word);
-    else if (c->schedule.steps != c->planned_steps && step < c->schedule.steps && c->schedule.kind->falls) {
+        fprintf(stderr, "%s is finished after %ld steps; to continue: %s --resume %s --steps N\n",
+                c->run, step, program_command("train", train), r->word);
+    else if (c->schedule.steps != c->planned_steps && step < c->schedule.steps &&
+             c->schedule.kind->falls) {
         Schedule before = r->trainer->schedule;
-        before.steps = c->planned_steps, before.plans = c->planned_before;
+        before.steps = c->planned_steps;
+        before.plans = c->planned_before;
         fprintf(stderr,
-                "the schedule now ends at step %ld, not %ld: the learning rate goes from %.3g to %.3g\n",
+                "the schedule now ends at step %ld, not %ld: the learning rate goes from %.3g to "
+                "%.3g\n",
                 c->schedule.steps, c->planned_steps, step ? schedule_rate(&before, step) : 0,
                 schedule_rate(&r->trainer->schedule, step + 1));
     }
@@ -372,10 +390,12 @@ static bool record_run(Run *r, Error *e) {
     if (*loss_remark(remark, r->config)) record_text(out, "remark", remark);
     fputs(", \"yardsticks\": {", out);
     for (int i = 0; i < r->yardsticks.count; i++)
-        fprintf(out, "%s\"%s\": %.7g", i ? ", " : "", r->yardsticks.of[i].name, r->yardsticks.of[i].loss);
+        fprintf(out, "%s\"%s\": %.7g", i ? ", " : "", r->yardsticks.of[i].name,
+                r->yardsticks.of[i].loss);
     fputs("}, \"settings\": {", out);
     for (int i = 0; i < settings.count; i++)
-        record_member(out, i ? ", " : "", settings.note[i].key + strlen(RECIPE), settings.note[i].value);
+        record_member(out, i ? ", " : "", settings.note[i].key + strlen(RECIPE),
+                      settings.note[i].value);
     putc('}', out);
     record_text(out, "command", command);
     record_end(&r->record);
@@ -392,13 +412,16 @@ static void read_past(Run *r, const Checkpoint *past) {
     r->keep = record_read(path, s->step, s->evaluated, r->config->planned_steps, &p);
     r->before = p.seconds;
     if (p.is_evaluated) trainer_evaluated(r->trainer);
-    r->finished = p.is_evaluated && s->step == r->config->schedule.steps && run_has(r, "model.safetensors");
+    r->finished =
+        p.is_evaluated && s->step == r->config->schedule.steps && run_has(r, "model.safetensors");
     if (p.damaged) fprintf(stderr, "%s: line %ld is damaged\n", path, p.damaged);
     if (p.steps < s->step)
-        fprintf(stderr, "%s: found %ld steps, need the %ld of the checkpoint\n", path, p.steps, s->step);
+        fprintf(stderr, "%s: found %ld steps, need the %ld of the checkpoint\n", path, p.steps,
+                s->step);
 }
 
-/* Opens the record: a new one, or that of a run that continues. One that replaces another run's waits in memory. */
+/* Opens the record: a new one, or that of a run that continues. One that replaces another run's
+ * waits in memory. */
 static bool open_record(Run *r, const Checkpoint *past, Error *e) {
     if (!record_open(&r->record, r->config->run, r->config->json, e)) return false;
     if (past && !record_resume(&r->record, r->keep, e)) return false;
@@ -418,17 +441,21 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
     char path[PATH_ROOM], word[PATH_ROOM];
     *r = (Run){.config = config, .trainer = t, .kept = past != NULL, .judged = -1, .record.fd = -1};
     if (t->state.step > config->schedule.steps)
-        return error_set(e, STATUS_USAGE, "--steps: found %ld, need at least the %ld that %s has made",
+        return error_set(e, STATUS_USAGE,
+                         "--steps: found %ld, need at least the %ld that %s has made",
                          config->schedule.steps, t->state.step, config->run);
     if (!run_path_of(r, "model.safetensors", path, e) || !run_may_take(r, past, e)) return false;
-    snprintf(word, sizeof word, "%s%s", *config->run == '-' ? "./" : "", config->run); /* no option */
-    if (!(r->word = shell_command(1, (char *[]){word}, e))) return false;
+    snprintf(word, sizeof word, "%s%s", *config->run == '-' ? "./" : "",
+             config->run); /* no option */
+    r->word = shell_command(1, (char *[]){word}, e);
+    if (!r->word) return false;
     if (past) read_past(r, past);
     if (past) remark_on_resume(r, past);
     if (r->finished) return complete_files(r, e);
     interrupt_heed();
-    if (!directory_make(config->run, e) || !(r->place = file_create(path, e)) || !run_may_take(r, past, e))
-        return false;
+    if (!directory_make(config->run, e)) return false;
+    r->place = file_create(path, e);
+    if (!r->place || !run_may_take(r, past, e)) return false;
     run_remove_leftovers(r);
     if (!task_yardsticks(t->task, &r->yardsticks, e) || !open_record(r, past, e) ||
         !run_can_open_files(r, e))
@@ -440,11 +467,13 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
     char remark[LOSS_REMARK];
     if (!config->quiet && *loss_remark(remark, config)) fprintf(stderr, "%s\n", remark);
     r->start = clock_seconds();
-    r->report = (Report){.done = t->state.step, .words = r->loss, .more = r->val_loss, .unit = "tok/s"};
+    r->report =
+        (Report){.done = t->state.step, .words = r->loss, .more = r->val_loss, .unit = "tok/s"};
     r->bar = progress_start(t->task->name, config->schedule.steps, config->quiet);
     r->bar.before = t->state.step;
     r->train_loss = INFINITY;
-    r->saved = r->start, r->saved_step = t->state.step;
+    r->saved = r->start;
+    r->saved_step = t->state.step;
     return true;
 }
 

@@ -11,7 +11,7 @@
 typedef struct Run {
     const TrainConfig *config;
     Trainer *trainer;
-    Tally tally;     /* of the answers at the end */
+    Tally tally; /* of the answers at the end */
     Record record;
     off_t keep; /* bytes of the record that a resumed run keeps */
     Yardsticks yardsticks;
@@ -19,18 +19,18 @@ typedef struct Run {
     Progress bar;
     Report report;
     char loss[64], val_loss[200], warning[256];
-    double train_loss;    /* mean before the last evaluation */
-    Evaluation last;      /* the last evaluation … */
-    long judged;          /* … and its step; -1: none in this process */
-    char *word;           /* the directory, as a word of a command */
-    File *place;          /* of the model, open until the run is closed: a lock on the directory */
-    bool finished;        /* the directory holds the whole run: nothing is to be done */
-    bool moved;           /* the directory was moved, and another is in its place */
-    bool replaces;        /* the directory holds another run, and nothing of this one is saved yet */
-    bool kept;            /* a checkpoint of this run exists */
-    bool took_best;       /* at the end: overfitting */
-    bool warns;           /* the warning is not recorded yet */
-    double start, before; /* time of the start, and seconds of the run before it */
+    double train_loss; /* mean before the last evaluation */
+    Evaluation last;   /* the last evaluation … */
+    long judged;       /* … and its step; -1: none in this process */
+    char *word;        /* the directory, as a word of a command */
+    File *place;       /* of the model, open until the run is closed: a lock on the directory */
+    bool finished;     /* the directory holds the whole run: nothing is to be done */
+    bool moved;        /* the directory was moved, and another is in its place */
+    bool replaces;     /* the directory holds another run, and nothing of this one is saved yet */
+    bool kept;         /* a checkpoint of this run exists */
+    bool took_best;    /* at the end: overfitting */
+    bool warns;        /* the warning is not recorded yet */
+    double start, before;            /* time of the start, and seconds of the run before it */
     double training_seconds, tokens; /* in this process */
     double step_started;
     long steps_here; /* steps of this process */
@@ -38,9 +38,10 @@ typedef struct Run {
     long saved_step; /* … and its step */
 } Run;
 
-/* Opens the directory so that writing errors show before training, and locks it. Continues from `past`, which
- * the trainer has restored, unless it is NULL; if that is finished, changes nothing and sets `finished`. From here on a
- * signal ends the training (base/interrupt.h). STATUS_CANNOT_CREATE, STATUS_IO. To be closed with run_close, also after failure. */
+/* Opens the directory so that writing errors show before training, and locks it. Continues from
+ * `past`, which the trainer has restored, unless it is NULL; if that is finished, changes
+ * nothing and sets `finished`. From here on a signal ends the training (base/interrupt.h).
+ * STATUS_CANNOT_CREATE, STATUS_IO. To be closed with run_close, also after failure. */
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e);
 void run_close(Run *r);
 
@@ -50,36 +51,41 @@ bool run_goes_on(Run *r);
 /* After each step: shows the progress. */
 void run_stepped(Run *r, const StepResult *step);
 
-/* After each evaluation: saves the best weights, warns of overfitting, and, unless this is the last step, records it and writes the
- * page. False: the weights cannot be saved, with the error of trainer_check. */
+/* After each evaluation: saves the best weights, warns of overfitting, and, unless this is the
+ * last step, records it and writes the page. False: the weights cannot be saved, with the error
+ * of trainer_check. */
 bool run_evaluated(Run *r, const Evaluation *v, Error *e);
 
-/* Ends the training: saves model and checkpoint, also where an error ended it, and, unless `trained` is false, evaluates
- * the model on all held-out rows, records that, writes the page, and shows the result. */
+/* Ends the training: saves model and checkpoint, also where an error ended it, and, unless
+ * `trained` is false, evaluates the model on all held-out rows, records that, writes the page,
+ * and shows the result. */
 bool run_finish(Run *r, bool trained, Error *e);
 
 /* ---- The files: run_files.c ---- */
 
-/* False with an error if another directory has taken the place of the run's own, to which then nothing is written.
- * run_path_of gives the path of a file in it, run_has says whether it has this file. */
+/* False with an error if another directory has taken the place of the run's own, to which then
+ * nothing is written. run_path_of gives the path of a file in it, run_has says whether it has
+ * this file. */
 bool run_keeps_folder(Run *r, Error *e);
 bool run_path_of(Run *r, const char *name, char out[PATH_ROOM], Error *e);
 bool run_has(Run *r, const char *name);
 
-/* True if the directory holds no run, the one to continue, or one to replace. Is called again once the directory is
- * locked: another process may have saved before. */
+/* True if the directory holds no run, the one to continue, or one to replace. Is called again
+ * once the directory is locked: another process may have saved before. */
 bool run_may_take(Run *r, const Checkpoint *past, Error *e);
 
 /* Tries to open as many files as a save needs, beside those that stay open. */
 bool run_can_open_files(const Run *r, Error *e);
 
-/* run_save_as saves the weights under a name, run_save_checkpoint the checkpoint. run_save ends a run: it saves both, and
- * makes a deleted directory again. The model has the best weights if the run overfitted and no error stopped it. */
+/* run_save_as saves the weights under a name, run_save_checkpoint the checkpoint. run_save ends
+ * a run: it saves both, and makes a deleted directory again. The model has the best weights if
+ * the run overfitted and no error stopped it. */
 bool run_save_as(Run *r, const char *name, Error *e);
 bool run_save_checkpoint(Run *r, Error *e);
 bool run_save(Run *r, bool trained, Error *e);
 
-/* Removes temporary files that a killed process has left; that of the model is the lock, once it is taken. */
+/* Removes temporary files that a killed process has left; that of the model is the lock, once it
+ * is taken. */
 void run_remove_leftovers(Run *r);
 
 /* Evaluations whose losses differ by less, in nats per token, are equal but for noise. */
@@ -98,11 +104,12 @@ static inline double run_shown_loss(const Run *r, double loss) {
     return loss / (r->trainer->task->characters > 0 ? r->trainer->task->characters : 1);
 }
 
-/* Peak bytes of this process after it allocates the trainer's arrays and uses all its threads: current use
- * (code, libraries, the task's data), the threads' own memory, and `arrays`. */
+/* Peak bytes of this process after it allocates the trainer's arrays and uses all its threads:
+ * current use (code, libraries, the task's data), the threads' own memory, and `arrays`. */
 size_t run_footprint(size_t arrays);
 
-/* Prints the model's size, the memory that its training takes, and for a text what was chosen to fit it. */
+/* Prints the model's size, the memory that its training takes, and for a text what was chosen to
+ * fit it. */
 void run_describe(FILE *out, const Task *task, const TrainConfig *r, const Model *m, size_t bytes);
 
 /* Prints the time of so many measured steps. */

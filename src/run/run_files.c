@@ -9,13 +9,14 @@
 
 bool run_keeps_folder(Run *r, Error *e) {
     r->moved |= r->place && !file_keeps_folder(r->place);
-    return !r->moved ||
-           error_set(e, STATUS_CANNOT_CREATE,
-                     "%s: the run's directory was moved, and another is in its place", r->config->run);
+    return !r->moved || error_set(e, STATUS_CANNOT_CREATE,
+                                  "%s: the run's directory was moved, and another is in its place",
+                                  r->config->run);
 }
 
 bool run_path_of(Run *r, const char *name, char out[PATH_ROOM], Error *e) {
-    return run_keeps_folder(r, e) && directory_file(out, r->config->run, name, STATUS_CANNOT_CREATE, e);
+    return run_keeps_folder(r, e) &&
+           directory_file(out, r->config->run, name, STATUS_CANNOT_CREATE, e);
 }
 
 bool run_has(Run *r, const char *name) {
@@ -26,8 +27,8 @@ bool run_has(Run *r, const char *name) {
 bool run_may_take(Run *r, const Checkpoint *past, Error *e) {
     if (past)
         return file_identity(past->path) == past->identity ||
-               error_set(e, STATUS_CANNOT_CREATE, "%s: another process has replaced it since it was read",
-                         past->path);
+               error_set(e, STATUS_CANNOT_CREATE,
+                         "%s: another process has replaced it since it was read", past->path);
     r->replaces = run_has(r, "model.safetensors") || run_has(r, "checkpoint.safetensors");
     return !r->replaces || r->config->force ||
            error_set(e, STATUS_CANNOT_CREATE,
@@ -38,23 +39,29 @@ bool run_may_take(Run *r, const Checkpoint *past, Error *e) {
 bool run_can_open_files(const Run *r, Error *e) {
     enum { NEEDED = 3 };
     int fd[NEEDED], count = 0;
-    while (count < NEEDED && (fd[count] = dup(STDERR_FILENO)) >= 0) count++;
-    bool ok = count == NEEDED ||
-              error_set(e, STATUS_CANNOT_CREATE, "%s: %d more files cannot be open: %s, see ulimit -n",
-                        r->config->run, NEEDED, strerror(errno));
+    for (; count < NEEDED; count++) {
+        fd[count] = dup(STDERR_FILENO);
+        if (fd[count] < 0) break;
+    }
+    bool ok = count == NEEDED || error_set(e, STATUS_CANNOT_CREATE,
+                                           "%s: %d more files cannot be open: %s, see ulimit -n",
+                                           r->config->run, NEEDED, strerror(errno));
     while (count) close(fd[--count]);
     return ok;
 }
 
 void run_remove_leftovers(Run *r) {
-    static const char *const names[] = {"best.safetensors", "checkpoint.safetensors", "report.html", "model.safetensors"};
+    static const char *const names[] = {"best.safetensors", "checkpoint.safetensors", "report.html",
+                                        "model.safetensors"};
     char path[PATH_ROOM];
     for (int i = 0; i < (r->place ? 3 : 4); i++)
-        if (run_path_of(r, names[i], path, &(Error){0})) file_abandon(file_create(path, &(Error){0}));
+        if (run_path_of(r, names[i], path, &(Error){0}))
+            file_abandon(file_create(path, &(Error){0}));
 }
 
-/* Removes the files of the run that this one replaces, when its first new file is on the disk and is about to be renamed: a
- * checkpoint never stands beside the record of another run. Only the model stays until there is a new one. */
+/* Removes the files of the run that this one replaces, when its first new file is on the disk
+ * and is about to be renamed: a checkpoint never stands beside the record of another run. Only
+ * the model stays until there is a new one. */
 static void replace_old(Run *r) {
     static const char *const names[] = {"best.safetensors", "checkpoint.safetensors"};
     char path[PATH_ROOM];
@@ -95,7 +102,8 @@ bool run_save_checkpoint(Run *r, Error *e) {
     Error unsaved = {0};
     r->saved = clock_seconds();
     r->saved_step = r->trainer->state.step;
-    if (!run_path_of(r, "checkpoint.safetensors", path, e) || !trainer_check(r->trainer, e)) return false;
+    if (!run_path_of(r, "checkpoint.safetensors", path, e) || !trainer_check(r->trainer, e))
+        return false;
     /* The checkpoint counts on the lines of its steps. */
     bool is_recorded = record_save(&r->record, &unsaved);
     File *file = file_create(path, e);
@@ -114,7 +122,8 @@ static bool restore_folder(Run *r, Error *e) {
     if (access(r->config->run, F_OK) == 0) return true;
     file_abandon(r->place);
     r->place = NULL;
-    if (!directory_make(r->config->run, e) || !run_path_of(r, "model.safetensors", path, e)) return false;
+    if (!directory_make(r->config->run, e) || !run_path_of(r, "model.safetensors", path, e))
+        return false;
     return (r->place = file_create(path, e));
 }
 
@@ -125,18 +134,23 @@ bool run_judge(Run *r, Error *e) {
     return trainer_evaluate(t, trainer_evaluation_rows(t), &r->last, e);
 }
 
-/* Replaces the last weights, which the checkpoint has, by the best where those are clearly better. */
+/* Replaces the last weights, which the checkpoint has, by the best where those are clearly
+ * better. */
 static bool take_best(Run *r, Error *e) {
     const TrainState *s = &r->trainer->state;
     char path[PATH_ROOM];
-    if (!run_can_overfit(r->trainer->task) || s->best_step == 0 || s->best_step == s->step) return true;
-    if (!run_has(r, "best.safetensors") || r->last.loss <= s->best_loss + RUN_CLEARLY_WORSE) return true;
-    if (!run_path_of(r, "best.safetensors", path, e) || !checkpoint_read_weights(path, r->trainer, e))
+    if (!run_can_overfit(r->trainer->task) || s->best_step == 0 || s->best_step == s->step)
+        return true;
+    if (!run_has(r, "best.safetensors") || r->last.loss <= s->best_loss + RUN_CLEARLY_WORSE)
+        return true;
+    if (!run_path_of(r, "best.safetensors", path, e) ||
+        !checkpoint_read_weights(path, r->trainer, e))
         return false;
     r->took_best = true;
     r->warns = true;
     snprintf(r->warning, sizeof r->warning,
-             "Overfitting: model.safetensors has the weights of step %ld (held-out loss %.3f), not the last "
+             "Overfitting: model.safetensors has the weights of step %ld (held-out loss %.3f), not "
+             "the last "
              "(%.3f).",
              s->best_step, run_shown_loss(r, s->best_loss), run_shown_loss(r, r->last.loss));
     return true;

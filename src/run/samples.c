@@ -23,53 +23,77 @@ static void show(const Tokenizer *k, BatchRow row, const int32_t *answer, long l
     fprintf(stderr, "%s\n", right ? "" : "   (wrong)");
 }
 
-/* The class of a length from 1 to most. */
-static int class_of(long length, long most) {
-    return (int)(most <= LENGTH_CLASSES ? length - 1 : (length - 1) * LENGTH_CLASSES / most);
+/* The class of a length from 1 to max. */
+static int class_of(long length, long max) {
+    return (int)(max <= LENGTH_CLASSES ? length - 1 : (length - 1) * LENGTH_CLASSES / max);
+}
+
+/* Memory for the answers to a micro-batch. */
+typedef struct Answers {
+    int32_t *ids; /* [micro-batch, max] */
+    long *length; /* [micro-batch] */
+    char *text;
+    long max;
+} Answers;
+
+/* Compares the answers to the batch's rows with the right ones; returns how many are the same. */
+static long judge_answers(const Trainer *t, const Answers *a, bool shown, Tally *tally) {
+    long right = 0;
+    for (long i = 0; i < t->batch->rows; i++) {
+        BatchRow row = batch_row(t->batch, i);
+        const int32_t *answer = a->ids + i * a->max;
+        long want = row.T - 1; /* without end */
+        int class = class_of(want, a->max - 1);
+        bool same = a->length[i] == want &&
+                    memcmp(answer, row.target_out, (size_t)want * sizeof *answer) == 0;
+        right += same;
+        if (tally && want >= tally->shortest) {
+            tally->right[class] += same;
+            tally->count[class]++;
+        }
+        if (shown) show(t->task->tokenizer, row, answer, a->length[i], same, a->text);
+    }
+    return right;
 }
 
 bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Tally *tally, Error *e) {
     const Task *task = t->task;
     const Batch *b = t->batch;
     Sampler greedy = {.tokenizer = task->tokenizer};
-    long most = task->max_T, right = 0, count = 0;
-    int32_t *ids = calloc((size_t)(t->micro_batch * most), sizeof *ids); /* [micro-batch, max_T] */
-    long *length = calloc((size_t)t->micro_batch, sizeof *length);
-    char *text = malloc(TOKEN_BYTES * (size_t)(most > task->max_S ? most : task->max_S) + 1);
+    long max = task->max_T, longest = max > task->max_S ? max : task->max_S, right = 0, first = 0;
+    Answers a = {calloc((size_t)(t->micro_batch * max), sizeof *a.ids),
+                 calloc((size_t)t->micro_batch, sizeof *a.length),
+                 malloc(TOKEN_BYTES * (size_t)longest + 1), max};
     if (rows == 0 || rows > task->held_out) rows = task->held_out;
-    bool ok = (ids && length && text) ||
-              error_set(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->micro_batch, most);
-    for (long first = 0; ok && first < rows; first += count) {
-        count = task_held_out_batch(task, first,
-                                    rows - first < t->micro_batch ? rows - first : t->micro_batch, t->batch);
-        ok = decode_answers(t->tape, t->model, &greedy, count, b->source_start, b->source, task->begin_id,
-                            task->end_id, most, ids, length, e);
-        for (long i = 0; ok && i < count; i++) {
-            BatchRow row = batch_row(b, i);
-            long want = row.T - 1; /* without end */
-            bool same =
-                length[i] == want && memcmp(ids + i * most, row.target_out, (size_t)want * sizeof *ids) == 0;
-            right += same;
-            if (tally && want >= tally->shortest)
-                tally->right[class_of(want, most - 1)] += same, tally->count[class_of(want, most - 1)]++;
-            if (shown) show(task->tokenizer, row, ids + i * most, length[i], same, text);
-        }
+    bool ok = a.ids && a.length && a.text;
+    if (!ok)
+        error_set(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->micro_batch, max);
+    while (ok && first < rows) {
+        long next = rows - first < t->micro_batch ? rows - first : t->micro_batch;
+        first += task_held_out_batch(task, first, next, t->batch);
+        ok = decode_answers(t->tape, t->model, &greedy, b->rows, b->source_start, b->source,
+                            task->begin_id, task->end_id, max, a.ids, a.length, e);
+        if (ok) right += judge_answers(t, &a, shown, tally);
     }
     *exact = (double)right / (double)rows;
-    free(ids), free(length), free(text);
+    free(a.ids);
+    free(a.length);
+    free(a.text);
     return ok;
 }
 
 static void show_tally(const Tally *tally, long longest) {
     const char *separator = ": ";
-    for (long length = 1, first = 1; length <= longest; length++) {
+    long first = 1;
+    for (long length = 1; length <= longest; length++) {
         int class = class_of(length, longest);
         if (length < longest && class_of(length + 1, longest) == class) continue;
         if (first < tally->shortest) first = tally->shortest;
         if (tally->count[class]) {
             fprintf(stderr, "%s%ld", separator, first);
             if (length > first) fprintf(stderr, "-%ld", length);
-            fprintf(stderr, " %.1f %%", 100 * (double)tally->right[class] / (double)tally->count[class]);
+            fprintf(stderr, " %.1f %%",
+                    100 * (double)tally->right[class] / (double)tally->count[class]);
             separator = ", ";
         }
         first = length + 1;
@@ -79,7 +103,8 @@ static void show_tally(const Tally *tally, long longest) {
 
 Task *samples_longer_task(const Trainer *t, const TaskOptions *o) {
     TaskOptions more = *o;
-    more.max_length += (more.max_length + 1) / 2, more.digits++;
+    more.max_length += (more.max_length + 1) / 2;
+    more.digits++;
     if (more.held_out > 400) more.held_out = 400;
     if (t->model->config.positions->learn || more.max_length > MAX_SEQUENCE) return NULL;
     Task *task = task_open(t->task->name, &more, &(Error){0});
@@ -91,24 +116,31 @@ Task *samples_longer_task(const Trainer *t, const TaskOptions *o) {
 bool samples_lengths(Trainer *t, const TaskOptions *o, const Tally *tally, Error *e) {
     Model *m = t->model;
     long trained = t->task->max_T - 1, max_length = m->config.max_length;
-    long rows = t->micro_batch > 1 ? t->micro_batch / 2 : 1; /* longer ones fit into the same memory */
+    long rows =
+        t->micro_batch > 1 ? t->micro_batch / 2 : 1; /* longer ones fit into the same memory */
     fputs("exact answers by length", stderr);
     show_tally(tally, trained);
     Task *task = samples_longer_task(t, o);
     if (!task) return true;
-    Trainer longer = {
-        .model = m, .task = task, .tape = t->tape, .micro_batch = rows, .batch = task_batch(task, rows, e)};
+    Trainer longer = {.model = m,
+                      .task = task,
+                      .tape = t->tape,
+                      .micro_batch = rows,
+                      .batch = task_batch(task, rows, e)};
     Tally beyond = {.shortest = trained + 1};
     double ignored;
-    bool ok = longer.batch && model_set_length(m, task->max_T > task->max_S ? task->max_T : task->max_S, e) &&
-              samples_answers(&longer, 0, false, &ignored, &beyond, e) && model_set_length(m, max_length, e);
+    bool ok = longer.batch &&
+              model_set_length(m, task->max_T > task->max_S ? task->max_T : task->max_S, e) &&
+              samples_answers(&longer, 0, false, &ignored, &beyond, e) &&
+              model_set_length(m, max_length, e);
     long judged = 0;
     for (int i = 0; i < LENGTH_CLASSES; i++) judged += beyond.count[i];
     if (ok && judged) {
         fputs("longer than any in training", stderr);
         show_tally(&beyond, task->max_T - 1);
     }
-    batch_free(longer.batch), task_free(task);
+    batch_free(longer.batch);
+    task_free(task);
     return ok;
 }
 
@@ -136,18 +168,21 @@ bool samples_lines(Trainer *t, long lines, Error *e) {
     Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
     int32_t *ids = calloc((size_t)task->max_T, sizeof *ids);
     char *text = malloc(TOKEN_BYTES * (size_t)task->max_T + 1);
-    bool ok = (ids && text) || error_set(e, STATUS_NO_MEMORY, "memory: a line of %ld tokens", task->max_T);
+    bool ok = (ids && text) ||
+              error_set(e, STATUS_NO_MEMORY, "memory: a line of %ld tokens", task->max_T);
     if (ok) fputs("samples at temperature 0.8:\n", stderr);
-    for (; ok && lines > 0; lines--, sampler.seed++) {
+    while (ok && lines-- > 0) {
         long length;
-        ok = decode_answers(t->tape, t->model, &sampler, 1, NULL, NULL, task->begin_id, task->end_id,
-                            task->max_T, ids, &length, e);
+        ok = decode_answers(t->tape, t->model, &sampler, 1, NULL, NULL, task->begin_id,
+                            task->end_id, task->max_T, ids, &length, e);
         if (!ok) break;
         tokenizer_decode(task->tokenizer, ids, length, text);
         print_written(text);
         fputs("\n", stderr);
+        sampler.seed++;
     }
-    free(ids), free(text);
+    free(ids);
+    free(text);
     return ok;
 }
 
@@ -158,9 +193,11 @@ bool samples_text(Trainer *t, Error *e) {
     char text[TOKEN_BYTES * (PROMPT + MAX_SAMPLE) + 1];
     long more = samples_text_tokens(task);
     Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
-    if (!decode_continue(t->tape, t->model, &sampler, ids, PROMPT, more, NULL, NULL, e)) return false;
-    long hidden =
-        tokenizer_state(task->tokenizer, ids, PROMPT) ? 0 : PROMPT; /* what follows completes a character */
+    if (!decode_continue(t->tape, t->model, &sampler, ids, PROMPT, more, NULL, NULL, e))
+        return false;
+    long hidden = tokenizer_state(task->tokenizer, ids, PROMPT)
+                      ? 0
+                      : PROMPT; /* what follows completes a character */
     tokenizer_decode(task->tokenizer, ids + hidden, PROMPT - hidden + more, text);
     end_sentence(text);
     fputs("a sample at temperature 0.8:\n", stderr);
@@ -171,8 +208,8 @@ bool samples_text(Trainer *t, Error *e) {
 
 /* ---- One row ---- */
 
-Tensor *samples_logits(Tape *t, Model *m, const int32_t *source, long S, const int32_t *target, long T,
-                     Trace *trace, Error *e) {
+Tensor *samples_logits(Tape *t, Model *m, const int32_t *source, long S, const int32_t *target,
+                       long T, Trace *trace, Error *e) {
     Tokens from = {0}, to = {0};
     Tensor *logits = NULL;
     if (tokens_new(&to, 1, T, e) && tokens_new(&from, 1, S, e)) {

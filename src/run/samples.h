@@ -3,19 +3,20 @@
 
 #include "training/trainer.h"
 
-/* Exact answers and all answers of at least `shortest` tokens, by classes of their length; zeros at first. */
+/* Exact answers and all answers of at least `shortest` tokens, by classes of their length; zeros
+ * at first. */
 enum { LENGTH_CLASSES = 12 };
 typedef struct Tally {
     long shortest;
     long right[LENGTH_CLASSES], count[LENGTH_CLASSES];
 } Tally;
 
-/* Decodes greedy answers to the first `rows` held-out sources (0: all); *exact is the share without error.
- * `show` prints each beside its source on stderr. */
+/* Decodes greedy answers to the first `rows` held-out sources (0: all); *exact is the share
+ * without error. `show` prints each beside its source on stderr. */
 bool samples_answers(Trainer *t, long rows, bool show, double *exact, Tally *tally, Error *e);
 
-/* A task like the trainer's, whose options are o, with sequences that are longer than any in training, for task_free. NULL:
- * it has none, or the model's positions need training. */
+/* A task like the trainer's, whose options are o, with sequences that are longer than any in
+ * training, for task_free. NULL: it has none, or the model's positions need training. */
 Task *samples_longer_task(const Trainer *t, const TaskOptions *o);
 
 /* Prints the shares of exact answers by length on stderr, and those of that task. */
@@ -33,7 +34,7 @@ bool samples_lines(Trainer *t, long lines, Error *e);
 /* Prints a text that a language model writes, about 400 characters, to the end of a sentence. */
 bool samples_text(Trainer *t, Error *e);
 
-/* Runs a model on a source, of S tokens, which a language model does not have, and on a target: [T, vocab_size]. The
- * caller resets the tape. NULL: the error. */
-Tensor *samples_logits(Tape *t, Model *m, const int32_t *source, long S, const int32_t *target, long T,
-                     Trace *trace, Error *e);
+/* Runs a model on a source, of S tokens, which a language model does not have, and on a target:
+ * [T, vocab_size]. The caller resets the tape. NULL: the error. */
+Tensor *samples_logits(Tape *t, Model *m, const int32_t *source, long S, const int32_t *target,
+                       long T, Trace *trace, Error *e);

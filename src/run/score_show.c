@@ -20,7 +20,8 @@ typedef struct ScoreShow {
 
 static const double darkest = 8; /* nats of the darkest shade, which the page states */
 
-/* Writes the characters as they are shown: a line feed as an arrow. Returns whether there is one. */
+/* Writes the characters as they are shown: a line feed as an arrow. Returns whether there is
+ * one. */
 static bool show_characters(const char *text, char *out) {
     bool ends_line = false;
     uint32_t symbol;
@@ -28,8 +29,9 @@ static bool show_characters(const char *text, char *out) {
         bytes = utf8_symbol(text, strnlen(text, UTF8_MAX), &symbol);
         bool plain = symbol < NO_UTF8 && !utf8_drives_terminal(symbol);
         ends_line |= *text == '\n';
-        out += plain ? sprintf(out, "%.*s", (int)bytes, text)
-                     : sprintf(out, *text == '\n' ? "↵" : "\xEF\xBF\xBD");
+        const char *instead = *text == '\n' ? "↵" : "\xEF\xBF\xBD";
+        int shown = plain ? (int)bytes : (int)strlen(instead);
+        out += sprintf(out, "%.*s", shown, plain ? text : instead);
     }
     *out = 0;
     return ends_line;
@@ -66,7 +68,10 @@ static void take_token(void *show, int32_t id, double nats) {
     size_t bytes = tokenizer_decode(s->tokenizer, s->id, s->ids, text);
     bool ends_line = show_characters(text, shown);
     double characters = id < s->tokenizer->unknown ? NAN : (double)utf8_count(text, bytes);
-    if (!isnan(s->nats)) s->line_nats += s->nats, s->line_characters += characters;
+    if (!isnan(s->nats)) {
+        s->line_nats += s->nats;
+        s->line_characters += characters;
+    }
     show_piece(s, shown);
     s->ids = 0;
     if (ends_line) end_line(s);
@@ -84,42 +89,48 @@ static void take_pair(void *show, const Pair *p, const char *answer, bool exact)
 }
 
 /* Scores all files as one. */
-static bool score_all(Tape *t, const SavedRun *r, const ScoreOptions *o, char *const *more, int files,
-                      Costs *costs, FILE *page, Error *e) {
+static bool score_all(Tape *t, const SavedRun *r, const ScoreOptions *o, char *const *more,
+                      int files, Costs *costs, FILE *page, Error *e) {
     Score all = {0};
     ScoreShow s = {r->tokenizer, o->show ? stdout : NULL, costs};
     ScoreListener listener = {take_token, take_pair, &s}, *l = o->show || costs ? &listener : NULL;
     s.colour = o->show && terminal_of(stdout).colour;
     if (!score_file(t, r, o->file, l, &all, e)) return false;
     end_line(&s);
-    for (int i = 0; i < files; i++, end_line(&s))
+    for (int i = 0; i < files; i++) {
         if (!score_file(t, r, more[i], l, &all, e)) return false;
+        end_line(&s);
+    }
     score_print(&all, config_is_lm(&r->model->config), stdout);
     if (page) score_print(&all, true, page);
     return true;
 }
 
 /* Refuses a page without tokens, and one in the place of a text. */
-static bool check_page(const SavedRun *r, const ScoreOptions *o, char *const *more, int files, Error *e) {
+static bool check_page(const SavedRun *r, const ScoreOptions *o, char *const *more, int files,
+                       Error *e) {
     uint64_t page = file_identity(o->page);
     if (!config_is_lm(&r->model->config))
         return error_set(e, STATUS_USAGE, "--html: found a model of answers, need one of texts");
-    for (int i = -1; page && i < files; i++)
-        if (file_identity(i < 0 ? o->file : more[i]) == page)
-            return error_set(e, STATUS_USAGE, "--html: found %s, need another file than those of --score",
+    for (int i = -1; i < files; i++)
+        if (page && file_identity(i < 0 ? o->file : more[i]) == page)
+            return error_set(e, STATUS_USAGE,
+                             "--html: found %s, need another file than those of --score",
                              ESCAPED(o->page));
     return true;
 }
 
-bool score_show(Tape *t, const SavedRun *r, const ScoreOptions *o, char *const *more, int files, Error *e) {
+bool score_show(Tape *t, const SavedRun *r, const ScoreOptions *o, char *const *more, int files,
+                Error *e) {
     char *line = NULL, *score = NULL;
     size_t line_bytes, score_bytes;
-    Costs costs = {0};
+    Costs costs;
     if (!o->page) return score_all(t, r, o, more, files, NULL, NULL, e);
     if (!check_page(r, o, more, files, e)) return false;
     FILE *out = open_memstream(&line, &line_bytes), *said = open_memstream(&score, &score_bytes);
     if (!out || !said) error_no_memory("the page of %s", o->file);
-    bool ok = costs_open(&costs, r->tokenizer, e) && score_all(t, r, o, more, files, &costs, said, e);
+    costs_open(&costs, r->tokenizer);
+    bool ok = score_all(t, r, o, more, files, &costs, said, e);
     fclose(said);
     fputs("{\"event\": \"costs\", \"step\": 0", out);
     record_text(out, "score", score);

@@ -30,8 +30,9 @@ static void choose_rows(Watch *w) {
     const Trainer *t = w->trainer;
     long rows = task_held_out_batch(t->task, 0, t->micro_batch, t->batch);
     int max_rows = is_text(w) ? TEXTS : WATCHED_ROWS;
-    for (long i = 0; i < rows && w->rows < max_rows; i++) {
+    for (long i = 0; i < rows; i++) {
         BatchRow from = batch_row(t->batch, i);
+        if (w->rows == max_rows) return;
         if (from.S > WATCHED_TOKENS || (from.S && from.T > WATCHED_TOKENS)) continue;
         WatchedRow *to = &w->row[w->rows++];
         to->S = from.S;
@@ -47,14 +48,16 @@ static double weights_of(const ModelConfig *c, long S, long T) {
     return c->heads * (c->encoder_layers * encoder + c->decoder_layers * (double)(T * T + T * S));
 }
 
-/* Chooses the examples whose maps are small enough, with maps of at most so many tokens. Returns their number. */
+/* Chooses the examples whose maps are small enough, with maps of at most so many tokens. Returns
+ * their number. */
 static int choose_examples(Watch *w, long longest) {
     double sum = 0;
     int examples = 0;
     for (WatchedRow *r = w->row; r < w->row + w->rows; r++) {
         long T = is_text(w) && r->T > longest ? longest : r->T;
         sum += weights_of(&w->trainer->model->config, r->S, T);
-        bool fits = r->S <= longest && T <= longest && sum <= WATCHED_WEIGHTS && examples < EXAMPLES;
+        bool fits =
+            r->S <= longest && T <= longest && sum <= WATCHED_WEIGHTS && examples < EXAMPLES;
         if (!fits) sum -= weights_of(&w->trainer->model->config, r->S, T);
         r->attention = fits ? T : 0;
         examples += fits;
@@ -72,11 +75,12 @@ Watch watch_open(const TrainConfig *c, Trainer *t, Record *r) {
 
 /* ---- Attention ---- */
 
-static void print_labels(FILE *out, const char *name, const Task *task, const int32_t *id, long count) {
+static void print_labels(FILE *out, const char *name, const Task *task, const int32_t *id,
+                         long count) {
     char text[TOKEN_LABEL];
     fprintf(out, ", \"%s\": [", name);
     for (long i = 0; i < count; i++) {
-        const char *special = id[i] == task->begin_id ? "begin" : id[i] == task->end_id ? "end" : "pad";
+        const char *special = id[i] == task->begin_id ? "begin" : "end";
         bool is_data = id[i] < task->tokenizer->size;
         if (i) fputs(", ", out);
         json_print(out, is_data ? tokenizer_label(task->tokenizer, id[i], text) : special);
@@ -90,9 +94,12 @@ static void print_weights(FILE *out, const Tensor *weights) {
     const real *value = weights->data;
     fputs(", \"weights\": [", out);
     for (long i = 0; i < weights->shape.size[0] * rows; i++) {
-        fputs(i % rows ? "], [" : i ? "]], [[" : "[[", out);
-        for (long k = 0; k < columns; k++, value++)
-            fprintf(out, k ? ", %.3g" : "%.3g", round(1000 * (double)*value) / 1000);
+        bool begins_head = i % rows == 0;
+        if (i) fputs(begins_head ? "]], " : "], ", out);
+        fputs(begins_head ? "[[" : "[", out);
+        for (long k = 0; k < columns; k++)
+            fprintf(out, k ? ", %.3g" : "%.3g", round(1000 * (double)value[k]) / 1000);
+        value += columns;
     }
     fputs("]]]", out);
 }
@@ -112,25 +119,30 @@ static void record_attention(Watch *w, int example, const AttentionTrace *a) {
     record_end(w->record);
 }
 
-/* Records the attention of all layers and heads on the examples, at steps that lie ever further apart. */
+/* Records the attention of all layers and heads on the examples, at steps that lie ever further
+ * apart. */
 static bool look_at_attention(Watch *w, Error *e) {
     const Trainer *t = w->trainer;
-    bool ok = true;
-    for (int i = 0; ok && i < w->rows; i++) {
+    for (int i = 0; i < w->rows; i++) {
         const WatchedRow *r = &w->row[i];
         Trace trace = {0};
         if (!r->attention) continue;
-        ok = samples_logits(t->tape, t->model, r->source, r->S, r->input, r->attention, &trace, e);
-        for (const AttentionTrace *a = trace.first; ok && a; a = a->next) record_attention(w, i, a);
+        if (!samples_logits(t->tape, t->model, r->source, r->S, r->input, r->attention, &trace,
+                            e)) {
+            tape_reset(t->tape);
+            return false;
+        }
+        for (const AttentionTrace *a = trace.first; a; a = a->next) record_attention(w, i, a);
         tape_reset(t->tape);
     }
     w->attention_due = t->state.step + t->state.step / 5 + 1;
-    return ok;
+    return true;
 }
 
 /* ---- Answers ---- */
 
-static void record_tokens(FILE *out, const char *name, const Task *task, const int32_t *id, long count) {
+static void record_tokens(FILE *out, const char *name, const Task *task, const int32_t *id,
+                          long count) {
     fprintf(out, ", \"%s\": ", name);
     costs_print_text(out, task->tokenizer, id, count);
 }
@@ -143,8 +155,8 @@ static bool look_at_answer(Watch *w, int index, Error *e) {
     int32_t ids[MAX_ANSWER];
     long count, wanted = r->T - 1, start[] = {0, r->S}; /* without the end */
     Sampler greedy = {.tokenizer = task->tokenizer};
-    if (!decode_answers(t->tape, t->model, &greedy, 1, start, r->source, task->begin_id, task->end_id,
-                        wanted + MAX_ANSWER - WATCHED_TOKENS, ids, &count, e))
+    if (!decode_answers(t->tape, t->model, &greedy, 1, start, r->source, task->begin_id,
+                        task->end_id, wanted + MAX_ANSWER - WATCHED_TOKENS, ids, &count, e))
         return false;
     bool is_right = count == wanted && memcmp(ids, r->wanted, (size_t)wanted * sizeof *ids) == 0;
     FILE *out = record_begin(w->record, "answer", t->state.step);
@@ -171,21 +183,23 @@ static double loss_of(const real *logit, long count, int32_t id) {
 static bool look_at_costs(Watch *w, int index, Error *e) {
     const Trainer *t = w->trainer;
     const WatchedRow *r = &w->row[index];
+    long count = t->model->config.vocab_size;
     Costs costs;
-    bool ok = costs_open(&costs, t->task->tokenizer, e);
-    const Tensor *logits =
-        ok ? samples_logits(t->tape, t->model, NULL, 0, r->input, r->T, NULL, e) : NULL;
+    const Tensor *logits = samples_logits(t->tape, t->model, NULL, 0, r->input, r->T, NULL, e);
+    if (!logits) {
+        tape_reset(t->tape);
+        return false;
+    }
+    costs_open(&costs, t->task->tokenizer);
+    costs_add(&costs, r->input[0], NAN);
+    for (long i = 0; i < r->T; i++)
+        costs_add(&costs, r->wanted[i], loss_of(logits->data + i * count, count, r->wanted[i]));
     FILE *out = record_begin(w->record, "costs", t->state.step);
     fprintf(out, ", \"index\": %d", index);
-    if (logits) costs_add(&costs, r->input[0], NAN);
-    for (long i = 0; logits && i < r->T; i++) {
-        long count = t->model->config.vocab_size;
-        costs_add(&costs, r->wanted[i], loss_of(logits->data + i * count, count, r->wanted[i]));
-    }
     costs_write(&costs, out);
     record_end(w->record);
     tape_reset(t->tape);
-    return logits;
+    return true;
 }
 
 /* Records a continuation of the first row, or a line. */
@@ -199,9 +213,10 @@ static bool look_at_sample(Watch *w, bool is_last, Error *e) {
     if (is_last && samples_text_tokens(task) > count) count = samples_text_tokens(task);
     if (task->lines) prompt = 0;
     memcpy(ids, r->input, (size_t)prompt * sizeof *ids);
-    bool ok = task->lines ? decode_answers(t->tape, t->model, &sampler, 1, NULL, NULL, task->begin_id,
-                                           task->end_id, CONTINUATION, ids, &count, e)
-                          : decode_continue(t->tape, t->model, &sampler, ids, prompt, count, NULL, NULL, e);
+    bool ok = task->lines
+                  ? decode_answers(t->tape, t->model, &sampler, 1, NULL, NULL, task->begin_id,
+                                   task->end_id, CONTINUATION, ids, &count, e)
+                  : decode_continue(t->tape, t->model, &sampler, ids, prompt, count, NULL, NULL, e);
     if (!ok) return false;
     FILE *out = record_begin(w->record, "sample", t->state.step);
     record_tokens(out, "prompt", task, ids, prompt);
@@ -212,14 +227,20 @@ static bool look_at_sample(Watch *w, bool is_last, Error *e) {
 
 /* ---- A look ---- */
 
+static bool look_at_rows(Watch *w, bool is_last, Error *e) {
+    if (is_text(w) && !look_at_sample(w, is_last, e)) return false;
+    for (int i = 0; i < w->rows; i++) {
+        bool ok = is_text(w) ? look_at_costs(w, i, e) : look_at_answer(w, i, e);
+        if (!ok) return false;
+    }
+    return true;
+}
+
 bool watch_look(Watch *w, double seconds, bool is_last, Error *e) {
     double start = clock_seconds();
     if (w->rows == 0 || (!is_last && w->spent > MAX_SHARE * seconds)) return true;
     bool attends = is_last || w->trainer->state.step >= w->attention_due;
-    bool ok = !is_text(w) || look_at_sample(w, is_last, e);
-    for (int i = 0; ok && i < w->rows; i++)
-        ok = is_text(w) ? look_at_costs(w, i, e) : look_at_answer(w, i, e);
-    if (ok && attends) ok = look_at_attention(w, e);
+    bool ok = look_at_rows(w, is_last, e) && (!attends || look_at_attention(w, e));
     w->spent += clock_seconds() - start;
     return ok;
 }

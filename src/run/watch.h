@@ -1,4 +1,5 @@
-/* Looks at a few held-out rows of a run, and records attention, answers, generated text and what each token cost. */
+/* Looks at a few held-out rows of a run, and records attention, answers, generated text and what
+ * each token cost. */
 #pragma once
 
 #include "run/record.h"
@@ -24,17 +25,18 @@ typedef struct Watch {
     double spent;       /* seconds that looks took */
 } Watch;
 
-/* Chooses the rows of a run whose trainer has been started. The arguments must outlive the watch. */
+/* Chooses the rows of a run whose trainer has been started. The arguments must outlive the
+ * watch. */
 Watch watch_open(const TrainConfig *c, Trainer *t, Record *r);
 
-/* Looks, if that has not taken much of the `seconds` since the start, or if this is the last look. Does not change the
- * training. STATUS_NO_MEMORY. */
+/* Looks, if that has not taken much of the `seconds` since the start, or if this is the last
+ * look. Does not change the training. STATUS_NO_MEMORY. */
 bool watch_look(Watch *w, double seconds, bool is_last, Error *e);
 
 /* ---- What tokens cost: costs.c ---- */
 
-/* Collects a text with the loss of each token, and writes it as two members of a line: "tokens", which are whole characters,
- * and "nats", null for the first token. */
+/* Collects a text with the loss of each token, and writes it as two members of a line: "tokens",
+ * which are whole characters, and "nats", null for the first token. */
 typedef struct Costs {
     const Tokenizer *tokenizer;
     FILE *tokens, *nats;
@@ -45,8 +47,8 @@ typedef struct Costs {
     double loss; /* … and their loss */
 } Costs;
 
-/* To be ended with costs_write, also after failure. STATUS_NO_MEMORY. */
-bool costs_open(Costs *c, const Tokenizer *k, Error *e);
+/* To be ended with costs_write. */
+void costs_open(Costs *c, const Tokenizer *k);
 void costs_add(Costs *c, int32_t id, double nats);
 void costs_write(Costs *c, FILE *out);
 

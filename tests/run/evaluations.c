@@ -1,4 +1,5 @@
-/* The held-out curve: every evaluation judges the same rows, of the whole tail, so that its values can be compared. */
+/* The held-out curve: every evaluation judges the same rows, of the whole tail, so that its
+ * values can be compared. */
 #include "child.h"
 #include "record_lines.h"
 #include <math.h>
@@ -10,9 +11,10 @@
 /* A text whose end is another language than its middle: rows of one part do not stand for all. */
 static void write_two_languages(void) {
     FILE *f = fopen("text", "w");
-    for (int i = 0; f && i < 2000; i++) fputs("the cat sat on the mat, \n", f);
-    for (int i = 0; f && i < 100; i++) fputs("ZZZZZZ QQQQQQQ XXXXXX 77\n", f);
-    if (f) fclose(f);
+    if (!f) exit(1);
+    for (int i = 0; i < 2000; i++) fputs("the cat sat on the mat, \n", f);
+    for (int i = 0; i < 100; i++) fputs("ZZZZZZ QQQQQQQ XXXXXX 77\n", f);
+    fclose(f);
 }
 
 /* The held-out losses of a run's evaluations, at most `max`; returns their number. */
@@ -22,28 +24,31 @@ static int losses_of(const char *run, double *loss, int max) {
     int count = 0;
     snprintf(path, sizeof path, "%s/run.jsonl", run);
     char *record = read_bytes(path, &size);
-    for (const char *line = record ? find_event(record, "evaluation") : NULL; line && count < max;
-         line = find_event(next_line(line), "evaluation"))
+    const char *line = find_event(record ? record : "", "evaluation");
+    while (line && count < max) {
         loss[count++] = number(line, "val_loss");
+        line = find_event(next_line(line), "evaluation");
+    }
     free(record);
     return count;
 }
 
-/* A model that does not change has the same held-out loss at every evaluation on the way, with every batch. The last
- * evaluation is of all held-out data and near it. */
+/* A model that does not change has the same held-out loss at every evaluation on the way, with
+ * every batch. The last evaluation is of all held-out data and near it. */
 TEST(the_same_rows_every_time) {
     static const char *const batches[] = {"1", "7", "64"};
     double first = NAN, loss[4];
     write_two_languages();
     for (int i = 0; i < 3; i++) {
-        MUST(TRAIN("lm", TINY, STILL, "--text", "text", "--tokenizer", "byte", "--context", "16", "--batch",
-                   batches[i], "--steps", "5", "--eval-every", "2", "--run", batches[i], "--quiet"));
+        MUST(TRAIN("lm", TINY, STILL, "--text", "text", "--tokenizer", "byte", "--context", "16",
+                   "--batch", batches[i], "--steps", "5", "--eval-every", "2", "--run", batches[i],
+                   "--quiet"));
         CHECK(losses_of(batches[i], loss, 4) == 3);
         if (i == 0) first = loss[0];
-        CHECK(loss[0] == first && loss[1] == first, "batch %s: %.6f, %.6f, first %.6f", batches[i], loss[0],
-              loss[1], first);
-        CHECK(loss[2] != first && fabs(loss[2] - first) < 0.05, "all held-out data %.6f, %.6f on the way",
-              loss[2], first);
+        CHECK(loss[0] == first && loss[1] == first, "batch %s: %.6f, %.6f, first %.6f", batches[i],
+              loss[0], loss[1], first);
+        CHECK(loss[2] != first && fabs(loss[2] - first) < 0.05,
+              "all held-out data %.6f, %.6f on the way", loss[2], first);
     }
 }
 
@@ -51,8 +56,8 @@ TEST(the_same_rows_every_time) {
 TEST(the_same_sequences_every_time) {
     double first = NAN, loss[3];
     for (int i = 0; i < 2; i++) {
-        MUST(TRAIN(COPY, STILL, "--held-out", "700", "--symbols", "9", "--batch", i ? "64" : "2", "--steps",
-                   "2", "--eval-every", "1", "--run", "run", "--force", "--quiet"));
+        MUST(TRAIN(COPY, STILL, "--held-out", "700", "--symbols", "9", "--batch", i ? "64" : "2",
+                   "--steps", "2", "--eval-every", "1", "--run", "run", "--force", "--quiet"));
         CHECK(losses_of("run", loss, 3) == 2);
         if (i == 0) first = loss[0];
         CHECK(loss[0] == first && loss[1] != first, "%.6f, %.6f", loss[0], loss[1]);
@@ -69,11 +74,12 @@ TEST(the_last_step_may_be_the_best) {
 /* A line, and the page, say so if the training loss is another function than the held-out loss. */
 TEST(losses_that_are_not_the_same_function) {
     static const char *const cases[][2] = {
-        {"0", NULL}, {"0.25", "The training loss is with dropout 0.25, the held-out loss without."}};
+        {"0", NULL},
+        {"0.25", "The training loss is with dropout 0.25, the held-out loss without."}};
     for (int i = 0; i < 2; i++) {
         size_t size;
-        MUST(TRAIN(COPY, "--steps", "3", "--held-out", "30", "--dropout", cases[i][0], "--label-smoothing",
-                   "0", "--force"));
+        MUST(TRAIN(COPY, "--steps", "3", "--held-out", "30", "--dropout", cases[i][0],
+                   "--label-smoothing", "0", "--force"));
         CHECK(i ? strstr(err, cases[i][1]) != NULL : !strstr(err, "The training loss"), "%s", err);
         char *page = read_bytes("runs/copy/report.html", &size);
         CHECK(page && (i ? strstr(page, cases[i][1]) != NULL : !strstr(page, "The training loss")));
@@ -88,8 +94,8 @@ TEST(losses_that_are_not_the_same_function) {
 TEST(commands_are_quoted) {
     MUST(TRAIN(COPY, "--steps", "3", "--held-out", "30", "--run", "a b's"));
     CHECK(strstr(err, "generate 'a b'\\''s'\n"), "%s", err);
-    CHECK(TRAIN("--resume", "a b's") == 0 && strstr(err, "train --resume 'a b'\\''s' --steps N\n"), "%s",
-          err);
+    CHECK(TRAIN("--resume", "a b's") == 0 && strstr(err, "train --resume 'a b'\\''s' --steps N\n"),
+          "%s", err);
 }
 
 RUN_PROGRAM_TESTS

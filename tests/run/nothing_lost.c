@@ -3,8 +3,8 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "formats/safetensors.h"
-#include "run/run.h"
 #include "record_lines.h"
+#include "run/run.h"
 #include "run_helpers.h"
 #include <errno.h>
 
@@ -20,17 +20,18 @@ static bool appears(const char *path) {
 
 /* ---- Steps ---- */
 
-/* The weights before a step that is not finite are saved. The first step makes all weights 9e17, the limit of
- * a model file; in the second, products of them overflow in float, not in double. */
+/* The weights before a step that is not finite are saved. The first step makes all weights 9e17,
+ * the limit of a model file; in the second, products of them overflow in float, not in double. */
 TEST(before_a_bad_step) {
 #define WILD "--schedule", "constant", "--lr", "9e17", "--d-ff", "512", "--eval-every", "100"
     int status = TRAIN(COPY, WILD, "--steps", "3", "--run", "run");
     if (sizeof(real) != sizeof(float)) return;
-    CHECK(status == STATUS_NON_FINITE && !strncmp(err, "train: step 2: found a loss that is ", 36), "%d: %s",
-          status, err);
+    CHECK(status == STATUS_NON_FINITE && !strncmp(err, "train: step 2: found a loss that is ", 36),
+          "%d: %s", status, err);
     Error e = {0};
     Checkpoint c;
-    CHECK(checkpoint_open(&c, "run", &e) && c.state.step == 1, "%s, step %ld", e.text, c.state.step);
+    CHECK(checkpoint_open(&c, "run", &e) && c.state.step == 1, "%s, step %ld", e.text,
+          c.state.step);
     checkpoint_free(&c);
     CHECK(TRAIN(COPY, WILD, "--steps", "1", "--run", "one") == STATUS_NON_FINITE, "%s", err);
     CHECK(same_files("run/model.safetensors", "one/model.safetensors"), "%s", err);
@@ -47,15 +48,16 @@ TEST(within_a_step) {
     CHECK(status == 128 + SIGINT, "status %d: %s", status, err);
     Error e = {0};
     Checkpoint c;
-    CHECK(checkpoint_open(&c, "run", &e) && c.state.step == 0, "%s, step %ld", e.text, c.state.step);
+    CHECK(checkpoint_open(&c, "run", &e) && c.state.step == 0, "%s, step %ld", e.text,
+          c.state.step);
     checkpoint_free(&c);
     MUST(TRAIN(COPY, "--steps", "0", "--run", "none"));
     CHECK(same_files("run/model.safetensors", "none/model.safetensors"));
 }
 
-/* After a bad step a save that fails is reported: the disk holds the model but no checkpoint, or the weights
- * before that step are themselves too large for a file. The message says whether an earlier checkpoint
- * stands. */
+/* After a bad step a save that fails is reported: the disk holds the model but no checkpoint, or
+ * the weights before that step are themselves too large for a file. The message says whether an
+ * earlier checkpoint stands. */
 TEST(unsaved_after_a_bad_step) {
     if (sizeof(real) != sizeof(float)) return;
     static const struct {
@@ -63,7 +65,8 @@ TEST(unsaved_after_a_bad_step) {
         rlim_t limit;
         const char *said;
     } cases[] = {
-        {"9e17", 120000, "not saved: run/checkpoint.safetensors: File too large; there is no checkpoint\n"},
+        {"9e17", 120000,
+         "not saved: run/checkpoint.safetensors: File too large; there is no checkpoint\n"},
         {"1e19", RLIM_INFINITY, "not saved: step 1: found a weight of "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -72,11 +75,11 @@ TEST(unsaved_after_a_bad_step) {
         getrlimit(RLIMIT_FSIZE, &before);
         signal(SIGXFSZ, SIG_DFL);
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){cases[i].limit, before.rlim_max});
-        int status = TRAIN(COPY, "--schedule", "constant", "--lr", cases[i].rate, "--d-ff", "512", "--steps",
-                           "3", "--eval-every", "9", "--run", "run");
+        int status = TRAIN(COPY, "--schedule", "constant", "--lr", cases[i].rate, "--d-ff", "512",
+                           "--steps", "3", "--eval-every", "9", "--run", "run");
         setrlimit(RLIMIT_FSIZE, &before);
-        CHECK(status == STATUS_NON_FINITE && strstr(err, cases[i].said), "%zu: status %d: %s", i, status,
-              err);
+        CHECK(status == STATUS_NON_FINITE && strstr(err, cases[i].said), "%zu: status %d: %s", i,
+              status, err);
     }
 }
 
@@ -101,8 +104,9 @@ TEST(the_old_run_stands) {
     CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
     free(before), free(after);
     MUST(TRAIN(COPY, "--steps", "3", "--eval-every", "9", "--run", "run", "--force"));
-    CHECK(!strcmp(steps_of("run/run.jsonl", "evaluation"), "3 ") && lines_of(list_folder("run")) == 6, "%s",
-          listing);
+    CHECK(!strcmp(steps_of("run/run.jsonl", "evaluation"), "3 ") &&
+              lines_of(list_folder("run")) == 6,
+          "%s", listing);
 }
 
 /* A run is saved before its final evaluation, which here takes far longer than the training. */
@@ -140,10 +144,11 @@ static int asked_thrice(int signal_number, long pause) {
     return wait_program(child);
 }
 
-/* Signals in quick succession count as one: `timeout` and a closing terminal send two. A later second SIGINT
- * or SIGTERM ends the program at once; a second SIGHUP does not. */
+/* Signals in quick succession count as one: `timeout` and a closing terminal send two. A later
+ * second SIGINT or SIGTERM ends the program at once; a second SIGHUP does not. */
 TEST(asked_twice_at_once) {
-    CHECK(asked_thrice(SIGINT, 0) == 0 && asked_thrice(SIGTERM, 0) == 0 && asked_thrice(SIGHUP, 0) == 0);
+    CHECK(asked_thrice(SIGINT, 0) == 0 && asked_thrice(SIGTERM, 0) == 0 &&
+          asked_thrice(SIGHUP, 0) == 0);
     CHECK(asked_thrice(SIGINT, 600) == 128 + SIGINT && asked_thrice(SIGTERM, 600) == 128 + SIGTERM);
     CHECK(asked_thrice(SIGHUP, 600) == 0);
     Child t = START(COPY, ENDLESS, "--run", "run");
@@ -151,13 +156,14 @@ TEST(asked_twice_at_once) {
     sleep_ms(50);
     for (int i = 0; i < 20; i++) kill(t.pid, SIGHUP), sleep_ms(1);
     CHECK(end_program(t) == 128 + SIGHUP, "%s", err);
-    CHECK(events_in("run/run.jsonl", "evaluation") == 1 && access("run/checkpoint.safetensors", F_OK) == 0);
+    CHECK(events_in("run/run.jsonl", "evaluation") == 1 &&
+          access("run/checkpoint.safetensors", F_OK) == 0);
 }
 
 /* ---- Places ---- */
 
-/* If a run's directory is moved and another run takes its place, that run is not touched; the moved directory
- * keeps the weights. */
+/* If a run's directory is moved and another run takes its place, that run is not touched; the
+ * moved directory keeps the weights. */
 TEST(a_moved_folder) {
     Child t = START(COPY, ENDLESS, "--run", "run", "--checkpoint-every", "100");
     CHECK(appears("run/run.jsonl") && rename("run", "moved") == 0);
@@ -166,7 +172,8 @@ TEST(a_moved_folder) {
     sleep_ms(50);
     kill(t.pid, SIGINT);
     CHECK(end_program(t) == 73, "%s", err);
-    CHECK(strstr(err, "train: run: the run's directory was moved, and another is in its place\n"), "%s", err);
+    CHECK(strstr(err, "train: run: the run's directory was moved, and another is in its place\n"),
+          "%s", err);
     CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
     CHECK(access("moved/model.safetensors", F_OK) == 0);
     free(before);
@@ -182,7 +189,8 @@ static void deleted_folder_of(bool replaced) {
     int status = end_program(t);
     CHECK(status == 128 + SIGTERM, "status %d: %s", status, err);
     MUST(GENERATE("run", "--prompt", "12"));
-    CHECK(events_in("run/run.jsonl", "evaluation") == 1 && lines_of(list_folder("run")) == 5, "%s", listing);
+    CHECK(events_in("run/run.jsonl", "evaluation") == 1 && lines_of(list_folder("run")) == 5, "%s",
+          listing);
 }
 
 TEST(a_deleted_folder) {
@@ -194,8 +202,10 @@ TEST(a_deleted_folder) {
 TEST(a_folder_that_cannot_be) {
     char line[200];
     CHECK(mkdir("/sys/run", 0777) != 0 && errno != ENOENT, "%s", strerror(errno));
-    snprintf(line, sizeof line, "train: /sys/run: cannot be made a directory: %s\n", strerror(errno));
-    CHECK(TRAIN(COPY, "--run", "/sys/run") == STATUS_CANNOT_CREATE && !strcmp(err, line), "%s", err);
+    snprintf(line, sizeof line, "train: /sys/run: cannot be made a directory: %s\n",
+             strerror(errno));
+    CHECK(TRAIN(COPY, "--run", "/sys/run") == STATUS_CANNOT_CREATE && !strcmp(err, line), "%s",
+          err);
 }
 
 /* A limit on file sizes is reported before the first step, as a full disk is. */
@@ -216,13 +226,16 @@ TEST(no_best_model) {
     CHECK(mkdir("run", 0777) == 0 && mkdir("run/best.safetensors", 0777) == 0);
     MUST(TRAIN(COPY, "--steps", "3", "--eval-every", "1", "--run", "run"));
     CHECK(!strncmp(err,
-                   "no best model at step 1: run/best.safetensors: found a directory, need a regular file\n",
+                   "no best model at step 1: run/best.safetensors: found a directory, need a "
+                   "regular file\n",
                    84),
           "%s", err);
-    CHECK(!strcmp(steps_of("run/run.jsonl", "evaluation"), "1 2 3 "), "%s", steps_of("run/run.jsonl", "evaluation"));
+    CHECK(!strcmp(steps_of("run/run.jsonl", "evaluation"), "1 2 3 "), "%s",
+          steps_of("run/run.jsonl", "evaluation"));
     CHECK(rmdir("run/best.safetensors") == 0);
     CHECK(TRAIN("--resume", "run", "--steps", "5", "--quiet") == 0 && !*err, "%s", err);
-    CHECK(access("run/best.safetensors", F_OK) == 0 && GENERATE("run", "--prompt", "12") == 0, "%s", err);
+    CHECK(access("run/best.safetensors", F_OK) == 0 && GENERATE("run", "--prompt", "12") == 0, "%s",
+          err);
 }
 
 /* A damaged line is reported and stays; the lines of the resumed run follow. */
@@ -233,7 +246,9 @@ TEST(a_damaged_line) {
     *at = '!';
     write_text("run/run.jsonl", record);
     CHECK(TRAIN("--resume", "run", "--quiet", "--steps", "8") == 0, "%s", err);
-    CHECK(!strcmp(err, "run/run.jsonl: line 16 is damaged\nrun/run.jsonl: found 6 steps, need the 7 of the checkpoint\n"), "%s", err);
+    CHECK(!strcmp(err, "run/run.jsonl: line 16 is damaged\nrun/run.jsonl: found 6 steps, need the "
+                       "7 of the checkpoint\n"),
+          "%s", err);
     char *after = read_bytes("run/run.jsonl", &size);
     CHECK(!strncmp(after, record, strlen(record)) && strlen(after) > strlen(record));
     free(record);
@@ -252,8 +267,8 @@ TEST(lines_beyond_the_checkpoint) {
     CHECK(!strcmp(steps_of("run/run.jsonl", "run"), "0 7 "));
 }
 
-/* A run that is killed by any signal at any moment, and resumed, has each step once and in order, the weights of an
- * uninterrupted one, and no temporary file. */
+/* A run that is killed by any signal at any moment, and resumed, has each step once and in
+ * order, the weights of an uninterrupted one, and no temporary file. */
 TEST(killed_at_any_moment) {
     static const int signals[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGKILL};
 #define KILLED COPY, "--steps", "120", "--eval-every", "10", "--checkpoint-every", "7"
@@ -277,9 +292,11 @@ TEST(killed_at_any_moment) {
         }
         CHECK(done, "%s", err);
         CHECK(same_files("run/model.safetensors", "whole/model.safetensors"));
-        CHECK(!strcmp(steps_of("run/run.jsonl", "step"), want), "%s", steps_of("run/run.jsonl", "step"));
-        CHECK(!strcmp(steps_of("run/run.jsonl", "evaluation"), "10 20 30 40 50 60 70 80 90 100 110 120 "), "%s",
-              steps_of("run/run.jsonl", "evaluation"));
+        CHECK(!strcmp(steps_of("run/run.jsonl", "step"), want), "%s",
+              steps_of("run/run.jsonl", "step"));
+        CHECK(!strcmp(steps_of("run/run.jsonl", "evaluation"),
+                      "10 20 30 40 50 60 70 80 90 100 110 120 "),
+              "%s", steps_of("run/run.jsonl", "evaluation"));
         CHECK(system("test -z \"$(find run -name '.*tmp')\"") == 0, "%s", list_folder("run"));
     }
     CHECK(kills > 2, "%d kills", kills);
@@ -287,31 +304,37 @@ TEST(killed_at_any_moment) {
 
 /* ---- Resuming ---- */
 
-/* --resume reports that a run is finished, that --steps is below its step, or that --steps stretches a
- * cosine; noam does not depend on --steps. */
+/* --resume reports that a run is finished, that --steps is below its step, or that --steps
+ * stretches a cosine; noam does not depend on --steps. */
 TEST(steps_of_a_run_that_goes_on) {
-#define LOUD                                                                                                 \
-    "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--symbols", "5",             \
+#define LOUD                                                                                       \
+    "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--symbols", "5",   \
         "--held-out", "30"
     MUST(TRAIN(LOUD, "--steps", "10", "--warmup", "2", "--run", "run"));
-    CHECK(TRAIN("--resume", "run") == 0 &&
-              strstr(err, "run is finished after 10 steps; to continue: ./train --resume run --steps N\n"),
-          "%s", err);
+    CHECK(
+        TRAIN("--resume", "run") == 0 &&
+            strstr(err,
+                   "run is finished after 10 steps; to continue: ./train --resume run --steps N\n"),
+        "%s", err);
     CHECK(TRAIN("--resume", "run", "--steps", "9") == STATUS_USAGE &&
               !strcmp(err, "train: --steps: found 9, need at least the 10 that run has made\n"),
           "%s", err);
     /* ½ 0.002 (1 + cos(π 7/8)), and ½ 0.002 (1 + cos(π 8/18)) */
-    CHECK(TRAIN("--resume", "run", "--steps", "20") == 0 &&
-              strstr(err, "the schedule now ends at step 20, not 10: the learning rate goes from 7.61e-05 to "
-                          "0.00117\n"),
-          "%s", err);
+    CHECK(
+        TRAIN("--resume", "run", "--steps", "20") == 0 &&
+            strstr(
+                err,
+                "the schedule now ends at step 20, not 10: the learning rate goes from 7.61e-05 to "
+                "0.00117\n"),
+        "%s", err);
     CHECK(!strstr(err, " 0 tok/s"), "a line before the first step: %s", err);
     CHECK(TRAIN("--resume", "run", "--steps", "20") == 0 && !strstr(err, "schedule"), "%s", err);
     /* A new end leaves the plans behind: 0.001 (20 + 1 - 20) / 14, and 0.001 (20 + 1 - 11) / 14. */
-    MUST(TRAIN(LOUD, "--steps", "10", "--plans", "5:20", "--schedule", "linear", "--lr",
-               "0.001", "--warmup", "0", "--run", "plans"));
-    CHECK(TRAIN("--resume", "plans", "--steps", "20") == 0 && strstr(err, "from 7.14e-05 to 0.000714\n"), "%s",
-          err);
+    MUST(TRAIN(LOUD, "--steps", "10", "--plans", "5:20", "--schedule", "linear", "--lr", "0.001",
+               "--warmup", "0", "--run", "plans"));
+    CHECK(TRAIN("--resume", "plans", "--steps", "20") == 0 &&
+              strstr(err, "from 7.14e-05 to 0.000714\n"),
+          "%s", err);
     CHECK(TRAIN(LOUD, "--steps", "5", "--schedule", "noam", "--run", "noam") == 0 &&
               TRAIN("--resume", "noam", "--steps", "9") == 0 && !strstr(err, "schedule"),
           "%s", err);
@@ -345,7 +368,8 @@ static int limited(bool stack, rlim_t limit) {
 TEST(too_little) {
     for (rlim_t files = 6; files < 8; files++) {
         int status = limited(false, files);
-        CHECK(status == STATUS_CANNOT_CREATE && lines_of(err) == 1 && strstr(err, "Too many open files"),
+        CHECK(status == STATUS_CANNOT_CREATE && lines_of(err) == 1 &&
+                  strstr(err, "Too many open files"),
               "%d files, status %d: %s", (int)files, status, err);
     }
 #ifndef SANITIZED /* a sanitizer's frames are larger */
@@ -371,8 +395,8 @@ TEST(installed_names) {
     CHECK(run_program("tapeformer-train", ARGUMENTS("copy", "--steps", "x"), (Streams){0}) == 2 &&
               !strncmp(err, "tapeformer-train: --steps: ", 27),
           "%s", err);
-    CHECK(run_program("tapeformer-train", ARGUMENTS(LOUD, "--steps", "2", "--run", "run"), (Streams){0}) ==
-                  0 &&
+    CHECK(run_program("tapeformer-train", ARGUMENTS(LOUD, "--steps", "2", "--run", "run"),
+                      (Streams){0}) == 0 &&
               strstr(err, "saved in run, for tapeformer-generate run\n"),
           "%s", err);
     CHECK(run_program("tapeformer-train", ARGUMENTS("--resume", "run"), (Streams){0}) == 0 &&
@@ -380,7 +404,8 @@ TEST(installed_names) {
           "%s", err);
     size_t size;
     char *page = read_bytes("run/report.html", &size);
-    CHECK(page && strstr(page, "\"command\": \"tapeformer-train copy ") && !strstr(page, "./train"));
+    CHECK(page && strstr(page, "\"command\": \"tapeformer-train copy ") &&
+          !strstr(page, "./train"));
     free(page);
     CHECK(run_program("tapeformer-generate", ARGUMENTS("--help"), (Streams){0}) == 0 &&
               !strncmp(out, "Usage: tapeformer-generate ", 27) && strstr(out, "tapeformer-train") &&
@@ -393,10 +418,11 @@ TEST(installed_names) {
 /* A byte-order mark and carriage returns are reported; --newline unix removes the latter. */
 TEST(texts_from_elsewhere) {
     write_text("plain", "one line\nand another one\nand a third that is long enough\n");
-    write_text("marked", "\xEF\xBB\xBFone line\r\nand another one\r\nand a third that is long enough\r\n");
-#define SHORT                                                                                                \
-    "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--context", "4", "--steps", "2",     \
-        "--samples", "0"
+    write_text("marked",
+               "\xEF\xBB\xBFone line\r\nand another one\r\nand a third that is long enough\r\n");
+#define SHORT                                                                                      \
+    "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--context", "4",           \
+        "--steps", "2", "--samples", "0"
     MUST(TRAIN("lm", "--text", "marked", SHORT, "--run", "a"));
     CHECK(strstr(err, "marked: skipped a byte-order mark\n") &&
               strstr(err, "marked: kept 3 carriage returns as characters; --newline unix"),
@@ -409,15 +435,16 @@ TEST(texts_from_elsewhere) {
 
 /* Section 3.4: embeddings are scaled if positions are sinusoids, also in a language model. */
 TEST(sinusoids_do_not_drown_a_text) {
-    write_text(
-        "text",
-        "a text that is long enough for the context that is asked for, and for a tail that is held out");
-    static const char *const positions[] = {"learned", "sinusoidal"}, *const scaled[] = {"false", "true"};
+    write_text("text", "a text that is long enough for the context that is asked for, and for a "
+                       "tail that is held out");
+    static const char *const positions[] = {"learned", "sinusoidal"}, *const scaled[] = {"false",
+                                                                                         "true"};
     for (int i = 0; i < 2; i++) {
         Safetensors s;
         Error e = {0};
         MUST(TRAIN(LM, "--steps", "0", "--positions", positions[i], "--run", positions[i]));
-        CHECK(safetensors_read(&s, i ? "sinusoidal/model.safetensors" : "learned/model.safetensors", &e),
+        CHECK(safetensors_read(&s, i ? "sinusoidal/model.safetensors" : "learned/model.safetensors",
+                               &e),
               "%s", e.text);
         const char *found = safetensors_metadata(&s, "scale_embedding");
         CHECK(found && !strcmp(found, scaled[i]), "%s: %s", positions[i], found ? found : "none");

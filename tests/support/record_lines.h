@@ -41,9 +41,11 @@ static inline const char *steps_of(const char *path, const char *event) {
     size_t size, used = 0;
     char *text = read_bytes(path, &size);
     *steps = 0;
-    for (const char *line = text ? find_event(text, event) : NULL; line && used < sizeof steps - 24;
-         line = find_event(next_line(line), event))
+    const char *line = find_event(text ? text : "", event);
+    while (line && used < sizeof steps - 24) {
         used += (size_t)sprintf(steps + used, "%.0f ", number(line, "step"));
+        line = find_event(next_line(line), event);
+    }
     free(text);
     return steps;
 }
