@@ -24,7 +24,8 @@ const count = value => isNumber(value) ? value.toLocaleString('en') : '–';
 function number(value) {
   if (!isNumber(value)) return '–';
   const size = Math.abs(value);
-  return size && (size < 1e-3 || size >= 1e6) ? value.toExponential(2) : String(+value.toPrecision(4));
+  if (size >= 1e4) return value.toLocaleString('en', {notation: 'compact', maximumFractionDigits: 1});
+  return size && size < 1e-3 ? value.toExponential(2) : String(+value.toPrecision(4));
 }
 const percent = value => isNumber(value) ? (100 * value).toFixed(2) + ' %' : '–';
 function time(seconds) {
@@ -109,7 +110,7 @@ function chart(title, unit, series, levels = [], isSmall = false) {
   const reading = make('output', {class: 'reading'});
   const log = make('button', {type: 'button', 'aria-pressed': 'false', onclick: toggleLog}, 'log scale');
   const whole = make('button', {type: 'button', hidden: '', onclick: () => zoom()}, 'whole run');
-  const keys = series.filter(s => !s.isRaw && series.length > 1)
+  const keys = series.filter(s => !s.isRaw && !isSmall && series.length > 1)
     .map(s => make('span', {class: 'key', style: `--colour: ${s.colour}`}, s.name));
   const figure = make('figure', {}, make('figcaption', {}, make('strong', {}, title), make('span', {}, unit),
     keys, log, whole), svg, reading);
@@ -131,7 +132,7 @@ function chart(title, unit, series, levels = [], isSmall = false) {
   }
 
   function place(width, height) {
-    const left = 54, right = width - 14, top = 12, bottom = height - 30;
+    const left = 54, right = width - 26, top = 12, bottom = height - 30;
     const seen = series.flatMap(s => s.points.filter(([x]) => x >= first && x <= last).map(p => p[1]));
     const [low, high] = range(seen, isLog), scale = isLog ? Math.log : y => y;
     frame = {left, right, top, bottom, low, high,
@@ -246,9 +247,8 @@ function chart(title, unit, series, levels = [], isSmall = false) {
   return figure;
 }
 
-// The loss of each step, faint, and means; a reading tells the step itself.
-function training(record, name, colour) {
-  const all = trainingLoss(record);
+// The value of each step, faint, and means; a reading tells the step itself.
+function smooth(name, all, colour) {
   const mean = {name: all.length > 120 ? name + ', mean' : name, points: means(all), colour};
   return all.length > 120 ? [{name, points: all, colour, isRaw: true, of: mean}, mean] : [mean];
 }
@@ -257,11 +257,11 @@ function curves(record) {
   const {lines, head, shown} = record;
   const levels = Object.entries(head.yardsticks ?? {}).map(([name, loss]) => ({name, y: shown(loss)}));
   const one = (title, unit, value, from = lines.step) => {
-    const series = {name: title.toLowerCase(), colour: 'var(--accent)', marked: from !== lines.step,
-      points: points(from, value)};
-    return series.points.length > 1 ? chart(title, unit, [series], [], true) : undefined;
+    const all = points(from, value), name = title.toLowerCase(), colour = 'var(--accent)';
+    const series = from === lines.step ? smooth(name, all, colour) : [{name, points: all, colour, marked: true}];
+    return all.length > 1 ? chart(title, unit, series, [], true) : undefined;
   };
-  const series = [...training(record, 'training', 'var(--quiet)'),
+  const series = [...smooth('training', trainingLoss(record), 'var(--quiet)'),
     {name: 'held-out', points: heldLoss(record), colour: 'var(--accent)', marked: true}];
   const notes = [head.remark, record.every > 1 ? `One step of ${record.every} is drawn.` : undefined];
   return section('Training', make('p', {class: 'faint'}, notes.filter(Boolean).join(' ')),
@@ -494,7 +494,7 @@ function comparePage(records) {
       differing.map(key => row(key, records.map(r => setting(r, key)))))))),
   section('Curves', chart('Held-out loss', unit, records.map((r, i) => ({name: r.name, points: heldLoss(r),
     colour: colour(i), marked: true}))),
-  chart('Training loss', unit, records.flatMap((r, i) => training(r, r.name, colour(i))))),
+  chart('Training loss', unit, records.flatMap((r, i) => smooth(r.name, trainingLoss(r), colour(i))))),
   records.some(r => r.lines.sample.length) ? section('Generated text', records.map(r => [make('h3', {}, r.name),
     make('p', {class: 'text'}, sampleText(r.lines.sample.at(-1)))])) : undefined];
 }

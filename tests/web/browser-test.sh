@@ -6,4 +6,5 @@ if ! command -v node >/dev/null; then
     echo "0 passed, 0 failed"
     exit
 fi
-${MAKE:-make} -s web && node tests/web/browser.mjs "${BUILD:-build}/web/tapeformer.html"
+${MAKE:-make} -s web && node tests/web/browser.mjs "${BUILD:-build}/web/tapeformer.html" &&
+    ${MAKE:-make} -s train generate && node tests/run/page_browser.mjs .
