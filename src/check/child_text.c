@@ -46,9 +46,7 @@ const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLi
         snprintf(text, CHILD_TEXT, "did not end within its time limit of %g s", limits->seconds);
         break;
     case CHILD_FULL:
-        snprintf(text, CHILD_TEXT,
-                 "filled its directory for temporary files, which may hold %zu bytes",
-                 limits->folder_bytes);
+        snprintf(text, CHILD_TEXT, "filled the directory that it has for temporary files");
         break;
     case CHILD_INTERRUPTED:
         snprintf(text, CHILD_TEXT, "was not waited for: the run was asked to end");

@@ -6,7 +6,8 @@
 #include <math.h>
 
 /* y = factor · x². The backward multiplies dy by `slope`. `more` is appended to the file. */
-static void write_square(const char *path, const char *factor, const char *slope, const char *more) {
+static void write_square(const char *path, const char *factor, const char *slope,
+                         const char *more) {
     FILE *f = fopen(path, "w");
     CHECK(f, "%s", path);
     if (!f) return;
@@ -79,21 +80,24 @@ TEST(a_solution_is_like_the_operation) {
         CHECK(op, "%s", solved[i]);
         if (!op) continue;
         FILE *f = fopen("solved.c", "w");
-        fprintf(f, "%.*sstatic const CheckCase cases[1];\n%s", (int)(cases - source[i]), source[i], op);
+        fprintf(f, "%.*sstatic const CheckCase cases[1];\n%s", (int)(cases - source[i]), source[i],
+                op);
         fclose(f);
-        CHECK(GRADCHECK("solved.c", "--like", solved[i], "--json") == 0, "%s: %s%s", solved[i], err, out);
+        CHECK(GRADCHECK("solved.c", "--like", solved[i], "--json") == 0, "%s: %s%s", solved[i], err,
+              out);
     }
 }
 
 /* ---- The teacher's cases ---- */
 
-static const char teachers[] = "#include \"ops/ops.h\"\n"
-                               "static Tensor *build(Tape *t, Tensor **x) { return tape_square(t, x[0]); }\n"
-                               "static const CheckCase cases[] = {\n"
-                               "    {\"row\", build, {{\"x\", DIMS(1, 4)}}, .points = 3},\n"
-                               "    {\"empty\", build, {{\"x\", DIMS(0, 4)}}},\n"
-                               "};\n"
-                               "const Op op_square = {\"square\", CASES(cases)};\n";
+static const char teachers[] =
+    "#include \"ops/ops.h\"\n"
+    "static Tensor *build(Tape *t, Tensor **x) { return tape_square(t, x[0]); }\n"
+    "static const CheckCase cases[] = {\n"
+    "    {\"row\", build, {{\"x\", DIMS(1, 4)}}, .points = 3},\n"
+    "    {\"empty\", build, {{\"x\", DIMS(0, 4)}}},\n"
+    "};\n"
+    "const Op op_square = {\"square\", CASES(cases)};\n";
 
 TEST(a_teachers_cases_judge) {
     write_text("cases.c", teachers);
@@ -109,7 +113,8 @@ TEST(a_teachers_cases_judge) {
               strstr(err, "bad.c: does not compile"),
           "%s", err);
     write_text("bad.c", "int x;");
-    CHECK(GRADCHECK("right.c", "--cases", "bad.c") == STATUS_BAD_DATA && strstr(err, "defines no operation"),
+    CHECK(GRADCHECK("right.c", "--cases", "bad.c") == STATUS_BAD_DATA &&
+              strstr(err, "defines no operation"),
           "%s", err);
     char misspelt[sizeof teachers];
     snprintf(misspelt, sizeof misspelt, "%s", teachers);
@@ -131,23 +136,36 @@ TEST(another_function_is_found) {
     CHECK(GRADCHECK("twice.c", "--json") == 0, "%s", out);
     CHECK(GRADCHECK("twice.c", "--cases", "cases.c", "--json") == 0, "%s", out);
     for (int i = 0; i < 2; i++) {
-        CHECK(GRADCHECK("twice.c", "--like", like[i], "--json") == 1 && strstr(out, "is another function"),
+        CHECK(GRADCHECK("twice.c", "--like", like[i], "--json") == 1 &&
+                  strstr(out, "is another function"),
               "%s: %s%s", like[i], err, out);
         CHECK(GRADCHECK("twice.c", "--like", like[i], "--cases", "cases.c", "--json") == 1 &&
                   strstr(out, "is another function") && strstr(out, "\"case\": \"row\""),
               "%s: %s%s", like[i], err, out);
-        CHECK(GRADCHECK("right.c", "--like", like[i], "--json") == 0, "%s: %s%s", like[i], err, out);
-        CHECK(GRADCHECK("right.c", "--like", like[i], "--cases", "cases.c", "--json") == 0, "%s: %s%s",
-              like[i], err, out);
+        CHECK(GRADCHECK("right.c", "--like", like[i], "--json") == 0, "%s: %s%s", like[i], err,
+              out);
+        CHECK(GRADCHECK("right.c", "--like", like[i], "--cases", "cases.c", "--json") == 0,
+              "%s: %s%s", like[i], err, out);
     }
-    CHECK(GRADCHECK("right.c", "--like", "solution.c", "--json") == 0 && strstr(out, "\"case\": \"own\""),
+    CHECK(GRADCHECK("right.c", "--like", "solution.c", "--json") == 0 &&
+              strstr(out, "\"case\": \"own\""),
           "%s", out);
     CHECK(GRADCHECK("right.c", "--like", "none.c") == STATUS_NO_INPUT, "%s", err);
-    CHECK(GRADCHECK("right.c", "--like", "sqare") == STATUS_USAGE && strstr(err, "found 'sqare'"), "%s", err);
+    CHECK(GRADCHECK("right.c", "--like", "sqare") == STATUS_USAGE && strstr(err, "found 'sqare'"),
+          "%s", err);
     write_square("solution.c", "1", right, "int f(");
     CHECK(GRADCHECK("right.c", "--like", "solution.c") == STATUS_BAD_DATA &&
               strstr(err, "solution.c: does not compile"),
           "%s", err);
+}
+
+/* What a file says cannot drive a terminal. */
+TEST(warnings_are_printable) {
+    write_square("op.c", "1", right, "#warning \033[2J\033]0;title\a\n");
+    CHECK(GRADCHECK("op.c") == 0 && strstr(err, "warning: ") && !strpbrk(err, "\033\a"), "%s",
+          err);
+    write_square("op.c", "1", right, "#error \033[2J\n");
+    CHECK(GRADCHECK("op.c") == 1 && strstr(out, "#error") && !strpbrk(out, "\033"), "%s", out);
 }
 
 TEST(warnings_are_shown) {
@@ -184,11 +202,12 @@ TEST(forgotten_sizes_are_checked) {
         {"x[i] == 0 ? 1 : 2 * x[i]", "own, zeros among the values"}};
     for (size_t i = 0; i < sizeof slopes / sizeof *slopes; i++) {
         write_square("op.c", "1", slopes[i][0], "");
-        CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, slopes[i][1]), "no '%s': %s", slopes[i][1],
-              out);
+        CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, slopes[i][1]), "no '%s': %s",
+              slopes[i][1], out);
     }
     /* A size that the operation refuses is none of its faults. */
-    write_square("op.c", "(shape_count(n->out->shape) == 6 ? 1 : (error_bug(\"size\"), 0))", right, "");
+    write_square("op.c", "(shape_count(n->out->shape) == 6 ? 1 : (error_bug(\"size\"), 0))", right,
+                 "");
     CHECK(GRADCHECK("op.c", "--json") == 0, "%s", out);
 }
 
@@ -247,8 +266,10 @@ TEST(untested_layouts_and_sizes_are_reported) {
               !strstr(out, "no axis has size 1") && strstr(out, ".flat = true"),
           "%s", out);
     /* Sizes that it refuses stay untested. */
-    write_square("op.c", "(shape_count(n->out->shape) == 6 ? 1 : (error_bug(\"size\"), 0))", right, "");
-    CHECK(GRADCHECK("op.c") == 0 && strstr(out, "all inputs have one shape; no axis has size 1"), "%s", out);
+    write_square("op.c", "(shape_count(n->out->shape) == 6 ? 1 : (error_bug(\"size\"), 0))", right,
+                 "");
+    CHECK(GRADCHECK("op.c") == 0 && strstr(out, "all inputs have one shape; no axis has size 1"),
+          "%s", out);
     write_square("op.c", "1", right, "");
     CHECK(GRADCHECK("op.c", "--strict") == 0, "%s", out);
 }
@@ -263,31 +284,32 @@ TEST(the_denominator_is_the_teachers) {
     static const struct {
         const char *name, *factor, *slope, *more;
         double points;
-    } files[] = {
-        {"right", "1", right, "", 4},
-        {"a wrong slope", "1", "3 * x[i]", "", 0},
-        {"a constant", "0", "0", "", 0},
-        {"does not compile", "1", right, "int f(", 0},
-        {"crashes", "1", "*(volatile int *)0", "", 0},
-        {"exits", "1", "(exit(0), 1)", "#include <stdlib.h>\n", 0},
-        {"calls the project", "1", right, "Tensor *f(Tape *t, Tensor *x) { return tape_mul(t, x, x); }\n", 0},
-        {"has more cases", "1", right, "const CheckCase more[9];\n", 4}};
+    } files[] = {{"right", "1", right, "", 4},
+                 {"a wrong slope", "1", "3 * x[i]", "", 0},
+                 {"a constant", "0", "0", "", 0},
+                 {"does not compile", "1", right, "int f(", 0},
+                 {"crashes", "1", "*(volatile int *)0", "", 0},
+                 {"exits", "1", "(exit(0), 1)", "#include <stdlib.h>\n", 0},
+                 {"calls the project", "1", right,
+                  "Tensor *f(Tape *t, Tensor *x) { return tape_mul(t, x, x); }\n", 0},
+                 {"has more cases", "1", right, "const CheckCase more[9];\n", 4}};
     write_text("cases.c", teachers);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         write_square("op.c", files[i].factor, files[i].slope, files[i].more);
         GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json");
         Score s = score_of("g.json");
-        CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4), "%s: %d tests of %g points", files[i].name,
-              s.tests, s.of);
+        CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4), "%s: %d tests of %g points",
+              files[i].name, s.tests, s.of);
         CHECK(is_near(s.points, files[i].points), "%s: %g points, need %g", files[i].name, s.points,
               files[i].points);
     }
     unlink("op.c");
     write_text("g.json", "old");
-    CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json") == STATUS_NO_INPUT, "%s", err);
+    CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json") == STATUS_NO_INPUT,
+          "%s", err);
     Score s = score_of("g.json");
-    CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "no file: %d tests of %g points",
-          s.tests, s.of);
+    CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0,
+          "no file: %d tests of %g points", s.tests, s.of);
 }
 
 /* Each property is a test. A crash costs only the property under test and those after it. */
@@ -295,21 +317,22 @@ TEST(properties_are_tests) {
     static const struct {
         const char *slope, *says;
         double of_row; /* of the properties of the row, which are worth 1.5 */
-    } files[] = {{"n->in[0]->grad[i] == 1 ? 1 : 2 * x[i]", "FAIL row: backward must add", PROPERTIES - 2},
-                 {"n->in[0]->grad[i] == 1 ? *(volatile int *)0 : 2 * x[i]", "FAIL row: crashed",
-                  PROPERTY_ACCUMULATES - 1}};
+    } files[] = {
+        {"n->in[0]->grad[i] == 1 ? 1 : 2 * x[i]", "FAIL row: backward must add", PROPERTIES - 2},
+        {"n->in[0]->grad[i] == 1 ? *(volatile int *)0 : 2 * x[i]", "FAIL row: crashed",
+         PROPERTY_ACCUMULATES - 1}};
     write_text("cases.c", teachers);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         size_t size;
         write_square("op.c", "1", files[i].slope, "");
-        CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json") == 1,
-              "%s", out);
+        CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json") == 1, "%s", out);
         char *json = read_bytes("g.json", &size);
-        CHECK(json && strstr(json, "{\"name\": \"square/property linear\"") && strstr(json, files[i].says),
+        CHECK(json && strstr(json, "{\"name\": \"square/property linear\"") &&
+                  strstr(json, files[i].says),
               "%s", json);
         double points = 2.5 + 1.5 * files[i].of_row / (PROPERTIES - 1);
-        CHECK(is_near(score_of("g.json").points, points), "%g points, need %g", score_of("g.json").points,
-              points);
+        CHECK(is_near(score_of("g.json").points, points), "%g points, need %g",
+              score_of("g.json").points, points);
         free(json);
     }
 }
@@ -329,9 +352,10 @@ TEST(the_output_has_points) {
 }
 
 TEST(an_old_report_never_stays) {
-    static const char *const runs[][3] = {{"none.c", NULL, "is missing: nothing was handed in under this name"},
-                                          {"gru", NULL, "found 'gru'"},
-                                          {"softmax", "no such case", "has none like"}};
+    static const char *const runs[][3] = {
+        {"none.c", NULL, "is missing: nothing was handed in under this name"},
+        {"gru", NULL, "found 'gru'"},
+        {"softmax", "no such case", "has none like"}};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         size_t size;
         write_text("g.json", "old");
@@ -345,8 +369,8 @@ TEST(an_old_report_never_stays) {
 
 /* Starts a run, and waits for this report of it. */
 static Child start_judging(const char *file, const char *reports, const char *first) {
-    Child child = start_program("gradcheck", ARGUMENTS(file, "--cases", "cases.c", "--gradescope", reports),
-                                (Streams){0});
+    Child child = start_program(
+        "gradcheck", ARGUMENTS(file, "--cases", "cases.c", "--gradescope", reports), (Streams){0});
     for (int i = 0; i < 3000 && score_of(first).tests < TEACHERS_TESTS; i++) usleep(10000);
     return child;
 }
@@ -361,13 +385,13 @@ static int end_early(const char *file, const char *reports, const char *first, i
 static const char never_ends[] =
     "__attribute__((constructor)) static void loop(void) { for (volatile int i = 0;; i++); }\n";
 
-static const char sleeps_a_while[] =
-    "#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { usleep(700000); }\n";
+static const char sleeps_a_while[] = "#include <unistd.h>\n__attribute__((constructor)) static "
+                                     "void wait(void) { usleep(700000); }\n";
 
 static void expect_no_points(const char *report) {
     Score s = score_of(report);
-    CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "%s: %d tests of %g points", report,
-          s.tests, s.of);
+    CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0,
+          "%s: %d tests of %g points", report, s.tests, s.of);
 }
 
 /* A run that is killed leaves a report in which all tests fail; in a directory, one for each file. A run
@@ -429,7 +453,8 @@ TEST(a_reader_that_goes_costs_no_grade) {
     int end[2];
     CHECK(pipe(end) == 0);
     close(end[0]);
-    CHECK(run_program("gradcheck", ARGUMENTS("op.c", "--cases", "cases.c", "--gradescope", "g.json"),
+    CHECK(run_program("gradcheck",
+                      ARGUMENTS("op.c", "--cases", "cases.c", "--gradescope", "g.json"),
                       (Streams){.pipe = end[1]}) == STATUS_IO);
     close(end[1]);
     Score s = score_of("g.json");
@@ -439,14 +464,15 @@ TEST(a_reader_that_goes_costs_no_grade) {
 /* An endless loop costs a few time limits, and not one in each of many cases. */
 TEST(loops_get_less_time) {
     write_square("op.c", "1", right, "");
-    write_text("cases.c", "#include \"ops/ops.h\"\n"
-                          "static Tensor *build(Tape *t, Tensor **x) { for (;;) tape_square(t, x[0]); }\n"
-                          "static const CheckCase cases[] = {\n"
-                          "    {\"1\", build, {{\"x\", DIMS(1)}}}, {\"2\", build, {{\"x\", DIMS(2)}}},\n"
-                          "    {\"3\", build, {{\"x\", DIMS(3)}}}, {\"4\", build, {{\"x\", DIMS(4)}}},\n"
-                          "    {\"5\", build, {{\"x\", DIMS(5)}}}, {\"6\", build, {{\"x\", DIMS(6)}}},\n"
-                          "};\n"
-                          "const Op op_square = {\"square\", CASES(cases)};\n");
+    write_text("cases.c",
+               "#include \"ops/ops.h\"\n"
+               "static Tensor *build(Tape *t, Tensor **x) { for (;;) tape_square(t, x[0]); }\n"
+               "static const CheckCase cases[] = {\n"
+               "    {\"1\", build, {{\"x\", DIMS(1)}}}, {\"2\", build, {{\"x\", DIMS(2)}}},\n"
+               "    {\"3\", build, {{\"x\", DIMS(3)}}}, {\"4\", build, {{\"x\", DIMS(4)}}},\n"
+               "    {\"5\", build, {{\"x\", DIMS(5)}}}, {\"6\", build, {{\"x\", DIMS(6)}}},\n"
+               "};\n"
+               "const Op op_square = {\"square\", CASES(cases)};\n");
     CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--time-limit", "0.5") == 1, "%s", err);
     CHECK(strstr(out, "square/1: did not end within its time limit of 0.5 s"), "%s", out);
     CHECK(strstr(out, "square/6: did not end within its time limit of 0.05 s"), "%s", out);
@@ -468,28 +494,111 @@ TEST(a_folder_is_a_table) {
     write_text("files/carl.c", "int f(");
     write_text("cases.c", teachers);
     write_text("files/dora.C", "int f("), write_text("files/notes.txt", "");
-    CHECK(GRADCHECK("files", "--cases", "cases.c", "--gradescope", "g") == 1, "%s%s", err,
-          out);
-    CHECK(strstr(out, "\nleft out, because they do not end in .c or .py: dora.C, notes.txt\n"), "%s", out);
+    CHECK(GRADCHECK("files", "--cases", "cases.c", "--gradescope", "g") == 1, "%s%s", err, out);
+    CHECK(strstr(out, "\nleft out, because they do not end in .c or .py: dora.C, notes.txt\n"),
+          "%s", out);
     CHECK(strstr(out, "anna.c ") && strstr(out, "bert.c ") && strstr(out, "carl.c "), "%s", out);
     CHECK(strstr(out, "does not compile"), "%s", out);
-    Score anna = score_of("g/anna.c.json"), bert = score_of("g/bert.c.json"), carl = score_of("g/carl.c.json");
+    Score anna = score_of("g/anna.c.json"), bert = score_of("g/bert.c.json"),
+          carl = score_of("g/carl.c.json");
     CHECK(is_near(anna.points, 4) && bert.points == 0 && carl.points == 0, "%g %g %g", anna.points,
           bert.points, carl.points);
-    CHECK(is_near(anna.of, 4) && is_near(bert.of, 4) && is_near(carl.of, 4), "%g %g %g", anna.of, bert.of,
-          carl.of);
+    CHECK(is_near(anna.of, 4) && is_near(bert.of, 4) && is_near(carl.of, 4), "%g %g %g", anna.of,
+          bert.of, carl.of);
     unlink("files/bert.c"), unlink("files/carl.c");
-    CHECK(GRADCHECK("files", "--cases", "cases.c", "--json") == 0 && strstr(out, "\"file\": \"anna.c\""),
+    CHECK(GRADCHECK("files", "--cases", "cases.c", "--json") == 0 &&
+              strstr(out, "\"file\": \"anna.c\""),
           "%s%s", err, out);
     /* As exports have them: a folder for each. Hidden ones and links are not gone into. */
     CHECK(mkdir("files/dora 1", 0777) == 0 && rename("files/anna.c", "files/dora 1/op.c") == 0);
     CHECK(mkdir("files/.git", 0777) == 0 && symlink("..", "files/dora 1/up") == 0);
     write_text("files/.git/x.c", "");
     CHECK(GRADCHECK("files", "--cases", "cases.c", "--gradescope", "g") == 0, "%s%s", err, out);
-    CHECK(strstr(out, "\ndora 1/op.c ") && !strstr(out, "x.c") && strstr(out, ".py: dora 1/up"), "%s", out);
+    CHECK(strstr(out, "\ndora 1/op.c ") && !strstr(out, "x.c") && strstr(out, ".py: dora 1/up"),
+          "%s", out);
     CHECK(is_near(score_of("g/dora 1/op.c.json").points, 4));
     unlink("files/dora 1/op.c");
-    CHECK(GRADCHECK("files") == STATUS_NO_INPUT && strstr(err, "found no C or Python files"), "%s", err);
+    CHECK(GRADCHECK("files") == STATUS_NO_INPUT && strstr(err, "found no C or Python files"), "%s",
+          err);
+}
+
+/* Files of one name, a long name, links: each has a line and a report of its own, and costs no other file its points. */
+TEST(every_file_has_its_own_line) {
+    char name[256] = "", path[300], report[300];
+    size_t size;
+    CHECK(mkdir("files", 0777) == 0);
+    memset(name, 'n', 250);
+    strcpy(name + 250, ".c");
+    snprintf(path, sizeof path, "files/%s", name);
+    write_square(path, "1", right, "");
+    write_square("solution.c", "1", right, "");
+    write_square("files/anna.c", "1", right, "");
+    write_text("files/anna.py", "x = (\n");
+    CHECK(symlink("../solution.c", "files/link.c") == 0 &&
+          symlink("/etc/shadow", "files/shadow.c") == 0);
+    CHECK(symlink("none", "files/none.c") == 0 && mkfifo("files/pipe.c", 0600) == 0);
+    CHECK(GRADCHECK("files", "--like", "solution.c", "--gradescope", "g", "--reports", "lines") ==
+              1,
+          "%s", err);
+    snprintf(report, sizeof report, "g/%.220s-3.json", name);
+    CHECK(is_near(score_of(report).points, 1) && is_near(score_of("g/anna.c.json").points, 1), "%s",
+          out);
+    CHECK(score_of("g/anna.py.json").points == 0 && score_of("g/anna.py.json").of > 0, "%s", out);
+    CHECK(score_of("g/link.c.json").points == 0 && score_of("g/shadow.c.json").points == 0, "%s",
+          out);
+    CHECK(strstr(out, "link.c: found a link, need a regular file") && !strstr(out, "root:"), "%s",
+          out);
+    CHECK(strstr(out, "pipe.c: found something else, need a regular file"), "%s", out);
+    char *lines = read_bytes("lines", &size);
+    CHECK(lines && strstr(lines, "\"file\": \"anna.c\"") &&
+              strstr(lines, "\"file\": \"anna.py\"") && strstr(lines, "\"file\": \"shadow.c\"") &&
+              strstr(lines, name),
+          "%s", lines);
+    free(lines);
+    CHECK(GRADCHECK("files/link.c", "--like", "solution.c") == STATUS_NO_INPUT &&
+              strstr(err, "found a link"),
+          "%s", err);
+}
+
+/* Seven points in thirteen parts are seven. */
+TEST(points_add_up) {
+    static const char seven[] =
+        "#include \"ops/ops.h\"\n"
+        "static Tensor *build(Tape *t, Tensor **x) { return tape_square(t, x[0]); }\n"
+        "static const CheckCase cases[] = {{\"row\", build, {{\"x\", DIMS(1, 4)}}, .points = 7}};\n"
+        "const Op op_square = {\"square\", CASES(cases)};\n";
+    write_text("cases.c", seven);
+    write_square("op.c", "1", right, "");
+    MUST(GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json"));
+    Score s = score_of("g.json");
+    CHECK(s.points == 7 && s.of == 7, "%.17g of %.17g", s.points, s.of);
+}
+
+/* With --solution no path leads to the project's operations, wherever the project lies. */
+TEST(no_path_leads_to_the_solution) {
+    char odd[256], command[3 * PATH_MAX], more[PATH_MAX];
+    const char *const paths[] = {"ops/square.c", "%s/src/ops/square.c",
+                                 "%s/./src/../src/ops/square.c", "link/square.c"};
+    snprintf(odd, sizeof odd, "%s/a b#c$d", folder);
+    snprintf(command, sizeof command, "mkdir '%s' && cp -r '%s/src' '%s/gradcheck' '%s'", odd,
+             source_folder, program_folder, odd);
+    CHECK(system(command) == 0 && chmod(".", 0755) == 0);
+    snprintf(program_folder, sizeof program_folder, "%s", odd);
+    snprintf(command, sizeof command, "%s/src/ops", odd);
+    CHECK(symlink(command, "link") == 0);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        int length = snprintf(more, sizeof more, "#include \"");
+        length += snprintf(more + length, sizeof more - (size_t)length, paths[i], odd);
+        snprintf(more + length, sizeof more - (size_t)length, "\"\n");
+        FILE *f = fopen("op.c", "w");
+        CHECK(f && fputs(more, f) >= 0 && fclose(f) == 0);
+        CHECK(GRADCHECK("op.c", "--like", "square", "--solution", "--gradescope", "g.json") == 1,
+              "%s%s", err, out);
+        Score s = score_of("g.json");
+        CHECK(s.points == 0 && s.of > 0, "%s: %g points", paths[i], s.points);
+    }
+    write_square("op.c", "1", right, "");
+    CHECK(GRADCHECK("op.c", "--like", "square", "--solution") == 0, "%s%s", err, out);
 }
 
 /* A run ends with the reason if no file can be judged, or no report written. */
@@ -499,9 +608,11 @@ TEST(a_folder_may_be_unfit) {
     write_text("cases.c", teachers);
     write_text("bad.c", "int f(");
     CHECK(GRADCHECK("files") == 0 && strstr(out, "anna.c "), "by its own cases: %s%s", err, out);
-    CHECK(GRADCHECK("files", "--cases", "bad.c") == STATUS_BAD_DATA && strstr(err, "bad.c: does not compile"),
+    CHECK(GRADCHECK("files", "--cases", "bad.c") == STATUS_BAD_DATA &&
+              strstr(err, "bad.c: does not compile"),
           "%s", err);
-    CHECK(GRADCHECK("files", "--cases", "cases.c", "--gradescope", "cases.c/in/it") == STATUS_CANNOT_CREATE &&
+    CHECK(GRADCHECK("files", "--cases", "cases.c", "--gradescope", "cases.c/in/it") ==
+                  STATUS_CANNOT_CREATE &&
               !strstr(out, "anna.c "),
           "%s%s", err, out);
     CHECK(GRADCHECK(longest_path()) == STATUS_NO, "%s", err);

@@ -3,7 +3,7 @@
     GRADCHECK=build/double/gradcheck python3 tests/check/languages.py
 
 Prints a line `ok   …` or `FAIL …` a test, as the other test programs do."""
-import json, os, shutil, subprocess, sys, tempfile
+import importlib.util, json, os, shutil, subprocess, sys, tempfile
 
 here = os.path.dirname(os.path.abspath(__file__))
 GRADCHECK = os.path.abspath(os.environ.get("GRADCHECK", "build/double/gradcheck"))
@@ -33,8 +33,8 @@ HOSTILE = {
 }
 
 
-def gradcheck(*arguments):
-    done = subprocess.run([GRADCHECK, *arguments], capture_output=True, text=True, timeout=300)
+def gradcheck(*arguments, env=None):
+    done = subprocess.run([GRADCHECK, *arguments], env=env, capture_output=True, text=True, timeout=300)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -158,6 +158,64 @@ def files_are_judged():
     assert status == 1 and "found no cases" in out, out
 
 
+def files_that_do_not_load_say_why():
+    write("cases.py", "cases = {'softmax': [dict(x=(3, 2), axis=0)]}\n")
+    broken = {"x = (\n": "SyntaxError: '(' was never closed, line 1",
+              "import numpy as np\n\nx = np.float(3)\n": "AttributeError: module 'numpy' has no attribute 'float'., line 3",
+              "\nimport nothing_of_this_name\n": "ModuleNotFoundError: No module named 'nothing_of_this_name', line 2",
+              "\n\nnothing\n": "NameError: name 'nothing' is not defined, line 3",
+              "import numpy as np\nnp.zeros(3) + np.zeros(4)\n": "line 2",
+              "import sys\nsys.exit(0)\n": "SystemExit: 0, line 2"}
+    for source, says in broken.items():
+        write("broken.py", source)
+        for options in [], ["--like", "softmax"], ["--cases", "cases.py"]:
+            status, out, err = gradcheck("broken.py", *options)
+            assert status == 1 and says in " ".join(out.split()), (source, options, out, err)
+    write("runs.py", SOFTMAX.replace("y = ", "np.zeros(3) + np.zeros(4); y = ", 1))
+    status, out, err = gradcheck("runs.py")
+    line = [n for n, text in enumerate(open("runs.py"), 1) if "np.zeros" in text][0]
+    assert status == 1 and f", line {line}" in out, out
+    write("checks.py", SOFTMAX + "\nfrom gradcheck import check\nassert check(softmax_forward, softmax_backward, x=(2, 2))\n")
+    status, out, err = gradcheck("checks.py", "--like", "softmax")
+    assert status == 0, (out, err)
+    status, out, err = gradcheck("missing.py", "--like", "softmax", "--gradescope", "r.json")
+    assert status == 66 and "missing.py: is missing" in err and "is missing" in open("r.json").read(), err
+    for python in "/nothing/here", "/bin/false":
+        status, out, err = gradcheck("checks.py", env={**os.environ, "PYTHON": python})
+        assert status == 69 and err == "gradcheck: python3: cannot be run, or has no NumPy\n", (status, err)
+    write("huge.py", "cases = [dict(x=(1 << 20, 1 << 20))]\n" + SOFTMAX.replace("cases", "others"))
+    status, out, err = gradcheck("huge.py")
+    assert status == 1 and "elements" in out, (status, out, err)
+
+
+TEMPORARY = """
+import os, tempfile
+with open(os.devnull, "w") as f:
+    f.write("nothing")
+assert len(open("/dev/urandom", "rb").read(4)) == 4
+with tempfile.TemporaryDirectory() as folder:
+    open(folder + "/a", "w").write("a")
+cache = os.path.expanduser("~/.cache/b")
+os.makedirs(cache)
+open(cache + "/c", "w").write("d")
+os.rename(cache + "/c", cache + "/e")
+"""
+
+
+def libraries_find_what_they_need():
+    write("writes.py", TEMPORARY + SOFTMAX)
+    status, out, err = gradcheck("writes.py", "--like", "softmax")
+    assert status == 0, (out, err)
+    for library in "matplotlib.pyplot", "torch":
+        if importlib.util.find_spec(library.split(".")[0]):
+            write("imports.py", f"import {library}\n" + SOFTMAX)
+            status, out, err = gradcheck("imports.py", "--like", "softmax")
+            assert status == 0, (library, out, err)
+    write("fills.py", "import os\nfor i in range(9000):\n    open(os.environ['TMPDIR'] + f'/{i}', 'wb').write(bytes(1 << 20))\n")
+    status, out, err = gradcheck("fills.py")
+    assert status == 1 and ("filled the directory" in out or "File too large" in out), (out, err)
+
+
 def hostile_files_harm_nobody():
     os.mkdir("all")
     for name, (old, new, verdict, says) in HOSTILE.items():
@@ -185,7 +243,9 @@ def an_exercise_is_printed():
 failed = 0
 try:
     import numpy
-    tests = programs_of_the_page, broken_programs_are_named, right_at_first_is_wrong, files_are_judged, hostile_files_harm_nobody, an_exercise_is_printed
+    tests = (programs_of_the_page, broken_programs_are_named, right_at_first_is_wrong, files_are_judged,
+             files_that_do_not_load_say_why, libraries_find_what_they_need, hostile_files_harm_nobody,
+             an_exercise_is_printed)
 except ImportError:
     tests = ()
     print("skip languages: NumPy is not installed")

@@ -90,6 +90,10 @@ static bool read_input(Json *j, Plan *p, CheckInput *in) {
     }
     if (j->failed) return false;
     if (!in->name) return json_fail(j, "found an input without a name");
+    long count;
+    bool fits = shape_fits(in->shape.rank, in->shape.size, sizeof(double), &count);
+    if (!fits || count > JOB_CHANGES)
+        return json_fail(j, "found an input of more than %d elements", JOB_CHANGES);
     bool bounded = in->low != 0 || in->high != 0;
     if (bounded && in->low >= in->high)
         return json_fail(j, "found low %g and high %g", in->low, in->high);
