@@ -39,17 +39,19 @@ enum { CHECK_INPUTS = MAX_INPUTS };
 
 struct CheckCase {
     const char *name;
-    Tensor *(*build)(Tape *t, Tensor **x); /* records the operation on x[0], x[1], …; returns its output */
-    CheckInput in[CHECK_INPUTS];           /* up to the first without a name */
-    bool kinks;    /* the points lie on kinks or ties on purpose: the checker must report a kink, not fail */
-    bool flat;     /* saturated on purpose: a gradient too small to move the output's last digit is 0 */
+    Tensor *(*build)(Tape *t,
+                     Tensor **x); /* records the operation on x[0], x[1], …; returns its output */
+    CheckInput in[CHECK_INPUTS];  /* up to the first without a name */
+    bool
+        kinks; /* the points lie on kinks or ties on purpose: the checker must report a kink, not fail */
+    bool flat; /* saturated on purpose: a gradient too small to move the output's last digit is 0 */
     double points; /* for grading; 0: 1 point */
 };
 
 /* Defines a case's `build` as one expression in the tape t and the inputs x. */
-#define BUILD_CASE(name, expression)                                                                         \
-    static Tensor *name(Tape *t, Tensor **x) {                                                               \
-        return expression;                                                                                   \
+#define BUILD_CASE(name, expression)                                                               \
+    static Tensor *name(Tape *t, Tensor **x) {                                                     \
+        return expression;                                                                         \
     }
 
 /* Puts a case table into an Op: `CASES(cases)`. */

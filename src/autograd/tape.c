@@ -17,8 +17,10 @@ static bool is_foreign(const Tape *t, const Tensor *x) {
 #define FOREIGN "is of another tape, or of this one before it was reset"
 
 static Node *new_node(Tape *t, const Op *op, int inputs, Tensor *const in[]) {
-    if (inputs > MAX_INPUTS)
-        error_bug("%s: %d inputs, want at most %d", op->name, inputs, MAX_INPUTS);
+    WANT(t);
+    WANT(op);
+    if (inputs < 0 || inputs > MAX_INPUTS)
+        error_bug("%s: %d inputs, want 0 to %d", op->name, inputs, MAX_INPUTS);
     for (int i = 0; i < inputs; i++)
         if (in[i] && is_foreign(t, in[i])) error_bug("%s: argument %d " FOREIGN, op->name, i + 1);
     Node *n = arena_alloc(t->records, sizeof *n);
@@ -40,12 +42,36 @@ static void set_output(Node *n, Tensor *out) {
 }
 
 Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]) {
+    if (inputs > 0) WANT(in);
     Node *n = new_node(t, op, inputs, in);
     set_output(n, tape_tensor(t, out, node_array(n, shape_count(out))));
     return n;
 }
 
+/* The range of elements, relative to its first one, that a tensor of this shape spans. */
+static void span(Shape s, const long *stride, long *low, long *high) {
+    *low = *high = 0;
+    for (int i = 0; i < s.rank; i++) *(stride[i] < 0 ? low : high) += (s.size[i] - 1) * stride[i];
+}
+
+/* Stops with a bug if a view reads beyond the elements of `in`. */
+static void check_view(const Op *op, const Tensor *in, Shape out, const long *stride, long offset) {
+    long low, high, first, last;
+    if (shape_count(out) == 0) return;
+    span(in->shape, in->stride, &low, &high);
+    span(out, stride, &first, &last);
+    first += offset;
+    last += offset;
+    if (first < low || last > high)
+        error_bug("%s: the view has elements [%ld,%ld] of %s, want them in [%ld,%ld]", op->name,
+                  first, last, shape_text(in->shape), low, high);
+}
+
 Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride, long offset) {
+    WANT(op);
+    WANT(in);
+    if (out.rank) WANT(stride);
+    check_view(op, in, out, stride, offset);
     Node *n = new_node(t, op, 1, &in);
     Tensor *y = tape_tensor(t, out, in->data ? in->data + offset : NULL);
     memcpy(y->stride, stride, (size_t)out.rank * sizeof *stride);
@@ -67,6 +93,7 @@ static void run(Node *n, bool backward) {
 }
 
 Tensor *tape_record(Node *n) {
+    WANT(n);
     run(n, false);
     return n->out;
 }
@@ -110,6 +137,9 @@ static void forget_gradients(Tape *t) {
 }
 
 void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
+    WANT(t);
+    WANT(y);
+    WANT(dy);
     if (is_foreign(t, y)) error_bug("backward: the output " FOREIGN);
     if (!tensor_wants_grad(y))
         error_bug("backward: the output depends on nothing that needs a gradient");
@@ -126,6 +156,8 @@ void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
 }
 
 void tape_backward(Tape *t, Tensor *loss) {
+    WANT(t);
+    WANT(loss);
     if (shape_count(loss->shape) != 1)
         error_bug("backward: the loss is %s, want one element", shape_text(loss->shape));
     tape_backward_from(t, loss, &(real){1});

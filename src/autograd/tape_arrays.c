@@ -40,7 +40,7 @@ bool tape_guards_hold(const Tensor *x) {
 
 Tensor *tape_tensor(Tape *t, Shape s, real *data) {
     Tensor *x = arena_alloc(t->records, sizeof *x);
-    if (s.rank < 0 || s.rank > MAX_RANK) shape_count(s); /* a bug, with its message */
+    shape_count(s); /* a bug if the shape is none */
     x->epoch = t->epoch;
     x->shape = s;
     x->data = data;
@@ -49,6 +49,8 @@ Tensor *tape_tensor(Tape *t, Shape s, real *data) {
 }
 
 Tensor *tape_leaf(Tape *t, Shape s, real *data, real *grad) {
+    WANT(t);
+    if (shape_count(s)) WANT(data);
     Tensor *x = tape_tensor(t, s, data);
     x->grad = grad;
     x->grad_state = grad ? GRAD_SUM : GRAD_UNWANTED;
@@ -56,6 +58,7 @@ Tensor *tape_leaf(Tape *t, Shape s, real *data, real *grad) {
 }
 
 Tensor *tape_constant(Tape *t, Shape s) {
+    WANT(t);
     long count = shape_count(s);
     real *data = tape_array(t, count);
     if (data) memset(data, 0, (size_t)count * sizeof(real));
@@ -63,10 +66,13 @@ Tensor *tape_constant(Tape *t, Shape s) {
 }
 
 real *node_array(Node *n, long count) {
+    WANT(n);
+    if (count < 0) error_bug("node_array: %ld numbers, want at least 0", count);
     return tape_array(n->tape, count);
 }
 
 void *node_record(Node *n, size_t bytes) {
+    WANT(n);
     return arena_alloc(n->tape->records, bytes);
 }
 

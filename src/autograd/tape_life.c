@@ -30,6 +30,7 @@ void tape_free(Tape *t) {
 }
 
 void tape_reset(Tape *t) {
+    WANT(t);
     tape_memory_reset(t->memory);
     arena_reset(t->records);
     t->last = NULL;
@@ -40,6 +41,7 @@ void tape_reset(Tape *t) {
 }
 
 bool tape_reserve(Tape *t, size_t bytes, Error *e) {
+    WANT(t);
     tape_reset(t);
     return tape_memory_reserve(t->memory, bytes, e);
 }
@@ -53,6 +55,8 @@ size_t tape_in_use(const Tape *t) {
 }
 
 bool tape_failed(const Tape *t, Error *e) {
+    WANT(t);
+    WANT(e);
     if (t->error.status) *e = t->error;
     return t->error.status != STATUS_DONE;
 }
@@ -65,6 +69,7 @@ static bool is_finite(const Tensor *x) {
 }
 
 const Node *tape_first_non_finite(const Tape *t) {
+    WANT(t);
     const Node *found = NULL;
     if (t->error.status) return NULL;
     for (const Node *n = t->last; n; n = n->previous)

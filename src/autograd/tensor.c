@@ -1,4 +1,5 @@
 #include "autograd/tensor.h"
+#include "base/error.h"
 #include <string.h>
 
 Tensor tensor_over(real *data, Shape s) {
@@ -9,6 +10,7 @@ Tensor tensor_over(real *data, Shape s) {
 }
 
 bool tensor_contiguous(const Tensor *x) {
+    WANT(x);
     long want = 1;
     for (int i = x->shape.rank - 1; i >= 0; i--) {
         if (x->shape.size[i] != 1 && x->stride[i] != want) return false;
@@ -26,6 +28,7 @@ void tensor_broadcast_strides(Shape x, const long *stride, Shape to, long *out) 
 }
 
 void tensor_copy_out(const Tensor *x, real *out) {
+    WANT(x);
     if (tensor_contiguous(x)) {
         size_t bytes = (size_t)shape_count(x->shape) * sizeof(real);
         if (bytes) memcpy(out, x->data, bytes);

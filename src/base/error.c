@@ -5,6 +5,7 @@
 #include <string.h>
 
 bool error_set(Error *e, Status status, const char *format, ...) {
+    WANT(e);
     if (e->status != STATUS_DONE) return false;
     e->status = status;
 

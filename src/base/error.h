@@ -49,6 +49,12 @@ bool error_set(Error *e, Status status, const char *format, ...) __attribute__((
 /* Fatal: prints `bug: …` on stderr and exits with STATUS_BUG. */
 void error_bug(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
+/* Stops with a bug where a pointer must not be NULL: "trainer_start: t->model is NULL". */
+#define WANT(pointer)                                                                              \
+    do {                                                                                           \
+        if (!(pointer)) error_bug("%s: " #pointer " is NULL", __func__);                           \
+    } while (0)
+
 /* Fatal: exits with this status. error_no_memory prints `out of memory: …`; the text says for what. */
 void error_fatal(Status status, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 #define error_no_memory(...) error_fatal(STATUS_NO_MEMORY, __VA_ARGS__)

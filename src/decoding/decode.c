@@ -36,8 +36,26 @@ static bool take_memory(Decoder *d, const Given *given, Error *e) {
            kv_cache_new(&d->cache, c, &d->model->parameters, n, window, source_rows, e);
 }
 
+static void check_given(const Model *m, long sequences, const Given *given, long max_new) {
+    WANT(m);
+    WANT(given);
+    if (given->prompt_tokens) WANT(given->prompt);
+    if (given->sources) WANT(given->start);
+    bool is_lm = config_is_lm(&m->config);
+    if (given->prompt_tokens < 1)
+        error_bug("decode: a prompt of %ld tokens, want at least 1", given->prompt_tokens);
+    if (sequences < 0 || max_new < 0)
+        error_bug("decode: %ld sequences of %ld new tokens, want at least 0", sequences, max_new);
+    if (is_lm && given->sources) error_bug("decode: sources, want none for a language model");
+    if (!is_lm && sequences && given->sources < 1)
+        error_bug("decode: no source, want one for a sequence-to-sequence model");
+}
+
 bool decoder_open(Decoder *d, Tape *t, Model *m, long sequences, const Given *given, long max_new,
                   Error *e) {
+    check_given(m, sequences, given, max_new);
+    WANT(d);
+    WANT(t);
     long n = given->prompt_tokens, context = m->config.max_length;
     *d = (Decoder){.tape = t,
                    .model = m,
@@ -215,6 +233,10 @@ bool decoder_run(Decoder *d, const Sampler *s, TokenListener *chosen, void *cont
 bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long *start,
                     const int32_t *source, int32_t begin_id, int32_t end_id, long max_tokens,
                     int32_t *out, long *length, Error *e) {
+    WANT(m);
+    WANT(s);
+    if (count) WANT(out);
+    if (count) WANT(length);
     Decoder d;
     NextTokens next = {s->tokenizer, begin_id, end_id, m->config.pad_id};
     Given given = {&begin_id, 1, start ? count : 0, start, source, next};
@@ -231,6 +253,9 @@ bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long 
 
 bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, long max_new,
                      TokenListener *chosen, void *context, Error *e) {
+    WANT(m);
+    WANT(s);
+    WANT(ids);
     Decoder d;
     Given given = {.prompt = ids,
                    .prompt_tokens = n,

@@ -24,7 +24,31 @@ static double least_kept(const Sampler *s, long count, const double *weight, dou
     return fmax(least, s->min_p);
 }
 
+static bool is_share(double x) {
+    return x >= 0 && x <= 1;
+}
+
+static void check_sampler(const Sampler *s) {
+    WANT(s);
+    if (!(s->temperature >= 0)) error_bug("sampler: temperature is %g, want at least 0", s->temperature);
+    if (!(s->repetition_penalty >= 0))
+        error_bug("sampler: repetition_penalty is %g, want at least 0", s->repetition_penalty);
+    if (s->top_k < 0) error_bug("sampler: top_k is %ld, want at least 0", s->top_k);
+    if (!is_share(s->top_p)) error_bug("sampler: top_p is %g, want it in [0,1]", s->top_p);
+    if (!is_share(s->min_p)) error_bug("sampler: min_p is %g, want it in [0,1]", s->min_p);
+}
+
+static void check_choice(const Sampler *s, const Scores *c, const double *p) {
+    check_sampler(s);
+    WANT(c);
+    WANT(c->scores);
+    WANT(p);
+    if (c->count < 1) error_bug("sampler: %ld tokens, want at least 1", c->count);
+    if (c->n) WANT(c->ids);
+}
+
 long decode_probabilities(const Sampler *s, const Scores *c, double *p) {
+    check_choice(s, c, p);
     double penalty = s->repetition_penalty > 0 ? s->repetition_penalty : 1;
     double temperature = s->temperature > 0 ? s->temperature : 1, sum = 0;
     long best = 0;
@@ -44,6 +68,7 @@ long decode_probabilities(const Sampler *s, const Scores *c, double *p) {
 }
 
 long decode_choose(const Sampler *s, const Scores *c, uint64_t sequence, double *p) {
+    check_choice(s, c, p);
     bool greedy = s->temperature <= 0, penalised = s->repetition_penalty > 0 && s->repetition_penalty != 1;
     if (greedy && !penalised) return kernel_argmax(c->count, c->scores);
     long best = decode_probabilities(s, c, p);

@@ -17,22 +17,26 @@ static const struct {
 };
 
 size_t dtype_size(Dtype d) {
+    if ((int)d < 0 || d >= DTYPES) error_bug("dtype_size: type %d, want one of Dtype", (int)d);
     return dtypes[d].size;
 }
 
 const char *dtype_name(Dtype d) {
+    if ((int)d < 0 || d >= DTYPES) error_bug("dtype_name: type %d, want one of Dtype", (int)d);
     return dtypes[d].name;
 }
 
 Array array_over(const char *name, Dtype d, Shape s, const void *bytes) {
     Array a = {.name = name, .dtype = d, .rank = s.rank, .bytes = bytes};
     if (s.rank < 0 || s.rank > MAX_RANK || !shape_fits(s.rank, s.size, dtype_size(d), &a.count))
-        error_bug("array_over: %s %s", name, shape_text(s));
+        error_bug("array_over: %s %s", name ? name : "an array", shape_text(s));
+    if (a.count) WANT(bytes);
     for (int i = 0; i < s.rank; i++) a.size[i] = s.size[i];
     return a;
 }
 
 void array_free(Array *a) {
+    WANT(a);
     free(a->owned);
     *a = (Array){0};
 }
@@ -48,6 +52,8 @@ const char *array_where(const Array *a, char out[ARRAY_WHERE]) {
 }
 
 bool array_shape(const Array *a, Shape *s, Error *e) {
+    WANT(a);
+    WANT(s);
     if (a->rank > MAX_RANK)
         return error_set(e, STATUS_BAD_DATA, "%s: found %d axes, need at most %d", ARRAY_PLACE(a), a->rank,
                          MAX_RANK);
@@ -95,10 +101,14 @@ static double element_as_double(const Array *a, long i) {
 }
 
 void array_to_double(const Array *a, double *out) {
+    WANT(a);
+    if (a->count) WANT(out);
     for (long i = 0; i < a->count; i++) out[i] = element_as_double(a, i);
 }
 
 bool array_to_real(const Array *a, real *out, Error *e) {
+    WANT(a);
+    if (a->count) WANT(out);
     if (a->dtype == DTYPE_REAL) {
         if (a->count) memcpy(out, a->bytes, (size_t)a->count * sizeof *out);
         return true;
@@ -114,6 +124,8 @@ bool array_to_real(const Array *a, real *out, Error *e) {
 }
 
 bool array_to_int32(const Array *a, int32_t *out, Error *e) {
+    WANT(a);
+    if (a->count) WANT(out);
     if (a->dtype >= DTYPE_F16)
         return error_set(e, STATUS_BAD_DATA, "%s: found numbers of type %s, need integers", ARRAY_PLACE(a),
                          dtype_name(a->dtype));

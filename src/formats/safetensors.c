@@ -248,6 +248,8 @@ bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size
 }
 
 static bool read_file(Safetensors *s, const char *path, bool check, Error *e) {
+    WANT(s);
+    WANT(path);
     char *data;
     size_t size;
     *s = (Safetensors){0};
@@ -263,6 +265,7 @@ bool safetensors_read_damaged(Safetensors *s, const char *path, Error *e) {
 }
 
 void safetensors_free(Safetensors *s) {
+    WANT(s);
     free(s->tensor);
     free(s->metadata);
     free(s->data);
@@ -270,6 +273,8 @@ void safetensors_free(Safetensors *s) {
 }
 
 const Array *safetensors_find(const Safetensors *s, const char *name) {
+    WANT(s);
+    WANT(name);
     Array key = {.name = name};
     return s->tensors ? bsearch(&key, s->tensor, (size_t)s->tensors, sizeof key, by_name) : NULL;
 }
@@ -281,6 +286,8 @@ const Array *safetensors_need(const Safetensors *s, const char *name, Error *e) 
 }
 
 const char *safetensors_metadata(const Safetensors *s, const char *key) {
+    WANT(s);
+    WANT(key);
     Metadata wanted = {.key = key};
     const Metadata *found =
         s->metadata_count ? bsearch(&wanted, s->metadata, (size_t)s->metadata_count, sizeof wanted, by_key)
@@ -297,7 +304,13 @@ static void check_text(const char *kind, const char *text, bool taken) {
 }
 
 static void check_names(const Metadata *metadata, int metadata_count, const Array *tensors, int count) {
+    if (metadata_count < 0 || count < 0)
+        error_bug("safetensors_write: %d metadata and %d tensors, want at least 0", metadata_count, count);
+    if (metadata_count) WANT(metadata);
+    if (count) WANT(tensors);
     for (int i = 0; i < metadata_count; i++) {
+        WANT(metadata[i].key);
+        WANT(metadata[i].value);
         bool taken = strcmp(metadata[i].key, "crc32") == 0;
         for (int k = 0; k < i; k++) taken |= by_key(&metadata[i], &metadata[k]) == 0;
         check_text("metadata key", metadata[i].key, taken);
@@ -369,6 +382,7 @@ bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_coun
 
 bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count, const Array *tensors,
                        int count, Error *e) {
+    WANT(path);
     check_names(metadata, metadata_count, tensors, count); /* a bug, before the file is touched */
     File *f = file_create(path, e);
     if (!f) return false;

@@ -88,6 +88,7 @@ static bool check_each(const ModelConfig *c, Status status, Error *e) {
 }
 
 bool config_check(const ModelConfig *c, Status status, Error *e) {
+    WANT(c);
     if (!check_each(c, status, e)) return false;
     if (c->d_model % c->heads)
         return error_set(e, status, "heads: found %d, need a divisor of d_model %d", c->heads,

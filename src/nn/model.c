@@ -26,6 +26,7 @@ static void place_positions(Model *m) {
 }
 
 Model *model_without_memory(const ModelConfig *c, bool training, Error *e) {
+    WANT(c);
     if (!config_check(c, STATUS_USAGE, e)) return NULL;
     Model *m = calloc(1, sizeof *m);
     if (m) m->config = *c, m->parameters.training = training;

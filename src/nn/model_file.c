@@ -4,6 +4,8 @@
 #include <string.h>
 
 const char *model_notes_find(const Notes *n, const char *key) {
+    WANT(n);
+    WANT(key);
     for (int i = 0; i < n->count; i++)
         if (strcmp(n->entry[i].key, key) == 0) return n->entry[i].value;
     return NULL;
@@ -39,6 +41,8 @@ bool model_write(const Model *m, File *f, const Metadata *note, int count, const
 }
 
 bool model_save(const Model *m, const char *path, const Metadata *note, int count, Error *e) {
+    WANT(m);
+    WANT(path);
     File *f = file_create(path, e);
     if (!f) return false;
     if (model_write(m, f, note, count, NULL, 0, e)) return file_commit(f, e);
@@ -142,6 +146,7 @@ bool model_read_weights(Model *m, const char *path, Error *e) {
 }
 
 Model *model_load(const char *path, bool training, Notes *notes, Error *e) {
+    WANT(path);
     Safetensors file;
     return safetensors_read(&file, path, e) ? model_of(&file, training, notes, e) : NULL;
 }

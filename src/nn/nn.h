@@ -146,6 +146,9 @@ Tensor *nn_encoder_stack(const Forward *f, Sublayer *self_attention, Tensor *x);
 Tensor *nn_encoder(const Forward *f);
 Tensor *nn_decoder(const Forward *f);
 
+/* Stops with a bug if a pass has no tape or no model. */
+void nn_want_pass(const Forward *f);
+
 /* The model up to the output projection: hidden states of the target's tokens, [rows, d_model].
  * nn_hidden calls one of the other two, by the model's kind. nn_transformer sets f->memory. */
 Tensor *nn_transformer(Forward *f);

@@ -23,10 +23,14 @@ static Tensor *output_matrix(Model *m) {
 }
 
 Tensor *nn_logits(const Forward *f, Tensor *hidden) {
+    nn_want_pass(f);
+    WANT(hidden);
     return tape_linear(f->tape, hidden, output_matrix(f->model), NULL, ACT_NONE, NULL);
 }
 
 Tensor *nn_loss(const Forward *f, Tensor *hidden, const int32_t *targets) {
+    nn_want_pass(f);
+    WANT(hidden);
     const ModelConfig *c = &f->model->config;
     return tape_linear_cross_entropy(f->tape, hidden, output_matrix(f->model), targets, c->pad_id,
                                      c->label_smoothing);
@@ -51,6 +55,8 @@ static void predict_rows(void *block, long chunk) {
 }
 
 const Prediction *nn_predict(const Forward *f, Tensor *hidden, const int32_t *targets) {
+    nn_want_pass(f);
+    WANT(hidden);
     const Tensor *w = output_matrix(f->model);
     hidden = tape_contiguous(f->tape, hidden);
     long n = hidden->shape.size[0], d = hidden->shape.size[1], V = w->shape.size[0];

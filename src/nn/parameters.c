@@ -139,10 +139,12 @@ void parameters_init(Parameters *p, uint64_t seed) {
 }
 
 void parameters_want_grad(const Parameters *p, const char *caller) {
+    WANT(p);
     if (!p->grad) error_bug("%s: the model has no gradients, want one made for training", caller);
 }
 
 void parameters_clear_grad(Parameters *p) {
+    WANT(p);
     parameters_want_grad(p, __func__);
     for (int i = 0; i < p->count; i++)
         for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++)
@@ -150,6 +152,7 @@ void parameters_clear_grad(Parameters *p) {
 }
 
 void parameters_zero_unreached(Parameters *p) {
+    WANT(p);
     parameters_want_grad(p, __func__);
     for (int i = 0; i < p->count; i++)
         for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++) {
@@ -161,6 +164,8 @@ void parameters_zero_unreached(Parameters *p) {
 }
 
 Parameter *parameters_find(const Parameters *p, const char *name) {
+    WANT(p);
+    WANT(name);
     for (int i = 0; i < p->count; i++)
         if (strcmp(p->entry[i].name, name) == 0) return &p->entry[i];
     return NULL;

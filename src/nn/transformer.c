@@ -7,6 +7,15 @@ Tensor *nn_transformer(Forward *f) {
     return nn_decoder(f);
 }
 
+void nn_want_pass(const Forward *f) {
+    WANT(f);
+    WANT(f->tape);
+    WANT(f->model);
+}
+
 Tensor *nn_hidden(Forward *f) {
+    nn_want_pass(f);
+    WANT(f->target);
+    if (!config_is_lm(&f->model->config)) WANT(f->source);
     return config_is_lm(&f->model->config) ? nn_language_model(f) : nn_transformer(f);
 }

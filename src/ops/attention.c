@@ -328,6 +328,8 @@ const Op op_attention = {"attention",
                          CASES(cases)};
 
 static void check_sequences(const char *what, const Sequences *s) {
+    if (s->count < 0 || s->total_rows < 0 || (s->count && !(s->start && s->rows && s->length)))
+        error_bug("attention: the %s are %ld sequences without start, rows or length", what, s->count);
     for (long i = 0; i < s->count; i++)
         if (s->start[i] < 0 || s->rows[i] < 0 || s->rows[i] > s->longest || s->length[i] < 0 ||
             s->length[i] > s->rows[i] || s->start[i] > s->total_rows - s->rows[i])
@@ -345,7 +347,12 @@ static void check_rows(const char *what, const Tensor *x, const Sequences *s, lo
 }
 
 Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, const Reach *reach) {
+    op_want("attention", t, INPUTS(q));
+    WANT(reach);
     const Sequences *queries = reach->queries, *keys = reach->keys;
+    WANT(queries);
+    WANT(keys);
+    if (v && !k) error_bug("attention: found v without k, want both, k or none");
     if (q->shape.rank != 2) error_bug("attention: q is %s, want [n,d]", shape_text(q->shape));
     long d = q->shape.size[1] / (k ? 1 : 3);
     if (heads < 1 || d % heads || d < 1)

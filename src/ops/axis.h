@@ -24,6 +24,7 @@ static inline Axis axis_of(const char *op, Shape s, int axis) {
 
 /* A node for y = f(x), of x's shape, with its Axis as attributes. A negative `axis` counts from the end. */
 static inline Node *axis_node(Tape *t, const Op *op, Tensor *x, int axis) {
+    op_want(op->name, t, INPUTS(x));
     Axis a = axis_of(op->name, x->shape, axis);
     Node *n = tape_node(t, op, x->shape, INPUTS(x));
     *(Axis *)node_attr(n, sizeof a) = a;
@@ -33,6 +34,7 @@ static inline Node *axis_node(Tape *t, const Op *op, Tensor *x, int axis) {
 /* The same for a reduction: y has one element for each line of x. The axis keeps size 1, so that y broadcasts against
  * x: x - max(x) is a sub. With ALL_AXES y is a scalar. */
 static inline Node *reduction_node(Tape *t, const Op *op, Tensor *x, int axis) {
+    op_want(op->name, t, INPUTS(x));
     Axis a = axis_of(op->name, x->shape, axis);
     Shape out = axis == ALL_AXES ? SCALAR : x->shape;
     if (axis != ALL_AXES) out.size[a.axis] = 1;

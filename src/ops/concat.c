@@ -64,7 +64,9 @@ static const CheckCase cases[] = {
 const Op op_concat = {"concat", forward, backward, .arguments = axis_print, CASES(cases)};
 
 Tensor *tape_concat(Tape *t, int axis, int count, Tensor *const x[]) {
+    WANT(x);
     if (count < 1 || count > MAX_INPUTS) error_bug("concat: %d tensors, want 1 to %d", count, MAX_INPUTS);
+    op_want("concat", t, count, x);
     Tensor *part[MAX_INPUTS] = {tape_contiguous(t, x[0])};
     Shape out = x[0]->shape;
     axis = shape_axis("concat", out, axis);

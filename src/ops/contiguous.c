@@ -46,6 +46,7 @@ static const CheckCase cases[] = {
 const Op op_contiguous = {"contiguous", forward, backward, .stores_fresh = true, CASES(cases)};
 
 Tensor *tape_contiguous(Tape *t, Tensor *x) {
+    op_want("contiguous", t, INPUTS(x));
     if (tensor_contiguous(x)) return x;
     return tape_record(tape_node(t, &op_contiguous, x->shape, INPUTS(x)));
 }

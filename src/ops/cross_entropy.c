@@ -68,6 +68,7 @@ const Op op_cross_entropy = {
 
 Tensor *tape_cross_entropy(Tape *t, Tensor *x, const int32_t *targets, int32_t ignore,
                            double smoothing) {
+    op_want("cross_entropy", t, INPUTS(x));
     Shape s = x->shape;
     if (s.rank != 2 || s.size[1] < 1)
         error_bug("cross_entropy: x is %s, want [n,V], V >= 1", shape_text(s));

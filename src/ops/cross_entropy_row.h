@@ -53,6 +53,7 @@ static inline Targets targets_of(const char *op, long n, long V, const int32_t *
     Targets all = {.id = id, .n = n, .V = V, .ignore = ignore, .smoothing = (real)smoothing};
     if (!(smoothing >= 0 && smoothing <= 1))
         error_bug("%s: smoothing is %g, want it in [0,1]", op, smoothing);
+    if (n && !id) error_bug("%s: targets is NULL", op);
     for (long i = 0; i < n; i++) {
         if (id[i] != ignore && (id[i] < 0 || id[i] >= V))
             error_bug("%s: target %ld is %ld, want it in [0,%ld)", op, i, (long)id[i], V);

@@ -38,6 +38,7 @@ static const CheckCase cases[] = {
 const Op op_dropout = {"dropout", forward, backward, .arguments = dropout_print, CASES(cases)};
 
 Tensor *tape_dropout(Tape *t, Tensor *x, double p) {
+    op_want("dropout", t, INPUTS(x));
     if (!(p >= 0 && p < 1)) error_bug("dropout: p is %g, want it in [0,1)", p);
     if (!t->training || p == 0) return x;
     Node *n = each_node(t, &op_dropout, x);

@@ -54,6 +54,7 @@
 
 /* A node for y = f(x), to be given attributes. */
 static inline Node *each_node(Tape *t, const Op *op, Tensor *x) {
+    op_want(op->name, t, INPUTS(x));
     return tape_node(t, op, x->shape, INPUTS(tape_contiguous(t, x)));
 }
 
@@ -120,6 +121,7 @@ static inline Walk broadcast_walk(const Node *n) {
 /* The function that records an operation of a and b, and `build`, for its cases. */
 #define RECORD_PAIRS(name)                                                                                   \
     Tensor *tape_##name(Tape *t, Tensor *a, Tensor *b) {                                                     \
+        op_want(#name, t, INPUTS(a, b));                                                                     \
         Shape y = shape_broadcast(#name, a->shape, b->shape);                                                \
         a = tape_contiguous(t, a), b = tape_contiguous(t, b);                                                \
         return tape_record(tape_node(t, &op_##name, y, INPUTS(a, b)));                                       \

@@ -107,9 +107,12 @@ static void check_rows(const char *what, const Tensor *table, long n, const int3
 
 Tensor *tape_embedding(Tape *t, Tensor *table, long count, const int32_t *ids, double s,
                        Tensor *positions, const int32_t *at) {
+    op_want("embedding", t, INPUTS(table));
     if (table->shape.rank != 2)
         error_bug("embedding: E is %s, want [V,d]", shape_text(table->shape));
     long d = table->shape.size[1];
+    if (count < 0) error_bug("embedding: %ld tokens, want at least 0", count);
+    if (count) WANT(ids);
     if (positions && (positions->shape.rank != 2 || positions->shape.size[1] != d))
         error_bug("embedding: P is %s, want [*,%ld]", shape_text(positions->shape), d);
     check_rows("token", table, count, ids);

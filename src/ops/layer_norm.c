@@ -122,6 +122,7 @@ const Op op_layer_norm = {"layer_norm",         forward,     backward, .scratch 
                           .stores_fresh = true, CASES(cases)};
 
 Tensor *tape_layer_norm(Tape *t, Tensor *x, Tensor *gamma, Tensor *beta) {
+    op_want("layer_norm", t, INPUTS(x, gamma, beta));
     Shape s = x->shape;
     if (s.rank < 1 || s.size[s.rank - 1] < 1)
         error_bug("layer_norm: x is %s, want […,d], d >= 1", shape_text(s));

@@ -140,6 +140,7 @@ const Op op_linear = {"linear",
                       CASES(cases)};
 
 Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation activation, Tensor *r) {
+    op_want("linear", t, INPUTS(x, weight));
     Shape xs = x->shape, ws = weight->shape;
     if (xs.rank != 2) error_bug("linear: x is %s, want [n,d_in]", shape_text(xs));
     if (ws.rank != 2 || ws.size[1] != xs.size[1])
@@ -149,6 +150,8 @@ Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation ac
         error_bug("linear: b is %s, want [%ld]", shape_text(b->shape), ws.size[0]);
     if (r && !shape_equal(r->shape, out))
         error_bug("linear: r is %s, want %s", shape_text(r->shape), shape_text(out));
+    if (activation < ACT_NONE || activation > ACT_SILU)
+        error_bug("linear: found activation %d, want one of Activation", (int)activation);
     if (r && activation != ACT_NONE)
         error_bug("linear: found a residual and an activation, want at most one");
     x = tape_contiguous(t, x), weight = tape_contiguous(t, weight);

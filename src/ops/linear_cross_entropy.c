@@ -119,6 +119,7 @@ const Op op_linear_cross_entropy = {"linear_cross_entropy",
 
 Tensor *tape_linear_cross_entropy(Tape *t, Tensor *x, Tensor *weight, const int32_t *targets,
                                   int32_t ignore, double smoothing) {
+    op_want("linear_cross_entropy", t, INPUTS(x, weight));
     Shape xs = x->shape, ws = weight->shape;
     if (xs.rank != 2) error_bug("linear_cross_entropy: x is %s, want [n,d]", shape_text(xs));
     if (ws.rank != 2 || ws.size[1] != xs.size[1] || ws.size[0] < 1)

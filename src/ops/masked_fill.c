@@ -80,9 +80,11 @@ static const CheckCase cases[] = {
 const Op op_masked_fill = {"masked_fill", forward, backward, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_masked_fill(Tape *t, Tensor *x, const uint8_t *mask, Shape mask_shape, real value) {
+    op_want("masked_fill", t, INPUTS(x));
     if (!shape_equal(shape_broadcast("masked_fill", x->shape, mask_shape), x->shape))
         error_bug("masked_fill: the mask is %s, want a shape that broadcasts to %s", shape_text(mask_shape),
                   shape_text(x->shape));
+    if (shape_count(mask_shape)) WANT(mask);
     Node *n = tape_node(t, &op_masked_fill, x->shape, INPUTS(x));
     Attr *a = node_attr(n, sizeof *a);
     long contiguous[MAX_RANK];

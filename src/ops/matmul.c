@@ -147,6 +147,7 @@ static Shape places_of(Shape s) {
 }
 
 Tensor *tape_matmul(Tape *t, Tensor *a, Tensor *b) {
+    op_want("matmul", t, INPUTS(a, b));
     int ra = a->shape.rank, rb = b->shape.rank;
     if (ra < 2) error_bug("matmul: argument 1 is %s, want [*,*]", shape_text(a->shape));
     long k = a->shape.size[ra - 1];

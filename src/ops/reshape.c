@@ -54,6 +54,7 @@ const Op op_reshape = {
     CASES(cases)};
 
 Tensor *tape_reshape(Tape *t, Tensor *x, Shape s) {
+    op_want("reshape", t, INPUTS(x));
     if (shape_count(s) != shape_count(x->shape))
         error_bug("reshape: x is %s, want as many elements as %s", shape_text(x->shape), shape_text(s));
     long stride[MAX_RANK];

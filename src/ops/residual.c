@@ -61,6 +61,7 @@ const Op op_residual = {"residual",  forward, backward, .stores_fresh = true, .a
                         CASES(cases)};
 
 Tensor *tape_residual(Tape *t, Tensor *x, Tensor *f, double p) {
+    op_want("residual", t, INPUTS(x, f));
     if (!shape_equal(x->shape, f->shape))
         error_bug("residual: f is %s, want %s", shape_text(f->shape), shape_text(x->shape));
     if (!(p >= 0 && p < 1)) error_bug("residual: p is %g, want it in [0,1)", p);

@@ -111,6 +111,7 @@ const Op op_rms_norm = {"rms_norm",           forward,     backward, .scratch = 
                         .stores_fresh = true, CASES(cases)};
 
 Tensor *tape_rms_norm(Tape *t, Tensor *x, Tensor *gamma) {
+    op_want("rms_norm", t, INPUTS(x, gamma));
     Shape s = x->shape;
     if (s.rank < 1 || s.size[s.rank - 1] < 1)
         error_bug("rms_norm: x is %s, want […,d], d >= 1", shape_text(s));

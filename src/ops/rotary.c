@@ -163,6 +163,7 @@ const Op op_rotary = {"rotary",    forward, backward, .stores_fresh = true, .arg
 
 Tensor *tape_rotary(Tape *t, Tensor *x, long heads, long d_k, const int32_t *at, const real *turns,
                     bool normalise) {
+    op_want("rotary", t, INPUTS(x));
     Shape s = x->shape;
     if (s.rank != 2 || s.size[1] < heads * d_k)
         error_bug("rotary: x is %s, want [n,w], w >= %ld", shape_text(s), heads * d_k);

@@ -60,6 +60,7 @@ static const CheckCase cases[] = {
 const Op op_slice = {"slice", .backward = backward, .view = true, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_slice(Tape *t, Tensor *x, int axis, long start, long stop) {
+    op_want("slice", t, INPUTS(x));
     Attr a = {shape_axis("slice", x->shape, axis), start};
     Shape shape = x->shape;
     if (start < 0 || start > stop || stop > shape.size[a.axis])

@@ -64,6 +64,7 @@ static const CheckCase cases[] = {
 const Op op_swiglu = {"swiglu", forward, backward, .stores_fresh = true, CASES(cases)};
 
 Tensor *tape_swiglu(Tape *t, Tensor *x) {
+    op_want("swiglu", t, INPUTS(x));
     Shape s = x->shape;
     if (s.rank != 2 || s.size[1] % 2) error_bug("swiglu: x is %s, want [n,2d]", shape_text(s));
     x = tape_contiguous(t, x);

@@ -54,6 +54,7 @@ const Op op_transpose = {"transpose", .backward = backward, .view = true, .argum
                          CASES(cases)};
 
 Tensor *tape_transpose(Tape *t, Tensor *x, int a, int b) {
+    op_want("transpose", t, INPUTS(x));
     Attr axes = {shape_axis("transpose", x->shape, a), shape_axis("transpose", x->shape, b)};
     Shape shape = x->shape;
     long stride[MAX_RANK];

@@ -59,19 +59,24 @@ bool task_names_language_model(const char *name) {
 }
 
 bool task_is_language_model(const Task *task) {
+    WANT(task);
     return task_names_language_model(task->name);
 }
 
 Batch *task_batch(const Task *task, long max_rows, Error *e) {
+    WANT(task);
     return batch_new(max_rows, task->max_S, task->max_T, e);
 }
 
 void task_training_batch(const Task *task, uint64_t step, long first, long rows, Batch *b) {
+    WANT(task);
+    WANT(b);
     batch_clear(b);
     for (long r = first; r < first + rows; r++) task->add_training_row(task, step, r, b);
 }
 
 long task_spread_batch(const Task *task, long of, long first, long rows, Batch *b) {
+    WANT(task);
     if (first < 0 || rows < 0 || of < 0)
         error_bug("task_spread_batch: first is %ld, rows %ld, of %ld, want at least 0", first, rows,
                   of);

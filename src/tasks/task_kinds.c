@@ -14,6 +14,7 @@ const Choice *const all_tasks[] = {
     NULL};
 
 const TaskKind *task_kind(const char *name) {
+    WANT(name);
     for (const Choice *const *kind = all_tasks; *kind; kind++)
         if (strcmp((*kind)->name, name) == 0) return (const TaskKind *)*kind;
     return NULL;
@@ -46,6 +47,9 @@ static bool in_range(const char *task, const TaskOptions *o, Error *e) {
 }
 
 Task *task_open(const char *name, const TaskOptions *o, Error *e) {
+    WANT(name);
+    WANT(o);
+    WANT(e);
     const TaskKind *found = task_kind(name);
     Task *task = NULL;
     if (found && in_range(name, o, e) && found->open(&task, found, o, e)) return task;

@@ -41,6 +41,9 @@ static Tokenizer *complete(Tokenizer *k, bool filled, const char *where, Error *
 
 Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *passage, long passages,
                            Error *e) {
+    WANT(kind);
+    if (passages < 0) error_bug("tokenizer_learn: %ld passages, want at least 0", passages);
+    if (passages) WANT(passage);
     if (kind->least && size && (size < kind->least || size > MAX_VOCABULARY)) {
         error_set(e, STATUS_USAGE, "--vocab-size: found %ld, need %ld to %d of %s", size, kind->least,
                   MAX_VOCABULARY, kind->choice.name);
@@ -67,6 +70,7 @@ static int first_line(const Choice *kind, char out[32]) {
 }
 
 char *tokenizer_string(const Tokenizer *k, Error *e) {
+    WANT(k);
     char *string = NULL, first[32];
     size_t length;
     FILE *out = open_memstream(&string, &length);
@@ -82,6 +86,8 @@ char *tokenizer_string(const Tokenizer *k, Error *e) {
 }
 
 Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e) {
+    WANT(where);
+    WANT(string);
     Tokenizer *k = make(&tokenizer_char, where, e);
     if (!k) return NULL;
     const char *body = string;
@@ -99,6 +105,12 @@ Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e) {
 
 bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, size_t bytes, int32_t *ids,
                            long *count, Error *e) {
+    WANT(k);
+    WANT(p);
+    WANT(at);
+    WANT(count);
+    if (p->length > *at) WANT(p->text);
+    if (p->length > *at) WANT(ids);
     *count = 0;
     return k->kind->encode(k, p, at, p->length - *at < bytes ? p->length : *at + bytes, ids, count, e);
 }
@@ -110,6 +122,10 @@ bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, s
 }
 
 size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char *out) {
+    WANT(k);
+    WANT(out);
+    if (count < 0) error_bug("tokenizer_decode: %ld tokens, want at least 0", count);
+    if (count) WANT(ids);
     static const char replacement[] = "\xEF\xBF\xBD";
     char *end = out;
     for (long i = 0; i < count; i++) {

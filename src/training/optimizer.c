@@ -9,6 +9,7 @@
 const Choice *const all_optimizers[] = {ALL_OPTIMIZERS(OPTIMIZER) NULL};
 
 Optimizer optim_default(const OptimizerKind *kind) {
+    WANT(kind);
     return (Optimizer){.kind = kind,
                        .beta1 = 0.9,
                        .beta2 = 0.98,
@@ -32,6 +33,9 @@ size_t optim_bytes(const OptimizerKind *kind, const Parameters *p) {
 }
 
 bool optim_start(Optimizer *o, const Parameters *p, Error *e) {
+    WANT(o);
+    WANT(o->kind);
+    WANT(p);
     o->size = p->size;
     o->bytes = optim_bytes(o->kind, p);
     o->moment1 = pages_alloc(o->bytes, "the optimizer's moments", e);
@@ -43,6 +47,7 @@ bool optim_start(Optimizer *o, const Parameters *p, Error *e) {
 }
 
 void optim_stop(Optimizer *o) {
+    WANT(o);
     if (o->moment1) pages_free(o->moment1, o->bytes);
     o->moment1 = o->moment2 = o->scratch = NULL;
 }
@@ -116,6 +121,8 @@ static void update_whole(void *context, long index) {
 }
 
 double optim_clip(const Optimizer *o, const Parameters *p, double *scale) {
+    WANT(o);
+    WANT(scale);
     parameters_want_grad(p, "optim_step");
     double norm = grad_norm(p) * *scale;
     /* 1e-6 as in torch.nn.utils.clip_grad_norm_. */
@@ -124,7 +131,11 @@ double optim_clip(const Optimizer *o, const Parameters *p, double *scale) {
 }
 
 void optim_update(Optimizer *o, Parameters *p, double learning_rate, double scale) {
+    WANT(o);
+    WANT(p);
     if (!o->moment1) error_bug("optim_update: the optimizer has no moments, want optim_start first");
+    if (o->size != p->size)
+        error_bug("optim_update: %ld parameters, want the %ld of optim_start", p->size, o->size);
     o->step++;
     Update u = {.o = o,
                 .p = p,

@@ -27,6 +27,8 @@ bool schedule_check_plans(const Schedule *s, Error *e) {
 }
 
 double schedule_rate(const Schedule *s, long step) {
+    WANT(s);
+    WANT(s->kind);
     Schedule first = *s;
     const char *rest = s->plans ? s->plans : "";
     double at = 0;   /* the step of the first plan at which a plan begins */

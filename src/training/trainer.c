@@ -60,7 +60,15 @@ static bool add_gradient(Trainer *t, long micro_batch, StepResult *step, Error *
     return ok;
 }
 
+static void want_started(const Trainer *t, const char *function) {
+    if (!t->tape || !t->batch)
+        error_bug("%s: the trainer has no memory, want trainer_start first", function);
+}
+
 bool trainer_step(Trainer *t, StepResult *step, Error *e) {
+    WANT(t);
+    WANT(step);
+    want_started(t, "trainer_step");
     Parameters *p = &t->model->parameters;
     long number = t->state.step + 1;
     double scale = 1;
@@ -119,6 +127,10 @@ static bool add_batch(Trainer *t, Evaluation *sum, Error *e) {
 }
 
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
+    WANT(t);
+    WANT(result);
+    want_started(t, "trainer_evaluate");
+    if (rows < 0) error_bug("trainer_evaluate: %ld rows, want at least 0", rows);
     bool ok = true;
     *result = (Evaluation){0};
     if (rows == 0 || rows > t->task->held_out) rows = t->task->held_out;

@@ -48,6 +48,14 @@ static bool make_tape(Trainer *t, Error *e) {
 }
 
 bool trainer_start(Trainer *t, Error *e) {
+    WANT(t);
+    WANT(t->model);
+    WANT(t->task);
+    WANT(t->optimizer.kind);
+    WANT(t->schedule.kind);
+    if (t->rows < 1 || t->accumulate < 1)
+        error_bug("trainer_start: %ld rows, %ld batches a step, want at least 1", t->rows,
+                  t->accumulate);
     if (make_batches(t, e) && optim_start(&t->optimizer, &t->model->parameters, e) &&
         make_tape(t, e))
         return true;
@@ -82,6 +90,7 @@ size_t trainer_bytes(const Trainer *t, const ModelConfig *c, double dropout, Err
 }
 
 void trainer_stop(Trainer *t) {
+    WANT(t);
     tape_free(t->tape);
     optim_stop(&t->optimizer);
     batch_free(t->batch);

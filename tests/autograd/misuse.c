@@ -6,6 +6,7 @@
 #include "formats/array.h"
 #include "ops/ops.h"
 #include <limits.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdint.h>
 
@@ -122,6 +123,201 @@ TEST(sequences_lie_in_their_rows) {
     EXPECT_BUG("attention: sequence 0 of the queries has rows [0,2), 3 of them real, want them in "
                "[0,6), at most 3",
                tape_attention(t, x, x, x, 1, &(Reach){&fuller, &fuller, false}));
+    tape_free(t);
+}
+
+/* ---- NULL, sizes and types ---- */
+
+/* Operations with an absent tape or tensor, and with arguments out of range. */
+TEST(operations_say_what_they_want) {
+    static real data[24], grad[24];
+    static const int32_t ids[4] = {0, 1, 1, 0};
+    static const uint8_t mask[24];
+    static const int32_t zero[] = {0}, two[] = {2};
+    static const Sequences one = {1, zero, two, two, 2, 2}, empty = {.count = 1, .total_rows = 2};
+    const Reach reach = {&one, &one, false};
+    Tape *t = tape_new();
+    Tensor *x = tape_leaf(t, SHAPE(2, 4), data, grad), *w = tape_leaf(t, SHAPE(3, 4), data, grad);
+    Tensor *row = tape_leaf(t, SHAPE(4), data, grad),
+           *cube = tape_leaf(t, SHAPE(2, 3, 4), data, NULL);
+#define NO_TENSOR(name, n) name ": argument " #n " is NULL, want a tensor"
+#define NO_TAPE(name)      name ": the tape is NULL"
+    EXPECT_BUG(NO_TENSOR("add", 1), tape_add(t, NULL, x));
+    EXPECT_BUG(NO_TENSOR("sub", 2), tape_sub(t, x, NULL));
+    EXPECT_BUG(NO_TENSOR("mul", 2), tape_mul(t, x, NULL));
+    EXPECT_BUG(NO_TENSOR("div", 1), tape_div(t, NULL, NULL));
+    EXPECT_BUG(NO_TENSOR("scale", 1), tape_scale(t, NULL, 2));
+    EXPECT_BUG(NO_TENSOR("neg", 1), tape_neg(t, NULL));
+    EXPECT_BUG(NO_TENSOR("exp", 1), tape_exp(t, NULL));
+    EXPECT_BUG(NO_TENSOR("relu", 1), tape_relu(t, NULL));
+    EXPECT_BUG(NO_TENSOR("gelu", 1), tape_gelu(t, NULL));
+    EXPECT_BUG(NO_TENSOR("clamp", 1), tape_clamp(t, NULL, 0, 1));
+    EXPECT_BUG(NO_TENSOR("sum", 1), tape_sum(t, NULL, 0));
+    EXPECT_BUG(NO_TENSOR("mean", 1), tape_mean(t, NULL, ALL_AXES));
+    EXPECT_BUG(NO_TENSOR("max", 1), tape_max(t, NULL, 0));
+    EXPECT_BUG(NO_TENSOR("reshape", 1), tape_reshape(t, NULL, SHAPE(8)));
+    EXPECT_BUG(NO_TENSOR("transpose", 1), tape_transpose(t, NULL, 0, 1));
+    EXPECT_BUG(NO_TENSOR("slice", 1), tape_slice(t, NULL, 0, 0, 1));
+    EXPECT_BUG(NO_TENSOR("concat", 2), tape_concat(t, 0, 2, (Tensor *[]){x, NULL}));
+    EXPECT_BUG(NO_TENSOR("contiguous", 1), tape_contiguous(t, NULL));
+    EXPECT_BUG(NO_TENSOR("matmul", 2), tape_matmul(t, x, NULL));
+    EXPECT_BUG(NO_TENSOR("softmax", 1), tape_softmax(t, NULL, -1));
+    EXPECT_BUG(NO_TENSOR("log_softmax", 1), tape_log_softmax(t, NULL, -1));
+    EXPECT_BUG(NO_TENSOR("masked_fill", 1), tape_masked_fill(t, NULL, mask, SHAPE(1), 0));
+    EXPECT_BUG(NO_TENSOR("dropout", 1), tape_dropout(t, NULL, 0));
+    EXPECT_BUG(NO_TENSOR("residual", 2), tape_residual(t, x, NULL, 0));
+    EXPECT_BUG(NO_TENSOR("linear", 2), tape_linear(t, x, NULL, NULL, ACT_NONE, NULL));
+    EXPECT_BUG(NO_TENSOR("layer_norm", 3), tape_layer_norm(t, x, row, NULL));
+    EXPECT_BUG(NO_TENSOR("rms_norm", 2), tape_rms_norm(t, x, NULL));
+    EXPECT_BUG(NO_TENSOR("swiglu", 1), tape_swiglu(t, NULL));
+    EXPECT_BUG(NO_TENSOR("rotary", 1), tape_rotary(t, NULL, 1, 2, NULL, NULL, true));
+    EXPECT_BUG(NO_TENSOR("embedding", 1), tape_embedding(t, NULL, 1, ids, 1, NULL, NULL));
+    EXPECT_BUG(NO_TENSOR("attention", 1), tape_attention(t, NULL, x, x, 1, &reach));
+    EXPECT_BUG(NO_TENSOR("cross_entropy", 1), tape_cross_entropy(t, NULL, ids, -1, 0));
+    EXPECT_BUG(NO_TENSOR("linear_cross_entropy", 2),
+               tape_linear_cross_entropy(t, x, NULL, ids, -1, 0));
+    EXPECT_BUG(NO_TAPE("add"), tape_add(NULL, x, x));
+    EXPECT_BUG(NO_TAPE("exp"), tape_exp(NULL, x));
+    EXPECT_BUG(NO_TAPE("sum"), tape_sum(NULL, x, 0));
+    EXPECT_BUG(NO_TAPE("softmax"), tape_softmax(NULL, x, 0));
+    EXPECT_BUG(NO_TAPE("linear"), tape_linear(NULL, x, w, NULL, ACT_NONE, NULL));
+    EXPECT_BUG(NO_TAPE("attention"), tape_attention(NULL, x, x, x, 1, &reach));
+
+    EXPECT_BUG("softmax: axis 2 of [2,4], want one in [-2,2)", tape_softmax(t, x, 2));
+    EXPECT_BUG("sum: axis -3 of [2,4], want one in [-2,2)", tape_sum(t, x, -3));
+    EXPECT_BUG("matmul: argument 1 is [4], want [*,*]", tape_matmul(t, row, x));
+    EXPECT_BUG("mul: argument 2 is [3,4], want a shape that broadcasts with [2,4]",
+               tape_mul(t, x, w));
+    EXPECT_BUG("reshape: x is [2,4], want as many elements as [3,3]",
+               tape_reshape(t, x, SHAPE(3, 3)));
+    EXPECT_BUG("slice: [3,2) along axis 1 of [2,4], want a part of [0,4)",
+               tape_slice(t, x, 1, 3, 2));
+    EXPECT_BUG("slice: [0,5) along axis 1 of [2,4], want a part of [0,4)",
+               tape_slice(t, x, 1, 0, 5));
+    EXPECT_BUG("concat: 0 tensors, want 1 to 8", tape_concat(t, 0, 0, (Tensor *[]){x}));
+    EXPECT_BUG("concat: 9 tensors, want 1 to 8", tape_concat(t, 0, 9, (Tensor *[]){x}));
+    EXPECT_BUG("tape_concat: x is NULL", tape_concat(t, 0, 1, NULL));
+    EXPECT_BUG("concat: argument 2 is [4], want [2,4] except along axis 0",
+               tape_concat(t, 0, 2, (Tensor *[]){x, row}));
+    EXPECT_BUG("dropout: p is 1, want it in [0,1)", tape_dropout(t, x, 1));
+    EXPECT_BUG("dropout: p is nan, want it in [0,1)", tape_dropout(t, x, (double)NAN));
+    EXPECT_BUG("residual: p is -1, want it in [0,1)", tape_residual(t, x, x, -1));
+    EXPECT_BUG("clamp: the interval is [1,0], want low <= high", tape_clamp(t, x, 1, 0));
+    EXPECT_BUG("tape_masked_fill: mask is NULL", tape_masked_fill(t, x, NULL, SHAPE(4), 0));
+    EXPECT_BUG("masked_fill: argument 2 is [2,3,4], want a shape that broadcasts with [2,4]",
+               tape_masked_fill(t, x, mask, SHAPE(2, 3, 4), 0));
+    EXPECT_BUG("linear: x is [2,3,4], want [n,d_in]",
+               tape_linear(t, cube, w, NULL, ACT_NONE, NULL));
+    EXPECT_BUG("linear: W is [4], want [d_out,4]", tape_linear(t, x, row, NULL, ACT_NONE, NULL));
+    EXPECT_BUG("linear: b is [4], want [3]", tape_linear(t, x, w, row, ACT_NONE, NULL));
+    EXPECT_BUG("linear: r is [2,4], want [2,3]", tape_linear(t, x, w, NULL, ACT_NONE, x));
+    EXPECT_BUG("linear: found activation 4, want one of Activation",
+               tape_linear(t, x, w, NULL, (Activation)4, NULL));
+    EXPECT_BUG("linear: found activation -1, want one of Activation",
+               tape_linear(t, x, w, NULL, (Activation)-1, NULL));
+    EXPECT_BUG("layer_norm: gamma is [2,4], want [4]", tape_layer_norm(t, x, x, row));
+    EXPECT_BUG("rms_norm: gamma is [2,4], want [4]", tape_rms_norm(t, x, x));
+    EXPECT_BUG("swiglu: x is [4], want [n,2d]", tape_swiglu(t, row));
+    EXPECT_BUG("rotary: x is [2,4], want [n,w], w >= 6", tape_rotary(t, x, 3, 2, NULL, NULL, true));
+    EXPECT_BUG("rotary: 0 heads of width 2, want at least 1 of an even width",
+               tape_rotary(t, x, 0, 2, NULL, NULL, true));
+    EXPECT_BUG("embedding: -1 tokens, want at least 0",
+               tape_embedding(t, w, -1, ids, 1, NULL, NULL));
+    EXPECT_BUG("tape_embedding: ids is NULL", tape_embedding(t, w, 2, NULL, 1, NULL, NULL));
+    EXPECT_BUG("embedding: token 0 is 3, want it in [0,3)",
+               tape_embedding(t, w, 1, (int32_t[]){3}, 1, NULL, NULL));
+    EXPECT_BUG("cross_entropy: targets is NULL", tape_cross_entropy(t, x, NULL, -1, 0));
+    EXPECT_BUG("cross_entropy: target 0 is 4, want it in [0,4)",
+               tape_cross_entropy(t, x, (int32_t[]){4, 0}, -1, 0));
+    EXPECT_BUG("cross_entropy: smoothing is 2, want it in [0,1]",
+               tape_cross_entropy(t, x, ids, -1, 2));
+    EXPECT_BUG("linear_cross_entropy: W is [4], want [V,4], V >= 1",
+               tape_linear_cross_entropy(t, x, row, ids, -1, 0));
+    EXPECT_BUG("tape_attention: reach is NULL", tape_attention(t, x, x, x, 1, NULL));
+    EXPECT_BUG("tape_attention: queries is NULL",
+               tape_attention(t, x, x, x, 1, &(Reach){NULL, &one, false}));
+    EXPECT_BUG("attention: the queries are 1 sequences without start, rows or length",
+               tape_attention(t, x, x, x, 1, &(Reach){&empty, &empty, false}));
+    EXPECT_BUG("attention: 3 heads, want a divisor of the width 4",
+               tape_attention(t, x, x, x, 3, &reach));
+    EXPECT_BUG("attention: 0 heads, want a divisor of the width 4",
+               tape_attention(t, x, x, x, 0, &reach));
+    EXPECT_BUG("attention: found v without k, want both, k or none",
+               tape_attention(t, x, NULL, x, 1, &reach));
+    EXPECT_BUG("attention: k is [3,4], want [2,4]", tape_attention(t, x, w, x, 1, &reach));
+    tape_free(t);
+}
+
+TEST(the_tape_says_what_it_wants) {
+    static real data[8], grad[8];
+    static const Op no_name = {"mine"};
+    Tape *t = tape_new();
+    Tensor *x = tape_leaf(t, SHAPE(2, 4), data, grad), *fixed = tape_leaf(t, SHAPE(1), data, NULL);
+    Error e = {0};
+    EXPECT_BUG("tape_leaf: t is NULL", tape_leaf(NULL, SHAPE(1), data, NULL));
+    EXPECT_BUG("tape_leaf: data is NULL", tape_leaf(t, SHAPE(1), NULL, grad));
+    EXPECT_BUG("shape [1099511627776,1099511627776]: too many elements",
+               tape_leaf(t, SHAPE(1L << 40, 1L << 40), data, grad));
+    EXPECT_BUG("shape [-1]: too many elements", tape_leaf(t, SHAPE(-1), data, grad));
+    EXPECT_BUG("shape [-1]: too many elements", tape_constant(t, SHAPE(-1)));
+    EXPECT_BUG("tape_constant: t is NULL", tape_constant(NULL, SHAPE(1)));
+    EXPECT_BUG("tape_reset: t is NULL", tape_reset(NULL));
+    EXPECT_BUG("tape_failed: t is NULL", tape_failed(NULL, &e));
+    EXPECT_BUG("tape_failed: e is NULL", tape_failed(t, NULL));
+    EXPECT_BUG("tape_first_non_finite: t is NULL", tape_first_non_finite(NULL));
+    EXPECT_BUG("tape_backward: loss is NULL", tape_backward(t, NULL));
+    EXPECT_BUG("tape_backward: t is NULL", tape_backward(NULL, x));
+    EXPECT_BUG("tape_backward_from: dy is NULL", tape_backward_from(t, tape_neg(t, x), NULL));
+    EXPECT_BUG("backward: the loss is [2,4], want one element", tape_backward(t, tape_neg(t, x)));
+    EXPECT_BUG("backward: the output is a leaf", tape_backward_from(t, x, data));
+    EXPECT_BUG("backward: the output depends on nothing that needs a gradient",
+               tape_backward(t, tape_neg(t, fixed)));
+    EXPECT_BUG(
+        "mine: has no backward, but its output needs a gradient",
+        tape_backward_from(t, tape_record(tape_node(t, &no_name, SHAPE(2, 4), INPUTS(x))), data));
+    EXPECT_BUG("mine: -1 inputs, want 0 to 8",
+               tape_node(t, &no_name, SHAPE(1), -1, (Tensor *[]){x}));
+    EXPECT_BUG("mine: 9 inputs, want 0 to 8",
+               tape_node(t, &no_name, SHAPE(1), 9, (Tensor *[9]){x}));
+    EXPECT_BUG("tape_node: in is NULL", tape_node(t, &no_name, SHAPE(1), 1, NULL));
+    EXPECT_BUG("new_node: op is NULL", tape_node(t, NULL, SHAPE(1), INPUTS(x)));
+    EXPECT_BUG("new_node: t is NULL", tape_node(NULL, &no_name, SHAPE(1), INPUTS(x)));
+    EXPECT_BUG("tape_view: in is NULL", tape_view(t, &no_name, NULL, SHAPE(1), (long[]){1}, 0));
+    EXPECT_BUG("tape_view: stride is NULL", tape_view(t, &no_name, x, SHAPE(1), NULL, 0));
+    EXPECT_BUG("mine: the view has elements [0,8] of [2,4], want them in [0,7]",
+               tape_view(t, &no_name, x, SHAPE(9), (long[]){1}, 0));
+    EXPECT_BUG("mine: the view has elements [4,8] of [2,4], want them in [0,7]",
+               tape_view(t, &no_name, x, SHAPE(2), (long[]){4}, 4));
+    EXPECT_BUG("mine: the view has elements [-1,-1] of [2,4], want them in [0,7]",
+               tape_view(t, &no_name, x, SHAPE(1), (long[]){1}, -1));
+    EXPECT_BUG("tape_record: n is NULL", tape_record(NULL));
+    EXPECT_BUG("node_array: n is NULL", node_array(NULL, 1));
+    EXPECT_BUG("node_array: -1 numbers, want at least 0",
+               node_array(tape_node(t, &no_name, SHAPE(1), INPUTS(x)), -1));
+    EXPECT_BUG("node_record: n is NULL", node_record(NULL, 1));
+    EXPECT_BUG("tensor_contiguous: x is NULL", tensor_contiguous(NULL));
+    EXPECT_BUG("tensor_copy_out: x is NULL", tensor_copy_out(NULL, data));
+    EXPECT_BUG("error_set: e is NULL", error_set(NULL, STATUS_IO, "a text"));
+    EXPECT_BUG("shape [-1]: too many elements", shape_count(SHAPE(-1)));
+    EXPECT_BUG("shape of rank 7, want at most 6", shape_count((Shape){.rank = 7}));
+    EXPECT_BUG("mine: axis 0 of [], want one in [0,0)", shape_axis("mine", SCALAR, 0));
+    tape_free(t);
+}
+
+/* Views from the end to the beginning, and of repeated elements, stay within their tensor. */
+TEST(views_may_step_backward) {
+    static real data[4] = {1, 2, 3, 4}, out[4];
+    static const Op flip = {"flip", .view = true};
+    Tape *t = tape_new();
+    Tensor *x = tape_leaf(t, SHAPE(4), data, NULL);
+    Tensor *back = tape_record(tape_view(t, &flip, x, SHAPE(4), (long[]){-1}, 3));
+    Tensor *again = tape_record(tape_view(t, &flip, back, SHAPE(4), (long[]){1}, -3));
+    tensor_copy_out(back, out);
+    CHECK(out[0] == 4 && out[3] == 1);
+    tensor_copy_out(again, out);
+    CHECK(out[0] == 1 && out[3] == 4);
+    EXPECT_BUG("flip: the view has elements [-4,-1] of [4], want them in [-3,0]",
+               tape_view(t, &flip, back, SHAPE(4), (long[]){1}, -4));
     tape_free(t);
 }
 

@@ -200,6 +200,10 @@ TEST(impossible_cases_are_bugs) {
     EXPECT_BUG("gradcheck_function: f has more than 8 inputs",
                gradcheck_function("f", first_of, many, stdout));
     const CheckCase later = {"later", first_of, {{"a", .same_as = 2}, {"b", DIMS(2)}}};
+    EXPECT_BUG("gradcheck_op: op is NULL", gradcheck_op(NULL, stdout));
+    EXPECT_BUG("gradcheck_op: out is NULL", gradcheck_op(&op_neg, NULL));
+    EXPECT_BUG("gradcheck_function: f is NULL", gradcheck_function("f", NULL, &(CheckInput){0}, stdout));
+    EXPECT_BUG("gradcheck_case: c is NULL", gradcheck_case("f", NULL, 1, &r));
     EXPECT_BUG("f, case later: input a is the same as a later one", gradcheck_case("f", &later, 1, &r));
 }
 

@@ -316,6 +316,8 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
 }
 
 Verdict gradcheck_op(const Op *op, FILE *out) {
+    WANT(op);
+    WANT(out);
     Verdict worst = op->n_cases ? PASS : INCONCLUSIVE;
     CaseReport *r = calloc((size_t)op->n_cases + 1, sizeof *r);
     if (!r) error_no_memory("reports");
@@ -333,6 +335,8 @@ Verdict gradcheck_op(const Op *op, FILE *out) {
 
 Verdict gradcheck_function(const char *name, Tensor *(*f)(Tape *t, Tensor **x), const CheckInput *in,
                            FILE *out) {
+    WANT(f);
+    WANT(in);
     CheckCase c = {.name = name, .build = f};
     for (int i = 0; in[i].name; i++) {
         if (i == CHECK_INPUTS)
