@@ -55,7 +55,7 @@ FLAGS   += -fsanitize=$(if $(filter thread,$(SAN)),thread,address -fsanitize=und
            -fno-sanitize-recover=all
 OPT      = $(if $(filter tests/%,$(filter-out tests/kernels/%,$<)),-O0,-O1)
 # clang's sanitizers take minutes over the tile's unrolled loops.
-$(BUILD)/%/src/kernels/gemm_tile.o: FLAGS += -fno-sanitize=all
+$(BUILD)/%/src/kernels/gemm_tile.o: private FLAGS += -fno-sanitize=all
 endif
 # One job for each processor, unless -j or an outer make decides.
 ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(MAKEFLAGS)),0)
@@ -65,9 +65,14 @@ endif
 all: $(if $(SAN),$(BUILT),$(PROGRAMS))
 include src/install/Makefile src/web/Makefile tests/Makefile
 
-# Strings for C: the parts of a run's page, and the derivations in the operations' comments.
+# For C: the parts of a run's page and the derivations in the operations' comments as strings, and
+# operations with planted mistakes.
 PAGE      = $(wildcard src/run/*.html src/run/*.css src/run/*.js)
 GENERATED = $(patsubst %,$(BUILD)/generated/%.inc,$(PAGE:src/%=%) explain/derivations)
+MUTANTS   = $(BUILD)/generated/tests/check/mutants.inc
+$(MUTANTS): tests/check/mutants.awk tests/check/mutants.def $(wildcard src/ops/*.c)
+	@mkdir -p $(@D) && awk -f $^ >$@
+$(BUILD)/double/tests/check/mutants.o: $(MUTANTS)
 $(BUILD)/generated/%.inc: src/%
 	@mkdir -p $(@D) && sed 's/[\\"?]/\\&/g; s/.*/"&\\n",/' $< >$@
 $(BUILD)/generated/explain/derivations.inc: src/explain/derivations.awk $(wildcard src/ops/*.c)
@@ -127,5 +132,4 @@ clean:
 	rm -rf build build-* $(PROGRAMS)
 .PHONY: all run help clean FORCE
 .SECONDARY:
-$(BUILD)/double/tests/check/mutants: WHOLE = -rdynamic -Wl,--whole-archive $(filter %former.a,$^) -Wl,--no-whole-archive
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

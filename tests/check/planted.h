@@ -7,7 +7,7 @@
 #include <limits.h>
 
 /* The end of `pattern` at the beginning of a text, or NULL. All runs of white space are equal. */
-static const char *match(const char *text, const char *pattern) {
+static inline const char *match(const char *text, const char *pattern) {
     while (*pattern) {
         if (!isspace((unsigned char)*pattern)) {
             if (*pattern++ != *text++) return NULL;
@@ -62,7 +62,7 @@ static bool are_names(const char *words) {
 }
 
 /* Each library runs once: optimization and warnings would cost more than they save. */
-static void compile_quickly(void) {
+static inline void compile_quickly(void) {
     char words[PATH_MAX];
     const char *cc = getenv("CC");
     snprintf(words, sizeof words, "%s -O0 -w", cc ? cc : "cc");
