@@ -3,8 +3,7 @@
 #   make                 build the programs: train generate gradcheck explain bench
 #   make run             train the copy task, then a language model on the text in data/
 #   make test            build and run the quick tests; TESTS="gemm model": only these
-#   make install         install programs, header and libraries below PREFIX=/usr/local
-#   make uninstall       remove what install has installed
+#   make install         install programs, header, libraries below PREFIX=/usr/local; uninstall
 #   make clean           remove everything that make has built; runs/ stays
 #   make help            print this text; tests/README.md lists the other targets
 #
@@ -19,13 +18,12 @@ BUILD  ?= build$(if $(SAN),-san$(filter thread,$(SAN)))$(if $(BLAS),-$(BLAS))
 PREFIX ?= /usr/local
 
 # Three archives are built of the directories of src/: libcore.a, the core and a run's reports;
-# libtapeformer.a, the core and the checker, to be installed; libtools.a, the rest.
+# libtapeformer.a to be installed, the core and the checker; libtools.a, the rest.
 CORE     = base kernels autograd ops nn formats text tasks training decoding
 SINGLE   = train generate bench
 DOUBLE   = gradcheck explain
 PROGRAMS = $(SINGLE) $(DOUBLE)
 BUILT    = $(SINGLE:%=$(BUILD)/float/%) $(DOUBLE:%=$(BUILD)/double/%)
-
 # Directories of numerical code are worth -O3. The others compile faster with -O2 and run as fast.
 COMPUTE = $(patsubst %,src/%/%,kernels autograd ops nn training decoding) tests/kernels/gemm.c
 OPT     = $(if $(filter $(COMPUTE),$<),-O3,$(if $(filter tests/%,$<),-O1,-O2))
@@ -37,16 +35,14 @@ if_taken = $(shell echo 'int main(void) { return 0; }' | \
              $(CC) -Werror $(1) -x c - -o /dev/null 2>/dev/null && echo '$(1)')
 MACHINE := $(or $(call if_taken,-march=$(ARCH)),$(call if_taken,-mcpu=$(ARCH))) \
            $(call if_taken,-mprefer-vector-width=512) $(call if_taken,-msse2 -mfpmath=sse)
-# -std=c11 alone forbids to fuse a*b+c. Where gcc tunes for AMD it leaves chains of sums unfused,
-# which would change results, unless avoid-fma-max-bits=0. Nothing here reads errno or traps of
-# floating point; isnan and infinities work.
+# -std=c11 alone forbids to fuse a*b+c, and gcc for AMD does not fuse sums unless avoid-fma-max-bits
+# is 0. Nothing here reads errno or traps of floating point; isnan and infinities work.
 FLOATS  := -ffp-contract=fast $(call if_taken,--param=avoid-fma-max-bits=0) -fno-math-errno \
            -fno-trapping-math $(if $(filter -O1,$(OPT)),$(call if_taken,-fexpensive-optimizations))
 # Sources are limited to POSIX, except base/system.c; tests are not.
 SYSTEM   = -D_FILE_OFFSET_BITS=64 $(if $(filter tests/%,$<),-D_GNU_SOURCE -Itests/support \
            $(if $(BLAS),-DBLAS),-D_XOPEN_SOURCE=700)
-# The user's flags come first, so that OPT and ARCH decide and results keep their bits. -g1 is line
-# numbers for backtraces; EXTRA=-g adds variables and takes a quarter more time.
+# The user's flags come first, so that OPT and ARCH decide and results keep their bits.
 FLAGS    = $(CPPFLAGS) $(CFLAGS) -std=c11 $(SYSTEM) -Isrc -I$(BUILD)/generated $(OPT) -g1 \
            $(MACHINE) $(FLOATS) -fPIC -fno-semantic-interposition $(WARN) $(EXTRA) -MMD -MP -pthread
 LIBS     = -lm -pthread -ldl $(BLAS:%=-l%)
@@ -58,21 +54,14 @@ OPT      = $(if $(filter tests/%,$(filter-out tests/kernels/%,$<)),-O0,-O1)
 $(BUILD)/%/src/kernels/gemm_tile.o: private FLAGS += -fno-sanitize=all
 endif
 # One job for each processor, unless -j or an outer make decides.
-ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(MAKEFLAGS)),0)
-MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-endif
-
+GIVEN   := $(MAKELEVEL:0=)$(filter -j% --jobs%,$(MAKEFLAGS))
+MAKEFLAGS += $(if $(GIVEN),,-j$(shell getconf _NPROCESSORS_ONLN))
 all: $(if $(SAN),$(BUILT),$(PROGRAMS))
 include src/install/Makefile src/web/Makefile tests/Makefile
 
-# For C: the parts of a run's page and the derivations in the operations' comments as strings, and
-# operations with planted mistakes.
+# Strings for C: the parts of a run's page, and the derivations in the operations' comments.
 PAGE      = $(wildcard src/run/*.html src/run/*.css src/run/*.js)
 GENERATED = $(patsubst %,$(BUILD)/generated/%.inc,$(PAGE:src/%=%) explain/derivations)
-MUTANTS   = $(BUILD)/generated/tests/check/mutants.inc
-$(MUTANTS): tests/check/mutants.awk tests/check/mutants.def $(wildcard src/ops/*.c)
-	@mkdir -p $(@D) && awk -f $^ >$@
-$(BUILD)/double/tests/check/mutants.o: $(MUTANTS)
 $(BUILD)/generated/%.inc: src/%
 	@mkdir -p $(@D) && sed 's/[\\"?]/\\&/g; s/.*/"&\\n",/' $< >$@
 $(BUILD)/generated/explain/derivations.inc: src/explain/derivations.awk $(wildcard src/ops/*.c)
@@ -110,14 +99,11 @@ $(patsubst %,$(BUILD)/double/%,$(PROGRAMS) $(TEST_C)): %: %.o $(BUILD)/double/li
 	$(LINK)
 # Some need more than the core. Students' code asks gradcheck for the functions of exported.list.
 JUDGES  = $(patsubst %,$(BUILD)/double/%,$(DOUBLE) $(JUDGING))
-LOADERS = $(patsubst %,$(BUILD)/double/%,gradcheck tests/check/students)
 $(JUDGES): $(BUILD)/double/libtools.a $(BUILD)/double/libtapeformer.a src/check/exported.list
-$(LOADERS): WHOLE = -Wl,--dynamic-list=src/check/exported.list \
-    -Wl,--whole-archive $(filter %former.a,$^) -Wl,--no-whole-archive
+$(patsubst %,$(BUILD)/double/%,gradcheck tests/check/students): \
+    WHOLE = -Wl,--dynamic-list=src/check/exported.list,--whole-archive $(filter %former.a,$^) \
+            -Wl,--no-whole-archive
 $(BUILD)/float/bench $(BUILD)/float/tests/bench/bench: $(call objects,float,bench)
-$(BUILD)/float/tests/check/ulps: $(BUILD)/float/libtapeformer.a
-$(BUILD)/double/tests/check/ulps: | $(BUILD)/float/tests/check/ulps
-
 $(SINGLE): %: $(BUILD)/float/% FORCE
 $(DOUBLE): %: $(BUILD)/double/% FORCE
 $(PROGRAMS):
