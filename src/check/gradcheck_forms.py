@@ -376,9 +376,9 @@ def convention(f, b=None, given=()):
         return Layer(f, *names[:2], library)
     if b is None and callable(f) and not isinstance(f, type):
         return {"torch": Torch, "jax": Jax}.get(library, Functions)(f)
-    found = type(f if not callable(f) or isinstance(f, type) or b is None else b).__name__
-    kind = "a class" if isinstance(f, type) else "an object"
-    raise TypeError(f"check: found {kind} {found}, takes two functions, a class or object with forward "
+    wrong = b if callable(f) and not isinstance(f, type) and b is not None else f
+    found = f"class {f.__name__}" if isinstance(f, type) else f"object {type(wrong).__name__}"
+    raise TypeError(f"check: found the {found}, takes two functions, a class or object with forward "
                     "and backward, or a function of torch or jax")
 
 

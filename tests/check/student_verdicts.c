@@ -61,8 +61,7 @@ TEST(the_ends_of_a_range_are_looked_at) {
 }
 
 TEST(no_right_file_is_accused) {
-    static const char *const files[] = {"domains", "elementwise", "arrays",
-                                        "layers",  "sequences",   "matrices"};
+    static const char *const files[] = {"domains", "elementwise", "arrays", "layers"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         hand_in("own.c", source_folder, files[i]);
         int status = GRADCHECK("own.c", "--seeds", i == 0 ? "8" : "1", "--time-limit", "60");

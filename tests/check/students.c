@@ -1,6 +1,6 @@
-/* The checker on files as students write them. tests/check/students/ holds right operations; wrong.def plants mistakes in them,
- * others.def mistakes of two other authors, who did not know the patterns. No right operation may be accused, no wrong one
- * pass, and most mistakes must be named.
+/* The checker on files as students write them. tests/check/students/ holds right operations; wrong.def plants mistakes in
+ * them. No right operation may be accused, no wrong one pass, and most mistakes must be named. students_py has more of
+ * both, in Python.
  *
  * Gradients are proved in double. */
 #include "base/file.h"
@@ -19,13 +19,12 @@ typedef struct Wrong {
 
 static const Wrong wrong[] = {
 #define WRONG(...) {__VA_ARGS__},
-#include "students/others.def"
 #include "students/wrong.def"
 #undef WRONG
 };
 enum { WRONGS = sizeof wrong / sizeof *wrong, MOST_RIGHT = 256, BATCHES = 40 };
 
-static const char *const sources[] = {"elementwise", "arrays", "layers", "sequences", "matrices"};
+static const char *const sources[] = {"elementwise", "arrays", "layers"};
 enum { SOURCES = sizeof sources / sizeof *sources };
 
 static char (*right)[STUDENT_NAME]; /* of all sources */
@@ -100,7 +99,7 @@ TEST(every_mistake_fits_its_operation) {
         CHECK(are_names(w->diagnosis), "%s, %s: nothing is called `%s`", w->op, w->kind, w->diagnosis);
     }
     fclose(nowhere);
-    CHECK(rights >= 45 && WRONGS >= 120, "%d right, %d wrong", rights, WRONGS);
+    CHECK(rights >= 30 && WRONGS >= 85, "%d right, %d wrong", rights, WRONGS);
 }
 
 /* ---- Trials, in children ---- */
