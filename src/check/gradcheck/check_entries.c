@@ -3,6 +3,20 @@
 #include "check/gradcheck/rounding.h"
 #include <math.h>
 
+/* Where rounding hides the derivative, steps that are 2^HIGHER of the first ones may show it, as of 10¹⁰ + x. They may
+ * show another function: what they confirm is right, what they deny is not wrong. */
+enum { HIGHER = 17 };
+
+/* The entries of one input and the data that judges them. */
+typedef struct Judge {
+    Entries *e;
+    Arena arena; /* freed after the judgement */
+    Lines lines;
+    bool undefined; /* an output at the point is no number: nor need a gradient be one */
+    double proof;   /* the relative error up to which the numeric derivative proves another */
+    double *scale; /* of each cotangent: its largest derivative over all coordinates */
+} Judge;
+
 /* ---- An entry ---- */
 
 /* Numbers below this have few digits or none: rounding may leave anything of them. */
@@ -18,6 +32,11 @@ static bool is_left_of_terms(const Entry *e, double most) {
     return fabs(e->numeric) <= SWEEP_TRUST * e->estimate && fabs(e->analytic) <= most;
 }
 
+/* Whether rounding explains the error of the numeric derivative. */
+static bool is_hidden(const Entry *e, double floor) {
+    return e->estimate <= SWEEP_TRUST * e->rounding && e->estimate * e->step <= TERMS_OF_A_DIFFERENCE * floor;
+}
+
 /* The allowed error of a right entry: the tolerance. Where the numeric derivative is known much better, the sharp tolerance,
  * or the rounding of a right gradient if that is larger: its terms may be as large as `scale`, or the output. */
 static double room_of(const Entry *e, double size, double scale, double floor) {
@@ -27,29 +46,28 @@ static double room_of(const Entry *e, double size, double scale, double floor) {
     return fmin(fmax(tolerance * size, rounded), CHECK_TOLERANCE * size);
 }
 
-/* The state of an entry whose two numbers differ by `off`; the larger one has this size. */
-static EntryState state_of(const Entry *e, double off, double size, double scale, double floor,
-                           double proof) {
+/* The state of an entry whose two numbers differ by `off`; the larger one has this size. scale: the largest derivative
+ * for the same cotangent. */
+static EntryState state_of(const Judge *j, const Entry *e, double off, double size, double scale) {
+    double floor = j->lines.noise.floor;
     bool close = off <= room_of(e, size, scale, floor), within = off <= SWEEP_TRUST * e->estimate;
-    bool rounding_hides =
-        e->estimate <= SWEEP_TRUST * e->rounding && e->estimate * e->step <= TERMS_OF_A_DIFFERENCE * floor;
-    if (isnan(e->analytic) || (isinf(e->analytic) && isfinite(e->numeric))) return ENTRY_WRONG;
+    bool is_number = isfinite(e->analytic) || (isinf(e->analytic) && !isfinite(e->numeric));
+    if (!is_number) return j->undefined ? ENTRY_UNCLEAR : ENTRY_WRONG;
     if (!isfinite(e->numeric)) return ENTRY_UNCLEAR;
     /* Both are 0, but for numbers that have lost their digits. */
     if (size <= SMALLEST && e->estimate <= SMALLEST) return ENTRY_PROVED;
     if (close && e->estimate <= CHECK_TOLERANCE * size) return ENTRY_PROVED;
     if (!close && !within) return is_left_of_terms(e, TERMS * floor) ? ENTRY_FLAT : ENTRY_WRONG;
     /* Nothing contradicts the entry. It is proved if it is known well beside the largest derivative. */
-    if (SWEEP_TRUST * e->estimate <= proof * scale) return ENTRY_PROVED;
-    return size <= SMALLEST || rounding_hides ? ENTRY_FLAT : ENTRY_UNCLEAR;
+    if (SWEEP_TRUST * e->estimate <= j->proof * scale) return ENTRY_PROVED;
+    return size <= SMALLEST || is_hidden(e, floor) ? ENTRY_FLAT : ENTRY_UNCLEAR;
 }
 
-/* Sets the entry's state and error. scale: the largest derivative for the same cotangent; floor: what rounding may hide in
- * an output of 0; proof: the relative error up to which the numeric derivative proves another. */
-static void judge_entry(Entry *e, double scale, double floor, double proof) {
+/* Sets the entry's state and error. */
+static void judge_entry(const Judge *j, Entry *e, double scale) {
     double off = fabs(e->analytic - e->numeric), size = fmax(fabs(e->analytic), fabs(e->numeric));
     bool resolved = SWEEP_TRUST * e->estimate <= CHECK_SHARP * size;
-    e->state = state_of(e, off, size, scale, floor, proof);
+    e->state = state_of(j, e, off, size, scale);
     e->error = 0;
     if (off == 0 || (e->state == ENTRY_PROVED && size <= SMALLEST && e->estimate <= SMALLEST)) return;
     e->error = off / (resolved ? size : fmax(size, scale));
@@ -78,20 +96,8 @@ static bool is_more_credible(const Entry *found, const Entry *known) {
  * may vary so fast that larger steps show another one, as those of x² + 10⁻⁶ sin(10⁷ x) show x². */
 enum { LOWER = 9, SWEEPS = 3 };
 
-/* The entries of one input and the data that judges them. */
-typedef struct Judge {
-    Entries *e;
-    Arena arena; /* freed after the judgement */
-    Lines lines;
-    double *scale; /* of each cotangent: its largest derivative over all coordinates */
-} Judge;
-
 static Entry *entry_of(const Judge *j, const Line *line, long q) {
     return &j->e->entry[q * j->e->coordinates + line->coordinate];
-}
-
-static double proof_of(const Judge *j) {
-    return j->e->steps ? CHECK_COARSE : CHECK_TOLERANCE;
 }
 
 static Line *end_of_lines(const Judge *j) {
@@ -114,16 +120,25 @@ static void weigh(const Line *line, Entry *entry, const Entry *found) {
     }
 }
 
-/* Takes the results of the newest sweep of each wanted line. */
-static void take_results(Judge *j) {
+/* Whether steps of x that are larger than the first may show a derivative that smaller ones do not. */
+static bool may_be_hidden(const Judge *j, const Entry *e) {
+    bool hidden = j->e->steps || is_hidden(e, j->lines.noise.floor);
+    return hidden && e->state != ENTRY_PROVED && !e->in_steps;
+}
+
+/* Takes the results of the newest sweep of each wanted line; from large steps those alone that confirm a gradient. */
+static void take_results(Judge *j, bool large) {
     for (Line *line = j->lines.line; line < end_of_lines(j); line++)
         for (long q = 0; line->wanted && q < j->e->cotangents; q++) {
             Entry *entry = entry_of(j, line, q), found = *entry;
             const Sweep *s = &line->sweep[q];
             found.numeric = s->value, found.estimate = s->error;
             found.rounding = s->rounding, found.step = s->step;
-            judge_entry(&found, j->scale[q], j->lines.noise.floor, proof_of(j));
-            weigh(line, entry, &found);
+            judge_entry(j, &found, j->scale[q]);
+            if (large && found.state == ENTRY_PROVED && may_be_hidden(j, entry))
+                *entry = found;
+            else if (!large)
+                weigh(line, entry, &found);
         }
 }
 
@@ -194,7 +209,7 @@ static void take_kink(Judge *j, const Line *line) {
         if (error <= size) j->scale[q] = fmax(j->scale[q], size);
         bool kink = high - low > SWEEP_TRUST * error + CHECK_TOLERANCE * size;
         if (!kink) found.numeric = (low + high) / 2;
-        judge_entry(&found, fmax(j->scale[q], size), j->lines.noise.floor, proof_of(j));
+        judge_entry(j, &found, fmax(j->scale[q], size));
         if (kink && found.state < ENTRY_KINK) {
             found.state = ENTRY_KINK;
             found.below = b->value;
@@ -238,7 +253,7 @@ static void set_scales(Judge *j) {
         if (e->steps) j->scale[q] = largest;
         for (long i = 0; i < e->coordinates; i++)
             if (row[i].state != ENTRY_KINK)
-                judge_entry(&row[i], j->scale[q], j->lines.noise.floor, proof_of(j));
+                judge_entry(j, &row[i], j->scale[q]);
     }
 }
 
@@ -246,6 +261,8 @@ static void open_judge(Judge *j, CheckRun *run, Entries *e) {
     *j = (Judge){.e = e};
     lines_open(&j->lines, run, e, &j->arena);
     e->rounded = TERMS * j->lines.noise.floor;
+    j->proof = e->steps ? CHECK_COARSE : CHECK_TOLERANCE;
+    for (long i = 0; i < e->outputs; i++) j->undefined |= !isfinite(j->lines.noise.here[i]);
     j->scale = arena_alloc(&j->arena, (size_t)e->cotangents * sizeof *j->scale);
     for (long i = 0; i < e->cotangents * e->coordinates; i++) {
         e->entry[i].state = ENTRY_WRONG;
@@ -259,9 +276,13 @@ static void judge_lines(Judge *j) {
     judge_coordinates(j);
     for (int lower = 1; lower < SWEEPS && want_doubtful(j); lower++) {
         lines_sweep(&j->lines, ldexp(1, -LOWER * lower), 0);
-        take_results(j);
+        take_results(j, false);
         judge_coordinates(j);
     }
+    if (!want_doubtful(j)) return;
+    lines_sweep(&j->lines, ldexp(1, HIGHER), 0);
+    take_results(j, true);
+    judge_coordinates(j);
     if (!want_doubtful(j)) return;
     try_kinks(j);
     judge_coordinates(j);
@@ -275,6 +296,27 @@ static void judge_lines_again(Judge *j) {
     judge_coordinates(j);
 }
 
+/* Whether all gradients are 0, and none is wrong. */
+static bool is_zero(const Entries *e) {
+    for (long i = 0; i < e->cotangents * e->coordinates; i++)
+        if (e->entry[i].analytic != 0) return false;
+    for (long j = 0; j < e->coordinates; j++)
+        if (e->state[j] == ENTRY_WRONG) return false;
+    return !e->direction;
+}
+
+/* Proves gradients of 0 of a function that moves in steps. */
+static void try_steps(Judge *j) {
+    long found = 0;
+    if (j->undefined || !is_zero(j->e)) return;
+    lines_set(&j->lines, 0);
+    lines_find_steps(&j->lines);
+    for (const Line *line = j->lines.line; line < end_of_lines(j); line++) found += line->constant;
+    if (found < j->lines.count) return;
+    j->e->in_steps = true;
+    for (long i = 0; i < j->e->coordinates; i++) j->e->state[i] = ENTRY_PROVED, j->e->doubt[i] = DOUBT_NONE;
+}
+
 void check_entries(CheckRun *run, Entries *e) {
     Judge j;
     if (!e->coordinates) return;
@@ -282,7 +324,7 @@ void check_entries(CheckRun *run, Entries *e) {
     for (long first = 0; first < e->coordinates; first += j.lines.room) {
         lines_set(&j.lines, first);
         lines_sweep(&j.lines, 1, 0);
-        take_results(&j);
+        take_results(&j, false);
     }
     set_scales(&j);
     for (long first = 0; first < e->coordinates; first += j.lines.room) {
@@ -295,5 +337,6 @@ void check_entries(CheckRun *run, Entries *e) {
         lines_set(&j.lines, first);
         judge_lines_again(&j);
     }
+    try_steps(&j);
     arena_free(&j.arena);
 }

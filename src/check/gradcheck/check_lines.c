@@ -193,6 +193,55 @@ void lines_look_far(Lines *l) {
         line->constant &= line->looks >= FEWEST_LOOKS;
 }
 
+/* ---- Steps ---- */
+
+/* The largest change of an output between two runs, or from the point where `from` is NULL. */
+static double change_of(const Lines *l, const real *y, const real *from) {
+    double largest = 0;
+    if (!from) from = l->noise.here;
+    for (long i = 0; i < l->e->outputs; i++) largest = fmax(largest, fabs((double)y[i] - (double)from[i]));
+    return largest;
+}
+
+/* Halves the distance in which the output first changes, on one side of each line. A jump remains as large as the change
+ * far away, and the output rests on either side of it; a slope becomes small. */
+static void find_step(Lines *l, int side) {
+    enum { HALVES = 14 };
+    const double jump = 1e-3, rest = 1e-4, far = 7.3;
+    for (int i = 0; i <= HALVES + 1; i++) {
+        for (Line *line = l->line; line < l->line + l->count; line++) {
+            double size = fmax(fabs((double)line->at), 1);
+            if (i == 0) line->inside = 0, line->outside = far * size;
+            if (!line->wanted) continue;
+            double at = i == 0 || i > HALVES ? line->outside : (line->inside + line->outside) / 2;
+            line->run = ask_at(l, line, (double)line->at + side * at);
+            if (i > HALVES) ask_at(l, line, (double)line->at + side * (at + rest * size));
+        }
+        if (!l->run->asked) return;
+        check_run_all(l->run, NULL);
+        for (Line *line = l->line; line < l->line + l->count; line++) {
+            if (!line->wanted) continue;
+            const real *y = check_run_output(l->run, line->run);
+            double change = change_of(l, y, NULL), middle = (line->inside + line->outside) / 2;
+            if (i == 0) line->change = change;
+            if (i > 0 && i <= HALVES) *(change > 0 ? &line->outside : &line->inside) = middle;
+            if (i <= HALVES) continue;
+            bool rests = change_of(l, check_run_output(l->run, line->run + 1), y) == 0;
+            bool jumps = rests && change > fmax(jump * line->change, l->noise.floor / jump);
+            line->steps += jumps;
+            line->wanted = jumps || line->change == 0;
+        }
+    }
+}
+
+void lines_find_steps(Lines *l) {
+    for (Line *line = l->line; line < l->line + l->count; line++) line->steps = 0;
+    find_step(l, 1);
+    find_step(l, -1);
+    for (Line *line = l->line; line < l->line + l->count; line++)
+        line->constant = line->wanted && line->steps > 0;
+}
+
 /* ---- Setup ---- */
 
 void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena) {

@@ -22,6 +22,8 @@ typedef struct Line {
     bool both_move; /* at some step outputs moved on both sides */
     bool constant;  /* set by lines_look_far */
     int looks;      /* at finite outputs far away */
+    double inside, outside, change; /* where the output is as at the point, where it is not, and its change far away */
+    int steps;                      /* sides on which it changes by a jump */
 
     double step; /* current step of the sweep */
     bool under_way;
@@ -54,3 +56,7 @@ void lines_sweep(Lines *l, double part, int side);
 
 /* Finds the wanted lines along which the output is constant at any distance. Their derivative is 0. */
 void lines_look_far(Lines *l);
+
+/* Finds the wanted lines, flat at the point, along which the output moves in steps and rests between them: `constant` is
+ * set, because the derivative is 0. */
+void lines_find_steps(Lines *l);

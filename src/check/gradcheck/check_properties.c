@@ -18,6 +18,7 @@ typedef struct Properties {
     Arena *arena;
     Shape shape; /* of the output */
     long outputs, nodes;
+    double rounded; /* by what part equal results may differ; 0: not known yet */
     double floor; /* what rounding leaves of a gradient that is 0 as the difference of large terms */
     real *zero, *one, *other, *both; /* cotangents; both = one + other */
     Results want;                    /* of a run with the cotangent `one` */
@@ -47,9 +48,34 @@ static Results run_at(Properties *p, const real *dy, real fill) {
     return results_of(p, 0, 0);
 }
 
-/* The largest difference of two equal results, as a part of their size. */
-static const double exactly = 0, most_nondeterminism = 1e-9,
-                    rounded = ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON;
+/* The largest difference of two equal results, as a part of their size. ROUNDED: as the digits of forward allow. */
+static const double exactly = 0, most_nondeterminism = 1e-9, rounded = -1;
+
+/* Whether all numbers are floats, and not only because they have few digits. */
+static bool are_floats(const real *x, long count, bool *long_ones) {
+    for (long i = 0; i < count; i++) {
+        double few = 4096 * (double)x[i];
+        if (isfinite(x[i]) && (double)(float)x[i] != (double)x[i]) return false;
+        *long_ones |= isfinite(x[i]) && few != rint(few);
+    }
+    return true;
+}
+
+/* By what part results may differ that are equal but for rounding. */
+static double part_of_rounding(Properties *p) {
+    bool long_ones = false, floats = true;
+    if (p->rounded > 0) return p->rounded;
+    for (int k = 0; k <= CHECK_INPUTS && floats; k++)
+        if (p->want.value[k])
+            floats = are_floats(p->want.value[k], k == CHECK_INPUTS ? p->outputs : p->run->point->in[k].count,
+                                &long_ones);
+    p->rounded = ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON;
+    if (floats && long_ones) p->rounded = ROUNDINGS_OF_A_RUN * (double)FLT_EPSILON;
+    if (floats && long_ones) return p->rounded;
+    Digits d = check_digits(p->run, -1, p->arena);
+    if (d.everywhere) p->rounded = fmin(ROUNDINGS_OF_A_RUN * d.jump, 1e-2);
+    return p->rounded;
+}
 
 /* Writes "WHAT: gradient of x at [0,1] is 3, want 4". */
 static void say_difference(Properties *p, const char *what, int k, long i, double found, double want) {
@@ -72,7 +98,8 @@ static bool same(Properties *p, Results found, Results want, double offset, doub
         double terms = rounding_largest(want.value[k], count) + fabs(add) + p->floor;
         for (long i = 0; i < count; i++) {
             double a = (double)found.value[k][i], b = (double)want.value[k][i] + add;
-            if (rounding_same(a, b, part * terms)) continue;
+            if (rounding_same(a, b, fmax(part, 0) * terms)) continue;
+            if (part == rounded && rounding_same(a, b, part_of_rounding(p) * terms)) continue;
             say_difference(p, what, k, i, a, b);
             double off = fabs(a - b) / terms;
             if (part == p->how->nondeterminism && off <= most_nondeterminism)
@@ -85,6 +112,8 @@ static bool same(Properties *p, Results found, Results want, double offset, doub
 }
 
 static bool zero_gives_zero(Properties *p) {
+    for (long i = 0; i < p->outputs; i++)
+        if (!isfinite(p->want.value[CHECK_INPUTS][i])) return true; /* 0 times no number is none */
     Results none = run_at(p, p->zero, 0), want = none;
     for (int i = 0; i < p->run->point->inputs; i++)
         if (none.value[i])

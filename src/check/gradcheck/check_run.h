@@ -80,7 +80,13 @@ typedef struct Noise {
  * shows the size of its steps. */
 void check_noise(Noise *n, CheckRun *run, int input, Arena *arena);
 
-/* Whether forward rounds to fewer digits than a real has, as where a number on the way is kept in float. It moves in steps
- * then: on both sides of a point by another amount, however small the move. Returns the largest step of each output at this
- * point and, in *digits, about how many digits the outputs have; NULL: they have all. */
-const double *check_steps(CheckRun *run, int input, int *digits, Arena *arena);
+/* Whether forward has fewer digits than a real (check_digits.c). */
+typedef struct Digits {
+    int count;       /* about so many; 0: those of a real */
+    bool everywhere; /* it moves in steps, as a number kept in float; else it jumps at some places */
+    double jump;     /* relative to the largest output */
+    double *step;    /* of each output: how far it jumps */
+} Digits;
+
+/* Looks along a line through the point, on which the input moves; -1: all do. */
+Digits check_digits(CheckRun *run, int input, Arena *arena);

@@ -69,7 +69,8 @@ static bool is_wrong(CheckRun *run, const Entries *e, long j, double least) {
         if (isnan(entry->analytic) && is_idle(e)) continue;
         if (isfinite(size)) largest = fmax(largest, size);
         if (isfinite(off)) largest = fmax(largest, off);
-        wrong |= entry->state == ENTRY_WRONG && isfinite(size) && !(off <= least * fmax(1, size));
+        wrong |= entry->state == ENTRY_WRONG && isfinite(size) &&
+                 !(off <= fmax(least * fmax(1, size), 64 * SWEEP_TRUST * entry->estimate));
     }
     if (!wrong) return false;
     for (int which = 0; which < NEARBY; which++)

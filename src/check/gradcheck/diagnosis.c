@@ -1,3 +1,4 @@
+#include "base/append.h"
 #include "check/gradcheck/patterns.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -59,7 +60,10 @@ static void diagnose(const Gradients *g, int k, InputReport *report) {
 static void say_doubt(const Gradients *g, int k, InputReport *r) {
     Suspect s = pattern_suspect(g, k);
     s.reason = r->reason;
-    if (pattern_forward(&s)) return;
+    if (pattern_forward(&s)) {
+        text_append(r->reason, REPORT_TEXT, ". Do the values lie in its domain? A case's low and high give their range");
+        return;
+    }
     if (r->doubt == DOUBT_NOISE && r->digits)
         snprintf(
             r->reason, sizeof r->reason,

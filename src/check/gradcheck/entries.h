@@ -49,8 +49,9 @@ typedef struct Entries {
     Entry *entry;          /* [cotangents][coordinates] */
     EntryState *state;     /* [coordinates]: of all entries of a coordinate together */
     Doubt *doubt;          /* [coordinates] */
+    bool in_steps;         /* all derivatives are 0, because the output moves in steps and rests between them */
     double rounded;        /* what rounding may leave of an entry that is 0 */
-    /* How far each output jumps (check_steps); NULL: the outputs have the digits of a real. */
+    /* How far each output jumps (check_digits); NULL: the outputs have the digits of a real. */
     const double *steps;
 } Entries;
 

@@ -66,7 +66,7 @@ typedef struct InputReport {
     /* Moved alone: all, or a sample of many; then all are also moved together along a random direction. */
     long alone;
     long wrong, unclear, kinks;
-    long sloped; /* their gradient is not 0 */
+    long sloped; /* their gradient is not 0, or rightly 0 as that of a function that moves in steps */
     long flat;   /* their gradient is too small to show beside the output */
     int digits;  /* forward rounds to about so many; 0: to those of a real */
     Doubt doubt; /* the gravest reason why a coordinate is unclear */
