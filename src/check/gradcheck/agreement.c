@@ -56,7 +56,8 @@ static void agree(Wrong *w, long n) {
 static InputReport *find_wrong(CaseReport *r, const char *name) {
     for (int i = 0; i < r->inputs && !r->by_reference; i++) {
         InputReport *in = &r->in[i];
-        if (strcmp(in->name, name) == 0 && in->wrong && (in->explanations || !in->reason[0])) return in;
+        if (strcmp(in->name, name) == 0 && in->wrong && (in->explanations || !in->reason[0]))
+            return in;
     }
     return NULL;
 }
@@ -90,7 +91,8 @@ bool gradcheck_is_open(const CaseReport *r) {
 static bool is_decided(const CaseReport *r, long count, const char *name) {
     for (const CaseReport *one = r; one < r + count; one++)
         for (int i = 0; i < one->inputs && !one->added; i++)
-            if (one->in[i].verdict == PASS && one->in[i].sloped && strcmp(one->in[i].name, name) == 0)
+            if (one->in[i].verdict == PASS && one->in[i].sloped &&
+                strcmp(one->in[i].name, name) == 0)
                 return true;
     return false;
 }
@@ -104,8 +106,9 @@ static void judge_vacuous(const CaseReport *r, long count, CaseReport *one) {
         in->verdict = one->verdict;
         in->unclear = one->verdict == PASS ? 0 : in->coordinates;
         if (one->verdict == INCONCLUSIVE && !in->reason[0])
-            REPORT_SET(in->reason,
-                       "every gradient of the case is 0. If that is meant, set .flat = true in the case");
+            REPORT_SET(
+                in->reason,
+                "every gradient of the case is 0. If that is meant, set .flat = true in the case");
     }
 }
 
@@ -133,7 +136,8 @@ static void drop_sources(const Wrong *w, long n) {
             const char *a = w[i].in->reason, *b = w[k].in->reason;
             size_t length = without_source(a);
             if (w[i].in->pattern != PATTERN_CONSTANT_FACTOR || strcmp(a, b) == 0) continue;
-            if (length == without_source(b) && strncmp(a, b, length) == 0) w[i].in->reason[length] = 0;
+            if (length == without_source(b) && strncmp(a, b, length) == 0)
+                w[i].in->reason[length] = 0;
         }
 }
 
@@ -146,7 +150,8 @@ void gradcheck_agree(CaseReport *r, long count) {
         for (int k = 0; k < r[c].inputs; k++) {
             const char *name = r[c].in[k].name;
             bool first = find_wrong(&r[c], name);
-            for (long before = 0; before < c && first; before++) first = !find_wrong(&r[before], name);
+            for (long before = 0; before < c && first; before++)
+                first = !find_wrong(&r[before], name);
             long n = 0;
             for (long i = c; i < count && first; i++) {
                 InputReport *in = find_wrong(&r[i], name);

@@ -79,8 +79,7 @@ Digits check_digits(CheckRun *run, int input, Arena *arena) {
     if (sizeof(real) == sizeof(float) || !run->outputs) return d;
     d.step = arena_alloc(arena, (size_t)run->outputs * sizeof *d.step);
     for (int level = 0; level < LEVELS; level++) {
-        for (int k = 0; k < POINTS; k++)
-            ask_moved(run, input, center + (k - POINTS / 2) * spacing);
+        for (int k = 0; k < POINTS; k++) ask_moved(run, input, center + (k - POINTS / 2) * spacing);
         check_run_all(run, NULL);
         before = now;
         now = take_bends(run, d.step);

@@ -14,13 +14,13 @@ typedef struct Judge {
     Lines lines;
     bool undefined; /* an output at the point is no number: nor need a gradient be one */
     double proof;   /* the relative error up to which the numeric derivative proves another */
-    double *scale; /* of each cotangent: its largest derivative over all coordinates */
+    double *scale;  /* of each cotangent: its largest derivative over all coordinates */
 } Judge;
 
 /* ---- An entry ---- */
 
 /* Numbers below this have few digits or none: rounding may leave anything of them. */
-#define SMALLEST                                                                                             \
+#define SMALLEST                                                                                   \
     (sizeof(real) == sizeof(double) ? DBL_MIN / DBL_EPSILON : (double)FLT_MIN / (double)FLT_EPSILON)
 
 /* An output, or a gradient, is a sum of terms as large as the largest output, each rounded by `floor`: so many roundings may
@@ -34,7 +34,8 @@ static bool is_left_of_terms(const Entry *e, double most) {
 
 /* Whether rounding explains the error of the numeric derivative. */
 static bool is_hidden(const Entry *e, double floor) {
-    return e->estimate <= SWEEP_TRUST * e->rounding && e->estimate * e->step <= TERMS_OF_A_DIFFERENCE * floor;
+    return e->estimate <= SWEEP_TRUST * e->rounding &&
+           e->estimate * e->step <= TERMS_OF_A_DIFFERENCE * floor;
 }
 
 /* The allowed error of a right entry: the tolerance. Where the numeric derivative is known much better, the sharp tolerance,
@@ -69,7 +70,8 @@ static void judge_entry(const Judge *j, Entry *e, double scale) {
     bool resolved = SWEEP_TRUST * e->estimate <= CHECK_SHARP * size;
     e->state = state_of(j, e, off, size, scale);
     e->error = 0;
-    if (off == 0 || (e->state == ENTRY_PROVED && size <= SMALLEST && e->estimate <= SMALLEST)) return;
+    if (off == 0 || (e->state == ENTRY_PROVED && size <= SMALLEST && e->estimate <= SMALLEST))
+        return;
     e->error = off / (resolved ? size : fmax(size, scale));
 }
 
@@ -85,7 +87,8 @@ static bool is_more_credible(const Entry *found, const Entry *known) {
     bool contradicts = contradiction > SWEEP_TRUST * (found->estimate + known->estimate);
     double size = fmax(fabs(known->analytic), fabs(known->numeric));
     bool small_error = fabs(known->analytic - known->numeric) <= CHECK_TOLERANCE * size;
-    if (known->state == ENTRY_WRONG && small_error && found->estimate >= known->estimate) return contradicts;
+    if (known->state == ENTRY_WRONG && small_error && found->estimate >= known->estimate)
+        return contradicts;
     if (confirms(found) != confirms(known)) return confirms(found);
     return found->estimate < known->estimate || contradicts;
 }
@@ -109,7 +112,8 @@ static Line *end_of_lines(const Judge *j) {
  * steps does not prove another value. The flag stays set, because smaller steps show only the constant again. (Beside
  * a relu's kink the output is constant too, but one side is constant over large steps as well.) */
 static void weigh(const Line *line, Entry *entry, const Entry *found) {
-    bool resolved = isfinite(entry->numeric) && entry->estimate <= CHECK_COARSE * fabs(entry->numeric);
+    bool resolved =
+        isfinite(entry->numeric) && entry->estimate <= CHECK_COARSE * fabs(entry->numeric);
     bool at_rest = line->still && line->both_move && confirms(found);
     entry->in_steps |= at_rest && resolved && entry->state == ENTRY_WRONG;
     if (entry->in_steps) {
@@ -135,7 +139,8 @@ static void take_results(Judge *j, bool large) {
             found.numeric = s->value, found.estimate = s->error;
             found.rounding = s->rounding, found.step = s->step;
             judge_entry(j, &found, j->scale[q]);
-            if (large && found.state == ENTRY_PROVED && may_be_hidden(j, entry))
+            bool known = SWEEP_TRUST * found.estimate <= j->proof * fabs(found.numeric);
+            if (large && found.state == ENTRY_PROVED && known && may_be_hidden(j, entry))
                 *entry = found;
             else if (!large)
                 weigh(line, entry, &found);
@@ -162,10 +167,12 @@ static bool judge_coordinate(Judge *j, const Line *line) {
         if (entry->state != ENTRY_FLAT) continue;
         flat_gradient |= entry->analytic != 0 || entry->numeric != 0;
         flat |= fabs(entry->numeric) <= SWEEP_TRUST * entry->estimate &&
-                !is_left_of_terms(entry, rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, largest));
+                !is_left_of_terms(entry,
+                                  rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, largest));
     }
     j->e->doubt[line->coordinate] = DOUBT_NONE;
-    if (*state == ENTRY_UNCLEAR) j->e->doubt[line->coordinate] = line->crossed ? DOUBT_KINK : DOUBT_NOISE;
+    if (*state == ENTRY_UNCLEAR)
+        j->e->doubt[line->coordinate] = line->crossed ? DOUBT_KINK : DOUBT_NOISE;
     if (*state != ENTRY_FLAT) return false;
     if (!(flat_gradient ? moves : proved)) return true;
     if (!flat) *state = ENTRY_PROVED;
@@ -182,7 +189,8 @@ static void judge_coordinates(Judge *j) {
         if (line->constant)
             j->e->state[line->coordinate] = ENTRY_PROVED;
         else if (!j->lines.run->c->flat)
-            j->e->state[line->coordinate] = ENTRY_UNCLEAR, j->e->doubt[line->coordinate] = DOUBT_FLAT;
+            j->e->state[line->coordinate] = ENTRY_UNCLEAR,
+            j->e->doubt[line->coordinate] = DOUBT_FLAT;
     }
 }
 
@@ -210,11 +218,10 @@ static void take_kink(Judge *j, const Line *line) {
         bool kink = high - low > SWEEP_TRUST * error + CHECK_TOLERANCE * size;
         if (!kink) found.numeric = (low + high) / 2;
         judge_entry(j, &found, fmax(j->scale[q], size));
-        if (kink && found.state < ENTRY_KINK) {
-            found.state = ENTRY_KINK;
-            found.below = b->value;
-            found.above = a->value;
-        }
+        found.on_kink = kink;
+        found.below = b->value;
+        found.above = a->value;
+        if (kink && found.state < ENTRY_KINK) found.state = ENTRY_KINK;
         weigh(line, entry, &found);
     }
 }
@@ -252,8 +259,7 @@ static void set_scales(Judge *j) {
         Entry *row = e->entry + q * e->coordinates;
         if (e->steps) j->scale[q] = largest;
         for (long i = 0; i < e->coordinates; i++)
-            if (row[i].state != ENTRY_KINK)
-                judge_entry(j, &row[i], j->scale[q]);
+            if (row[i].state != ENTRY_KINK) judge_entry(j, &row[i], j->scale[q]);
     }
 }
 
@@ -314,7 +320,8 @@ static void try_steps(Judge *j) {
     for (const Line *line = j->lines.line; line < end_of_lines(j); line++) found += line->constant;
     if (found < j->lines.count) return;
     j->e->in_steps = true;
-    for (long i = 0; i < j->e->coordinates; i++) j->e->state[i] = ENTRY_PROVED, j->e->doubt[i] = DOUBT_NONE;
+    for (long i = 0; i < j->e->coordinates; i++)
+        j->e->state[i] = ENTRY_PROVED, j->e->doubt[i] = DOUBT_NONE;
 }
 
 void check_entries(CheckRun *run, Entries *e) {

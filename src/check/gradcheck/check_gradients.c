@@ -100,8 +100,10 @@ static void run_backward_for_all(Gradients *g) {
     for (int k = 0; k < run->point->inputs; k++) {
         size_t bytes = (size_t)run->point->in[k].count * sizeof(real);
         if (!g->element[k].entry) continue;
-        for (long q = 0; q < g->cotangents; q++) take_gradient(g, k, q, check_run_gradient(run, q, k));
-        run->first_grad[k] = memcpy(arena_alloc(g->arena, bytes), check_run_gradient(run, 0, k), bytes);
+        for (long q = 0; q < g->cotangents; q++)
+            take_gradient(g, k, q, check_run_gradient(run, q, k));
+        run->first_grad[k] =
+            memcpy(arena_alloc(g->arena, bytes), check_run_gradient(run, 0, k), bytes);
     }
 }
 
@@ -177,8 +179,10 @@ static void report_along(InputReport *r, const Entries *e) {
     r->verdict = wrong ? FAIL : INCONCLUSIVE;
     r->wrong = wrong, r->unclear = !wrong;
     snprintf(r->reason, sizeof r->reason,
-             "%s: %ld of %ld elements were moved alone, and are right; the worst is of all moved together",
-             wrong ? "the sum of all gradients along a random direction is wrong" : report_doubt[e->doubt[0]],
+             "%s: %ld of %ld elements were moved alone, and are right; the worst is of all moved "
+             "together",
+             wrong ? "the sum of all gradients along a random direction is wrong"
+                   : report_doubt[e->doubt[0]],
              r->alone, r->coordinates);
     if (wrong) r->pattern = PATTERN_UNKNOWN;
 }
@@ -186,11 +190,11 @@ static void report_along(InputReport *r, const Entries *e) {
 /* Reports that nothing was recorded, so that no gradient arrives at an input. Beside a reference this is a failure; else it
  * proves nothing, unless the case is flat. */
 static void report_unrecorded(InputReport *r, const char *input, bool flat, bool by_reference) {
-    static const char hint[] =
-        "Is %s among the INPUTS of tape_node, and does the function return what tape_record returns?";
-    const char *what =
-        "the output takes no gradient and does not depend on this input. If it is meant to be constant, set "
-        ".flat = true in the case. ";
+    static const char hint[] = "Is %s among the INPUTS of tape_node, and does the function return "
+                               "what tape_record returns?";
+    const char *what = "the output takes no gradient and does not depend on this input. If it is "
+                       "meant to be constant, set "
+                       ".flat = true in the case. ";
     if (r->verdict == PASS && r->coordinates && by_reference) {
         r->verdict = FAIL;
     } else if (r->verdict == PASS && r->coordinates && !flat) {
@@ -265,7 +269,8 @@ static void judge_by_digits(Gradients *g, int k, InputReport *r) {
         report_elements(r, in, &g->element[k]);
         if (r->verdict != INCONCLUSIVE || r->doubt != DOUBT_NOISE) return;
         snprintf(r->reason, sizeof r->reason,
-                 "forward jumps by about %.0e of itself at some places, as an iteration that ends early does. The "
+                 "forward jumps by about %.0e of itself at some places, as an iteration that ends "
+                 "early does. The "
                  "gradient agrees with its differences to about %d digits",
                  d.jump, (int)floor(-log10(r->error)));
     }
@@ -310,5 +315,5 @@ void check_gradients(Gradients *g, CaseReport *report) {
         kinks |= r->kinks > 0;
     }
     report->recorded = recorded;
-    if (recorded && g->whole && kinks && !g->doubted) report_ties(g, report);
+    if (recorded && g->whole && kinks && (!g->doubted || run->c->kinks)) report_ties(g, report);
 }

@@ -33,7 +33,8 @@ static void sum_up(Lines *l) {
     for (long q = 0; q < e->cotangents; q++) {
         long i, end = end_of_outputs(e, q, &i);
         for (; i < end; i++) {
-            l->blur[q] = hypot(l->blur[q], (double)e->cotangent[q * e->outputs + i] * l->noise.change[i]);
+            l->blur[q] =
+                hypot(l->blur[q], (double)e->cotangent[q * e->outputs + i] * l->noise.change[i]);
             l->nowhere[q] |= !isfinite(l->noise.here[i]);
         }
     }
@@ -80,7 +81,8 @@ static double blur_of(const Lines *l, const Line *line, long q) {
 }
 
 /* Gives every cotangent's sweep the difference between the outputs at the points `span` apart. */
-static void add_differences(Lines *l, Line *line, const real *above, const real *below, double span) {
+static void add_differences(Lines *l, Line *line, const real *above, const real *below,
+                            double span) {
     const Entries *e = l->e;
     bool moves_above = false, moves_below = false;
     for (long i = 0; i < e->outputs; i++) {
@@ -88,7 +90,8 @@ static void add_differences(Lines *l, Line *line, const real *above, const real 
         l->slope[i] = a == b ? 0 : (a - b) / span; /* equal infinities are equal */
         moves_above |= above[i] != l->noise.here[i];
         moves_below |= below[i] != l->noise.here[i];
-        if (line->moves) line->moves[i] |= above[i] != l->noise.here[i] || below[i] != l->noise.here[i];
+        if (line->moves)
+            line->moves[i] |= above[i] != l->noise.here[i] || below[i] != l->noise.here[i];
     }
     line->still = !moves_above && !moves_below;
     line->both_move |= moves_above && moves_below;
@@ -110,7 +113,8 @@ static void take_both_sides(Lines *l, Line *line, double up, double down) {
     if (line->crossed)
         start_sweeps(l, line, CENTRAL);
     else
-        add_differences(l, line, check_run_output(l->run, line->run), check_run_output(l->run, line->run + 1),
+        add_differences(l, line, check_run_output(l->run, line->run),
+                        check_run_output(l->run, line->run + 1),
                         isfinite(line->at) ? up - down : 2 * line->step);
 }
 
@@ -118,7 +122,8 @@ static void take_one_side(Lines *l, Line *line, double there) {
     uint64_t branches = l->run->result.branches[line->run];
     if (branches != line->before) start_sweeps(l, line, ONE_SIDED);
     line->before = branches;
-    add_differences(l, line, check_run_output(l->run, line->run), l->noise.here, there - (double)line->at);
+    add_differences(l, line, check_run_output(l->run, line->run), l->noise.here,
+                    there - (double)line->at);
 }
 
 /* The coordinate one step away, rounded to real. */
@@ -199,7 +204,8 @@ void lines_look_far(Lines *l) {
 static double change_of(const Lines *l, const real *y, const real *from) {
     double largest = 0;
     if (!from) from = l->noise.here;
-    for (long i = 0; i < l->e->outputs; i++) largest = fmax(largest, fabs((double)y[i] - (double)from[i]));
+    for (long i = 0; i < l->e->outputs; i++)
+        largest = fmax(largest, fabs((double)y[i] - (double)from[i]));
     return largest;
 }
 

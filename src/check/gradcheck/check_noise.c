@@ -73,7 +73,8 @@ void check_noise(Noise *n, CheckRun *run, int input, Arena *arena) {
     Measure m = begin_measure(n, run, input, arena);
     double relative = (double)REAL_EPSILON;
     bool all = false;
-    for (int trial = 0; trial < TRIALS; trial++) ask_jittered(&m, relative, random_key(0, (uint64_t)trial));
+    for (int trial = 0; trial < TRIALS; trial++)
+        ask_jittered(&m, relative, random_key(0, (uint64_t)trial));
     check_run_all(run, NULL);
     take_here(&m);
     for (int trial = 0; trial < TRIALS; trial++) all = take_changes(&m, 1 + trial, INFINITY, false);

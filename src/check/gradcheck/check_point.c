@@ -11,7 +11,8 @@ static uint64_t name_hash(uint64_t hash, const char *name) {
 
 /* [0, 1), with as many digits as a double shows. */
 static double uniform(uint64_t key, long i) {
-    return (random_bits(key, 2 * (uint64_t)i) + random_bits(key, 2 * (uint64_t)i + 1) * 0x1p-32) * 0x1p-32;
+    return (random_bits(key, 2 * (uint64_t)i) + random_bits(key, 2 * (uint64_t)i + 1) * 0x1p-32) *
+           0x1p-32;
 }
 
 /* Maps u of [0, 1) to the input's range, less the values nearer than `margin` to `away_from`. */
@@ -66,7 +67,8 @@ bool point_draw(CheckPoint *p, Arena *arena, const char *op, const CheckCase *c,
         const CheckInput *how = &c->in[i];
         PointInput *in = &p->in[p->inputs++];
         int same = how->same_as - 1;
-        if (same >= i) error_bug("%s, case %s: input %s is the same as a later one", op, c->name, how->name);
+        if (same >= i)
+            error_bug("%s, case %s: input %s is the same as a later one", op, c->name, how->name);
         if (same >= 0) {
             *in = p->in[same];
         } else {
@@ -77,24 +79,14 @@ bool point_draw(CheckPoint *p, Arena *arena, const char *op, const CheckCase *c,
             in->constant = how->constant;
             in->layout = how->layout;
             in->value = arena_alloc(arena, (size_t)in->count * sizeof *in->value);
-            draw(in, how, arena, random_key(seed + ((uint64_t)attempt << 32), stream + (uint64_t)i));
+            draw(in, how, arena,
+                 random_key(seed + ((uint64_t)attempt << 32), stream + (uint64_t)i));
             if (kind != POINT_DRAWN) of_kind |= move_to_ends(in, how, kind);
         }
         in->same_as = same;
         in->name = how->name;
     }
     return of_kind;
-}
-
-bool point_resize(CheckCase *c, long from, long to) {
-    bool any = false;
-    for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
-        for (int axis = 0; axis < c->in[k].shape.rank; axis++) {
-            if (c->in[k].shape.size[axis] != from) continue;
-            if (c->in[k].values) return false;
-            c->in[k].shape.size[axis] = to, any = true;
-        }
-    return any;
 }
 
 CheckPoint point_lay_out(const CheckPoint *from, CheckLayout layout) {

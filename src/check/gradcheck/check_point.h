@@ -29,9 +29,6 @@ typedef enum PointKind { POINT_DRAWN, POINT_ENDS, POINT_OTHER_ENDS } PointKind;
 bool point_draw(CheckPoint *p, Arena *arena, const char *op, const CheckCase *c, uint64_t seed,
                 PointKind kind, int attempt);
 
-/* Gives all axes of one size another: products and broadcasts still fit. False: there is none, or one whose values are given. */
-bool point_resize(CheckCase *c, long from, long to);
-
 /* The same values in another layout, which is not REPEATED: that would need equal slices. */
 CheckPoint point_lay_out(const CheckPoint *from, CheckLayout layout);
 

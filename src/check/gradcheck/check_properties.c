@@ -19,7 +19,8 @@ typedef struct Properties {
     Shape shape; /* of the output */
     long outputs, nodes;
     double rounded; /* by what part equal results may differ; 0: not known yet */
-    double floor; /* what rounding leaves of a gradient that is 0 as the difference of large terms */
+    double
+        floor; /* what rounding leaves of a gradient that is 0 as the difference of large terms */
     real *zero, *one, *other, *both; /* cotangents; both = one + other */
     Results want;                    /* of a run with the cotangent `one` */
     char *text, *repeatable;         /* how a property is broken, and that one, of REPORT_TEXT */
@@ -34,7 +35,8 @@ static Results results_of(Properties *p, long run, long at) {
         bool output = i == CHECK_INPUTS;
         if (!output && (i >= point->inputs || !point_has_gradient(point, i))) continue;
         size_t bytes = (size_t)(output ? p->outputs : point->in[i].count) * sizeof(real);
-        const real *from = output ? check_run_output(p->run, run) : check_run_gradient(p->run, at, i);
+        const real *from =
+            output ? check_run_output(p->run, run) : check_run_gradient(p->run, at, i);
         r.value[i] = memcpy(arena_alloc(p->arena, bytes), from, bytes);
     }
     return r;
@@ -67,8 +69,9 @@ static double part_of_rounding(Properties *p) {
     if (p->rounded > 0) return p->rounded;
     for (int k = 0; k <= CHECK_INPUTS && floats; k++)
         if (p->want.value[k])
-            floats = are_floats(p->want.value[k], k == CHECK_INPUTS ? p->outputs : p->run->point->in[k].count,
-                                &long_ones);
+            floats =
+                are_floats(p->want.value[k],
+                           k == CHECK_INPUTS ? p->outputs : p->run->point->in[k].count, &long_ones);
     p->rounded = ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON;
     if (floats && long_ones) p->rounded = ROUNDINGS_OF_A_RUN * (double)FLT_EPSILON;
     if (floats && long_ones) return p->rounded;
@@ -78,18 +81,21 @@ static double part_of_rounding(Properties *p) {
 }
 
 /* Writes "WHAT: gradient of x at [0,1] is 3, want 4". */
-static void say_difference(Properties *p, const char *what, int k, long i, double found, double want) {
+static void say_difference(Properties *p, const char *what, int k, long i, double found,
+                           double want) {
     bool output = k == CHECK_INPUTS;
     Shape s = output ? p->shape : p->run->point->in[k].shape;
     int digits = report_digits(found, want, 9);
     char name[REPORT_NAME] = "the output", at[INDEX_TEXT];
     if (!output) snprintf(name, sizeof name, "gradient of %.100s", p->run->point->in[k].name);
-    snprintf(p->text, REPORT_TEXT, "%s: %s%s%s is %.*g, want %.*g", what, name, s.rank ? " at " : "",
-             gradcheck_index_text(at, s, i), digits, isnan(found) ? (double)NAN : found, digits, want);
+    snprintf(p->text, REPORT_TEXT, "%s: %s%s%s is %.*g, want %.*g", what, name,
+             s.rank ? " at " : "", gradcheck_index_text(at, s, i), digits,
+             isnan(found) ? (double)NAN : found, digits, want);
 }
 
 /* Says so and returns false if found + offset is not want, up to this part. */
-static bool same(Properties *p, Results found, Results want, double offset, double part, const char *what) {
+static bool same(Properties *p, Results found, Results want, double offset, double part,
+                 const char *what) {
     for (int k = 0; k <= CHECK_INPUTS; k++) {
         if (!found.value[k] || !want.value[k]) continue;
         bool output = k == CHECK_INPUTS;
@@ -117,7 +123,8 @@ static bool zero_gives_zero(Properties *p) {
     Results none = run_at(p, p->zero, 0), want = none;
     for (int i = 0; i < p->run->point->inputs; i++)
         if (none.value[i])
-            want.value[i] = arena_alloc(p->arena, (size_t)p->run->point->in[i].count * sizeof(real));
+            want.value[i] =
+                arena_alloc(p->arena, (size_t)p->run->point->in[i].count * sizeof(real));
     return same(p, none, want, 0, exactly, "a zero upstream gradient must give a zero gradient");
 }
 
@@ -218,8 +225,9 @@ static bool takes_any_layout(Properties *p) {
         CheckPoint other = point_lay_out(p->run->point, layout);
         Results found = results_at(p, &other, "with its inputs laid out otherwise in memory");
         if (same(p, found, p->want, 0, rounded, what)) continue;
-        text_append(p->text, REPORT_TEXT,
-                    "; a tensor's strides say where its elements are: tensor_copy_out reads them in order");
+        text_append(
+            p->text, REPORT_TEXT,
+            "; a tensor's strides say where its elements are: tensor_copy_out reads them in order");
         return false;
     }
     return true;
@@ -375,9 +383,10 @@ void check_properties(CheckRun *run, const CheckOptions *how, Arena *arena, Case
     check_run_cotangent(p.other, p.outputs, how->seed, 2);
     for (long i = 0; i < p.outputs; i++) p.both[i] = p.one[i] + p.other[i];
     p.want = run_at(&p, p.one, 0);
-    p.floor =
-        rounding_largest(p.one, p.outputs) * fmax(1, rounding_largest(p.want.value[CHECK_INPUTS], p.outputs));
-    for (report->properties = PROPERTY_FORWARD + 1; report->properties < PROPERTIES; report->properties++) {
+    p.floor = rounding_largest(p.one, p.outputs) *
+              fmax(1, rounding_largest(p.want.value[CHECK_INPUTS], p.outputs));
+    for (report->properties = PROPERTY_FORWARD + 1; report->properties < PROPERTIES;
+         report->properties++) {
         p.text = report->broken[report->properties];
         if (!how->functions || report_property[report->properties].of_functions)
             holds[report->properties](&p);

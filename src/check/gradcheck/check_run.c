@@ -100,11 +100,12 @@ void check_run_change(CheckRun *r, int input, long element, double value) {
 static long runs_of_part(const CheckRun *r, const Job *job, long done, long gradients) {
     long most = r->at_once ? r->at_once : JOB_RUNS, runs = 0;
     while (runs < most && done + runs < job->runs) {
-        long changes = job->start ? job->start[done + runs + 1] - job->start[done] : 0, with = runs + 1;
+        long changes = job->start ? job->start[done + runs + 1] - job->start[done] : 0,
+             with = runs + 1;
         if (changes > JOB_CHANGES && !runs)
             error_bug("an input of %ld elements is too large to be checked", changes);
-        if (runs &&
-            (with * r->outputs > JOB_OUTPUTS || with * gradients > JOB_GRADIENTS || changes > JOB_CHANGES))
+        if (runs && (with * r->outputs > JOB_OUTPUTS || with * gradients > JOB_GRADIENTS ||
+                     changes > JOB_CHANGES))
             break;
         runs = with;
     }
@@ -129,7 +130,8 @@ static void do_parts(CheckRun *r, const Job *job) {
         memcpy(all->y + done * r->outputs, part->y, (size_t)(runs * r->outputs) * sizeof(real));
         memcpy(all->branches + done, part->branches, (size_t)runs * sizeof *part->branches);
         if (gradients)
-            memcpy(all->grad + done * gradients, part->grad, (size_t)(runs * gradients) * sizeof(real));
+            memcpy(all->grad + done * gradients, part->grad,
+                   (size_t)(runs * gradients) * sizeof(real));
         double seconds = clock_seconds() - began;
         if (seconds < moment && r->at_once < JOB_RUNS) r->at_once *= 2;
         if (seconds > 2 * moment && r->at_once > 1) r->at_once /= 2;
@@ -137,7 +139,8 @@ static void do_parts(CheckRun *r, const Job *job) {
 }
 
 void check_run_all(CheckRun *r, const real *dy) {
-    Job job = {.runs = r->asked, .change = r->change, .start = r->changes ? r->start : NULL, .dy = dy};
+    Job job = {
+        .runs = r->asked, .change = r->change, .start = r->changes ? r->start : NULL, .dy = dy};
     r->asked = r->changes = 0;
     if (!r->ways.together) {
         do_parts(r, &job);
@@ -153,7 +156,8 @@ const real *check_run_output(const CheckRun *r, long run) {
 
 const real *check_run_gradient(const CheckRun *r, long run, int input) {
     const CheckPoint *p = r->point;
-    return r->result.grad + run * point_gradients_before(p, p->inputs) + point_gradients_before(p, input);
+    return r->result.grad + run * point_gradients_before(p, p->inputs) +
+           point_gradients_before(p, input);
 }
 
 void check_run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number) {

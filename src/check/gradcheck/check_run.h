@@ -19,8 +19,9 @@ struct CheckRun {
     void *where;  /* for the runner */
     long at_once; /* runs of a job; grows and shrinks so that a job takes a moment; 0: any number */
     JobWays ways;
-    const char *stage; /* names the property under test if the run ends; NULL: the operation itself */
-    bool explaining;   /* the verdict is known: a crash no longer changes it */
+    const char
+        *stage;      /* names the property under test if the run ends; NULL: the operation itself */
+    bool explaining; /* the verdict is known: a crash no longer changes it */
 
     Result result;    /* of all runs of the last job */
     Tensor *y;        /* the output of the last check_run_forward, which owns it */
@@ -69,7 +70,8 @@ void check_run_direction(real *v, long count, uint64_t key);
 typedef struct Noise {
     real *here;     /* the outputs at the point */
     double *change; /* of each output: the largest change that rounding explains */
-    double floor;   /* the same for an output of 0, which has no last digit: it may be the difference of equal
+    double
+        floor; /* the same for an output of 0, which has no last digit: it may be the difference of equal
                           numbers, or the logarithm of a rounded 1 */
     uint64_t branches; /* taken at the point */
 } Noise;
@@ -82,10 +84,11 @@ void check_noise(Noise *n, CheckRun *run, int input, Arena *arena);
 
 /* Whether forward has fewer digits than a real (check_digits.c). */
 typedef struct Digits {
-    int count;       /* about so many; 0: those of a real */
-    bool everywhere; /* it moves in steps, as a number kept in float; else it jumps at some places */
-    double jump;     /* relative to the largest output */
-    double *step;    /* of each output: how far it jumps */
+    int count; /* about so many; 0: those of a real */
+    bool
+        everywhere; /* it moves in steps, as a number kept in float; else it jumps at some places */
+    double jump;    /* relative to the largest output */
+    double *step;   /* of each output: how far it jumps */
 } Digits;
 
 /* Looks along a line through the point, on which the input moves; -1: all do. */

@@ -7,6 +7,7 @@
  * Elements are tied if the output's change for both together is not the sum of its changes for each. Independent
  * kinks at one point (two elements of relu at 0) are not a tie: each element may follow its own convention. */
 #include "check/gradcheck/entries.h"
+#include "check/gradcheck/rounding.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -24,12 +25,14 @@ typedef struct Ties {
     Arena *arena;
     long outputs;
     const real *here;
-    int count; /* elements on a kink of some output */
+    double blur; /* of a difference, by rounding */
+    int count;   /* elements on a kink of some output */
     struct Element {
         int input;
         long coordinate;
         double *up, *down; /* [outputs] one-sided differences */
-        int *group; /* [outputs] the same for elements that are tied there, directly or through others */
+        int *
+            group; /* [outputs] the same for elements that are tied there, directly or through others */
     } element[MOST];
 } Ties;
 
@@ -55,9 +58,9 @@ static void slopes(const Ties *t, long run, double *up, double *down) {
     }
 }
 
-static bool on_kink(const struct Element *x, long output) {
+static bool on_kink(const Ties *t, const struct Element *x, long output) {
     double size = fabs(x->up[output]) + fabs(x->down[output]);
-    return isfinite(size) && fabs(x->up[output] - x->down[output]) > apart * size;
+    return isfinite(size) && fabs(x->up[output] - x->down[output]) > fmax(apart * size, t->blur);
 }
 
 static void *one_each(const Ties *t, size_t size) {
@@ -76,7 +79,7 @@ static void find_elements(Ties *t) {
             *x = (struct Element){k, j, one_each(t, sizeof *x->up), one_each(t, sizeof *x->down),
                                   one_each(t, sizeof *x->group)};
             slopes(t, 2 * j, x->up, x->down);
-            for (long i = 0; i < t->outputs; i++) any |= on_kink(x, i), x->group[i] = t->count;
+            for (long i = 0; i < t->outputs; i++) any |= on_kink(t, x, i), x->group[i] = t->count;
             t->count += any;
         }
     }
@@ -96,7 +99,7 @@ static void join_pairs(Ties *t) {
                 bool odd = fabs(up[i] - x->up[i] - z->up[i]) > apart * size ||
                            fabs(down[i] - x->down[i] - z->down[i]) > apart * size;
                 int from = z->group[i], to = x->group[i];
-                for (int b = 0; b < t->count && odd && on_kink(x, i) && on_kink(z, i); b++)
+                for (int b = 0; b < t->count && odd && on_kink(t, x, i) && on_kink(t, z, i); b++)
                     if (t->element[b].group[i] == from) t->element[b].group[i] = to;
             }
         }
@@ -116,20 +119,22 @@ static bool shares_fit(Ties *t, int group, long output, char *text, size_t room)
         sum += e->entry[(1 + output) * e->coordinates + x->coordinate].analytic;
         scale += fabs(x->up[output]) + fabs(x->down[output]);
     }
-    if (size < 2) return true;
+    if (size < 2 || !isfinite(sum)) return true;
     ask(t, member, size);
     check_run_all(t->run, NULL);
     slopes(t, 0, up, down);
     double low = fmin(up[output], down[output]), high = fmax(up[output], down[output]);
-    if (sum >= low - apart * scale && sum <= high + apart * scale) return true;
-    for (int a = 0; a < size; a++) t->all[member[a]->input].state[member[a]->coordinate] = ENTRY_WRONG;
+    double allowed = apart * scale + size * t->blur;
+    if (sum >= low - allowed && sum <= high + allowed) return true;
+    for (int a = 0; a < size; a++)
+        t->all[member[a]->input].state[member[a]->coordinate] = ENTRY_WRONG;
     double moved = sum < low ? low : high;
     int digits = report_digits(sum, moved, 4);
-    snprintf(
-        text, room,
-        "%d elements are tied at output element %ld: their gradients add up to %.*g, and all moved together "
-        "they move it by %.*g: the shares of a tie are wrong",
-        size, output, digits, sum, digits, moved);
+    snprintf(text, room,
+             "%d elements are tied at output element %ld: their gradients add up to %.*g, and all "
+             "moved together "
+             "they move it by %.*g: the shares of a tie are wrong",
+             size, output, digits, sum, digits, moved);
     return false;
 }
 
@@ -137,6 +142,7 @@ bool check_ties(CheckRun *run, Entries *all, Arena *arena, int *input, char *tex
     Ties t = {.run = run, .all = all, .arena = arena};
     t.here = check_run_forward(run)->data;
     t.outputs = run->outputs;
+    t.blur = 1e3 * (double)REAL_EPSILON * fmax(1, rounding_largest(t.here, t.outputs)) / step;
     find_elements(&t);
     join_pairs(&t);
     for (long i = 0; i < t.outputs; i++)

@@ -1,3 +1,4 @@
+#include "check/gradcheck/added_cases.h"
 #include "check/gradcheck/check_gradients.h"
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +26,8 @@ static void add_row(FILE *t, const char *element, const char *output, const Entr
     bool known = isfinite(e->numeric) && isfinite(e->estimate);
     bool depends = fabs(e->numeric) > 16 * e->estimate, number = isfinite(e->analytic);
     double right = depends ? e->numeric : 0;
-    int digits = e->state == ENTRY_WRONG ? report_digits(e->analytic, right, digits_of(e)) : EQUAL_DIGITS;
+    int digits =
+        e->state == ENTRY_WRONG ? report_digits(e->analytic, right, digits_of(e)) : EQUAL_DIGITS;
     fprintf(t, "%-10s %-10s yours %-*.*g", element, output, digits + 6, digits,
             number || isinf(e->analytic) ? e->analytic : (double)NAN);
     if (known) fprintf(t, "  right %-*.*g", digits + 6, digits, right);
@@ -38,8 +40,8 @@ static void add_row(FILE *t, const char *element, const char *output, const Entr
 
 /* Adds the rows of one cotangent that are `wrong`, as many as there is room for; entries that are 0 on both sides have no
  * row. Returns the number of all such rows. */
-static long add_rows(FILE *t, const Gradients *g, const Entries *e, const PointInput *in, long q, bool wrong,
-                     long room) {
+static long add_rows(FILE *t, const Gradients *g, const Entries *e, const PointInput *in, long q,
+                     bool wrong, long room) {
     char x[REPORT_NAME], y[REPORT_NAME] = "";
     if (q > 0) gradcheck_element_text(y, "for y", g->run->y->shape, q - 1);
     long rows = 0;
@@ -47,13 +49,14 @@ static long add_rows(FILE *t, const Gradients *g, const Entries *e, const PointI
         const Entry *entry = &e->entry[q * e->coordinates + j];
         bool zero = entry->analytic == 0 && !(fabs(entry->numeric) > 16 * entry->estimate);
         if ((entry->state == ENTRY_WRONG) != wrong || zero || rows++ >= room) continue;
-        add_row(t, gradcheck_element_text(x, in->name, in->shape, check_entries_element(e, j)), y, entry);
+        add_row(t, gradcheck_element_text(x, in->name, in->shape, check_entries_element(e, j)), y,
+                entry);
     }
     return rows;
 }
 
-static void add_table(FILE *t, const Gradients *g, const Entries *e, const PointInput *in, long first,
-                      long end) {
+static void add_table(FILE *t, const Gradients *g, const Entries *e, const PointInput *in,
+                      long first, long end) {
     long all = 0;
     for (long q = first; q < end; q++)
         for (int wrong = 0; wrong < 2; wrong++) all += add_rows(NULL, g, e, in, q, wrong, 0);
@@ -81,7 +84,8 @@ bool counterexample_write(const Gradients *g, int k, const char *how, InputRepor
     char *text = NULL;
     size_t length;
     long size = size_of(g);
-    if (!e->coordinates || e->place || (report->full_size && size >= report->full_size)) return false;
+    if (!e->coordinates || e->place || (report->full_size && size >= report->full_size))
+        return false;
     FILE *t = open_memstream(&text, &length);
     if (!t) error_no_memory("a report");
     if (*how) fprintf(t, "the same with %s:\n", how);
@@ -110,5 +114,5 @@ bool counterexample_shrink(const CheckCase *c, int step, CheckCase *to, char how
     long from = 1 + (SMALLER_CASES + 1 - step) / 2, size = step % 2 ? 2 : 1;
     *to = *c;
     snprintf(how, REPORT_WORD, "size %ld changed to %ld", from, size);
-    return size < from && point_resize(to, from, size);
+    return size < from && added_resize(to, from, size);
 }

@@ -35,7 +35,8 @@ static void diagnose(const Gradients *g, int k, InputReport *report) {
         bool sure;
     } tried[] = {
 #define PATTERN(constant, name)
-#define TRIED(constant, name, function, needs, sure) {PATTERN_##constant, pattern_##function, needs, sure},
+#define TRIED(constant, name, function, needs, sure)                                               \
+    {PATTERN_##constant, pattern_##function, needs, sure},
 #include "check/gradcheck/patterns.def"
     };
     char reason[REPORT_TEXT];
@@ -45,11 +46,13 @@ static void diagnose(const Gradients *g, int k, InputReport *report) {
     report->explanations = 0;
     s.reason = reason;
     if (known > SAMPLE) wrong_map(&s, report->map, sizeof report->map);
-    for (size_t i = 0; i < sizeof tried / sizeof *tried && report->explanations < EXPLANATIONS; i++) {
+    for (size_t i = 0; i < sizeof tried / sizeof *tried && report->explanations < EXPLANATIONS;
+         i++) {
         if ((sure && !tried[i].sure) || tried[i].needs > known || !tried[i].explains(&s)) continue;
         Explanation *x = &report->explanation[report->explanations++];
         *x = (Explanation){.pattern = tried[i].pattern, .sure = tried[i].sure};
-        x->form = form_of(x->sure ? reason : report_pattern[x->pattern]); /* where may differ between cases */
+        x->form = form_of(
+            x->sure ? reason : report_pattern[x->pattern]); /* where may differ between cases */
         REPORT_SET(x->reason, reason);
         sure |= x->sure;
     }
@@ -61,14 +64,15 @@ static void say_doubt(const Gradients *g, int k, InputReport *r) {
     Suspect s = pattern_suspect(g, k);
     s.reason = r->reason;
     if (pattern_forward(&s)) {
-        text_append(r->reason, REPORT_TEXT, ". Do the values lie in its domain? A case's low and high give their range");
+        text_append(r->reason, REPORT_TEXT,
+                    ". Do the values lie in its domain? A case's low and high give their range");
         return;
     }
     if (r->doubt == DOUBT_NOISE && r->digits)
-        snprintf(
-            r->reason, sizeof r->reason,
-            "forward rounds to about %d digits, too few to prove the gradient. Is a number kept in float?",
-            r->digits);
+        snprintf(r->reason, sizeof r->reason,
+                 "forward rounds to about %d digits, too few to prove the gradient. Is a number "
+                 "kept in float?",
+                 r->digits);
     else
         REPORT_SET(r->reason, report_doubt[r->doubt]);
 }

@@ -7,23 +7,25 @@
 
 /* From best to worst. */
 typedef enum EntryState {
-    ENTRY_PROVED,  /* agrees within the tolerance */
-    ENTRY_FLAT,    /* too small beside the output to be seen in its digits */
-    ENTRY_KINK,    /* there is no derivative, and the gradient lies between the one-sided ones */
+    ENTRY_PROVED, /* agrees within the tolerance */
+    ENTRY_FLAT,   /* too small beside the output to be seen in its digits */
+    ENTRY_KINK,   /* there is no derivative, and the gradient lies between the one-sided ones */
     ENTRY_UNCLEAR, /* the numeric derivative is not finite, or its error is too large to prove anything */
     ENTRY_WRONG,
 } EntryState;
 
 typedef struct Entry {
     double analytic, numeric;
-    double estimate;     /* of the error of numeric */
-    double rounding;     /* the part of it that the last digits of the output explain */
-    double step;         /* at which numeric was found */
+    double estimate; /* of the error of numeric */
+    double rounding; /* the part of it that the last digits of the output explain */
+    double step;     /* at which numeric was found */
+    bool on_kink;
     double below, above; /* on a kink: the one-sided derivatives */
     /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine digits, to
      * the largest derivative for the same cotangent. 0 where both are too small to have digits. */
     double error;
-    bool in_steps; /* the output moves in steps of its own, and rests between them: nothing is proved */
+    bool
+        in_steps; /* the output moves in steps of its own, and rests between them: nothing is proved */
     EntryState state;
 } Entry;
 
@@ -44,13 +46,14 @@ typedef struct Entries {
     /* NULL, or the direction in which all stored elements move: then there is one coordinate, the distance along it. */
     const real *direction;
     long cotangents, outputs, coordinates;
-    bool whole;            /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
+    bool whole; /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
     const real *cotangent; /* [cotangents][outputs] */
     Entry *entry;          /* [cotangents][coordinates] */
     EntryState *state;     /* [coordinates]: of all entries of a coordinate together */
     Doubt *doubt;          /* [coordinates] */
-    bool in_steps;         /* all derivatives are 0, because the output moves in steps and rests between them */
-    double rounded;        /* what rounding may leave of an entry that is 0 */
+    bool
+        in_steps; /* all derivatives are 0, because the output moves in steps and rests between them */
+    double rounded; /* what rounding may leave of an entry that is 0 */
     /* How far each output jumps (check_digits); NULL: the outputs have the digits of a real. */
     const double *steps;
 } Entries;

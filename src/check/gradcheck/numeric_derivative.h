@@ -25,10 +25,10 @@ typedef struct Sweep {
     int order;                  /* p: CENTRAL or ONE_SIDED */
     int levels;                 /* differences so far */
     double row[EXTRAPOLATIONS]; /* the newest row of the triangle, T(levels-1, 0…) */
-    double value, error;        /* the best estimate so far and its error; infinite until there are two */
-    double step;                /* at which it was found */
-    double rounding;            /* the part of the error that rounding explains */
-    double noise;               /* of the newest difference */
+    double value, error; /* the best estimate so far and its error; infinite until there are two */
+    double step;         /* at which it was found */
+    double rounding;     /* the part of the error that rounding explains */
+    double noise;        /* of the newest difference */
 } Sweep;
 
 /* An empty sweep, for differences of this order. */

@@ -86,23 +86,38 @@ bool pattern_constant_factor(Suspect *s) {
     if (whole && find_size(s, n, where, sizeof where))
         snprintf(source, sizeof source, ". %ld is %s", n, where);
     int digits = 6 + (int)fmin(fmax(0, -log10(fabs(k - 1))), 11);
-    return pattern_say(s, "every element is multiplied by the constant factor %.*g%s%s", digits, k, name,
-                       source);
+    return pattern_say(s, "every element is multiplied by the constant factor %.*g%s%s", digits, k,
+                       name, source);
 }
 
 /* ---- Functions of a value ---- */
 
 /* %s: the value's name. Simple ones first; from RARE on not of an output. */
-static const char *const function[] = {
-    "1",         "%s",           "%s²",     "(1 - %s)",    "(1 + %s)",          "(1 - %s²)",    "%s (1 - %s)",
-    "|%s|",      "√|%s|",        "exp(%s)", "sigmoid(%s)", "(1 - sigmoid(%s))", "sigmoid'(%s)", "tanh(%s)",
-    "tanh'(%s)", "softplus(%s)", "cos(%s)", "sin(%s)"};
+static const char *const function[] = {"1",
+                                       "%s",
+                                       "%s²",
+                                       "(1 - %s)",
+                                       "(1 + %s)",
+                                       "(1 - %s²)",
+                                       "%s (1 - %s)",
+                                       "|%s|",
+                                       "√|%s|",
+                                       "exp(%s)",
+                                       "sigmoid(%s)",
+                                       "(1 - sigmoid(%s))",
+                                       "sigmoid'(%s)",
+                                       "tanh(%s)",
+                                       "tanh'(%s)",
+                                       "softplus(%s)",
+                                       "cos(%s)",
+                                       "sin(%s)"};
 enum { FUNCTIONS = sizeof function / sizeof *function, RARE = 9 };
 
 static double value_of(int which, double v) {
     double e = exp(v), s = 1 / (1 + exp(-v)), t = tanh(v), a = fabs(v);
-    const double of[FUNCTIONS] = {1, v, v * v, 1 - v,       1 + v, 1 - v * v, v * (1 - v), a,      sqrt(a),
-                                  e, s, 1 - s, s * (1 - s), t,     1 - t * t, log1p(e),    cos(v), sin(v)};
+    const double of[FUNCTIONS] = {1,           v, v * v,     1 - v,    1 + v,  1 - v * v,
+                                  v * (1 - v), a, sqrt(a),   e,        s,      1 - s,
+                                  s * (1 - s), t, 1 - t * t, log1p(e), cos(v), sin(v)};
     return of[which];
 }
 
@@ -138,11 +153,13 @@ static bool name_factors(const Suspect *s, const Factors *t, Shape over, char *t
     const char *name;
     for (int which = 0, inputs = s->point->inputs; which <= inputs; which++) {
         int functions = which == inputs ? RARE : FUNCTIONS;
-        if (!pattern_values_over(s, over, which, v, &name) || !values_differ(t, v, s->tolerance)) continue;
+        if (!pattern_values_over(s, over, which, v, &name) || !values_differ(t, v, s->tolerance))
+            continue;
         for (int sum = 1; sum < 2 * functions; sum++)
             for (int i = 0; i <= sum && i < functions; i++) {
                 int k = sum - i;
-                if (k >= functions || k == i || !is_quotient(t, v, i, k, 10 * s->tolerance)) continue;
+                if (k >= functions || k == i || !is_quotient(t, v, i, k, 10 * s->tolerance))
+                    continue;
                 snprintf(f, sizeof f, function[i], name, name);
                 snprintf(g, sizeof g, function[k], name, name);
                 if (k == 0)
@@ -200,9 +217,10 @@ bool pattern_factor_of_lines(Suspect *s) {
             seen = t.factor[g];
         }
         if (fits && differ && !zero)
-            return pattern_say(
-                s, "a factor is wrong or missing. It is the same along axis %d and differs between lines",
-                axis);
+            return pattern_say(s,
+                               "a factor is wrong or missing. It is the same along axis %d and "
+                               "differs between lines",
+                               axis);
     }
     return false;
 }
@@ -217,8 +235,9 @@ bool pattern_diagonal_alone(Suspect *s) {
             lost += i != j && s->numeric[(1 + i) * n + j] != 0;
         }
     return lost > 1 &&
-           pattern_say(s, "each output's gradient arrives at the element in its own place alone. The "
-                          "output also depends on other elements");
+           pattern_say(s,
+                       "each output's gradient arrives at the element in its own place alone. The "
+                       "output also depends on other elements");
 }
 
 /* Each output depends on one element, as of an elementwise operation, and the gradients of all other elements are 0. */
@@ -246,7 +265,8 @@ static bool is_nearly_right(const Suspect *s, double part, double of_itself, dou
     for (long at = 0; at < s->entries; at++) {
         double size = s->scale[at / s->n], need = fabs(s->numeric[at]);
         double error = fabs(s->analytic[at] - s->numeric[at]);
-        if (!(error <= part * size) || (need > small * size && error > of_itself * need)) return false;
+        if (!(error <= part * size) || (need > small * size && error > of_itself * need))
+            return false;
         if (!(need > small * size)) continue;
         seen++, off += !pattern_near(s, at, s->analytic[at], s->numeric[at]);
     }
@@ -258,8 +278,9 @@ bool pattern_nearly_right(Suspect *s) {
         return pattern_say(
             s, "right to the digits of a float. Is a number computed or kept in single precision?");
     if (is_nearly_right(s, 1e-4, INFINITY, 0.25))
-        return pattern_say(s, "right to four digits. Is an epsilon different from forward's, or has a "
-                              "constant too few digits?");
+        return pattern_say(s,
+                           "right to four digits. Is an epsilon different from forward's, or has a "
+                           "constant too few digits?");
     return is_nearly_right(s, 0.01, 0.01, 0.75) &&
            pattern_say(s, "right to 1 %% of the largest. Is a small term or factor left out?");
 }

@@ -40,7 +40,8 @@ bool pattern_forward(Suspect *s) {
     if (!count) return false;
     name_causes(s, first, where, sizeof where);
     if (count > 1) snprintf(more, sizeof more, " (and %ld more)", count - 1);
-    double value = isnan(s->y[first]) ? (double)NAN : (double)s->y[first]; /* a NaN's sign says nothing */
+    double value =
+        isnan(s->y[first]) ? (double)NAN : (double)s->y[first]; /* a NaN's sign says nothing */
     return pattern_say(s, "forward gives %g at %s%s%s", value,
                        gradcheck_element_text(name, "y", s->y_shape, first), more, where);
 }
@@ -53,8 +54,9 @@ bool pattern_not_a_number(Suspect *s) {
         bad += !finite;
     }
     return bad &&
-           pattern_say(s,
-                       "%ld of %ld elements are not finite: 0/0, an overflow, infinity - infinity, or a "
-                       "number read from beside an array, where the checker puts NaN",
-                       bad, s->n);
+           pattern_say(
+               s,
+               "%ld of %ld elements are not finite: 0/0, an overflow, infinity - infinity, or a "
+               "number read from beside an array, where the checker puts NaN",
+               bad, s->n);
 }

@@ -27,7 +27,8 @@ static Look look_here(const Suspect *s) {
 
 /* Judges the same case at another point, and looks there. */
 static Look look_at(const Suspect *s, const CheckPoint *there) {
-    Gradients g = {.run = s->g->run, .differences = s->g->differences, .arena = s->arena, .seed = s->g->seed};
+    Gradients g = {
+        .run = s->g->run, .differences = s->g->differences, .arena = s->arena, .seed = s->g->seed};
     g.run->point = g.differences->point = there;
     check_gradients(&g, arena_alloc(s->arena, sizeof(CaseReport)));
     check_run_forward(g.run);
@@ -58,8 +59,8 @@ static bool is_beyond(const Suspect *s, const Look *look, int looks, int which, 
 }
 
 /* "x is above 0", "|x| is above about 1.5". */
-static void say_condition(const Suspect *s, int which, bool size, double low, double high, const char *how,
-                          char text[REPORT_TEXT / 2]) {
+static void say_condition(const Suspect *s, int which, bool size, double low, double high,
+                          const char *how, char text[REPORT_TEXT / 2]) {
     const char *name = which < s->point->inputs ? s->point->in[which].name : "the output";
     const char *bar = size ? "|" : "", *about = "about ";
     double number = (low + high) / 2;
@@ -121,8 +122,8 @@ static bool all_lost(const Suspect *s) {
 
 /* Whether words name one element, row, column or index. */
 static bool is_one(const char *words) {
-    return !strchr(words, ' ') || strncmp(words, "row ", 4) == 0 || strncmp(words, "column ", 7) == 0 ||
-           strncmp(words, "index ", 6) == 0;
+    return !strchr(words, ' ') || strncmp(words, "row ", 4) == 0 ||
+           strncmp(words, "column ", 7) == 0 || strncmp(words, "index ", 6) == 0;
 }
 
 /* An example is a loop that ends early or skips a remainder. */
@@ -144,12 +145,13 @@ bool pattern_place(Suspect *s) {
     for (long at = 0; at < s->entries; at++)
         hidden &= s->e->state[at % s->n] != ENTRY_WRONG || s->numeric[at] == 0;
     if (hidden)
-        return pattern_say(
-            s,
-            "wrong only where the output does not depend on %s (masked, clipped, unused). There the "
-            "gradient must be 0",
-            s->in->name);
+        return pattern_say(s,
+                           "wrong only where the output does not depend on %s (masked, clipped, "
+                           "unused). There the "
+                           "gradient must be 0",
+                           s->in->name);
     if (find_condition(s, text))
-        return pattern_say(s, all_lost(s) ? "no gradient arrives where %s" : "wrong only where %s", text);
+        return pattern_say(s, all_lost(s) ? "no gradient arrives where %s" : "wrong only where %s",
+                           text);
     return wrong_map(s, text, sizeof text) && pattern_say(s, "%s", text);
 }

@@ -55,8 +55,8 @@ bool pattern_upstream_ignored(Suspect *s) {
     long *from = own_places(s);
     for (long i = 0; i < s->outputs; i++) from[i] = READS_ONE;
     return fits_product(s, copy_jacobian(s), from) &&
-           pattern_say(s,
-                       "the upstream gradient is not used: the result is that for an upstream gradient of 1");
+           pattern_say(s, "the upstream gradient is not used: the result is that for an upstream "
+                          "gradient of 1");
 }
 
 bool pattern_upstream_elsewhere(Suspect *s) {
@@ -66,8 +66,8 @@ bool pattern_upstream_elsewhere(Suspect *s) {
     for (int axis = 0; axis < y.rank; axis++) {
         for (long i = 0; i < n; i++) from[i] = pattern_at_index(y, axis, i, 0);
         if (y.size[axis] > 1 && fits_product(s, jacobian, from))
-            return pattern_say(s, "the upstream gradient at index 0 of axis %d is used for the whole axis",
-                               axis);
+            return pattern_say(
+                s, "the upstream gradient at index 0 of axis %d is used for the whole axis", axis);
     }
     if (y.rank > 1) {
         long rows = y.size[y.rank - 2], columns = y.size[y.rank - 1];
@@ -82,8 +82,8 @@ bool pattern_upstream_elsewhere(Suspect *s) {
         for (long i = 0; i < n; i++) from[i] = i + by >= 0 && i + by < n ? i + by : READS_NOTHING;
         const char *plural = labs(by) == 1 ? "" : "s", *way = by < 0 ? "early" : "late";
         if (by && fits_product(s, jacobian, from))
-            return pattern_say(s, "the upstream gradient is read %ld element%s too %s", labs(by), plural,
-                               way);
+            return pattern_say(s, "the upstream gradient is read %ld element%s too %s", labs(by),
+                               plural, way);
     }
     return false;
 }
@@ -101,9 +101,9 @@ bool pattern_one_use(Suspect *s) {
             }
         }
         if (fits_product(s, jacobian, own_places(s)))
-            return pattern_say(s,
-                               "overwritten instead of accumulated: only the %s use of each element counts",
-                               last ? "last" : "first");
+            return pattern_say(
+                s, "overwritten instead of accumulated: only the %s use of each element counts",
+                last ? "last" : "first");
     }
     return false;
 }
@@ -119,8 +119,9 @@ bool pattern_broadcast_sum(Suspect *s) {
             for (long i = 0; i < s->outputs; i++)
                 from[i] = pattern_index(y, axis, i) == index ? i : READS_NOTHING;
             if (fits_product(s, jacobian, from))
-                return pattern_say(s, "the sum over axis %d of the output is missing: only index %ld counts",
-                                   axis, index);
+                return pattern_say(
+                    s, "the sum over axis %d of the output is missing: only index %ld counts", axis,
+                    index);
         }
     }
     return false;
@@ -220,15 +221,17 @@ bool pattern_term(Suspect *s) {
                 if (!take_form(s, &g, which, k < 0 ? 0 : k % FORMS, v, text, sizeof text) ||
                     !error_is_multiple(s, &g, v))
                     continue;
-                return k < 0
-                           ? pattern_say(s,
-                                         "the error is constant along %s. A term that is the same along it, "
-                                         "such as a sum, is missing, wrong or one too many",
-                                         g.axes)
-                           : pattern_say(s,
-                                         "the error is %s times a number that is the same along %s. A term, "
-                                         "such as a sum times %s, is missing, wrong or one too many",
-                                         text, g.axes, text);
+                return k < 0 ? pattern_say(s,
+                                           "the error is constant along %s. A term that is the "
+                                           "same along it, "
+                                           "such as a sum, is missing, wrong or one too many",
+                                           g.axes)
+                             : pattern_say(
+                                   s,
+                                   "the error is %s times a number that is the same along %s. A "
+                                   "term, "
+                                   "such as a sum times %s, is missing, wrong or one too many",
+                                   text, g.axes, text);
             }
         }
     return false;

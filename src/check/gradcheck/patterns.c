@@ -85,7 +85,8 @@ static void sharpen(Suspect *s) {
     }
     s->tolerance = s->e->steps ? CHECK_COARSE / 10 : CHECK_TOLERANCE;
     if (largest > 0)
-        s->tolerance = fmin(s->tolerance, fmax(largest / 20, ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON));
+        s->tolerance =
+            fmin(s->tolerance, fmax(largest / 20, ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON));
 }
 
 Suspect pattern_suspect(const Gradients *g, int k) {

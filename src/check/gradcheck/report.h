@@ -66,8 +66,9 @@ typedef struct InputReport {
     /* Moved alone: all, or a sample of many; then all are also moved together along a random direction. */
     long alone;
     long wrong, unclear, kinks;
-    long sloped; /* their gradient is not 0, or rightly 0 as that of a function that moves in steps */
-    long flat;   /* their gradient is too small to show beside the output */
+    long
+        sloped; /* their gradient is not 0, or rightly 0 as that of a function that moves in steps */
+    long flat;  /* their gradient is too small to show beside the output */
     int digits;  /* forward rounds to about so many; 0: to those of a real */
     Doubt doubt; /* the gravest reason why a coordinate is unclear */
 
@@ -85,9 +86,10 @@ typedef struct InputReport {
     double step;
 
     /* Set if the verdict is FAIL. */
-    char map[REPORT_TEXT];  /* the wrong elements; "": all, or only their sum */
-    char full[REPORT_FULL]; /* the smallest case like this one that fails, in numbers; "": it has too many */
-    long full_size;         /* how many */
+    char map[REPORT_TEXT]; /* the wrong elements; "": all, or only their sum */
+    char full
+        [REPORT_FULL]; /* the smallest case like this one that fails, in numbers; "": it has too many */
+    long full_size;                        /* how many */
     Explanation explanation[EXPLANATIONS]; /* all that fit, in the order of the patterns */
     int explanations;
     Pattern pattern;          /* the mistake that explains all errors */
@@ -110,10 +112,11 @@ typedef struct CaseReport {
     bool kinks, flat;  /* the case promises kinks; saturation */
     bool at_ends;      /* right at the drawn point, wrong at the ends of the ranges */
     bool by_reference; /* `numeric` is a value known to be right, not a difference quotient */
-    bool untested;     /* its gradients are all 0, and right; another case decides on them (agreement.c) */
-    bool endless;      /* the time ran out in few runs */
-    int moved;         /* points given up: on a kink, or where an input has no effect */
-    long evaluations;  /* forward runs */
+    bool
+        untested; /* its gradients are all 0, and right; another case decides on them (agreement.c) */
+    bool endless;     /* the time ran out in few runs */
+    int moved;        /* points given up: on a kink, or where an input has no effect */
+    long evaluations; /* forward runs */
 
     /* The plan of a case from a table; it does not depend on the findings. */
     bool planned;

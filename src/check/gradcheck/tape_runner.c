@@ -113,7 +113,8 @@ static const Op relay = {"relay", relay_forward, relay_backward};
 static void relay_inputs(TapeRunner *t, const CheckPoint *p, Tensor **x) {
     for (int i = 0; i < p->inputs; i++) {
         int same = p->in[i].same_as;
-        x[i] = same >= 0 ? x[same] : tape_record(tape_node(t->tape, &relay, x[i]->shape, INPUTS(x[i])));
+        x[i] = same >= 0 ? x[same]
+                         : tape_record(tape_node(t->tape, &relay, x[i]->shape, INPUTS(x[i])));
     }
 }
 
@@ -234,8 +235,8 @@ static void run_forward(TapeRunner *t, const Job *j, Result *r) {
             result_for_outputs(r, j->runs, outputs);
             r->shape = y->shape, r->wants_grad = tensor_wants_grad(y);
         } else if (found != outputs) {
-            error_bug("%s, case %s: the output has %ld elements at one point and %ld at another", t->op,
-                      t->c->name, outputs, found);
+            error_bug("%s, case %s: the output has %ld elements at one point and %ld at another",
+                      t->op, t->c->name, outputs, found);
         }
         tensor_copy_out(y, r->y + run * outputs);
         r->branches[run] = branches_taken(t->tape);

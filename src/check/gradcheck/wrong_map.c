@@ -34,7 +34,8 @@ static void list_indices(const bool *in, long n, char text[LIST]) {
 }
 
 /* "rows 4 and 5": indices of an axis in words. */
-static void name_indices(const WrongSet *set, int axis, const bool *in, long n, char *text, size_t size) {
+static void name_indices(const WrongSet *set, int axis, const bool *in, long n, char *text,
+                         size_t size) {
     static const char *const words[2][2] = {{"row", "rows"}, {"column", "columns"}};
     char list[LIST];
     long count = 0;
@@ -49,7 +50,8 @@ static void name_indices(const WrongSet *set, int axis, const bool *in, long n, 
 }
 
 /* The elements at some indices of one axis are wrong. */
-static bool axis_rule(const WrongSet *set, int axis, Arena *arena, char *wrong, char *right, size_t size) {
+static bool axis_rule(const WrongSet *set, int axis, Arena *arena, char *wrong, char *right,
+                      size_t size) {
     long n = set->shape.size[axis], wrongs = 0, rights = 0;
     bool *bad = arena_alloc(arena, (size_t)n), *good = arena_alloc(arena, (size_t)n);
     for (long j = 0; j < set->count; j++)
@@ -65,13 +67,15 @@ static bool axis_rule(const WrongSet *set, int axis, Arena *arena, char *wrong, 
 }
 
 /* The elements at some indices of one axis and some indices of another are wrong. */
-static bool block_rule(const WrongSet *set, int one, int other, Arena *arena, char *wrong, size_t size) {
+static bool block_rule(const WrongSet *set, int one, int other, Arena *arena, char *wrong,
+                       size_t size) {
     Shape s = set->shape;
     bool *in_one = arena_alloc(arena, (size_t)s.size[one]),
          *in_other = arena_alloc(arena, (size_t)s.size[other]);
     char at[LIST + 64], of[LIST + 64];
     for (long j = 0; j < set->count; j++)
-        if (set->wrong[j]) in_one[pattern_index(s, one, j)] = in_other[pattern_index(s, other, j)] = true;
+        if (set->wrong[j])
+            in_one[pattern_index(s, one, j)] = in_other[pattern_index(s, other, j)] = true;
     for (long j = 0; j < set->count; j++) {
         bool inside = in_one[pattern_index(s, one, j)] && in_other[pattern_index(s, other, j)];
         if (!set->idle[j] && set->wrong[j] != inside) return false;
@@ -116,7 +120,8 @@ WrongSet wrong_map_set(const Suspect *s, long which) {
     for (long at = first * n; at < end * n; at++) {
         long i = which == WRONG_OUTPUTS ? at / n - 1 : at % n;
         set.idle[i] &= s->analytic[at] == 0 && s->numeric[at] == 0;
-        set.wrong[i] |= which == WRONG_ELEMENTS ? e->state[i] == ENTRY_WRONG : pattern_is_wrong(s, at);
+        set.wrong[i] |=
+            which == WRONG_ELEMENTS ? e->state[i] == ENTRY_WRONG : pattern_is_wrong(s, at);
     }
     for (long i = 0; i < set.count; i++) set.idle[i] &= !set.wrong[i];
     return set;
@@ -149,7 +154,8 @@ bool wrong_map(const Suspect *s, char *text, size_t size) {
     if (pattern_known(s) == ROWS && s->outputs > 1) {
         WrongSet outputs = wrong_map_set(s, WRONG_OUTPUTS);
         if (wrong_map_rule(&outputs, s->arena, wrong, right, HALF)) {
-            snprintf(text, size, "right for the outputs in %s, WRONG for those in %s", right, wrong);
+            snprintf(text, size, "right for the outputs in %s, WRONG for those in %s", right,
+                     wrong);
             return true;
         }
         for (long i = 0; i < s->outputs; i++) {

@@ -1,5 +1,5 @@
 #include "check/grading/plan.h"
-#include "base/random.h"
+#include "check/gradcheck/added_cases.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,82 +76,6 @@ static PlanItem *add_changed(Plan *p, const PlanItem *base, const CheckCase *c, 
     return item;
 }
 
-static void add_larger(Plan *p, const PlanItem *base, double factor, const char *how) {
-    CheckCase c = base->c;
-    bool any = false;
-    for (CheckInput *in = c.in; in < c.in + CHECK_INPUTS && in->name; in++) {
-        if (in->values) continue;
-        in->low *= factor, in->high *= factor;
-        in->distinct = true; /* some values lie near the ends */
-        any = true;
-    }
-    c.flat = true; /* functions saturate at large values */
-    if (any) add_changed(p, base, &c, how);
-}
-
-/* Draws a scalar function's one value again: it lies on one side of each of the function's conditions. */
-static void add_draws(Plan *p, const PlanItem *base) {
-    enum { DRAWS = 8 };
-    char how[REPORT_NAME];
-    long elements = 0;
-    for (const CheckInput *in = base->c.in; in < base->c.in + CHECK_INPUTS && in->name; in++)
-        if (shape_count(in->shape) > elements) elements = shape_count(in->shape);
-    for (int i = 0; i < DRAWS && elements == 1; i++) {
-        snprintf(how, sizeof how, "draw %d", i + 2);
-        add_changed(p, base, &base->c, how);
-    }
-}
-
-/* Negates an input whose range has one sign. If several have, one may have to be larger than another. */
-static void add_other_sign(Plan *p, const PlanItem *base) {
-    CheckCase c = base->c;
-    int signed_inputs = 0;
-    for (CheckInput *in = c.in; in < c.in + CHECK_INPUTS && in->name; in++) {
-        double low = in->low;
-        if (in->values || low * in->high < 0) continue;
-        in->low = -in->high, in->high = -low, in->away_from = -in->away_from;
-        signed_inputs++;
-    }
-    if (signed_inputs == 1) add_changed(p, base, &c, "other sign");
-}
-
-/* Sets some elements of each input to 0 where its range allows it, never in two inputs at once. */
-static void add_zeros(Plan *p, const PlanItem *base) {
-    const uint64_t stream = 0x2E05;
-    CheckCase c = base->c;
-    int inputs = 0, zeroed = 0;
-    while (inputs < CHECK_INPUTS && c.in[inputs].name) inputs++;
-    for (int k = 0; k < inputs; k++) {
-        CheckInput *in = &c.in[k];
-        long count = shape_count(in->shape);
-        if (in->values || in->low * in->high >= 0 || in->margin > 0 || in->distinct || in->same_as) continue;
-        double *v = arena_alloc(&p->arena, (size_t)count * sizeof *v);
-        for (long i = 0; i < count; i++) {
-            double u = (double)random_uniform(random_key(stream, (uint64_t)k), (uint64_t)i);
-            bool zero = random_below(random_key(stream, CHECK_INPUTS), (uint64_t)i, inputs + 2) == k;
-            v[i] = zero ? 0 : in->low + (in->high - in->low) * u;
-        }
-        in->values = v, in->layout = CONTIGUOUS;
-        zeroed++;
-    }
-    c.kinks = true;
-    if (zeroed) add_changed(p, base, &c, "zeros among the values");
-}
-
-/* Adds cases with size 0, 1 and a large size in place of each size. */
-static void add_sizes(Plan *p, const PlanItem *base) {
-    enum { MOST_SIZE = 12, LARGE_SIZE = 11 };
-    static const long other[] = {1, 0, LARGE_SIZE};
-    char how[REPORT_NAME];
-    for (long size = 2; size <= MOST_SIZE; size++)
-        for (size_t to = 0; to < sizeof other / sizeof *other; to++) {
-            CheckCase c = base->c;
-            snprintf(how, sizeof how, "size %ld for %ld", other[to], size);
-            if (size != other[to] && point_resize(&c, size, other[to]))
-                add_changed(p, base, &c, how)->resized = other[to];
-        }
-}
-
 void plan_add_made(Plan *p, long first) {
     long plain = -1, drawn = -1;
     for (long i = p->items - 1; i >= first; i--) {
@@ -175,15 +99,11 @@ void plan_add_made(Plan *p, long first) {
         in->low = -2; /* the default */
         in->high = 2;
     }
-    if (plain >= 0) {
-        add_sizes(p, &base);
-        add_draws(p, &base);
+    for (int which = 0; which < added_cases; which++) {
+        AddedCase a;
+        if (!added_case(&base.c, which, &p->arena, &a)) continue;
+        /* Bounds of a function of another language are its domain. */
+        if (a.beyond && bounded && plan_has_functions(p)) continue;
+        add_changed(p, &base, &a.c, a.how)->resized = a.resized;
     }
-    /* Bounds of a function of another language are its domain. */
-    if (!bounded || !plan_has_functions(p)) {
-        add_larger(p, &base, 2, "larger values");
-        add_larger(p, &base, 8, "much larger values");
-        add_other_sign(p, &base);
-    }
-    add_zeros(p, &base);
 }
