@@ -80,6 +80,7 @@ static void set_limits(bool own_user) {
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -160,29 +161,27 @@ static void allow_program(int rules, const char *name) {
     }
 }
 
-static void allow_all(int rules, const char *const *paths, uint64_t rights) {
-    for (; paths && *paths; paths++) allow(rules, *paths, rights);
+/* Allows rights for each of "A:B:C". */
+static void allow_each(int rules, const char *paths, uint64_t rights) {
+    char path[PATH_MAX];
+    for (size_t length; *paths; paths += length + (paths[length] == ':')) {
+        length = strcspn(paths, ":");
+        snprintf(path, sizeof path, "%.*s", (int)length, paths);
+        allow(rules, path, rights);
+    }
 }
+
+static const char libraries[] =
+    "/lib:/lib64:/usr/lib:/usr/lib64:/usr/lib32:/usr/local/lib:/etc/ld.so.cache:"
+    "/dev/urandom:/dev/random:/dev/zero";
+static const char of_compiler[] = "/bin:/usr/bin:/usr/local/bin:/usr/include:/usr/local/include:"
+                                  "/usr/libexec:/usr/share:/lib32:/nix/store";
+static const char of_interpreter[] =
+    "/etc/mime.types:/etc/localtime:/usr/share/zoneinfo:/usr/share/fonts:"
+    "/proc/cpuinfo:/proc/meminfo:/sys/devices/system/cpu";
 
 /* Returns whether Landlock confines the files of this process. */
 static bool restrict_files(const SandboxNeeds *needs) {
-    static const char *const libraries[] = {"/lib",
-                                            "/lib64",
-                                            "/usr/lib",
-                                            "/usr/lib64",
-                                            "/usr/lib32",
-                                            "/usr/local/lib",
-                                            "/etc/ld.so.cache",
-                                            "/dev/urandom",
-                                            "/dev/random",
-                                            "/dev/zero",
-                                            NULL};
-    static const char *const tools[] = {
-        "/bin",         "/usr/bin",   "/usr/local/bin", "/usr/include", "/usr/local/include",
-        "/usr/libexec", "/usr/share", "/lib32",         "/nix/store",   NULL};
-    static const char *const of_interpreter[] = {
-        "/etc/mime.types", "/etc/localtime", "/usr/share/zoneinfo",     "/usr/share/fonts",
-        "/proc/cpuinfo",   "/proc/meminfo",  "/sys/devices/system/cpu", NULL};
     long version = landlock_version();
     if (version < 1) return false;
     int rights = FILE_RIGHTS + (version >= 2) + (version >= 3) + (version >= 5);
@@ -200,13 +199,14 @@ static bool restrict_files(const SandboxNeeds *needs) {
     if (rules < 0) return false;
     allow(rules, ".", needs->programs ? all.files : READ);
     allow(rules, "/dev/null", all.files);
-    allow_all(rules, libraries, READ);
-    if (needs->programs) allow_all(rules, tools, READ);
+    allow_each(rules, libraries, READ);
+    if (needs->programs) allow_each(rules, of_compiler, READ);
+    if (needs->interpreter) allow_each(rules, of_interpreter, READ);
     if (needs->headers) allow(rules, needs->headers, READ);
     for (const char *const *program = needs->programs; program && *program; program++)
         allow_program(rules, *program);
-    allow_all(rules, needs->interpreter, READ);
-    if (needs->interpreter) allow_all(rules, of_interpreter, READ);
+    for (const char *const *path = needs->interpreter; path && *path; path++)
+        allow(rules, *path, READ);
     if (needs->writable) allow(rules, needs->writable, all.files & ~(uint64_t)EXECUTE);
     bool done = syscall(RESTRICT_SELF, rules, 0) == 0;
     close(rules);
@@ -298,14 +298,8 @@ static const int changing[] = {SYS_mkdirat, SYS_unlinkat, SYS_renameat2,
 
 /* Commands that make a file send signals, or type into a terminal. */
 static const uint32_t file_commands[] = {F_SETOWN, F_SETSIG, F_SETOWN_EX};
-static const uint32_t device_commands[] = {FIOASYNC,
-                                           0x8901 /* FIOSETOWN */,
-                                           0x8902 /* SIOCSPGRP */,
-                                           TIOCSTI,
-                                           TIOCSCTTY,
-                                           TIOCSPGRP,
-                                           TIOCLINUX,
-                                           TIOCSETD};
+static const uint32_t device_commands[] = {FIOASYNC,  FIOSETOWN, SIOCSPGRP, TIOCSTI,
+                                           TIOCSCTTY, TIOCSPGRP, TIOCLINUX, TIOCSETD};
 
 enum {
     CLONE3 = 435,

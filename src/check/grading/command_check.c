@@ -17,40 +17,22 @@ static const char notes[] = "Commands, each with --help:\n"
 static const char grading_help[] =
     "How to grade an exercise\n"
     "\n"
-    "1. Choose an operation of this project (./gradcheck --list) and print the file that students "
-    "start "
-    "from:\n"
-    "       ./gradcheck --template layer_norm >layer_norm.c\n"
-    "   or, for Python, with --language python. For an operation of your own, write SOLUTION.c in "
-    "the form\n"
-    "   of src/ops/NAME.c, with static functions, and hand it out without the bodies of forward "
-    "and\n"
-    "   backward. A case's .points is its weight.\n"
-    "2. Grade a file in C or Python, or all files of a directory:\n"
-    "       ./gradcheck FILE.c --like layer_norm --solution --gradescope results.json\n"
+    "1. Print the file that students start from: an operation that --list shows, in C or Python.\n"
+    "       ./gradcheck --template layer_norm --language python >layer_norm.py\n"
+    "   For an operation of your own, write SOLUTION.c as src/ops/NAME.c, with static functions.\n"
+    "2. Grade a file, or all C and Python files of a directory:\n"
+    "       ./gradcheck FILE --like layer_norm --solution --gradescope results.json\n"
     "       ./gradcheck DIRECTORY --like SOLUTION.c --gradescope REPORTS\n"
     "       ./gradcheck DIRECTORY --cases CASES.c --solution --gradescope REPORTS\n"
-    "   --like compares the forward pass too, at the cases of the operation or solution, or at "
-    "those of\n"
-    "   --cases: a file that defines only const Op op_NAME = {\"NAME\", CASES(cases)} and whose "
-    "cases call\n"
-    "   tape_NAME. Without both options a file is checked at its own cases, other sizes and larger "
-    "values;\n"
-    "   --strict makes aspects that these leave untested inconclusive. REPORTS/NAME.c.json belongs "
-    "to\n"
-    "   DIRECTORY/NAME.c and has a test for each gradient of each case, for its output with "
-    "--like, and for\n"
-    "   each property over all cases. The tests and their points do not depend on the file.\n"
+    "   --like compares the forward pass too. CASES.c defines only const Op op_NAME =\n"
+    "   {\"NAME\", CASES(cases)}, and its cases call tape_NAME; .points is the weight of a case.\n"
+    "   Without both options a file is checked at its own cases. REPORTS/NAME.c.json belongs to\n"
+    "   DIRECTORY/NAME.c. The tests and their points do not depend on the file.\n"
     "3. On Gradescope, let run_autograder end with\n"
-    "       ./gradcheck submission/FILE.c --like layer_norm --solution --gradescope "
-    "results/results.json\n"
+    "       ./gradcheck submission/FILE.c --like layer_norm --gradescope results/results.json\n"
     "\n"
-    "A student's code runs in a process of its own, without the solution. On Linux it can start no "
-    "process,\n"
-    "signal none, write no file and read no file but libraries; the compiler reads a copy of the "
-    "file and\n"
-    "its headers. What the kernel does not confine is a line in the terminal and in every report;\n"
-    "--confined refuses to grade then.";
+    "A student's code is confined (src/check/README.md); --confined refuses to grade where the\n"
+    "system cannot confine all of it.";
 
 /* Prints the help, and what holds on this machine. */
 static void print_grading_help(Error *e) {
@@ -61,9 +43,7 @@ static void print_grading_help(Error *e) {
     puts(grading_help);
     printf("This machine does not confine: %s.\n", gap ? gap : "nothing, all is confined");
     if (gap)
-        puts("A file that is not confined can read the teacher's files or outlive the run: use a "
-             "separate "
-             "machine.");
+        puts("A file that is not confined can read the teacher's files: use a separate machine.");
 }
 
 static void list_operations(void) {
