@@ -22,7 +22,10 @@ static const Sequences sequences = {SEQUENCES, start, rows, rows, TOKENS, ROWS};
  * attention's backward runs, the gradient of q lies beside its scratch memory. Returns the tape's
  * peak. */
 static size_t run_attention(int forward_threads, int backward_threads, real *dq) {
-    for (int i = 0; i < SEQUENCES; i++) start[i] = i * ROWS, rows[i] = ROWS;
+    for (int i = 0; i < SEQUENCES; i++) {
+        start[i] = i * ROWS;
+        rows[i] = ROWS;
+    }
     for (int i = 0; i < TOKENS * WIDTH; i++) q[i] = (real)((i * 31) % 97) / 97 - (real)0.5;
     Tape *t = tape_new();
     Tensor *x = tape_scale(t, tape_leaf(t, SHAPE(TOKENS, WIDTH), q, dq), 1);
@@ -75,7 +78,10 @@ TEST(a_child_forked_by_a_worker_counts_from_0) {
  * its memory. */
 TEST(keep_may_be_set_before_backward) {
     static real x[64 * 64], W[64 * 64], dW[64 * 64];
-    for (int i = 0; i < 64 * 64; i++) x[i] = (real)(i % 7) - 3, W[i] = (real)(i % 5) - 2;
+    for (int i = 0; i < 64 * 64; i++) {
+        x[i] = (real)(i % 7) - 3;
+        W[i] = (real)(i % 5) - 2;
+    }
     Tape *t = tape_new();
     Tensor *y = tape_linear(t, tape_leaf(t, SHAPE(64, 64), x, NULL),
                             tape_leaf(t, SHAPE(64, 64), W, dW), NULL, ACT_RELU, NULL);
@@ -334,7 +340,8 @@ TEST(a_loss_has_one_tape) {
                tape_reshape(t, a, SHAPE(3, 1)));
     EXPECT_BUG("backward: the output is of another tape, or of this one before it was reset",
                tape_backward_from(t, a, data));
-    tape_free(t), tape_free(other);
+    tape_free(t);
+    tape_free(other);
 }
 
 TEST(a_reset_ends_the_tensors) {
@@ -353,11 +360,14 @@ TEST(a_reset_ends_the_tensors) {
 TEST(the_callers_tensors_outlive_tapes) {
     real data[3] = {1, 2, 3}, grad[3] = {0};
     Tensor x = tensor_over(data, SHAPE(3));
-    x.grad = grad, x.grad_state = GRAD_SUM;
+    x.grad = grad;
+    x.grad_state = GRAD_SUM;
     for (int i = 0; i < 2; i++) {
         Tape *t = tape_new();
-        for (int step = 0; step < 2; step++, tape_reset(t))
+        for (int step = 0; step < 2; step++) {
             tape_backward(t, tape_sum(t, &x, ALL_AXES));
+            tape_reset(t);
+        }
         tape_free(t);
     }
     for (int i = 0; i < 3; i++) CHECK(grad[i] == 4, "found %g", (double)grad[i]);
@@ -373,7 +383,8 @@ static struct {
 } caught;
 
 static void catch_fatal(void *context, Status status, const char *text) {
-    caught.calls++, caught.status = status;
+    caught.calls++;
+    caught.status = status;
     snprintf(caught.text, sizeof caught.text, "%s", text);
     if (context) longjmp(*(jmp_buf *)context, 1);
 }
@@ -419,7 +430,8 @@ static void endless_record(Tape *t) {
 
 static void endless_list(Tape *t) {
     long capacity = LONG_MAX / 2;
-    (void)t, array_grown(NULL, capacity, &capacity, 1 << 20);
+    (void)t;
+    array_grown(NULL, capacity, &capacity, 1 << 20);
 }
 
 static void fail_in_chunk(void *context, long chunk) {

@@ -19,7 +19,10 @@ static real data[WIDE], grad[WIDE];
 static Tensor *leaf(void) {
     if (!t) t = tape_new();
     tape_reset(t);
-    for (int i = 0; i < WIDE; i++) data[i] = (real)i / WIDE, grad[i] = 0;
+    for (int i = 0; i < WIDE; i++) {
+        data[i] = (real)i / WIDE;
+        grad[i] = 0;
+    }
     return tape_leaf(t, SHAPE(WIDE), data, grad);
 }
 
@@ -180,7 +183,8 @@ static void scratch_probe(Node *n) {
 }
 
 static long ten_arrays(const Node *n, bool backward) {
-    (void)n, (void)backward;
+    (void)n;
+    (void)backward;
     return 10 * WIDE;
 }
 
@@ -423,10 +427,8 @@ TEST(views_share_memory) {
     const real want[4] = {500, 60, 170, 180};
     for (int i = 0; i < 4; i++) CHECK(y->data[i] == want[i], "found %g", (double)y->data[i]);
     tape_backward_from(t, y, dy);
-    for (int i = 0; i < 24; i++) {
-        real g = i == 5 ? 10 : i == 6 ? 20 : i == 17 ? 30 : i == 18 ? 40 : 0;
-        CHECK(dx[i] == g, "grad %d is %g", i, (double)dx[i]);
-    }
+    const real want_dx[24] = {[5] = 10, [6] = 20, [17] = 30, [18] = 40};
+    for (int i = 0; i < 24; i++) CHECK(dx[i] == want_dx[i], "grad %d is %g", i, (double)dx[i]);
     CHECK(tape_reshape(t, x, SHAPE(6, 4))->data == x_data, "a reshape of contiguous memory copied");
     CHECK(tape_reshape(t, turned, SHAPE(24))->data != x_data,
           "a reshape of strided memory did not copy");
@@ -442,7 +444,8 @@ TEST(no_grad_needs_no_gradient) {
     real with = mixed(x, w)->data[0];
     tape_reset(t);
     t->no_grad = true;
-    x = tape_leaf(t, SHAPE(24, 24), m.x, m.dx), w = tape_leaf(t, SHAPE(24, 24), m.w, m.dw);
+    x = tape_leaf(t, SHAPE(24, 24), m.x, m.dx);
+    w = tape_leaf(t, SHAPE(24, 24), m.w, m.dw);
     Tensor *loss = mixed(x, w);
     CHECK(!tensor_wants_grad(loss) && loss->data[0] == with);
     for (const Node *n = t->last; n; n = n->previous)

@@ -1,5 +1,5 @@
-/* Sequences that grow together, and beam search: against searches of the test's own that compute every score
- * from scratch and neither share nor reorder anything. */
+/* Sequences that grow together, and beam search: against searches of the test's own that compute
+ * every score from scratch and neither share nor reorder anything. */
 #include "decoding/beam.h"
 #include "base/random.h"
 #include "decoding/decode.h"
@@ -29,8 +29,10 @@ static Setup setup(ModelConfig c, uint64_t seed, long more) {
     batch_random_tokens(&c, random_key(seed, 2), LONGEST, s.prompt);
     if (config_is_lm(&c))
         s.n = 3;
-    else
-        s.prompt[0] = s.begin = BEGIN, s.end = END;
+    else {
+        s.prompt[0] = s.begin = BEGIN;
+        s.end = END;
+    }
     return s;
 }
 
@@ -45,7 +47,11 @@ static void open_decoder(Decoder *d, Setup *s, long sequences) {
     Given given = {.prompt = s->prompt,
                    .prompt_tokens = s->n,
                    .next = {NULL, s->begin, s->end, s->m->config.pad_id}};
-    if (!config_is_lm(&s->m->config)) given.sources = 1, given.start = start, given.source = s->source;
+    if (!config_is_lm(&s->m->config)) {
+        given.sources = 1;
+        given.start = start;
+        given.source = s->source;
+    }
     CHECK(decoder_open(d, s->tape, s->m, sequences, &given, s->more, &e), "%s", e.text);
 }
 
@@ -93,7 +99,8 @@ static bool ends_with_stop(void *setup, const int32_t *ids, long n) {
     return n > 0 && ids[n - 1] == ((const Setup *)setup)->stop;
 }
 
-static bool is_alike(void *setup, const int32_t *a, long a_tokens, const int32_t *b, long b_tokens) {
+static bool is_alike(void *setup, const int32_t *a, long a_tokens, const int32_t *b,
+                     long b_tokens) {
     (void)setup;
     long i = 0;
     while (i < a_tokens && i < b_tokens && (a[i] == b[i] || (a[i] | b[i]) == 3)) i++;
@@ -111,21 +118,23 @@ static void remove_alike(void) {
     found_count = left;
 }
 
-/* Beam search gives these hypotheses, in this order, with these scores. Returns whether it stopped early. */
+/* Beam search gives these hypotheses, in this order, with these scores. Returns whether it stopped
+ * early. */
 static bool check_beam(Setup *s, long width, double a, long n_best, const char *what) {
     Hypothesis best[16];
     Decoder d;
     Error e = {0};
     long count = 0;
-    BeamOptions o = {a, n_best, s->stop >= 0 ? ends_with_stop : NULL, s->alike ? is_alike : NULL, s};
+    BeamOptions o = {a, n_best, s->stop >= 0 ? ends_with_stop : NULL, s->alike ? is_alike : NULL,
+                     s};
     qsort(found, (size_t)found_count, sizeof *found, by_score);
     if (s->alike) remove_alike();
     open_decoder(&d, s, width);
     CHECK(beam_search(&d, &o, best, &count, &e), "%s", e.text);
     CHECK(count == (n_best < found_count ? n_best : found_count), "%s: found %ld", what, count);
     for (long i = 0; i < count; i++) {
-        CHECK(fabs(best[i].score - found[i].score) < 1e-9, "%s: hypothesis %ld: %.12g, want %.12g", what, i,
-              best[i].score, found[i].score);
+        CHECK(fabs(best[i].score - found[i].score) < 1e-9, "%s: hypothesis %ld: %.12g, want %.12g",
+              what, i, best[i].score, found[i].score);
         bool same = false; /* as one of those that have this score */
         for (long j = 0; j < found_count; j++)
             same |= fabs(found[j].score - best[i].score) < 1e-9 && best[i].n == found[j].n &&
@@ -161,11 +170,13 @@ static void enumerate(const Setup *s, double a, int32_t *ids, long n, double sum
 
 static const double penalties[] = {0, 0.6, 1, 3};
 
-/* A beam that has room for all texts finds the best ones, of all lengths, under every penalty; of texts that are alike,
- * the likeliest. */
+/* A beam that has room for all texts finds the best ones, of all lengths, under every penalty; of
+ * texts that are alike, the likeliest. */
 TEST(a_wide_beam_is_exhaustive_search) {
     ModelConfig answers = small_seq2seq(), text = small_language_model();
-    answers.vocab_size = 6, text.vocab_size = 4, answers.pad_id = 5;
+    answers.vocab_size = 6;
+    text.vocab_size = 4;
+    answers.pad_id = 5;
     int early = 0;
     for (uint64_t seed = 0; seed < 4; seed++)
         for (int i = 0; i < 4; i++)
@@ -176,7 +187,8 @@ TEST(a_wide_beam_is_exhaustive_search) {
                 s.alike = !lm && i % 2;
                 found_count = 0;
                 enumerate(&s, penalties[i], ids, 0, 0);
-                early += check_beam(&s, 1024, penalties[i], seed % 2 ? 1 : 9, lm ? "text" : "answer");
+                early +=
+                    check_beam(&s, 1024, penalties[i], seed % 2 ? 1 : 9, lm ? "text" : "answer");
                 setup_free(&s);
             }
     CHECK(early >= 5, "only %d searches stopped early", early);
@@ -186,8 +198,8 @@ TEST(a_wide_beam_is_exhaustive_search) {
 
 enum { WIDEST = 6 };
 
-/* The search as beam.h defines it, to the end: it never stops early, and every score is computed from
- * scratch. */
+/* The search as beam.h defines it, to the end: it never stops early, and every score is computed
+ * from scratch. */
 static void plain_beam(const Setup *s, long width, double a) {
     static Found live[WIDEST], next[WIDEST];
     long count = 1;
@@ -202,11 +214,15 @@ static void plain_beam(const Setup *s, long width, double a) {
             long at = -1, id = 0;
             for (long i = 0; i < count; i++)
                 for (long j = 0; j < s->m->config.vocab_size; j++)
-                    if (!taken[i][j] && (at < 0 || live[i].sum + sum[i][j] > live[at].sum + sum[at][id]))
-                        at = i, id = j;
+                    if (!taken[i][j] &&
+                        (at < 0 || live[i].sum + sum[i][j] > live[at].sum + sum[at][id])) {
+                        at = i;
+                        id = j;
+                    }
             taken[at][id] = true;
             Found f = live[at];
-            f.sum += sum[at][id], f.ids[n] = (int32_t)id;
+            f.sum += sum[at][id];
+            f.ids[n] = (int32_t)id;
             if (id == s->end)
                 keep(f.sum, a, f.ids, n, n + 1);
             else if (n + 1 == s->more || id == s->stop)
@@ -221,11 +237,22 @@ static void plain_beam(const Setup *s, long width, double a) {
 
 static ModelConfig configuration(int kind) {
     ModelConfig c = kind < 2 ? small_seq2seq() : small_language_model();
-    if (kind == 1) c.norm = NORM_PRE, c.final_norm = true, c.positions = &positions_learned;
-    if (kind == 3) c.norm = NORM_POST, c.final_norm = false, c.positions = &positions_sinusoidal;
-    if (kind == 4)
-        c.positions = &positions_rotary, c.qk_norm = true, c.norm_kind = &norm_rms,
+    if (kind == 1) {
+        c.norm = NORM_PRE;
+        c.final_norm = true;
+        c.positions = &positions_learned;
+    }
+    if (kind == 3) {
+        c.norm = NORM_POST;
+        c.final_norm = false;
+        c.positions = &positions_sinusoidal;
+    }
+    if (kind == 4) {
+        c.positions = &positions_rotary;
+        c.qk_norm = true;
+        c.norm_kind = &norm_rms;
         c.activation = &activation_swiglu;
+    }
     if (kind < 2) c.pad_id = 10;
     return c;
 }
@@ -237,8 +264,8 @@ static Setup numbered(int i, long context, long more) {
     return setup(c, (uint64_t)i, more);
 }
 
-/* The beams of all models agree with the plain one: where a text fits into the context, fills it on the way,
- * or begins beyond it. */
+/* The beams of all models agree with the plain one: where a text fits into the context, fills it on
+ * the way, or begins beyond it. */
 TEST(beams_are_those_of_a_plain_search) {
     int early = 0;
     for (int kind = 0; kind < 5; kind++)
@@ -269,16 +296,17 @@ TEST(a_beam_of_one_is_greedy) {
         Decoder d;
         memcpy(greedy, s.prompt, sizeof greedy);
         if (i % 5 > 1)
-            CHECK(decode_continue(s.tape, s.m, &(Sampler){0}, greedy, n, s.more, NULL, NULL, &e), "%s",
-                  e.text);
+            CHECK(decode_continue(s.tape, s.m, &(Sampler){0}, greedy, n, s.more, NULL, NULL, &e),
+                  "%s", e.text);
         else
-            CHECK(decode_answers(s.tape, s.m, &(Sampler){0}, 1, (long[]){0, SOURCE}, s.source, BEGIN, END,
-                                 s.more, greedy + n, &length, &e),
+            CHECK(decode_answers(s.tape, s.m, &(Sampler){0}, 1, (long[]){0, SOURCE}, s.source,
+                                 BEGIN, END, s.more, greedy + n, &length, &e),
                   "%s", e.text);
         open_decoder(&d, &s, 1);
-        CHECK(beam_search(&d, &(BeamOptions){penalties[i % 4], 1}, &best, &count, &e) && count == 1);
-        CHECK(best.n == length && !memcmp(best.ids, greedy + n, (size_t)length * sizeof *greedy), "case %d",
-              i);
+        CHECK(beam_search(&d, &(BeamOptions){penalties[i % 4], 1}, &best, &count, &e) &&
+              count == 1);
+        CHECK(best.n == length && !memcmp(best.ids, greedy + n, (size_t)length * sizeof *greedy),
+              "case %d", i);
         free(best.ids);
         decoder_close(&d);
         setup_free(&s);
@@ -287,8 +315,8 @@ TEST(a_beam_of_one_is_greedy) {
 
 /* ---- Sequences that grow together ---- */
 
-/* Rows of the cache that are exchanged, copied and dropped at random give the scores computed from scratch,
- * bit for bit. */
+/* Rows of the cache that are exchanged, copied and dropped at random give the scores computed from
+ * scratch, bit for bit. */
 TEST(reordered_sequences_have_the_scores_of_their_texts) {
     enum { TOGETHER = 5 };
     for (int i = 0; i < 15; i++) {
@@ -298,7 +326,8 @@ TEST(reordered_sequences_have_the_scores_of_their_texts) {
         Decoder d;
         Error e = {0};
         open_decoder(&d, &s, TOGETHER);
-        for (long n = 0, at = 0; n < s.more; n++) {
+        long at = 0;
+        for (long n = 0; n < s.more; n++) {
             real want[16];
             double ignored[16];
             long from[TOGETHER];
@@ -347,11 +376,12 @@ TEST(texts_drawn_together_are_those_of_one_by_one) {
             sampler.seed = 3 + (uint64_t)k;
             open_decoder(&one, &s, 1);
             CHECK(decoder_run(&one, &sampler, NULL, NULL, &e), "%s", e.text);
-            CHECK(one.tokens[0] == all.tokens[k] && !memcmp(decoder_ids(&one, 0), decoder_ids(&all, k),
-                                                            (size_t)one.tokens[0] * sizeof(int32_t)),
+            CHECK(one.tokens[0] == all.tokens[k] &&
+                      !memcmp(decoder_ids(&one, 0), decoder_ids(&all, k),
+                              (size_t)one.tokens[0] * sizeof(int32_t)),
                   "model %d, text %ld", i, k);
-            different +=
-                memcmp(decoder_ids(&all, k), decoder_ids(&all, 0), (size_t)(s.n + 4) * sizeof(int32_t)) != 0;
+            different += memcmp(decoder_ids(&all, k), decoder_ids(&all, 0),
+                                (size_t)(s.n + 4) * sizeof(int32_t)) != 0;
             decoder_close(&one);
         }
         CHECK(different > 0, "model %d: all texts are the same", i);

@@ -1,5 +1,5 @@
-/* Decoding against loops that feed a model its own output one sequence at a time and compute everything from
- * scratch. */
+/* Decoding against loops that feed a model its own output one sequence at a time and compute
+ * everything from scratch. */
 #include "base/pool.h"
 #include "decoding/decode.h"
 #include "expect_bug.h"
@@ -81,8 +81,10 @@ static void check_answers(ModelConfig c, Sampler s, uint64_t seed, int *cut, int
 
 static ModelConfig answering(NormPlace norm, const Positions *positions) {
     ModelConfig c = small_seq2seq();
-    c.norm = norm, c.final_norm = norm == NORM_PRE;
-    c.positions = positions, c.vocab_size = VOCABULARY;
+    c.norm = norm;
+    c.final_norm = norm == NORM_PRE;
+    c.positions = positions;
+    c.vocab_size = VOCABULARY;
     return c;
 }
 
@@ -99,11 +101,12 @@ TEST(answers_are_those_of_one_by_one) {
           ended);
 }
 
-/* With all weights 0, all scores are equal and the likeliest token is 0. Answers are cut off at the caller's
- * limit and at the model's last position, and are empty if 0 is the end. */
+/* With all weights 0, all scores are equal and the likeliest token is 0. Answers are cut off at the
+ * caller's limit and at the model's last position, and are empty if 0 is the end. */
 TEST(answers_have_bounded_lengths) {
     ModelConfig c = answering(NORM_POST, &positions_sinusoidal);
-    c.pad_id = 8, c.max_length = MOST - 2;
+    c.pad_id = 8;
+    c.max_length = MOST - 2;
     Model *m = new_model(c, 1);
     memset(m->parameters.value, 0, (size_t)m->parameters.size * sizeof(real));
     Sources source = {.id = {1, 2, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4}, .start = {0, 3, 12}};
@@ -143,14 +146,15 @@ static bool hear(void *context, long sequence, int32_t id) {
     return ++h->count < h->most;
 }
 
-/* The tokens that a text of n tokens shows: all, or those that are left when half a context leaves at a time. */
+/* The tokens that a text of n tokens shows: all, or those that are left when half a context leaves
+ * at a time. */
 static long window_length(long n, long context) {
     while (n > context) n -= (context + 1) / 2;
     return n;
 }
 
-/* Each token is the one computed from scratch from its window. The context holds all tokens, fills up on the way, or is
- * shorter than the prompt. */
+/* Each token is the one computed from scratch from its window. The context holds all tokens, fills
+ * up on the way, or is shorter than the prompt. */
 static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     c.max_length = (int)context;
     Error e = {0};
@@ -177,8 +181,11 @@ static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
 
 TEST(a_text_goes_on_as_from_scratch) {
     ModelConfig learned = small_language_model(), post = learned, rotary = learned;
-    post.norm = NORM_POST, post.final_norm = false, post.positions = &positions_sinusoidal;
-    rotary.positions = &positions_rotary, rotary.qk_norm = true;
+    post.norm = NORM_POST;
+    post.final_norm = false;
+    post.positions = &positions_sinusoidal;
+    rotary.positions = &positions_rotary;
+    rotary.qk_norm = true;
     for (uint64_t seed = 0; seed < 3; seed++)
         for (int sampled = 0; sampled < 2; sampled++)
             for (int i = 0; i < 5; i++) {
@@ -190,9 +197,9 @@ TEST(a_text_goes_on_as_from_scratch) {
             }
 }
 
-/* The scores after each token of a text that outgrows the context are those after the same text given as a prompt, and
- * those of its window computed without a cache: for all kinds of positions, in one layer and in several, whose cached keys
- * depend on earlier tokens. */
+/* The scores after each token of a text that outgrows the context are those after the same text
+ * given as a prompt, and those of its window computed without a cache: for all kinds of positions,
+ * in one layer and in several, whose cached keys depend on earlier tokens. */
 TEST(a_text_beyond_the_context_equals_the_same_prompt) {
     enum { CONTEXT = 7, TEXT = 3 * CONTEXT + 2, EPSILONS = 50000 };
     static const Positions *const kinds[] = {&positions_sinusoidal, &positions_learned,
@@ -205,7 +212,8 @@ TEST(a_text_beyond_the_context_equals_the_same_prompt) {
         Decoder d, given_all;
         Given given = {
             .prompt = text, .prompt_tokens = 1, .next = {NULL, NO_PAD, NO_PAD, c.pad_id}};
-        c.positions = kinds[i % 4], c.encoder_layers = (int[]){1, 2, 4}[i / 4],
+        c.positions = kinds[i % 4];
+        c.encoder_layers = (int[]){1, 2, 4}[i / 4];
         c.max_length = CONTEXT;
         Model *m = lively(c, (uint64_t)i);
         Tape *t = tape_new(), *other = tape_new();
@@ -231,7 +239,8 @@ TEST(a_text_beyond_the_context_equals_the_same_prompt) {
             decoder_advance(&d);
         }
         decoder_close(&d);
-        tape_free(t), tape_free(other);
+        tape_free(t);
+        tape_free(other);
         model_free(m);
     }
 }
@@ -298,7 +307,8 @@ static void known_free(Known *k) {
     free(k);
 }
 
-/* The scores of row `row` are those of the first n tokens of sequence s computed from scratch, to the bit. */
+/* The scores of row `row` are those of the first n tokens of sequence s computed from scratch, to
+ * the bit. */
 static void check_scores(Known *k, const Tensor *logits, long row, int s, long n) {
     bool lm = config_is_lm(&k->model->config);
     long V = k->model->config.vocab_size;
@@ -340,19 +350,24 @@ static void check_cache(ModelConfig c, uint64_t seed, long begin) {
     known_free(k);
 }
 
-/* Scores with the cache have the bits of those computed from scratch: over more tokens than a block of
- * attention, for widths of whole vectors and others, one and more threads, prompts of one token and of many.
+/* Scores with the cache have the bits of those computed from scratch: over more tokens than a block
+ * of attention, for widths of whole vectors and others, one and more threads, prompts of one token
+ * and of many.
  */
 TEST(cached_scores_are_the_recomputed_ones) {
     static const long begins[] = {1, 2, 17, 70};
     for (int i = 0; i < 4; i++) {
         pool_set_threads(1 + i % 3);
         ModelConfig lm = small_language_model(), paper = small_seq2seq(), pre = paper;
-        pre.norm = NORM_PRE, pre.final_norm = true, pre.positions = &positions_learned,
+        pre.norm = NORM_PRE;
+        pre.final_norm = true;
+        pre.positions = &positions_learned;
         pre.tied = false;
         ModelConfig rotary = lm, rms = pre;
-        rotary.positions = rms.positions = &positions_rotary, rotary.qk_norm = rms.qk_norm = true;
-        rms.norm_kind = &norm_rms, rms.activation = &activation_swiglu,
+        rotary.positions = rms.positions = &positions_rotary;
+        rotary.qk_norm = rms.qk_norm = true;
+        rms.norm_kind = &norm_rms;
+        rms.activation = &activation_swiglu;
         rotary.activation = &activation_silu;
         ModelConfig alibi = lm, answers = pre;
         alibi.positions = answers.positions = &positions_alibi;
@@ -360,7 +375,11 @@ TEST(cached_scores_are_the_recomputed_ones) {
         check_cache(answers, (uint64_t)i, begins[i]);
         check_cache(rotary, (uint64_t)i, begins[i]);
         check_cache(rms, (uint64_t)i, begins[i]);
-        if (i % 2) lm.d_model = 48, lm.d_ff = 100, lm.heads = 3;
+        if (i % 2) {
+            lm.d_model = 48;
+            lm.d_ff = 100;
+            lm.heads = 3;
+        }
         check_cache(lm, (uint64_t)i, begins[i]);
         check_cache(paper, (uint64_t)i, begins[i]);
         check_cache(pre, (uint64_t)i, begins[i]);
@@ -411,7 +430,8 @@ TEST(training_goes_on_after_decoding) {
         CHECK(t->training == training && !t->no_grad);
     }
     tape_free(t);
-    model_free(model[0]), model_free(model[1]);
+    model_free(model[0]);
+    model_free(model[1]);
 }
 
 /* ---- Threads ---- */
@@ -436,7 +456,8 @@ static void *decode_sequences(void *shared) {
     return NULL;
 }
 
-/* Two threads that decode from one model give what one gives; ThreadSanitizer finds no race (SAN=thread). */
+/* Two threads that decode from one model give what one gives; ThreadSanitizer finds no race
+ * (SAN=thread). */
 TEST(threads_share_a_model) {
     ModelConfig c = small_seq2seq();
     for (int again = 0; again < 5; again++) {
@@ -451,7 +472,8 @@ TEST(threads_share_a_model) {
         for (int i = 0; i < 2; i++)
             CHECK(memcmp(s[i].out, alone.out, sizeof alone.out) == 0 &&
                   memcmp(s[i].length, alone.length, sizeof alone.length) == 0);
-        model_free(m), model_free(same);
+        model_free(m);
+        model_free(same);
     }
 }
 

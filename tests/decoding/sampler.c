@@ -1,5 +1,5 @@
-/* The sampler: how often each token is drawn against its probability, which the test computes from the
- * definitions of the filters, one token at a time. */
+/* The sampler: how often each token is drawn against its probability, which the test computes from
+ * the definitions of the filters, one token at a time. */
 #include "decoding/decode.h"
 #include "test.h"
 
@@ -11,9 +11,9 @@ static long choose(const Sampler *s, long count, const real *scores, uint64_t se
     return decode_choose(s, &(Scores){count, scores, ids, n}, sequence, p);
 }
 
-/* p_i ∝ e^(x_i/T), for the tokens that every filter keeps. Top-k keeps a token if fewer than k are likelier;
- * top-p, if those that are likelier, of the ones that top-k kept, have less than P of the probability of
- * these. */
+/* p_i ∝ e^(x_i/T), for the tokens that every filter keeps. Top-k keeps a token if fewer than k are
+ * likelier; top-p, if those that are likelier, of the ones that top-k kept, have less than P of the
+ * probability of these. */
 static void probabilities(const Sampler *s, long count, const double *x, double *p) {
     double weight[MOST_CHOICES], largest = -INFINITY, kept = 0, sum = 0;
     bool among[MOST_CHOICES];
@@ -34,9 +34,10 @@ static void probabilities(const Sampler *s, long count, const double *x, double 
     for (long i = 0; i < count; i++) p[i] /= sum;
 }
 
-/* Pearson's chi-square of DRAWS draws. The bound is passed by one in 100,000 of right samplers; seeds are
- * fixed. */
-static void check_frequencies(const char *what, Sampler s, long count, const real *scores, const double *p) {
+/* Pearson's chi-square of DRAWS draws. The bound is passed by one in 100,000 of right samplers;
+ * seeds are fixed. */
+static void check_frequencies(const char *what, Sampler s, long count, const real *scores,
+                              const double *p) {
     enum { SEQUENCES = 4 };
     long times[MOST_CHOICES] = {0}, degrees = -1;
     double chi_square = 0;
@@ -44,8 +45,8 @@ static void check_frequencies(const char *what, Sampler s, long count, const rea
         times[choose(&s, count, scores, (uint64_t)(i % SEQUENCES), i / SEQUENCES)]++;
     for (long i = 0; i < count; i++) {
         double want = DRAWS * p[i];
-        CHECK(want > 0 || times[i] == 0, "%s: token %ld, which is not kept, comes %ld times", what, i,
-              times[i]);
+        CHECK(want > 0 || times[i] == 0, "%s: token %ld, which is not kept, comes %ld times", what,
+              i, times[i]);
         if (want < 5) continue; /* too rare for the approximation */
         chi_square += ((double)times[i] - want) * ((double)times[i] - want) / want;
         degrees++;
@@ -88,13 +89,15 @@ TEST(sampling_frequencies_follow_the_filters) {
             check_sampler(what, (Sampler){.temperature = 0.9, .top_k = k, .seed = 3}, count, x);
             check_sampler(what, (Sampler){.temperature = 1.5, .top_p = share, .seed = 4}, count, x);
             check_sampler(what, (Sampler){.temperature = 0.8, .min_p = share, .seed = 5}, count, x);
-            Sampler all = {.temperature = 2, .top_k = k, .top_p = share, .min_p = share / 4, .seed = 6};
+            Sampler all = {
+                .temperature = 2, .top_k = k, .top_p = share, .min_p = share / 4, .seed = 6};
             check_sampler(what, all, count, x);
         }
     }
 }
 
-/* Scores of tokens that the text has become less likely, once each, whatever their sign; greedy ones too. */
+/* Scores of tokens that the text has become less likely, once each, whatever their sign; greedy
+ * ones too. */
 TEST(sampling_penalises_repetition) {
     static const real x[] = {2, -1, 1, (real)0.5};
     static const double penalised[] = {1, -2, 1, 0.5};
@@ -105,13 +108,15 @@ TEST(sampling_penalises_repetition) {
     probabilities(&s, 4, penalised, want);
     CHECK(decode_probabilities(&s, &c, p) == 0);
     for (int i = 0; i < 4; i++) CHECK_NEAR(p[i], want[i], 1e-12);
-    s.repetition_penalty = 2.5, s.temperature = 0;
+    s.repetition_penalty = 2.5;
+    s.temperature = 0;
     CHECK(decode_choose(&s, &c, 0, p) == 2);
     s.repetition_penalty = 1;
     CHECK(decode_choose(&s, &c, 0, p) == 0);
 }
 
-/* Greedy decoding takes the likeliest token, the first of equals, whatever the seed and the filters. */
+/* Greedy decoding takes the likeliest token, the first of equals, whatever the seed and the
+ * filters. */
 TEST(sampling_temperature_0_is_greedy) {
     static const real x[] = {-5, 2, 7, 7, 1};
     for (long i = 0; i < 50; i++) {
@@ -120,20 +125,23 @@ TEST(sampling_temperature_0_is_greedy) {
     }
 }
 
-/* Scores as large and temperatures as extreme as there are give no NaN: the likeliest at one end, the uniform
- * distribution at the other. */
+/* Scores as large and temperatures as extreme as there are give no NaN: the likeliest at one end,
+ * the uniform distribution at the other. */
 TEST(sampling_extremes_hold) {
-    static const real large[] = {(real)1e38, (real)-1e38, (real)9e37, (real)-1e38}, few[] = {2, 1, 0, 1};
+    static const real large[] = {(real)1e38, (real)-1e38, (real)9e37, (real)-1e38},
+                      few[] = {2, 1, 0, 1};
     static const double first[] = {1, 0, 0, 0}, even[] = {0.25, 0.25, 0.25, 0.25};
     check_frequencies("large scores", (Sampler){.temperature = 1}, 4, large, first);
     check_frequencies("low temperature", (Sampler){.temperature = 1e-300}, 4, few, first);
     check_frequencies("high temperature", (Sampler){.temperature = 1e300}, 4, few, even);
     real infinite[] = {0, (real)-INFINITY, (real)-INFINITY, (real)-INFINITY};
     check_frequencies("impossible tokens", (Sampler){.temperature = 1}, 4, infinite, first);
-    check_frequencies("impossible tokens", (Sampler){.temperature = 1, .top_k = 2}, 4, infinite, first);
+    check_frequencies("impossible tokens", (Sampler){.temperature = 1, .top_k = 2}, 4, infinite,
+                      first);
 }
 
-/* The same (seed, sequence, length) is the same draw; another seed, sequence or length is another. */
+/* The same (seed, sequence, length) is the same draw; another seed, sequence or length is another.
+ */
 TEST(sampling_a_draw_is_a_function_of_seed_sequence_and_length) {
     static const real x[8] = {0};
     enum { TRIES = 4000 };
@@ -148,7 +156,8 @@ TEST(sampling_a_draw_is_a_function_of_seed_sequence_and_length) {
         same[2] += choose(&s, 8, x, sequence, i + 1) == id;
     }
     for (int i = 0; i < 3; i++)
-        CHECK(same[i] > TRIES / 10 && same[i] < TRIES / 6.5, "%d of %d draws are the same", same[i], TRIES);
+        CHECK(same[i] > TRIES / 10 && same[i] < TRIES / 6.5, "%d of %d draws are the same", same[i],
+              TRIES);
 }
 
 RUN_TESTS

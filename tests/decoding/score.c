@@ -17,7 +17,8 @@ static SavedRun run_with(Model *m, const char *characters) {
 }
 
 /* -log P of id after ids[0 … n). */
-static double slow_loss(Model *m, const int32_t *source, long S, const int32_t *ids, long n, int32_t id) {
+static double slow_loss(Model *m, const int32_t *source, long S, const int32_t *ids, long n,
+                        int32_t id) {
     real score[8];
     double sum = 0;
     next_scores(m, source, S, ids, n, score);
@@ -36,13 +37,14 @@ static Score score_of(const SavedRun *r, const char *text) {
     return s;
 }
 
-/* A text is cut into windows that do not overlap; the last one may be shorter. Every token but the first
- * counts. */
+/* A text is cut into windows that do not overlap; the last one may be shorter. Every token but the
+ * first counts. */
 TEST(a_text_has_the_loss_of_its_tokens) {
     enum { LONGEST = 200 };
     for (int i = 0; i < 8; i++) {
         ModelConfig c = small_language_model();
-        c.vocab_size = 4, c.max_length = (int[]){1, 2, 7, 80}[i % 4];
+        c.vocab_size = 4;
+        c.max_length = (int[]){1, 2, 7, 80}[i % 4];
         if (i > 3) c.positions = &positions_rotary;
         Model *m = lively(c, (uint64_t)i);
         SavedRun r = run_with(m, "abcé");
@@ -57,8 +59,8 @@ TEST(a_text_has_the_loss_of_its_tokens) {
             nats += slow_loss(m, NULL, 0, ids + first, k - first, ids[k]);
         }
         Score s = score_of(&r, text);
-        CHECK(s.tokens == n - 1 && s.characters == (double)n - 1, "%ld tokens, %g characters", s.tokens,
-              s.characters);
+        CHECK(s.tokens == n - 1 && s.characters == (double)n - 1, "%ld tokens, %g characters",
+              s.tokens, s.characters);
         CHECK(fabs(s.nats - nats) < 1e-4 * (1 + nats), "found %g, want %g", s.nats, nats);
         write_text("file", "é");
         Error e = {0};
@@ -74,7 +76,9 @@ TEST(a_text_has_the_loss_of_its_tokens) {
 /* The targets of pairs count, with their ends. Blank lines do not count. */
 TEST(pairs_have_the_loss_of_their_targets) {
     ModelConfig c = small_seq2seq();
-    c.vocab_size = 7, c.pad_id = 6, c.max_length = 6;
+    c.vocab_size = 7;
+    c.pad_id = 6;
+    c.max_length = 6;
     Model *m = lively(c, 1);
     SavedRun r = run_with(m, "abcé");
     static const int32_t source[] = {0, 1, 3}, target[] = {4, 2, 3, 5}, other[] = {4, 1, 5};
@@ -82,8 +86,8 @@ TEST(pairs_have_the_loss_of_their_targets) {
     for (long k = 1; k < 4; k++) nats += slow_loss(m, source, 3, target, k, target[k]);
     for (long k = 1; k < 3; k++) nats += slow_loss(m, source + 2, 1, other, k, other[k]);
     Score s = score_of(&r, "abé\tcé\n\r\né\tb");
-    CHECK(s.pairs == 2 && s.tokens == 5 && s.characters == 3, "%ld pairs, %ld tokens, %g characters", s.pairs,
-          s.tokens, s.characters);
+    CHECK(s.pairs == 2 && s.tokens == 5 && s.characters == 3,
+          "%ld pairs, %ld tokens, %g characters", s.pairs, s.tokens, s.characters);
     CHECK(fabs(s.nats - nats) < 1e-4 * nats, "found %g, want %g", s.nats, nats);
 
     static const struct {
@@ -91,8 +95,8 @@ TEST(pairs_have_the_loss_of_their_targets) {
     } cases[] = {
         {"a\tb\n\nab\n", "file: line 3: found no tab, need a source, a tab and a target"},
         {"a\tb\tc\n", "file: line 1: found a second tab, need a source, a tab and a target"},
-        {"a\tb\n\na\tx\n",
-         "file: line 3: byte 0: found 'x' (U+0078), need one of the 4 characters of the vocabulary"},
+        {"a\tb\n\na\tx\n", "file: line 3: byte 0: found 'x' (U+0078), need one of the 4 characters "
+                           "of the vocabulary"},
         {"a\tabcabc\n", "file: line 1: found 7 symbols, need at most 6"},
         {"\n", "file: found no pair, need one"},
     };
@@ -100,7 +104,8 @@ TEST(pairs_have_the_loss_of_their_targets) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Error e = {0};
         write_text("file", cases[i].text);
-        CHECK(!score_file(t, &r, "file", NULL, &s, &e) && !strcmp(e.text, cases[i].want), "%s", e.text);
+        CHECK(!score_file(t, &r, "file", NULL, &s, &e) && !strcmp(e.text, cases[i].want), "%s",
+              e.text);
         CHECK(e.status == STATUS_BAD_DATA);
     }
     tape_free(t);

@@ -1,10 +1,12 @@
-/* Preloaded into a program by tests/faults/faults.py: its Nth allocation fails, or its Nth write is cut short.
+/* Preloaded into a program by tests/faults/faults.py: its Nth allocation fails, or its Nth write is
+ * cut short.
  *
- *     FAULT=malloc FAULT_AT=N [FAULT_STICKY=1]     this allocation returns NULL; with FAULT_STICKY all later ones too
- *     FAULT=write FAULT_AT=N                       this write takes half of what it is given
+ *     FAULT=malloc FAULT_AT=N [FAULT_STICKY=1]     this allocation returns NULL; with FAULT_STICKY
+ * all later ones too FAULT=write FAULT_AT=N                       this write takes half of what it
+ * is given
  *
- * The file FAULT_COUNT gets the number of calls when the program ends. With FAULT=malloc and FAULT_AT=0 none fails, and the
- * numbers of the allocations with a new path of calls follow. */
+ * The file FAULT_COUNT gets the number of calls when the program ends. With FAULT=malloc and
+ * FAULT_AT=0 none fails, and the numbers of the allocations with a new path of calls follow. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -70,7 +72,8 @@ __attribute__((destructor)) static void end(void) {
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
     int length = snprintf(text, sizeof text, "%ld %ld\n", (long)calls[0], (long)calls[1]);
     if (fd >= 0) (void)!syscall(SYS_write, fd, text, (size_t)length);
-    for (long call = 1; fd >= 0 && noting && call <= calls[0] && call <= MOST_PLACES; call++)
+    if (fd < 0 || !noting) return;
+    for (long call = 1; call <= calls[0] && call <= MOST_PLACES; call++)
         if (is_first(call))
             (void)!syscall(SYS_write, fd, text, (size_t)snprintf(text, sizeof text, "%ld\n", call));
 }

@@ -18,7 +18,9 @@ TEST(refuses_integers_out_of_range) {
     CHECK(array_to_int32(&a, as_int32, &e) && as_int32[1] == INT32_MAX && as_int32[2] == INT32_MIN);
     a = over(DTYPE_I64, 4, i64);
     CHECK(!array_to_int32(&a, as_int32, &e));
-    CHECK(strcmp(e.text, "f: x\\x1B: element 3: found 2147483648, need one in [-2147483648,2147483647]") == 0,
+    CHECK(strcmp(e.text,
+                 "f: x\\x1B: element 3: found 2147483648, need one in [-2147483648,2147483647]") ==
+              0,
           "%s", e.text);
     e = (Error){0};
     a = over(DTYPE_I64, 1, low);
@@ -26,14 +28,16 @@ TEST(refuses_integers_out_of_range) {
     e = (Error){0};
     static const int32_t negative[] = {-1, INT32_MIN, 127};
     a = over(DTYPE_I32, 3, negative);
-    CHECK(array_to_int32(&a, as_int32, &e) && as_int32[0] == -1 && as_int32[1] == INT32_MIN && as_int32[2] == 127);
+    CHECK(array_to_int32(&a, as_int32, &e) && as_int32[0] == -1 && as_int32[1] == INT32_MIN &&
+          as_int32[2] == 127);
     static const float one[] = {1};
     a = over(DTYPE_F32, 1, one);
     CHECK(!array_to_int32(&a, as_int32, &e));
     CHECK(strcmp(e.text, "f: x\\x1B: found numbers of type F32, need integers") == 0, "%s", e.text);
 }
 
-/* All 65,536 half-precision numbers against the definition, and bfloat16 against the upper half of a float.
+/* All 65,536 half-precision numbers against the definition, and bfloat16 against the upper half of
+ * a float.
  */
 TEST(converts_half_precision) {
     for (uint32_t bits = 0; bits < 65536; bits++) {
@@ -45,22 +49,24 @@ TEST(converts_half_precision) {
 
         int exponent = bits >> 10 & 31;
         double fraction = (bits & 1023) / 1024.0, sign = bits >> 15 ? -1 : 1;
-        double want =
-            exponent ? sign * (1 + fraction) * pow(2, exponent - 15) : sign * fraction * pow(2, -14);
+        double want = exponent ? sign * (1 + fraction) * pow(2, exponent - 15)
+                               : sign * fraction * pow(2, -14);
         if (exponent == 31)
             CHECK(fraction > 0 ? isnan(half) : half == sign * (double)INFINITY, "0x%04X", bits);
         else
-            CHECK(half == want && signbit(half) == signbit(sign), "0x%04X: found %g, want %g", bits, half,
-                  want);
+            CHECK(half == want && signbit(half) == signbit(sign), "0x%04X: found %g, want %g", bits,
+                  half, want);
 
         uint32_t wide = bits << 16;
         float upper;
         memcpy(&upper, &wide, 4);
-        CHECK(isnan(upper) ? isnan(bfloat) : bfloat == (double)upper, "0x%04X: found %g", bits, bfloat);
+        CHECK(isnan(upper) ? isnan(bfloat) : bfloat == (double)upper, "0x%04X: found %g", bits,
+              bfloat);
     }
 }
 
-/* A value too large for a float is refused if real is float. A value that is not finite is kept, and found. */
+/* A value too large for a float is refused if real is float. A value that is not finite is kept,
+ * and found. */
 TEST(converts_numbers) {
     static const double x[] = {1, -1e-300, (double)FLT_MAX, 1e39},
                         odd[] = {0, -(double)INFINITY, (double)NAN};
@@ -71,8 +77,9 @@ TEST(converts_numbers) {
     a = over(DTYPE_F64, 4, x);
     bool fits = sizeof(real) == sizeof(double);
     CHECK(array_to_real(&a, out, &e) == fits);
-    CHECK(fits || strcmp(e.text, "f: x\\x1B: element 3: found 1e+39, need at most 3.40282e+38") == 0, "%s",
-          e.text);
+    CHECK(fits ||
+              strcmp(e.text, "f: x\\x1B: element 3: found 1e+39, need at most 3.40282e+38") == 0,
+          "%s", e.text);
     CHECK(array_check_finite(&a, &(Error){0}));
 
     static const int32_t i32[] = {-1, INT32_MIN, INT32_MAX};
@@ -90,7 +97,8 @@ TEST(converts_numbers) {
     a = over(DTYPE_F64, 3, odd);
     CHECK(array_to_real(&a, out, &e) && isinf(out[1]) && out[1] < 0 && isnan(out[2]));
     CHECK(!array_check_finite(&a, &e));
-    CHECK(strcmp(e.text, "f: x\\x1B: element 1: found -inf, need a finite number") == 0, "%s", e.text);
+    CHECK(strcmp(e.text, "f: x\\x1B: element 1: found -inf, need a finite number") == 0, "%s",
+          e.text);
     static const uint16_t half[] = {0x7BFF, 0x7C01};
     e = (Error){0};
     a = over(DTYPE_F16, 2, half);
@@ -125,8 +133,8 @@ TEST(checks_shapes) {
     name[100] = 0;
     a.name = name;
     array_where(&a, where);
-    CHECK(strcmp(where + strlen(where) - 7, "\\x01...") == 0 && strstr(where, "/end.npy: \\x01"), "%s",
-          where);
+    CHECK(strcmp(where + strlen(where) - 7, "\\x01...") == 0 && strstr(where, "/end.npy: \\x01"),
+          "%s", where);
 }
 
 TEST(arrays_over_memory) {

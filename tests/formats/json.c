@@ -1,9 +1,11 @@
-/* JSON: the grammar of RFC 8259, accepted and refused case by case, and what strings and numbers mean. */
+/* JSON: the grammar of RFC 8259, accepted and refused case by case, and what strings and numbers
+ * mean. */
 #include "formats/json.h"
 #include "base/utf8.h"
 #include "expect_bug.h"
 
-/* Whether the text, given a block of exactly its size, is one JSON value; the message is left in `text`. */
+/* Whether the text, given a block of exactly its size, is one JSON value; the message is left in
+ * `text`. */
 static char text[ERROR_TEXT];
 
 static bool is_json(const char *bytes, size_t length) {
@@ -14,36 +16,38 @@ static bool is_json(const char *bytes, size_t length) {
     bool skipped = json_skip(&j);
     CHECK(skipped == !j.failed);
     bool ok = json_end(&j);
-    CHECK(ok == (e.status == STATUS_DONE) && (ok || e.status == STATUS_BAD_DATA), "status %d", e.status);
+    CHECK(ok == (e.status == STATUS_DONE) && (ok || e.status == STATUS_BAD_DATA), "status %d",
+          e.status);
     free(copy);
     strcpy(text, e.text);
     return ok;
 }
 
 TEST(accepts_the_grammar) {
-    static const char *const cases[] = {"{}",
-                                        "0",
-                                        "-0",
-                                        "10",
-                                        "1.5",
-                                        "-0.0e-0",
-                                        "1E5",
-                                        "123456789012345678901234567890",
-                                        "1e999",
-                                        "\"\"",
-                                        " [ ] ",
-                                        "\t\r\n{\t}\r\n",
-                                        "[ 1 , 2 ]",
-                                        "{ \"a\" : 1 , \"b\" : [ { } ] }",
-                                        "{\"\":0}",
-                                        "{\"a\":1,\"a\":2}",
-                                        "[null,true,false]",
-                                        "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
-                                        "\"\\ud800\\udc00\\ud7ff\\ue000\"",
-                                        "\"\\u0041\\u00e9\\u20AC\\ud834\\uDD1E\\u0000\\uFFFF\\uDBFF\\uDFFF\"",
-                                        "\"\xC3\xA9\xE2\x82\xAC\xF0\x9D\x84\x9E\xF4\x8F\xBF\xBF\"",
-                                        "\"\x7F\"",
-                                        "[\"a\",1.0e3,{\"b\":null}]"};
+    static const char *const cases[] = {
+        "{}",
+        "0",
+        "-0",
+        "10",
+        "1.5",
+        "-0.0e-0",
+        "1E5",
+        "123456789012345678901234567890",
+        "1e999",
+        "\"\"",
+        " [ ] ",
+        "\t\r\n{\t}\r\n",
+        "[ 1 , 2 ]",
+        "{ \"a\" : 1 , \"b\" : [ { } ] }",
+        "{\"\":0}",
+        "{\"a\":1,\"a\":2}",
+        "[null,true,false]",
+        "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+        "\"\\ud800\\udc00\\ud7ff\\ue000\"",
+        "\"\\u0041\\u00e9\\u20AC\\ud834\\uDD1E\\u0000\\uFFFF\\uDBFF\\uDFFF\"",
+        "\"\xC3\xA9\xE2\x82\xAC\xF0\x9D\x84\x9E\xF4\x8F\xBF\xBF\"",
+        "\"\x7F\"",
+        "[\"a\",1.0e3,{\"b\":null}]"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         CHECK(is_json(cases[i], strlen(cases[i])), "%s: %s", cases[i], text);
 }
@@ -93,7 +97,8 @@ TEST(refuses_the_rest) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CHECK(!is_json(cases[i].json, strlen(cases[i].json)), "%s", cases[i].json);
-        CHECK(strcmp(text, cases[i].want) == 0, "%s: found %s, want %s", cases[i].json, text, cases[i].want);
+        CHECK(strcmp(text, cases[i].want) == 0, "%s: found %s, want %s", cases[i].json, text,
+              cases[i].want);
         char copy[32];
         Error e = {0};
         JsonString s;
@@ -116,8 +121,9 @@ TEST(limits_depth) {
     memset(deep + JSON_DEPTH, ']', JSON_DEPTH);
     CHECK(is_json(deep, 2 * JSON_DEPTH), "%s", text);
     memset(deep, '[', JSON_DEPTH + 1);
-    CHECK(!is_json(deep, sizeof deep) && strcmp(text, "t: byte 64: found '[', need less depth") == 0, "%s",
-          text);
+    CHECK(!is_json(deep, sizeof deep) &&
+              strcmp(text, "t: byte 64: found '[', need less depth") == 0,
+          "%s", text);
 }
 
 /* The string that the JSON of one means. */
@@ -130,10 +136,12 @@ static JsonString decoded(char *json, size_t length) {
 }
 
 TEST(decodes_strings) {
-    char json[] = "\"A\\u0041\\u00E9\xC3\xA9\\u20ac\\ud834\\udd1E\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000z\"";
+    char json[] =
+        "\"A\\u0041\\u00E9\xC3\xA9\\u20ac\\ud834\\udd1E\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000z\"";
     static const char want[] = "AA\xC3\xA9\xC3\xA9\xE2\x82\xAC\xF0\x9D\x84\x9E\"\\/\b\f\n\r\t\0z";
     JsonString s = decoded(json, sizeof json - 1);
-    CHECK(s.length == sizeof want - 1 && memcmp(s.text, want, sizeof want) == 0, "found %zu bytes", s.length);
+    CHECK(s.length == sizeof want - 1 && memcmp(s.text, want, sizeof want) == 0, "found %zu bytes",
+          s.length);
 }
 
 /* Every character, printed as JSON, comes back, and print lets no control character through. */
@@ -160,7 +168,9 @@ TEST(prints_the_values_that_it_reads) {
     FILE *f = open_memstream(&json, &size);
     json_print(f, "a\xFF\xC3z \x01\x1F\x7F\"\\/\b\f\n\r\t");
     fclose(f);
-    CHECK(strcmp(json, "\"a\xEF\xBF\xBD\xEF\xBF\xBDz \\u0001\\u001F\\u007F\\\"\\\\/\\b\\f\\n\\r\\t\"") == 0,
+    CHECK(strcmp(json,
+                 "\"a\xEF\xBF\xBD\xEF\xBF\xBDz \\u0001\\u001F\\u007F\\\"\\\\/\\b\\f\\n\\r\\t\"") ==
+              0,
           "%s", json);
     free(json);
 }
@@ -218,7 +228,8 @@ TEST(a_walk_expects_kinds_of_values) {
     Error e = {0};
     JsonString s;
     Json j = json_over("t", json, 2, &e);
-    CHECK(!json_string(&j, &s) && strcmp(e.text, "t: byte 0: found '1', need a string") == 0, "%s", e.text);
+    CHECK(!json_string(&j, &s) && strcmp(e.text, "t: byte 0: found '1', need a string") == 0, "%s",
+          e.text);
 }
 
 /* A walk that goes on after a failure does nothing: the first message stays, no call succeeds. */
@@ -230,9 +241,11 @@ TEST(the_first_error_stays) {
     Json j = json_over("t", json, sizeof json - 1, &e);
     CHECK(json_enter(&j, '[') && json_element(&j) && json_natural(&j, &n) && json_element(&j));
     CHECK(!json_natural(&j, &n));
-    CHECK(!json_element(&j) && !json_string(&j, &s) && !json_enter(&j, '{') && !json_member(&j, &s) &&
-          !json_skip(&j) && !json_natural(&j, &n) && !json_fail(&j, "later") && !json_end(&j));
-    CHECK(n == 1 && strcmp(e.text, "t: byte 4: found 'x', need a number of digits only") == 0, "%s", e.text);
+    CHECK(!json_element(&j) && !json_string(&j, &s) && !json_enter(&j, '{') &&
+          !json_member(&j, &s) && !json_skip(&j) && !json_natural(&j, &n) &&
+          !json_fail(&j, "later") && !json_end(&j));
+    CHECK(n == 1 && strcmp(e.text, "t: byte 4: found 'x', need a number of digits only") == 0, "%s",
+          e.text);
 }
 
 TEST(wrong_walks_are_bugs) {

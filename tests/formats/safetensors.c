@@ -1,5 +1,5 @@
-/* .safetensors files: files of the format's own library are read, written tensors come back, and any other file is refused
- * with the place and the reason. */
+/* .safetensors files: files of the format's own library are read, written tensors come back, and
+ * any other file is refused with the place and the reason. */
 #include "formats/safetensors.h"
 #include "base/crc32.h"
 #include "expect_bug.h"
@@ -25,27 +25,29 @@ TEST(reads_the_librarys_files) {
         Dtype dtype;
         Shape shape;
     } want[] = {
-        {"bias", DTYPE_F64, DIMS(3)},      {"empty", DTYPE_F32, DIMS(0, 4)}, {"half", DTYPE_F16, DIMS(5)},
-        {"ids", DTYPE_I32, DIMS(2, 2)},    {"step", DTYPE_I64, {0}},
-        {"weight", DTYPE_F32, DIMS(2, 3)},
+        {"bias", DTYPE_F64, DIMS(3)}, {"empty", DTYPE_F32, DIMS(0, 4)},
+        {"half", DTYPE_F16, DIMS(5)}, {"ids", DTYPE_I32, DIMS(2, 2)},
+        {"step", DTYPE_I64, {0}},     {"weight", DTYPE_F32, DIMS(2, 3)},
     };
     enum { TENSORS = sizeof want / sizeof *want };
     Safetensors s;
     Error e = {0};
     CHECK(safetensors_read(&s, "tests/fixtures/mixed.safetensors", &e), "%s", e.text);
-    CHECK(s.tensors == TENSORS && s.metadata_count == 2, "found %d, %d", s.tensors, s.metadata_count);
+    CHECK(s.tensors == TENSORS && s.metadata_count == 2, "found %d, %d", s.tensors,
+          s.metadata_count);
     for (int i = 0; i < s.tensors && i < TENSORS; i++) {
         const Array *a = safetensors_need(&s, want[i].name, &e);
         CHECK(a == &s.tensor[i], "%s", want[i].name); /* they are in the order of their names */
-        CHECK(a && a->dtype == want[i].dtype && array_expect_shape(a, want[i].shape, &e), "%s", e.text);
+        CHECK(a && a->dtype == want[i].dtype && array_expect_shape(a, want[i].shape, &e), "%s",
+              e.text);
         if (a) check_values(a);
     }
     CHECK(strcmp(safetensors_metadata(&s, "kind"), "lm") == 0);
     CHECK(strcmp(safetensors_metadata(&s, "note"), "caf\xC3\xA9 \"quoted\"\n") == 0);
     CHECK(!safetensors_metadata(&s, "heads") && !safetensors_find(&s, "weigh"));
     CHECK(!safetensors_need(&s, "head.weight", &e) && e.status == STATUS_BAD_DATA);
-    CHECK(strcmp(e.text, "tests/fixtures/mixed.safetensors: found no tensor \"head.weight\"") == 0, "%s",
-          e.text);
+    CHECK(strcmp(e.text, "tests/fixtures/mixed.safetensors: found no tensor \"head.weight\"") == 0,
+          "%s", e.text);
     safetensors_free(&s);
 
     e = (Error){0};
@@ -84,11 +86,14 @@ static void make_arrays(Array a[ARRAYS]) {
 /* True if s holds exactly these tensors. */
 static bool same_tensors(const Safetensors *s, const Array *want, int count) {
     bool same = s->tensors == count;
-    for (int i = 0; same && i < count; i++) {
+    for (int i = 0; i < count; i++) {
+        if (!same) break;
         const Array *a = safetensors_find(s, want[i].name);
-        same = a && a->dtype == want[i].dtype && a->rank == want[i].rank && a->count == want[i].count &&
+        same = a && a->dtype == want[i].dtype && a->rank == want[i].rank &&
+               a->count == want[i].count &&
                memcmp(a->size, want[i].size, (size_t)a->rank * sizeof *a->size) == 0 &&
-               (!a->count || memcmp(a->bytes, want[i].bytes, (size_t)a->count * dtype_size(a->dtype)) == 0);
+               (!a->count ||
+                memcmp(a->bytes, want[i].bytes, (size_t)a->count * dtype_size(a->dtype)) == 0);
     }
     return same;
 }
@@ -123,16 +128,20 @@ TEST(written_tensors_come_back) {
     char *before = read_bytes(path, &size_before);
     safetensors_free(&s);
     CHECK(safetensors_read(&s, path, &e) && same_tensors(&s, a, ARRAYS), "%s", e.text);
-    CHECK(safetensors_write(path, s.metadata, s.metadata_count, s.tensor, s.tensors, &e), "%s", e.text);
+    CHECK(safetensors_write(path, s.metadata, s.metadata_count, s.tensor, s.tensors, &e), "%s",
+          e.text);
     char *after = read_bytes(path, &size_after);
     CHECK(size_before == size_after && memcmp(before, after, size_after) == 0);
-    free(before), free(after);
+    free(before);
+    free(after);
     safetensors_free(&s);
 
-    CHECK(safetensors_write(path, NULL, 0, NULL, 0, &e) && safetensors_read(&s, path, &e), "%s", e.text);
+    CHECK(safetensors_write(path, NULL, 0, NULL, 0, &e) && safetensors_read(&s, path, &e), "%s",
+          e.text);
     CHECK(s.tensors == 0 && s.metadata_count == 0);
     safetensors_free(&s);
-    CHECK(!safetensors_write("/nowhere/a", NULL, 0, NULL, 0, &e) && e.status == STATUS_CANNOT_CREATE);
+    CHECK(!safetensors_write("/nowhere/a", NULL, 0, NULL, 0, &e) &&
+          e.status == STATUS_CANNOT_CREATE);
     e = (Error){0};
     memset(&s, 0xAA, sizeof s);
     CHECK(!safetensors_read(&s, folder, &e) && e.status == STATUS_NO_INPUT && !s.data);
@@ -141,7 +150,8 @@ TEST(written_tensors_come_back) {
 
 /* ---- Files made here ---- */
 
-/* Reads a file of this header and as many bytes of data, in a block of exactly its size. Returns the message,
+/* Reads a file of this header and as many bytes of data, in a block of exactly its size. Returns
+ * the message,
  * "" if it was read. `claim` is the length of the header that the file says it has. */
 static const char *message_of(uint64_t claim, const char *header, size_t length, size_t data) {
     static char text[ERROR_TEXT];
@@ -152,8 +162,8 @@ static const char *message_of(uint64_t claim, const char *header, size_t length,
     Error e = {0};
     Safetensors s;
     bool ok = safetensors_parse(&s, "t", file, 8 + length + data, true, &e);
-    CHECK(ok ? e.status == STATUS_DONE : e.status == STATUS_BAD_DATA && !s.data && !s.tensor, "status %d",
-          e.status);
+    CHECK(ok ? e.status == STATUS_DONE : e.status == STATUS_BAD_DATA && !s.data && !s.tensor,
+          "status %d", e.status);
     safetensors_free(&s);
     strcpy(text, e.text);
     return text;
@@ -162,13 +172,13 @@ static const char *message_of(uint64_t claim, const char *header, size_t length,
 /* In headers of tests ' stands for ". */
 static const char *message(const char *header, size_t data) {
     char *json = strdup(header);
-    for (char *at = json; (at = strchr(at, '\'')); at++) *at = '"';
+    for (char *at = strchr(json, '\''); at; at = strchr(at, '\'')) *at = '"';
     const char *text = message_of(strlen(json), json, strlen(json), data);
     free(json);
     return text;
 }
 
-#define F32(name, shape, from, to)                                                                           \
+#define F32(name, shape, from, to)                                                                 \
     "'" name "':{'dtype':'F32','shape':" shape ",'data_offsets':[" #from "," #to "]}"
 
 TEST(refuses_malformed_headers) {
@@ -186,7 +196,8 @@ TEST(refuses_malformed_headers) {
         /* Names and keys. */
         {"{" F32("", "[1]", 0, 4) "}", 4, "byte 4: found a tensor without a name"},
         {"{" F32("a\\u0000", "[1]", 0, 4) "}", 4, "byte 11: found U+0000 in a string"},
-        {"{" F32("a", "[1]", 0, 4) "," F32("a", "[1]", 4, 8) "}", 8, "header: found duplicate key \"a\""},
+        {"{" F32("a", "[1]", 0, 4) "," F32("a", "[1]", 4, 8) "}", 8,
+         "header: found duplicate key \"a\""},
         {"{" F32("a", "[1]", 0, 4) "," F32("b", "[1]", 4, 8) "," F32("a", "[1]", 0, 4) "}", 8,
          "header: found duplicate key \"a\""},
         {"{" F32("\\u001b[2J", "[0]", 0, 0) "," F32("\\u001b[2J", "[0]", 0, 0) "}", 0,
@@ -206,7 +217,8 @@ TEST(refuses_malformed_headers) {
          "byte 20: found type \"BOOL\", need I32, I64, F16, BF16, F32 or F64"},
         {"{'a':{'dtype':'F32\\u0000','shape':[1],'data_offsets':[0,4]}}", 4,
          "byte 25: found U+0000 in a string"},
-        {"{'a':{'dtype':32,'shape':[1],'data_offsets':[0,4]}}", 4, "byte 14: found '3', need a string"},
+        {"{'a':{'dtype':32,'shape':[1],'data_offsets':[0,4]}}", 4,
+         "byte 14: found '3', need a string"},
 
         /* Numbers. */
         {"{" F32("a", "[-1]", 0, 4) "}", 4, "byte 29: found '-', need a number of digits only"},
@@ -227,20 +239,26 @@ TEST(refuses_malformed_headers) {
         {"{'a':{'dtype':'F16','shape':[4611686018427387903],'data_offsets':[0,0]}}", 0,
          "byte 71: found 0 bytes of data, need 9223372036854775806 for type and shape"},
 #else
-        {"{" F32("a", "[65536,65536]", 0, 16) "}", 16, "byte 64: found a shape of more than 2^31 bytes"},
-        {"{" F32("a", "[0,1073741824,4]", 0, 0) "}", 0, "byte 66: found a shape of more than 2^31 bytes"},
+        {"{" F32("a", "[65536,65536]", 0, 16) "}", 16,
+         "byte 64: found a shape of more than 2^31 bytes"},
+        {"{" F32("a", "[0,1073741824,4]", 0, 0) "}", 0,
+         "byte 66: found a shape of more than 2^31 bytes"},
         {"{'a':{'dtype':'F16','shape':[1073741823],'data_offsets':[0,0]}}", 0,
          "byte 62: found 0 bytes of data, need 2147483646 for type and shape"},
 #endif
         {"{" F32("a", "[1,1,1,1,1,1,1,1,1]", 0, 4) "}", 4, "byte 45: found more than 8 axes"},
 
         /* Places. */
-        {"{" F32("a", "[2]", 0, 4) "}", 4, "byte 53: found 4 bytes of data, need 8 for type and shape"},
-        {"{" F32("a", "[1]", 4, 0) "}", 4, "byte 53: found data from 4 to 0, need a range in the file's 4"},
-        {"{" F32("a", "[1]", 0, 4) "}", 3, "byte 53: found data from 0 to 4, need a range in the file's 3"},
+        {"{" F32("a", "[2]", 0, 4) "}", 4,
+         "byte 53: found 4 bytes of data, need 8 for type and shape"},
+        {"{" F32("a", "[1]", 4, 0) "}", 4,
+         "byte 53: found data from 4 to 0, need a range in the file's 4"},
+        {"{" F32("a", "[1]", 0, 4) "}", 3,
+         "byte 53: found data from 0 to 4, need a range in the file's 3"},
         {"{" F32("a", "[1]", 18446744073709551612, 0) "}", 4,
          "byte 72: found data from 18446744073709551612 to 0, need a range in the file's 4"},
-        {"{'a':{'dtype':'F32','shape':[1],'data_offsets':[0]}}", 4, "byte 50: found fewer than two offsets"},
+        {"{'a':{'dtype':'F32','shape':[1],'data_offsets':[0]}}", 4,
+         "byte 50: found fewer than two offsets"},
         {"{'a':{'dtype':'F32','shape':[1],'data_offsets':[0,4,4]}}", 4,
          "byte 52: found more than two offsets"},
         {"{" F32("a", "[1]", 0, 4) "," F32("b", "[1]", 8, 12) "}", 12,
@@ -257,7 +275,8 @@ TEST(refuses_malformed_headers) {
         {"{'__metadata__':[]}", 0, "byte 16: found '[', need an object"},
         {"{'__metadata__':{'a':1}}", 0, "byte 21: found '1', need a string"},
         {"{'__metadata__':{'a':'1','a':'1'}}", 0, "header: found duplicate key \"a\""},
-        {"{'__metadata__':{},'__metadata__':{}}", 0, "byte 34: found duplicate key \"__metadata__\""},
+        {"{'__metadata__':{},'__metadata__':{}}", 0,
+         "byte 34: found duplicate key \"__metadata__\""},
         {"{" F32("__metadata__", "[1]", 0, 4) "}", 4, "byte 39: found '[', need a string"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -267,12 +286,14 @@ TEST(refuses_malformed_headers) {
         CHECK(strcmp(found, line) == 0, "%s\n  found %s\n  want  %s", cases[i].header, found, line);
     }
     static const char padded[] = "{}\0\0\0\0\0\0"; /* seen in the wild */
-    CHECK(strcmp(message_of(8, padded, 8, 0), "t: header: byte 2: found byte 0x00, need nothing more") == 0);
+    CHECK(strcmp(message_of(8, padded, 8, 0),
+                 "t: header: byte 2: found byte 0x00, need nothing more") == 0);
 
     char *deep = malloc(100001);
     memset(deep, '[', 100001);
     memcpy(deep, "{\"a\":", 5);
-    CHECK(strcmp(message_of(100001, deep, 100001, 0), "t: header: byte 5: found '[', need an object") == 0);
+    CHECK(strcmp(message_of(100001, deep, 100001, 0),
+                 "t: header: byte 5: found '[', need an object") == 0);
     free(deep);
 }
 
@@ -284,8 +305,9 @@ TEST(refuses_wrong_lengths) {
         char want[64];
         snprintf(want, sizeof want, "t: found %zu bytes, need at least 8", n);
         e = (Error){0};
-        CHECK(!safetensors_parse(&s, "t", calloc(1, n + 1), n, true, &e) && strcmp(e.text, want) == 0, "%s",
-              e.text);
+        CHECK(!safetensors_parse(&s, "t", calloc(1, n + 1), n, true, &e) &&
+                  strcmp(e.text, want) == 0,
+              "%s", e.text);
     }
     static const uint64_t claims[] = {
         3, (uint64_t)1 << 31, (uint64_t)1 << 32, (uint64_t)1 << 63, UINT64_MAX - 7, UINT64_MAX};
@@ -296,8 +318,10 @@ TEST(refuses_wrong_lengths) {
         const char *found = message_of(claims[i], "{}", 2, 0);
         CHECK(strcmp(found, want) == 0, "%s", found);
     }
-    CHECK(strcmp(message_of(0, "{}", 2, 0), "t: header: byte 0: found the end, need an object") == 0);
-    CHECK(strcmp(message_of(1, "{}", 2, 0), "t: header: byte 1: found the end, need a string") == 0);
+    CHECK(strcmp(message_of(0, "{}", 2, 0), "t: header: byte 0: found the end, need an object") ==
+          0);
+    CHECK(strcmp(message_of(1, "{}", 2, 0), "t: header: byte 1: found the end, need a string") ==
+          0);
 }
 
 TEST(accepts_every_valid_header) {
@@ -310,8 +334,8 @@ TEST(accepts_every_valid_header) {
         {"{'__metadata__':{}}", 0},
         {"{'__metadata__':{'crc32':'nonsense'}}", 0}, /* only ours means something by it */
         {"{" F32("a", "[]", 0, 4) "}", 4},
-        {"{" F32("a", "[0]", 0, 0) "," F32("b", "[0,3]", 0, 0) "," F32("c", "[1]", 0, 4) "," F32("d", "[0]",
-                                                                                                 4, 4) "}",
+        {"{" F32("a", "[0]", 0, 0) "," F32("b", "[0,3]", 0, 0) "," F32("c", "[1]", 0, 4) "," F32(
+             "d", "[0]", 4, 4) "}",
          4},
         {"{" F32("b", "[1]", 4, 8) "," F32("a", "[1]", 0, 4) ",'__metadata__':{'k':'v'}}", 8},
         {"{" F32("a", "[1]", 8, 12) "," F32("b", "[1]", 4, 8) "," F32("c", "[1]", 0, 4) "}", 12},
@@ -345,7 +369,8 @@ TEST(finds_each_of_many) {
     }
     Error e = {0};
     Safetensors s;
-    CHECK(safetensors_write(in_folder("a"), m, MANY, a, MANY, &e) && safetensors_read(&s, in_folder("a"), &e),
+    CHECK(safetensors_write(in_folder("a"), m, MANY, a, MANY, &e) &&
+              safetensors_read(&s, in_folder("a"), &e),
           "%s", e.text);
     for (int i = 0; i < MANY; i++) {
         const Array *found = safetensors_find(&s, names[i]);
@@ -373,16 +398,16 @@ TEST(notices_every_flipped_bit) {
         flipped[bit / 8] ^= (char)(1 << bit % 8);
         Safetensors s;
         Error error = {0};
-        CHECK(!safetensors_parse(&s, "t", flipped, size, true, &error), "bit %zu of byte %zu", bit % 8,
-              bit / 8);
+        CHECK(!safetensors_parse(&s, "t", flipped, size, true, &error), "bit %zu of byte %zu",
+              bit % 8, bit / 8);
         CHECK(error.status == STATUS_BAD_DATA && *error.text, "bit %zu", bit);
         safetensors_free(&s);
     }
     free(whole);
 }
 
-/* A file of ours whose checksum is misspelt is damaged, one that does not begin as ours do has none; and all
- * are read where checksums do not matter. */
+/* A file of ours whose checksum is misspelt is damaged, one that does not begin as ours do has
+ * none; and all are read where checksums do not matter. */
 TEST(knows_files_of_ours) {
     static const struct {
         const char *find, *replace;
@@ -410,7 +435,8 @@ TEST(knows_files_of_ours) {
         CHECK(cases[i].ok || strstr(error.text, "the file is damaged: found "), "%s", error.text);
         safetensors_free(&s);
         error = (Error){0};
-        CHECK(safetensors_parse(&s, "t", file, size, false, &error) && !s.checksum && s.tensors == 1,
+        CHECK(safetensors_parse(&s, "t", file, size, false, &error) && !s.checksum &&
+                  s.tensors == 1,
               "%s: %s", cases[i].replace, error.text);
         safetensors_free(&s);
     }
@@ -427,7 +453,8 @@ TEST(names_the_damage) {
     need[8] = 0;
     memcpy(whole + 36, "\x1B[2JXXXX", 8);
     CHECK(!safetensors_parse(&s, "t", whole, size, true, &e));
-    snprintf(want, sizeof want, "t: the file is damaged: found checksum \\x1B[2JXXXX, need %s", need);
+    snprintf(want, sizeof want, "t: the file is damaged: found checksum \\x1B[2JXXXX, need %s",
+             need);
     CHECK(strcmp(e.text, want) == 0, "found %s, want %s", e.text, want);
 }
 
@@ -438,7 +465,8 @@ TEST(the_checksum_is_CRC_32) {
     static const char text[] = "The quick brown fox jumps over the lazy dog";
     CHECK(crc32_update(0, "123456789", 9) == 0xCBF43926 && crc32_update(0, NULL, 0) == 0);
     for (size_t split = 0; split < sizeof text; split++)
-        CHECK(crc32_update(crc32_update(0, text, split), text + split, sizeof text - 1 - split) == 0x414FA339,
+        CHECK(crc32_update(crc32_update(0, text, split), text + split, sizeof text - 1 - split) ==
+                  0x414FA339,
               "split at %zu", split);
 }
 

@@ -22,8 +22,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
-/* Most changes would make a header's length wrong, and test no more than that: three of four times it is mended. The
- * header ends with the last '}' before which all is text, or in .npy with a newline. */
+/* Most changes would make a header's length wrong, and test no more than that: three of four times
+ * it is mended. The header ends with the last '}' before which all is text, or in .npy with a
+ * newline. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed) {
     size_t from = (size_t)reader->header, end = from;
     size = LLVMFuzzerMutate(data, size, most);
@@ -33,6 +34,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     if (from == 10 && end < size && data[end] == '\n') end++;
     uint64_t length = end - from;
     if (from == 8) memcpy(data, &length, 8);
-    if (from == 10) data[8] = (uint8_t)length, data[9] = (uint8_t)(length >> 8);
+    if (from == 10) {
+        data[8] = (uint8_t)length;
+        data[9] = (uint8_t)(length >> 8);
+    }
     return size;
 }

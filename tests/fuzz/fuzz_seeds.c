@@ -1,5 +1,5 @@
-/* The readers' promises (tests/fuzz/readers.h) hold for every seed of the fuzzers, cut at every length, and
- * with any one byte changed. Inputs that a fuzzer has found become seeds. */
+/* The readers' promises (tests/fuzz/readers.h) hold for every seed of the fuzzers, cut at every
+ * length, and with any one byte changed. Inputs that a fuzzer has found become seeds. */
 #include "readers.h"
 #include "test.h"
 #include <dirent.h>
@@ -32,19 +32,20 @@ static void read_seeds(const struct Reader *r) {
     DIR *d = opendir(folder);
     CHECK(d, "%s", folder);
     int seeds = 0;
-    for (const struct dirent *entry; d && (entry = readdir(d));) {
+    if (!d) return;
+    for (const struct dirent *entry = readdir(d); entry; entry = readdir(d)) {
         if (*entry->d_name == '.') continue;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         read_seed(r, path);
         seeds++;
     }
-    if (d) closedir(d);
+    closedir(d);
     CHECK(seeds > 0, "%s: no seeds", folder);
 }
 
-#define READ_SEEDS(name, number)                                                                             \
-    TEST(name) {                                                                                             \
-        read_seeds(&readers[number]);                                                                        \
+#define READ_SEEDS(name, number)                                                                   \
+    TEST(name) {                                                                                   \
+        read_seeds(&readers[number]);                                                              \
     }
 READ_SEEDS(safetensors, 0)
 READ_SEEDS(npy, 1)

@@ -10,12 +10,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PROMISE(condition)                                                                                   \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition);                          \
-            abort();                                                                                         \
-        }                                                                                                    \
+#define PROMISE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition);                \
+            abort();                                                                               \
+        }                                                                                          \
     } while (0)
 
 /* A reader that refuses gives one printable line, with this status or STATUS_BAD_DATA. */
@@ -54,6 +54,7 @@ static inline const char *file_of(const uint8_t *data, size_t size) {
     static int fd = -1;
     if (fd < 0) fd = memfd_create("fuzz", MFD_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    PROMISE(fd >= 0 && ftruncate(fd, (off_t)size) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+    PROMISE(fd >= 0 && ftruncate(fd, (off_t)size) == 0 &&
+            pwrite(fd, data, size, 0) == (ssize_t)size);
     return path;
 }

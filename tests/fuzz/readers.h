@@ -1,5 +1,6 @@
-/* One function for each reader of outside bytes. It takes any bytes and checks what the reader promises. libFuzzer calls
- * them through fuzz.c; tests/fuzz/fuzz_seeds.c runs the seeds, whole, cut and changed. A broken promise ends the process. */
+/* One function for each reader of outside bytes. It takes any bytes and checks what the reader
+ * promises. libFuzzer calls them through fuzz.c; tests/fuzz/fuzz_seeds.c runs the seeds, whole, cut
+ * and changed. A broken promise ends the process. */
 #pragma once
 
 #include "base/utf8.h"
@@ -26,7 +27,9 @@ static inline void read_elements(const Array *a) {
     promise_error(array_to_int32(a, narrow, &e), &e);
     e = (Error){0};
     promise_error(array_check_finite(a, &e), &e);
-    free(numbers), free(reals), free(narrow);
+    free(numbers);
+    free(reals);
+    free(narrow);
 }
 
 static inline void read_safetensors(const uint8_t *data, size_t size) {
@@ -34,15 +37,16 @@ static inline void read_safetensors(const uint8_t *data, size_t size) {
     Error e = {0};
     bool ok = safetensors_parse(&s, "f", copy_of(data, size), size, true, &e);
     promise_error(ok, &e);
+    if (!ok) return;
     size_t bytes = 0;
-    for (int i = 0; ok && i < s.tensors; i++) {
+    for (int i = 0; i < s.tensors; i++) {
         PROMISE(safetensors_find(&s, s.tensor[i].name) == &s.tensor[i]);
         bytes += (size_t)s.tensor[i].count * dtype_size(s.tensor[i].dtype);
         read_elements(&s.tensor[i]);
     }
-    for (int i = 0; ok && i < s.metadata_count; i++)
+    for (int i = 0; i < s.metadata_count; i++)
         PROMISE(safetensors_metadata(&s, s.metadata[i].key) == s.metadata[i].value);
-    PROMISE(!ok || bytes <= size - 8);
+    PROMISE(bytes <= size - 8);
     safetensors_free(&s);
 }
 
@@ -55,7 +59,8 @@ static inline bool next_bytes(void *context, void *to, size_t size) {
     Stream *s = context;
     if (size > s->left) return false;
     if (size) memcpy(to, s->at, size);
-    s->at += size, s->left -= size;
+    s->at += size;
+    s->left -= size;
     return true;
 }
 
@@ -132,7 +137,8 @@ static inline void read_batch(const uint8_t *data, size_t size) {
         Tokens x = {0};
         if (b && tokens_new(&x, b->rows, b->rows * b->T, &e)) {
             tokens_fill(&x, b->rows, b->T, b->target_in, c.pad_id);
-            for (long i = 0; i < x.sequences.total_rows; i++) PROMISE(x.id[i] >= 0 && x.id[i] < c.vocab_size);
+            for (long i = 0; i < x.sequences.total_rows; i++)
+                PROMISE(x.id[i] >= 0 && x.id[i] < c.vocab_size);
         }
         tokens_free(&x);
         batch_padded_free(b);
@@ -182,12 +188,14 @@ static inline void read_vocabulary(const uint8_t *data, size_t size) {
         bool ok = tokenizer_encode(k, "f", text, length, ids, &count, &e);
         promise_error(ok, &e);
         bool known = ok;
-        for (long i = 0; ok && i < count; i++) {
+        for (long i = 0; i < (ok ? count : 0); i++) {
             PROMISE(ids[i] >= 0 && ids[i] < k->size);
             known &= !k->unknown || ids[i] > 0;
         }
-        if (known) PROMISE(tokenizer_decode(k, ids, count, back) == length && !memcmp(back, text, length));
-        free(ids), free(back);
+        if (known)
+            PROMISE(tokenizer_decode(k, ids, count, back) == length && !memcmp(back, text, length));
+        free(ids);
+        free(back);
     }
     tokenizer_free(k);
     free(vocabulary);
@@ -197,7 +205,8 @@ static inline void read_vocabulary(const uint8_t *data, size_t size) {
 static inline void read_pairs(const uint8_t *data, size_t size) {
     Error e = {0};
     TaskOptions o = task_defaults();
-    o.pairs = file_of(data, size), o.tokenizer = (const TokenizerKind *)all_tokenizers[size % 4],
+    o.pairs = file_of(data, size);
+    o.tokenizer = (const TokenizerKind *)all_tokenizers[size % 4];
     o.validation = 0.3;
     Task *task = task_open("pairs", &o, &e);
     promise_error(task != NULL, &e);
@@ -209,7 +218,8 @@ static inline void read_pairs(const uint8_t *data, size_t size) {
     for (long r = 0; r < training->rows; r++) {
         BatchRow row = batch_row(training, r), other = batch_row(held_out, 0);
         PROMISE(row.S > 0 && row.T > 1 && row.target_out[row.T - 1] == task->end_id);
-        bool same = row.S == other.S && !memcmp(row.source, other.source, (size_t)row.S * sizeof *row.source);
+        bool same = row.S == other.S &&
+                    !memcmp(row.source, other.source, (size_t)row.S * sizeof *row.source);
         bool unknown = false;
         for (long i = 0; i < row.S; i++) {
             PROMISE(row.source[i] >= 0 && row.source[i] < task->tokenizer->size);
@@ -217,7 +227,9 @@ static inline void read_pairs(const uint8_t *data, size_t size) {
         }
         PROMISE(!same || unknown);
     }
-    batch_free(training), batch_free(held_out), task_free(task);
+    batch_free(training);
+    batch_free(held_out);
+    task_free(task);
 }
 
 /* The value of `name` in lines `name=value`, each ended with a NUL, and two at the end. */
@@ -244,8 +256,10 @@ static inline void read_config(const uint8_t *data, size_t size) {
     if (!ok) return;
     char *at = printed;
     ConfigField field;
-    for (int i = 0; config_field(&c, i, &field); i++) at += sprintf(at, "%s=%s", field.key, field.value) + 1;
-    PROMISE(config_parse(&again, "f", line_value, printed, &e) && memcmp(&c, &again, sizeof c) == 0);
+    for (int i = 0; config_field(&c, i, &field); i++)
+        at += sprintf(at, "%s=%s", field.key, field.value) + 1;
+    PROMISE(config_parse(&again, "f", line_value, printed, &e) &&
+            memcmp(&c, &again, sizeof c) == 0);
     Model *m = model_without_memory(&c, false, &e);
     PROMISE(m || e.status == STATUS_NO_MEMORY);
     model_free(m);
@@ -257,13 +271,14 @@ static inline int by_key(const void *a, const void *b) {
     return strcmp(((const Metadata *)a)->key, ((const Metadata *)b)->key);
 }
 
-/* A configuration read from a file is the one that a checkpoint then saves, unless it names a run to resume,
- * whose checkpoint has the other settings. */
+/* A configuration read from a file is the one that a checkpoint then saves, unless it names a run
+ * to resume, whose checkpoint has the other settings. */
 static inline void read_train_config(const uint8_t *data, size_t size) {
     Error e = {0};
     TrainConfig r, again = {.resume = "run"};
     char *arguments[] = {(char[]){"train"}, (char[]){"--config"}, (char *)file_of(data, size)};
-    bool ok = train_config_parse(&r, 3, arguments, &e) && (r.resume || train_config_complete(&r, &e));
+    bool ok =
+        train_config_parse(&r, 3, arguments, &e) && (r.resume || train_config_complete(&r, &e));
     bool looked = r.resume && e.status == STATUS_NO_INPUT; /* a run is found by its name */
     promise_reason(ok, &e, looked ? STATUS_NO_INPUT : STATUS_USAGE);
     if (ok && !r.resume) {
@@ -282,7 +297,8 @@ static inline void read_train_config(const uint8_t *data, size_t size) {
         PROMISE(train_config_resume(&again, &saved, &e) && train_config_complete(&again, &e));
         train_config_notes(&again, false, &second);
         PROMISE(first.count == second.count);
-        for (int i = 0; i < first.count; i++) PROMISE(!strcmp(first.note[i].value, second.note[i].value));
+        for (int i = 0; i < first.count; i++)
+            PROMISE(!strcmp(first.note[i].value, second.note[i].value));
     }
     train_config_free(&r);
     train_config_free(&again);
@@ -295,13 +311,16 @@ static inline Trainer *seed_trainer(void) {
     if (t.model) return &t;
     Error e = {0};
     TaskOptions o = task_defaults();
-    o.text = file_of((const uint8_t *)text, sizeof text - 1), o.context = 2;
+    o.text = file_of((const uint8_t *)text, sizeof text - 1);
+    o.context = 2;
     Task *task = task_open("lm", &o, &e);
     PROMISE(task);
     ModelConfig c = config_language_model((int)task->vocab_size, (int)task->max_T);
-    c.encoder_layers = c.heads = c.d_ff = 1, c.d_model = 2;
-    t = (Trainer){
-        .task = task, .optimizer = optim_default(&optimizer_adamw), .model = model_new(&c, true, 1, &e)};
+    c.encoder_layers = c.heads = c.d_ff = 1;
+    c.d_model = 2;
+    t = (Trainer){.task = task,
+                  .optimizer = optim_default(&optimizer_adamw),
+                  .model = model_new(&c, true, 1, &e)};
     PROMISE(t.model && optim_start(&t.optimizer, &t.model->parameters, &e));
     return &t;
 }
@@ -310,13 +329,15 @@ static inline Trainer *seed_trainer(void) {
 static char run_folder[] = "/tmp/tapeformer-fuzz-XXXXXX", run_checkpoint_link[64];
 
 static inline void remove_run_folder(void) {
-    unlink(run_checkpoint_link), rmdir(run_folder);
+    unlink(run_checkpoint_link);
+    rmdir(run_folder);
 }
 
 static inline void make_run_folder(const char *file) {
     if (*run_checkpoint_link) return;
     PROMISE(mkdtemp(run_folder));
-    snprintf(run_checkpoint_link, sizeof run_checkpoint_link, "%s/checkpoint.safetensors", run_folder);
+    snprintf(run_checkpoint_link, sizeof run_checkpoint_link, "%s/checkpoint.safetensors",
+             run_folder);
     PROMISE(symlink(file, run_checkpoint_link) == 0 && atexit(remove_run_folder) == 0);
 }
 
@@ -335,8 +356,8 @@ static inline void read_checkpoint(const uint8_t *data, size_t size) {
         ok = checkpoint_restore(&c, t, &e);
         promise_reason(ok, &e, STATUS_OTHER_MODEL);
         PROMISE(c.state.step >= 0 && c.state.tokens >= 0 && c.state.evaluated >= 0);
-        for (long i = 0; ok && i < t->model->parameters.size; i++)
-            PROMISE(t->model->parameters.value[i] - t->model->parameters.value[i] == 0);
+        const Parameters *p = &t->model->parameters;
+        for (long i = 0; i < (ok ? p->size : 0); i++) PROMISE(p->value[i] - p->value[i] == 0);
     }
     train_config_free(&r);
     checkpoint_free(&c);
@@ -345,7 +366,8 @@ static inline void read_checkpoint(const uint8_t *data, size_t size) {
 static const struct Reader {
     const char *name;
     void (*read)(const uint8_t *data, size_t size);
-    int header; /* 8: safetensors, 10: npy: the bytes before a header that say how long it is; 0: there is none */
+    int header; /* 8: safetensors, 10: npy: the bytes before a header that say how long it is; 0:
+                   there is none */
 } readers[] = {
     {"safetensors", read_safetensors, 8},
     {"npy", read_npy, 10},

@@ -1,10 +1,11 @@
-/* Reads and writes files for tests/interop/differential.py. Each line of stdin is one order and gets a line of answer:
+/* Reads and writes files for tests/interop/differential.py. Each line of stdin is one order and
+ * gets a line of answer:
  *
- *     read PATH          ok NAME DTYPE [SHAPE] CRC …, sorted by name, then the metadata's pairs; or no MESSAGE
- *     write PATH SEED    the same of random arrays, which are then in the file
+ *     read PATH          ok NAME DTYPE [SHAPE] CRC …, sorted by name, then the metadata's pairs; or
+ * no MESSAGE write PATH SEED    the same of random arrays, which are then in the file
  *
- * PATH is a .safetensors file. CRC is that of the elements, row-major and little-endian. Names and metadata are
- * written as JSON strings. */
+ * PATH is a .safetensors file. CRC is that of the elements, row-major and little-endian. Names and
+ * metadata are written as JSON strings. */
 #include "base/crc32.h"
 #include "base/random.h"
 #include "formats/json.h"
@@ -32,8 +33,8 @@ static void read_order(const char *path) {
     Safetensors s = {0};
     bool ok = safetensors_read(&s, path, &e);
     printf(ok ? "ok" : "no %s", e.text);
-    for (int i = 0; ok && i < s.tensors; i++) show(&s.tensor[i]);
-    for (int i = 0; ok && i < s.metadata_count; i++) show_pair(&s.metadata[i]);
+    for (int i = 0; i < (ok ? s.tensors : 0); i++) show(&s.tensor[i]);
+    for (int i = 0; i < (ok ? s.metadata_count : 0); i++) show_pair(&s.metadata[i]);
     safetensors_free(&s);
 }
 
@@ -48,18 +49,19 @@ static Array random_array(uint64_t key, int i, const char *name, const char *byt
 }
 
 static void write_order(const char *path, uint64_t seed) {
-    static const char *const names[MOST_ARRAYS] = {"a.b", "\"quoted\"\\\n", "无可奈何", " ", "z\x7f"};
+    static const char *const names[MOST_ARRAYS] = {"a.b", "\"quoted\"\\\n", "无可奈何", " ",
+                                                   "z\x7f"};
     static const Metadata pairs[] = {{"", "empty"}, {"e", ""}, {"\t\"\\", "🙂 line\n"}};
     uint64_t key = random_key(seed, STREAM);
     static char bytes[MOST_ARRAYS][MOST_BYTES];
     Array a[MOST_ARRAYS];
     Error e = {0};
-    int count = (int)random_below(key, 1000, MOST_ARRAYS + 1), noted = (int)random_below(key, 1001, 4);
+    int count = (int)random_below(key, 1000, MOST_ARRAYS + 1),
+        noted = (int)random_below(key, 1001, 4);
     for (int i = 0; i < count; i++) {
         a[i] = random_array(key, i, names[i], bytes[i]);
         for (int j = 0; j < MOST_BYTES; j++)
-            bytes[i][j] =
-                (char)random_below(random_key(seed, 2 + (uint64_t)i), (uint64_t)j, 256);
+            bytes[i][j] = (char)random_below(random_key(seed, 2 + (uint64_t)i), (uint64_t)j, 256);
     }
     bool ok = safetensors_write(path, pairs, noted, a, count, &e);
     printf(ok ? "ok" : "no %s", e.text);

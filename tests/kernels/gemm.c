@@ -6,7 +6,8 @@
 
 static const char *const layout_name[] = {"NN", "NT", "TN"};
 
-/* Random numbers in memory that ends with the last of them, so that a sanitizer sees an access beyond. */
+/* Random numbers in memory that ends with the last of them, so that a sanitizer sees an access
+ * beyond. */
 static real *numbers(long count, uint64_t stream) {
     real *x = malloc((size_t)(count > 0 ? count : 1) * sizeof *x);
     if (!x) exit(71);
@@ -31,7 +32,9 @@ static Case make_case(GemmLayout layout, long m, long n, long k, long gap, long 
     Gemm *g = &t.g;
     long rows_a = layout == GEMM_TN ? k : m, columns_a = layout == GEMM_TN ? m : k;
     long rows_b = layout == GEMM_NT ? n : k, columns_b = layout == GEMM_NT ? k : n;
-    g->lda = columns_a + gap, g->ldb = columns_b + 2 * gap, g->ldc = n + 3 * gap;
+    g->lda = columns_a + gap;
+    g->ldb = columns_b + 2 * gap;
+    g->ldc = n + 3 * gap;
     g->stride_a = span(rows_a, columns_a, g->lda) + gap;
     g->stride_b = span(rows_b, columns_b, g->ldb) + gap;
     g->stride_c = m * g->ldc + gap;
@@ -47,20 +50,26 @@ static Case make_case(GemmLayout layout, long m, long n, long k, long gap, long 
 }
 
 static void free_case(Case *t) {
-    free(t->a), free(t->b), free(t->c), free(t->c_start), free(t->kept), free(t->bias);
+    free(t->a);
+    free(t->b);
+    free(t->c);
+    free(t->c_start);
+    free(t->kept);
+    free(t->bias);
 }
 
-static void check_close(const Gemm *g, const char *what, const real *found, const real *want, long count) {
+static void check_close(const Gemm *g, const char *what, const real *found, const real *want,
+                        long count) {
     double limit = (8 + 0.3 * (double)g->k) * REAL_EPSILON;
     for (long i = 0; i < count; i++) {
         double error = fabs((double)(found[i] - want[i]));
-        CHECK(error <= limit, "%s %ldx%ldx%ld %s[%ld] is off by %.3g", layout_name[g->layout], g->m, g->n,
-              g->k, what, i, error);
+        CHECK(error <= limit, "%s %ldx%ldx%ld %s[%ld] is off by %.3g", layout_name[g->layout], g->m,
+              g->n, g->k, what, i, error);
     }
 }
 
-/* Compares all of C with gemm_plain's, also the numbers between its rows, which no product writes. A sanitizer sees no more
- * in large plain products than in small ones. */
+/* Compares all of C with gemm_plain's, also the numbers between its rows, which no product writes.
+ * A sanitizer sees no more in large plain products than in small ones. */
 static void check_values(const Case *t) {
     if (SANITIZER && t->g.m * t->g.n * t->g.k > 1000000) return;
     Gemm plain = t->g;
@@ -69,7 +78,9 @@ static void check_values(const Case *t) {
     if (plain.pre_activation) plain.pre_activation = kept;
     for (long q = 0; q == 0 || q < plain.batch; q++) {
         gemm_plain(&plain);
-        plain.a += plain.stride_a, plain.b += plain.stride_b, plain.c += plain.stride_c;
+        plain.a += plain.stride_a;
+        plain.b += plain.stride_b;
+        plain.c += plain.stride_c;
         if (plain.pre_activation) plain.pre_activation += plain.stride_c;
     }
     check_close(&t->g, "C", t->c, t->c_start, t->c_count);
@@ -77,8 +88,8 @@ static void check_values(const Case *t) {
     free(kept);
 }
 
-static void run_case(GemmLayout layout, long m, long n, long k, long gap, long batch, bool accumulate,
-                     bool bias, Activation activation, bool keep) {
+static void run_case(GemmLayout layout, long m, long n, long k, long gap, long batch,
+                     bool accumulate, bool bias, Activation activation, bool keep) {
     Case t = make_case(layout, m, n, k, gap, batch);
     t.g.accumulate = accumulate;
     t.g.activation = activation;
@@ -101,15 +112,16 @@ TEST(every_small_size) {
 
 /* Sizes around the edges of tiles, panels, steps and blocks. */
 TEST(sizes_around_every_edge) {
-    static const long sizes[][3] = {{13, 31, 511},   {14, 32, 512}, {15, 33, 513},   {29, 65, 1025},
-                                    {1, 300, 70},    {300, 1, 70},  {97, 129, 1},    {200, 520, 600},
-                                    {260, 40, 1030}, {5, 700, 513}, {193, 700, 400}, {400, 257, 1024},
-                                    {1, 1, 3000},    {70, 36, 200}, {64, 18, 128},   {100, 19, 300}};
+    static const long sizes[][3] = {
+        {13, 31, 511},   {14, 32, 512}, {15, 33, 513},   {29, 65, 1025},
+        {1, 300, 70},    {300, 1, 70},  {97, 129, 1},    {200, 520, 600},
+        {260, 40, 1030}, {5, 700, 513}, {193, 700, 400}, {400, 257, 1024},
+        {1, 1, 3000},    {70, 36, 200}, {64, 18, 128},   {100, 19, 300}};
     for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (long gap = 0; gap <= 5; gap += 5)
-                run_case(layout, sizes[s][0], sizes[s][1], sizes[s][2], gap, 1, gap > 0, false, ACT_NONE,
-                         false);
+                run_case(layout, sizes[s][0], sizes[s][1], sizes[s][2], gap, 1, gap > 0, false,
+                         ACT_NONE, false);
 }
 
 TEST(epilogues) {
@@ -119,7 +131,8 @@ TEST(epilogues) {
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (int options = 0; options < 24; options++)
                 run_case(layout, sizes[s][0], sizes[s][1], sizes[s][2], options % 3, 1, options & 1,
-                         options & 2, (Activation)(options / 4 % 3), options >= 12 && options / 4 % 3 > 0);
+                         options & 2, (Activation)(options / 4 % 3),
+                         options >= 12 && options / 4 % 3 > 0);
 }
 
 TEST(batches) {
@@ -155,18 +168,24 @@ TEST(bits_do_not_depend_on_threads) {
     for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
             Case one = make_case(layout, sizes[s][0], sizes[s][1], sizes[s][2], 1, sizes[s][3]);
-            one.g.bias = one.bias, one.g.activation = ACT_GELU, one.g.pre_activation = one.kept;
+            one.g.bias = one.bias;
+            one.g.activation = ACT_GELU;
+            one.g.pre_activation = one.kept;
             pool_set_threads(1);
             gemm(&one.g);
             for (int i = SANITIZER ? 3 : 0; i < 4; i++) {
-                Case many = make_case(layout, sizes[s][0], sizes[s][1], sizes[s][2], 1, sizes[s][3]);
-                many.g.bias = many.bias, many.g.activation = ACT_GELU, many.g.pre_activation = many.kept;
+                Case many =
+                    make_case(layout, sizes[s][0], sizes[s][1], sizes[s][2], 1, sizes[s][3]);
+                many.g.bias = many.bias;
+                many.g.activation = ACT_GELU;
+                many.g.pre_activation = many.kept;
                 pool_set_threads(threads[i]);
                 gemm(&many.g);
                 size_t bytes = (size_t)one.c_count * sizeof(real);
-                CHECK(memcmp(one.c, many.c, bytes) == 0, "%s: %d threads", layout_name[layout], threads[i]);
-                CHECK(memcmp(one.kept, many.kept, bytes) == 0, "%s: %d threads", layout_name[layout],
+                CHECK(memcmp(one.c, many.c, bytes) == 0, "%s: %d threads", layout_name[layout],
                       threads[i]);
+                CHECK(memcmp(one.kept, many.kept, bytes) == 0, "%s: %d threads",
+                      layout_name[layout], threads[i]);
                 free_case(&many);
             }
             free_case(&one);
@@ -174,73 +193,91 @@ TEST(bits_do_not_depend_on_threads) {
 }
 
 #ifndef BLAS /* a library keeps no such promises */
-/* An element is the same whether it lies in the middle of a large product or at the edge of a small one. */
+/* An element is the same whether it lies in the middle of a large product or at the edge of a small
+ * one. */
 TEST(bits_do_not_depend_on_the_place) {
     enum { M = 131, N = 81, K = 600 };
     for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++) {
         Case whole = make_case(layout, M, N, K, 0, 1);
-        whole.g.bias = whole.bias, whole.g.activation = ACT_GELU;
+        whole.g.bias = whole.bias;
+        whole.g.activation = ACT_GELU;
         gemm(&whole.g);
         for (int trial = 0; trial < 60; trial++) {
             long i = trial * 7 % M, j = trial * 11 % N, m = 1 + trial * 5 % (M - i),
                  n = 1 + trial * 3 % (N - j);
             Gemm part = whole.g;
-            part.m = m, part.n = n;
+            part.m = m;
+            part.n = n;
             part.a += layout == GEMM_TN ? i : i * part.lda;
             part.b += layout == GEMM_NT ? j * part.ldb : j;
             part.bias += j;
             real *c = numbers(m * n, 9);
-            part.c = c, part.ldc = n;
+            part.c = c;
+            part.ldc = n;
             gemm(&part);
             for (long row = 0; row < m; row++)
                 CHECK(memcmp(c + row * n, whole.c + (i + row) * N + j, (size_t)n * sizeof *c) == 0,
-                      "%s: row %ld of %ldx%ld from [%ld,%ld]", layout_name[layout], row, m, n, i, j);
+                      "%s: row %ld of %ldx%ld from [%ld,%ld]", layout_name[layout], row, m, n, i,
+                      j);
             free(c);
         }
         free_case(&whole);
     }
 }
 
-/* One chain over k: two products that accumulate, over the halves of k, give the bits of the whole. */
+/* One chain over k: two products that accumulate, over the halves of k, give the bits of the whole.
+ */
 TEST(bits_of_a_sum_in_two_parts) {
     for (long k = 2; k <= 1500; k = k * 3 + 1) {
-        Case whole = make_case(GEMM_NN, 20, 50, k, 0, 1), parts = make_case(GEMM_NN, 20, 50, k, 0, 1);
+        Case whole = make_case(GEMM_NN, 20, 50, k, 0, 1),
+             parts = make_case(GEMM_NN, 20, 50, k, 0, 1);
         gemm(&whole.g);
         Gemm part = parts.g;
         part.k = k / 3;
         gemm(&part);
-        part.a += k / 3, part.b += k / 3 * part.ldb, part.k = k - k / 3, part.accumulate = true;
+        part.a += k / 3;
+        part.b += k / 3 * part.ldb;
+        part.k = k - k / 3;
+        part.accumulate = true;
         gemm(&part);
         CHECK(memcmp(whole.c, parts.c, 1000 * sizeof(real)) == 0, "k = %ld", k);
-        free_case(&whole), free_case(&parts);
+        free_case(&whole);
+        free_case(&parts);
     }
 }
 
-/* A packed B gives the bits of the same B in place, for any number of rows and threads, and reads no other. */
+/* A packed B gives the bits of the same B in place, for any number of rows and threads, and reads
+ * no other. */
 TEST(packing_changes_no_bit) {
     static const long rows[] = {1, 2, 5, 64};
     for (long n = 1; n <= 700; n = n * 2 + 1)
         for (int i = 0; i < 16; i++) {
             long m = rows[i % 4], k = i < 8 ? 37 : 600;
-            Case placed = make_case(GEMM_NT, m, n, k, 0, 1), packed = make_case(GEMM_NT, m, n, k, 0, 1);
+            Case placed = make_case(GEMM_NT, m, n, k, 0, 1),
+                 packed = make_case(GEMM_NT, m, n, k, 0, 1);
             Case *both[] = {&placed, &packed};
             for (int c = 0; c < 2; c++) {
-                both[c]->g.accumulate = i & 4, both[c]->g.bias = both[c]->bias;
+                both[c]->g.accumulate = i & 4;
+                both[c]->g.bias = both[c]->bias;
                 both[c]->g.activation = i & 1 ? ACT_GELU : ACT_NONE;
                 if (i & 1) both[c]->g.pre_activation = both[c]->kept;
             }
             real *b = aligned_alloc(64, (size_t)gemm_packed_count(n, k) * sizeof *b);
             if (!b) exit(71);
             gemm_pack(n, k, packed.b, b);
-            packed.g.packed = b, packed.g.b = NULL;
+            packed.g.packed = b;
+            packed.g.b = NULL;
             pool_set_threads(1);
             gemm(&placed.g);
             pool_set_threads(1 + i % 3);
             gemm(&packed.g);
             size_t bytes = (size_t)placed.c_count * sizeof(real);
             CHECK(memcmp(placed.c, packed.c, bytes) == 0, "%ldx%ldx%ld: C", m, n, k);
-            CHECK(memcmp(placed.kept, packed.kept, bytes) == 0, "%ldx%ldx%ld: pre_activation", m, n, k);
-            free(b), free_case(&placed), free_case(&packed);
+            CHECK(memcmp(placed.kept, packed.kept, bytes) == 0, "%ldx%ldx%ld: pre_activation", m, n,
+                  k);
+            free(b);
+            free_case(&placed);
+            free_case(&packed);
         }
 }
 

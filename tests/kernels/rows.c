@@ -1,4 +1,5 @@
-/* Row reductions against sums in long double, over lengths that end inside, at and beyond lanes and blocks.
+/* Row reductions against sums in long double, over lengths that end inside, at and beyond lanes and
+ * blocks.
  */
 #include "kernels/rows.h"
 #include "base/random.h"
@@ -25,7 +26,10 @@ TEST(sums_and_dots_are_accurate) {
         long double sum = 0, size = 0, dot = 0, dot_size = 0;
         for (long i = 0; i < lengths[k]; i++) {
             long double product = (long double)x[i] * y[i];
-            sum += x[i], size += fabsl(x[i]), dot += product, dot_size += fabsl(product);
+            sum += x[i];
+            size += fabsl(x[i]);
+            dot += product;
+            dot_size += fabsl(product);
         }
         CHECK_NEAR(row_sum(x, lengths[k]), sum, 4 * REAL_EPSILON * (double)size);
         CHECK_NEAR(row_dot(x, y, lengths[k]), dot, 4 * REAL_EPSILON * (double)dot_size);
@@ -33,13 +37,15 @@ TEST(sums_and_dots_are_accurate) {
     CHECK(row_sum(x, 0) == 0 && row_dot(x, y, 0) == 0, "empty rows");
 }
 
-/* A large mean must not eat the variance: the numbers lie in [100, 101), their variance is near 1/12. */
+/* A large mean must not eat the variance: the numbers lie in [100, 101), their variance is near
+ * 1/12. */
 TEST(variance_survives_a_large_mean) {
     fill(100);
     for (int k = 0; k < LENGTHS; k++) {
         long double mean = 0, variance = 0;
         for (long i = 0; i < lengths[k]; i++) mean += (long double)x[i] / lengths[k];
-        for (long i = 0; i < lengths[k]; i++) variance += (x[i] - mean) * (x[i] - mean) / lengths[k];
+        for (long i = 0; i < lengths[k]; i++)
+            variance += (x[i] - mean) * (x[i] - mean) / lengths[k];
         real m, v;
         row_moments(x, lengths[k], &m, &v);
         CHECK_NEAR(m, mean, 101 * REAL_EPSILON);
@@ -71,7 +77,8 @@ TEST(exponentials_sum_to_the_same_bits_kept_or_not) {
         real kept = row_exp(out, x, 1, lengths[k]), dropped = row_exp_sum(x, 1, lengths[k]);
         CHECK_NEAR(kept, want, 4 * REAL_EPSILON * (double)want);
         CHECK(kept == dropped, "%.9g and %.9g", (double)kept, (double)dropped);
-        for (long i = 0; i < lengths[k]; i++) CHECK_NEAR(out[i], exp((double)x[i] - 1), 4 * REAL_EPSILON);
+        for (long i = 0; i < lengths[k]; i++)
+            CHECK_NEAR(out[i], exp((double)x[i] - 1), 4 * REAL_EPSILON);
     }
 }
 

@@ -1,5 +1,5 @@
-/* Whole models: against PyTorch, against numeric differences, and properties that hold for any weights:
- * causality, padding, ties, dropout, threads. */
+/* Whole models: against PyTorch, against numeric differences, and properties that hold for any
+ * weights: causality, padding, ties, dropout, threads. */
 #include "autograd/op.h"
 #include "base/pool.h"
 #include "expect_bug.h"
@@ -60,16 +60,16 @@ static void golden(const char *name) {
 }
 
 TEST(loss_logits_and_gradients_agree_with_PyTorch) {
-    static const char *const names[] = {"seq2seq",       "seq2seq_prenorm", "seq2seq_additive", "lm",
-                                        "lm_padded",     "lm_rotary",       "seq2seq_rotary",   "lm_alibi",
-                                        "seq2seq_alibi"};
+    static const char *const names[] = {
+        "seq2seq",   "seq2seq_prenorm", "seq2seq_additive", "lm",           "lm_padded",
+        "lm_rotary", "seq2seq_rotary",  "lm_alibi",         "seq2seq_alibi"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) golden(names[i]);
 }
 
 /* ---- Causality ---- */
 
-/* Changing the token at position t changes outputs at t and no bit of an earlier one. 70 positions are more
- * than a block of queries in attention. */
+/* Changing the token at position t changes outputs at t and no bit of an earlier one. 70 positions
+ * are more than a block of queries in attention. */
 static void check_causality(ModelConfig c) {
     enum { T = 70 };
     Model *m = new_model(c, 1);
@@ -84,8 +84,10 @@ static void check_causality(ModelConfig c) {
         while (*id == c.pad_id);
         pass_run(&p);
         CHECK(same_bits(p.logits, before, t * V), "position %ld is seen before it", t);
-        CHECK(!same_bits(p.logits + t * V, before + t * V, V), "position %ld does not see itself", t);
-        CHECK(same_bits(p.logits + row, before + row, row), "position %ld is seen by another row", t);
+        CHECK(!same_bits(p.logits + t * V, before + t * V, V), "position %ld does not see itself",
+              t);
+        CHECK(same_bits(p.logits + row, before + row, row), "position %ld is seen by another row",
+              t);
         *id = token;
     }
     free(before);
@@ -116,8 +118,8 @@ TEST(every_output_depends_on_the_whole_source) {
         *id = token % (c.vocab_size - 1) + 1;
         pass_run(&p);
         for (long t = 0; t < T; t++)
-            CHECK(!same_bits(p.logits + t * V, before + t * V, V), "output %ld does not see source %ld", t,
-                  s);
+            CHECK(!same_bits(p.logits + t * V, before + t * V, V),
+                  "output %ld does not see source %ld", t, s);
         CHECK(same_bits(p.logits + row, before + row, row), "another row sees source %ld", s);
         *id = token;
     }
@@ -130,11 +132,14 @@ TEST(every_output_depends_on_the_whole_source) {
 /* The batch with `more` columns of padding after source and target. */
 static PaddedBatch *with_padding(const PaddedBatch *b, long more) {
     Error e = {0};
-    PaddedBatch *wide = must(batch_padded(b->rows, b->S ? b->S + more : 0, b->T + more, b->pad_id, &e), &e);
+    PaddedBatch *wide =
+        must(batch_padded(b->rows, b->S ? b->S + more : 0, b->T + more, b->pad_id, &e), &e);
     for (long r = 0; r < b->rows; r++) {
         memcpy(wide->source + r * wide->S, b->source + r * b->S, (size_t)b->S * sizeof(int32_t));
-        memcpy(wide->target_in + r * wide->T, b->target_in + r * b->T, (size_t)b->T * sizeof(int32_t));
-        memcpy(wide->target_out + r * wide->T, b->target_out + r * b->T, (size_t)b->T * sizeof(int32_t));
+        memcpy(wide->target_in + r * wide->T, b->target_in + r * b->T,
+               (size_t)b->T * sizeof(int32_t));
+        memcpy(wide->target_out + r * wide->T, b->target_out + r * b->T,
+               (size_t)b->T * sizeof(int32_t));
     }
     return wide;
 }
@@ -149,7 +154,8 @@ static void check_padding(ModelConfig c) {
     pass_run(&p);
     real *grad = copy_of(parameters->grad, parameters->size), loss = p.loss;
     pass_run(&q);
-    CHECK(same_sums(&q.loss, &loss, 1, EPSILONS), "loss %.9g, was %.9g", (double)q.loss, (double)loss);
+    CHECK(same_sums(&q.loss, &loss, 1, EPSILONS), "loss %.9g, was %.9g", (double)q.loss,
+          (double)loss);
     for (long r = 0; r < b->rows; r++)
         CHECK(same_sums(p.logits + r * b->T * V, q.logits + r * wide->T * V, b->T * V, EPSILONS),
               "outputs of row %ld change", r);
@@ -174,8 +180,8 @@ static bool all_finite(const real *x, long count) {
     return true;
 }
 
-/* A source of padding only: attention over it has no key and gives 0. Nothing becomes NaN, and the other rows
- * do not change. */
+/* A source of padding only: attention over it has no key and gives 0. Nothing becomes NaN, and the
+ * other rows do not change. */
 TEST(a_source_without_a_token) {
     ModelConfig c = small_seq2seq();
     Model *m = new_model(c, 4);
@@ -186,7 +192,8 @@ TEST(a_source_without_a_token) {
     real *before = copy_of(p.logits, 3 * row);
     for (long i = 0; i < b->S; i++) b->source[b->S + i] = c.pad_id;
     pass_run(&p);
-    CHECK(p.source.rows[1] == 0 && p.source.sequences.total_rows == p.source.rows[0] + p.source.rows[2]);
+    CHECK(p.source.rows[1] == 0 &&
+          p.source.sequences.total_rows == p.source.rows[0] + p.source.rows[2]);
     CHECK(isfinite(p.loss) && all_finite(p.logits, 3 * row));
     CHECK(all_finite(m->parameters.grad, m->parameters.size));
     CHECK(same_sums(p.logits, before, row, EPSILONS) &&
@@ -207,7 +214,8 @@ TEST(the_first_loss_is_near_log_vocab) {
             PaddedBatch *b = random_batch(&config[kind], 8, 16, 16, seed);
             Pass p = pass_new(m, b);
             double loss = (double)pass_loss(&p), want = log(config[kind].vocab_size);
-            CHECK(fabs(loss - want) < 0.25, "seed %d: loss %.3f, log V is %.3f", (int)seed, loss, want);
+            CHECK(fabs(loss - want) < 0.25, "seed %d: loss %.3f, log V is %.3f", (int)seed, loss,
+                  want);
             pass_end(&p);
         }
 }
@@ -219,7 +227,9 @@ static void check_dropout(ModelConfig c, double dropout) {
     PaddedBatch *b = random_batch(&c, 4, 6, 6, 5);
     Pass p = pass_new(m, b);
     long size = m->parameters.size;
-    p.tape->training = true, p.tape->seed = 9, p.tape->step = 3;
+    p.tape->training = true;
+    p.tape->seed = 9;
+    p.tape->step = 3;
     pass_run(&p);
     real without = p.loss;
     m->dropout = dropout;
@@ -233,12 +243,14 @@ static void check_dropout(ModelConfig c, double dropout) {
     real dropped = p.loss, *grad = copy_of(m->parameters.grad, size);
     CHECK(dropped != without && isfinite(dropped), "dropout drops nothing in training");
     pass_run(&p);
-    CHECK(p.loss == dropped && same_bits(m->parameters.grad, grad, size), "the same step drops otherwise");
+    CHECK(p.loss == dropped && same_bits(m->parameters.grad, grad, size),
+          "the same step drops otherwise");
 
     p.tape->step = 4;
     pass_run(&p);
     CHECK(p.loss != dropped, "another step drops the same");
-    p.tape->step = 3, p.tape->seed = 10;
+    p.tape->step = 3;
+    p.tape->seed = 10;
     pass_run(&p);
     CHECK(p.loss != dropped, "another seed drops the same");
     free(grad);
@@ -252,10 +264,13 @@ TEST(dropout_in_training_only_and_repeatable) {
 
 /* ---- Threads ---- */
 
-/* Every operation splits its work at these sizes. Loss, outputs and gradients have the same bits for any
- * number of threads. */
+/* Every operation splits its work at these sizes. Loss, outputs and gradients have the same bits
+ * for any number of threads. */
 static void check_threads(ModelConfig c) {
-    c.d_model = 64, c.d_ff = 192, c.heads = 4, c.vocab_size = 300;
+    c.d_model = 64;
+    c.d_ff = 192;
+    c.heads = 4;
+    c.vocab_size = 300;
     Model *m = new_model(c, 6);
     m->dropout = 0.1;
     PaddedBatch *b = random_batch(&c, 8, 75, 75, 6);
@@ -285,8 +300,8 @@ TEST(the_same_bits_for_any_number_of_threads) {
 
 /* ---- Ties ---- */
 
-/* Three models of the same weights use the embedding matrix once each: for source, target and output. The
- * gradient of the tied matrix is the sum of their three. */
+/* Three models of the same weights use the embedding matrix once each: for source, target and
+ * output. The gradient of the tied matrix is the sum of their three. */
 TEST(a_tied_embedding_gets_the_sum_of_its_uses) {
     ModelConfig c = small_seq2seq();
     Model *tied = new_model(c, 7), *use[3];
@@ -298,8 +313,10 @@ TEST(a_tied_embedding_gets_the_sum_of_its_uses) {
     Pass p = pass_new(tied, b);
     pass_run(&p);
     Tape *t = p.tape;
-    Forward as_source = {t, use[0], &p.source, &p.target}, as_target = as_source, as_output = as_source;
-    as_target.model = use[1], as_output.model = use[2];
+    Forward as_source = {t, use[0], &p.source, &p.target}, as_target = as_source,
+            as_output = as_source;
+    as_target.model = use[1];
+    as_output.model = use[2];
     as_target.memory = nn_encoder(&as_source);
     Tensor *loss = nn_loss(&as_output, nn_decoder(&as_target), p.targets);
     CHECK(loss->data[0] == p.loss);
@@ -309,14 +326,15 @@ TEST(a_tied_embedding_gets_the_sum_of_its_uses) {
     for (int i = 0; i < all->count; i++) {
         const Parameter *entry = &all->entry[i];
         double error = 0, largest = 0;
-        for (long j = entry->offset, end = j + shape_count(entry->shape); j < end; j++) {
+        long end = entry->offset + shape_count(entry->shape);
+        for (long j = entry->offset; j < end; j++) {
             double sum = 0;
             for (int k = 0; k < 3; k++) sum += (double)use[k]->parameters.grad[j];
             error = fmax(error, fabs(sum - (double)all->grad[j]));
             largest = fmax(largest, fabs(sum));
         }
-        CHECK(largest > 0 && error <= 4 * (double)REAL_EPSILON * largest, "%s: differs by %.3g of %.3g",
-              entry->name, error, largest);
+        CHECK(largest > 0 && error <= 4 * (double)REAL_EPSILON * largest,
+              "%s: differs by %.3g of %.3g", entry->name, error, largest);
     }
     for (int k = 0; k < 3; k++) {
         const Parameters *q = &use[k]->parameters;
@@ -345,23 +363,29 @@ static double central_difference(Pass *p, real *x, double h) {
     return (loss[0] - loss[1]) / (2 * h);
 }
 
-/* The error of a central difference falls with h², so two of them give one whose error falls with h⁴. */
+/* The error of a central difference falls with h², so two of them give one whose error falls with
+ * h⁴. */
 static double numeric_gradient(Pass *p, real *x, double h) {
     return (4 * central_difference(p, x, h) - central_difference(p, x, 2 * h)) / 3;
 }
 
-/* Some coordinates of every parameter. A gradient far below its tensor's others (0 in exact arithmetic, as
- * that of a key's bias) is held against their size. A step that crosses a ReLU's kink misleads the
- * difference; a shorter one does not cross it, and does not make a wrong gradient right. */
+/* Some coordinates of every parameter. A gradient far below its tensor's others (0 in exact
+ * arithmetic, as that of a key's bias) is held against their size. A step that crosses a ReLU's
+ * kink misleads the difference; a shorter one does not cross it, and does not make a wrong gradient
+ * right. */
 static void check_gradient(ModelConfig c, double dropout_rate, double h) {
     enum { SAMPLES = 24 };
     Model *m = new_model(c, 8);
     Parameters *q = &m->parameters;
     m->dropout = dropout_rate;
     /* Gains other than 1 and biases other than 0, so that each counts. */
-    for (int i = 0; i < q->count; i++)
-        for (long j = 0; j < shape_count(q->entry[i].shape) && q->entry[i].shape.rank == 1; j++)
-            q->value[q->entry[i].offset + j] += 0.1 * random_normal(random_key(8, (uint64_t)i), (uint64_t)j);
+    for (int i = 0; i < q->count; i++) {
+        const Parameter *entry = &q->entry[i];
+        if (entry->shape.rank != 1) continue;
+        for (long j = 0; j < shape_count(entry->shape); j++)
+            q->value[entry->offset + j] +=
+                0.1 * random_normal(random_key(8, (uint64_t)i), (uint64_t)j);
+    }
     PaddedBatch *b = random_batch(&c, 3, 5, 6, 8);
     Pass p = pass_new(m, b);
     p.tape->training = dropout_rate > 0;
@@ -374,11 +398,13 @@ static void check_gradient(ModelConfig c, double dropout_rate, double h) {
         for (long j = 0; j < count; j++) largest = fmax(largest, fabs(grad[j]));
         CHECK(largest > 0, "%s has no gradient", entry->name);
         for (long s = 0; s < SAMPLES; s++) {
-            long j =
-                count <= SAMPLES ? s % count : random_below(random_key(9, (uint64_t)i), (uint64_t)s, count);
+            long j = count <= SAMPLES
+                         ? s % count
+                         : random_below(random_key(9, (uint64_t)i), (uint64_t)s, count);
             double want = 0;
             bool agrees = false;
-            for (double step = h; !agrees && step > h * 0.5e-3; step /= 10) {
+            for (double step = h; step > h * 0.5e-3; step /= 10) {
+                if (agrees) break;
                 want = numeric_gradient(&p, q->value + entry->offset + j, step);
                 agrees = fabs(grad[j] - want) <= 1e-6 * fmax(fabs(want), 1e-3 * largest);
             }
@@ -393,19 +419,30 @@ TEST(gradients_agree_with_differences) {
     check_gradient(small_seq2seq(), 0.3, 1e-4);
     check_gradient(small_language_model(), 0.3, 1e-3);
     ModelConfig c = small_seq2seq();
-    c.norm = NORM_PRE, c.final_norm = true, c.activation = &activation_gelu, c.positions = &positions_learned;
-    c.tied = c.scale_embedding = false, c.label_smoothing = 0, c.max_length = 6;
+    c.norm = NORM_PRE;
+    c.final_norm = true;
+    c.activation = &activation_gelu;
+    c.positions = &positions_learned;
+    c.tied = c.scale_embedding = false;
+    c.label_smoothing = 0;
+    c.max_length = 6;
     check_gradient(c, 0, 1e-3);
     c = small_language_model();
-    c.norm = NORM_POST, c.final_norm = false, c.positions = &positions_sinusoidal, c.tied = false;
-    c.scale_embedding = true, c.label_smoothing = 0.2, c.pad_id = 2;
+    c.norm = NORM_POST;
+    c.final_norm = false;
+    c.positions = &positions_sinusoidal;
+    c.tied = false;
+    c.scale_embedding = true;
+    c.label_smoothing = 0.2;
+    c.pad_id = 2;
     check_gradient(c, 0, 1e-3);
 }
 #endif
 
 /* ---- Plain attention ---- */
 
-/* Loss and gradients through the paper's own steps are those of the fused operation up to rounding. */
+/* Loss and gradients through the paper's own steps are those of the fused operation up to rounding.
+ */
 static void check_plain(ModelConfig c) {
     Model *m = new_model(c, 9);
     PaddedBatch *b = random_batch(&c, 20, 5, 9, 9);
@@ -442,8 +479,8 @@ static real product(const real *w, const real *x, long n) {
     return sum;
 }
 
-/* A sublayer alone is its formula: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, without residual, dropout and
- * norm. */
+/* A sublayer alone is its formula: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, without residual,
+ * dropout and norm. */
 TEST(a_sublayer_is_its_formula) {
     enum { ROWS = 3, D = 8, D_FF = 16 };
     Model *m = new_model(small_seq2seq(), 10);
@@ -455,7 +492,8 @@ TEST(a_sublayer_is_its_formula) {
     void *module = nn_feed_forward_new(&b);
     CHECK(b.ok && parameters_allocate(&p, false, &e), "%s", e.text);
     parameters_init(&p, 10);
-    static const char *const name[] = {"linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias"};
+    static const char *const name[] = {"linear1.weight", "linear1.bias", "linear2.weight",
+                                       "linear2.bias"};
     real *w[4];
     for (int i = 0; i < 4; i++) w[i] = parameters_find(&p, name[i])->part[0]->data;
     real x[ROWS * D];
@@ -502,15 +540,20 @@ static Tensor *half_of_product(const Forward *f, void *module, Tensor *x) {
 }
 
 /* Norms are of rows (1, -1), whose mean is 0 and variance 1. */
-static void check_residual(NormPlace norm, bool training, Sublayer *sublayer, Linear *l, double want) {
+static void check_residual(NormPlace norm, bool training, Sublayer *sublayer, Linear *l,
+                           double want) {
     ModelConfig c = small_language_model();
-    c.final_norm = true, c.norm = norm, c.d_model = 2, c.heads = 1;
+    c.final_norm = true;
+    c.norm = norm;
+    c.d_model = 2;
+    c.heads = 1;
     Model *m = new_model(c, 1);
     Tape *t = tape_new();
     t->training = training;
     Forward f = {.tape = t, .model = m};
     real x[] = {1, -1};
-    Tensor *y = nn_add_and_norm(&f, sublayer, l, m->encoder_norm, tape_leaf(t, SHAPE(1, 2), x, NULL));
+    Tensor *y =
+        nn_add_and_norm(&f, sublayer, l, m->encoder_norm, tape_leaf(t, SHAPE(1, 2), x, NULL));
     CHECK_NEAR(y->data[0], (real)want, 1e-4);
     CHECK_NEAR(y->data[1], (real)-want, 1e-4);
     tape_free(t);
@@ -561,7 +604,8 @@ TEST(predictions_are_those_of_all_logits) {
 
 /* ---- Cost ---- */
 
-/* The multiply-adds that ./bench reports are those of the paper's layers, of pairs of tokens without the masked ones. */
+/* The multiply-adds that ./bench reports are those of the paper's layers, of pairs of tokens
+ * without the masked ones. */
 TEST(a_pass_counts_the_products_of_its_layers) {
     ModelConfig c = small_seq2seq();
     c.encoder_layers = c.decoder_layers = 1;
@@ -572,7 +616,9 @@ TEST(a_pass_counts_the_products_of_its_layers) {
     double seen = 0, causal = 0, crossed = 0, flops = 0;
     for (long i = 0; i < p.batch->rows; i++) {
         double source = p.source.sequences.length[i], target = p.target.sequences.length[i];
-        seen += source * source, causal += target * (target + 1) / 2, crossed += source * target;
+        seen += source * source;
+        causal += target * (target + 1) / 2;
+        crossed += source * target;
     }
     double encoder = 4 * n * d * d + 2 * seen * d + 2 * n * d * d_ff,
            decoder = 6 * m * d * d + 2 * n * d * d + 2 * (causal + crossed) * d + 2 * m * d * d_ff;

@@ -1,5 +1,5 @@
-/* Models as files: weights come back to the bit, and a file that is no model is refused with place and
- * reason. */
+/* Models as files: weights come back to the bit, and a file that is no model is refused with place
+ * and reason. */
 #include "expect_bug.h"
 #include "folder.h"
 #include "model_helpers.h"
@@ -36,7 +36,7 @@ static void check_round_trip(ModelConfig c) {
         check_same_config(&c, &n->config);
         CHECK(n->parameters.size == p->size && same_bits(n->parameters.value, p->value, p->size));
         CHECK((n->parameters.grad != NULL) == training);
-        for (long i = 0; training && i < p->size; i++) CHECK(n->parameters.grad[i] == 0);
+        for (long i = 0; i < (training ? p->size : 0); i++) CHECK(n->parameters.grad[i] == 0);
         CHECK(notes.count == SOME_NOTES, "found %d notes", notes.count);
         for (int i = 0; i < SOME_NOTES; i++) {
             const char *value = model_notes_find(&notes, some_notes[i].key);
@@ -46,7 +46,8 @@ static void check_round_trip(ModelConfig c) {
         CHECK(!model_notes_find(&notes, "d_model") && !model_notes_find(&notes, "crc32") &&
               !model_notes_find(&notes, "no"));
         model_notes_free(&notes);
-        nn_make_positions(n, c.max_length), nn_make_positions(m, c.max_length);
+        nn_make_positions(n, c.max_length);
+        nn_make_positions(m, c.max_length);
         CHECK(same_bits(n->positions.data, m->positions.data, shape_count(m->positions.shape)));
         model_free(n);
     }
@@ -57,9 +58,13 @@ TEST(models_come_back_to_the_bit) {
     ModelConfig c = small_seq2seq();
     check_round_trip(c);
     check_round_trip(small_language_model());
-    c.norm = NORM_PRE, c.final_norm = true, c.activation = &activation_gelu,
+    c.norm = NORM_PRE;
+    c.final_norm = true;
+    c.activation = &activation_gelu;
     c.positions = &positions_learned;
-    c.tied = c.scale_embedding = false, c.label_smoothing = 1.0 / 3, c.pad_id = 10;
+    c.tied = c.scale_embedding = false;
+    c.label_smoothing = 1.0 / 3;
+    c.pad_id = 10;
     check_round_trip(c);
 }
 
@@ -161,26 +166,30 @@ TEST(tensors_that_do_not_fit) {
         ": encoder.layers.1.linear2.weight: found no such tensor, need one of shape [8,24]");
 
     s = spoilt_new(small_language_model());
-    s->tensor[s->tensors] = s->tensor[0], s->tensor[s->tensors++].name = "output.weight";
+    s->tensor[s->tensors] = s->tensor[0];
+    s->tensor[s->tensors++].name = "output.weight";
     expect_refused(
         s, STATUS_BAD_DATA,
         ": output.weight: found a tensor that the model does not have, need its 28 only");
 
     s = spoilt_new(small_language_model());
     Array *a = spoilt_tensor(s, "encoder.layers.0.linear1.weight");
-    a->size[0] = 8, a->size[1] = 24; /* transposed: as many elements */
+    a->size[0] = 8;
+    a->size[1] = 24; /* transposed: as many elements */
     expect_refused(s, STATUS_BAD_DATA,
                    ": encoder.layers.0.linear1.weight: found shape [8,24], need [24,8]");
 
     s = spoilt_new(small_language_model());
     a = spoilt_tensor(s, "norm.bias");
-    a->rank = 2, a->size[1] = 1;
+    a->rank = 2;
+    a->size[1] = 1;
     expect_refused(s, STATUS_BAD_DATA, ": norm.bias: found shape [8,1], need [8]");
 
     s = spoilt_new(small_language_model());
     a = spoilt_tensor(s, "norm.bias");
     int64_t whole[8] = {0};
-    a->dtype = DTYPE_I64, a->bytes = whole;
+    a->dtype = DTYPE_I64;
+    a->bytes = whole;
     expect_refused(s, STATUS_BAD_DATA, ": norm.bias: found I64, need F64, F32, F16 or BF16");
 }
 
@@ -208,7 +217,8 @@ TEST(weights_that_are_not_finite) {
     double large[8] = {0, 0, -1e39};
     Spoilt *s = spoilt_new(small_seq2seq());
     Array *a = spoilt_tensor(s, "decoder.layers.1.norm3.weight");
-    a->dtype = DTYPE_F64, a->bytes = large;
+    a->dtype = DTYPE_F64;
+    a->bytes = large;
     expect_refused(
         s, STATUS_BAD_DATA,
         ": decoder.layers.1.norm3.weight: element 2: found -1e+39, need at most 3.40282e+38");
@@ -301,9 +311,8 @@ TEST(metadata_that_describes_no_model) {
 static bool some_value(const Setting *s, int k, char out[SETTING_VALUE]) {
     static const char *const truths[] = {"false", "true"}, *const wholes[] = {"2", "4"},
                              *const reals[] = {"0.25", "0.1"};
-    const char *const *fixed = s->type == SETTING_TRUTH  ? truths
-                               : s->type == SETTING_REAL ? reals
-                                                         : wholes;
+    const char *const *fixed = s->type == SETTING_REAL ? reals : wholes;
+    if (s->type == SETTING_TRUTH) fixed = truths;
     if (s->type == SETTING_KIND) {
         for (int i = 0; i <= k; i++)
             if (!s->kinds[i]) return false;
@@ -312,7 +321,11 @@ static bool some_value(const Setting *s, int k, char out[SETTING_VALUE]) {
     }
     if (s->type != SETTING_CHOICE) return k < 2 && snprintf(out, SETTING_VALUE, "%s", fixed[k]);
     const char *word = s->allowed;
-    for (; k > 0 && word; k--) word = strchr(word, '|') ? strchr(word, '|') + 1 : NULL;
+    for (; k > 0; k--) {
+        word = strchr(word, '|');
+        if (!word) return false;
+        word++;
+    }
     return word && snprintf(out, SETTING_VALUE, "%.*s", (int)strcspn(word, "|"), word);
 }
 
@@ -327,8 +340,8 @@ static const char *field_of(void *model, const char *name) {
     return NULL;
 }
 
-/* Each value of each setting that weight files hold is read and written again as itself, and all words of a choice stand in
- * the message on another one. */
+/* Each value of each setting that weight files hold is read and written again as itself, and all
+ * words of a choice stand in the message on another one. */
 TEST(every_setting_of_a_weight_file) {
     ModelConfig small = small_seq2seq(), read;
     int rows = 0, values = 0;
@@ -336,12 +349,14 @@ TEST(every_setting_of_a_weight_file) {
         char key[SETTING_KEY], value[SETTING_VALUE];
         bool words = s->type == SETTING_CHOICE || s->type == SETTING_KIND;
         Error wrong = {0};
-        replaced_key = setting_key(s, key), replaced_value = "no such word";
+        replaced_key = setting_key(s, key);
+        replaced_value = "no such word";
         if (s->saved == SAVED_IN_CHECKPOINT) continue;
         rows++;
         CHECK(!config_parse(&read, "f", field_of, &small, &wrong) &&
               wrong.status == STATUS_BAD_DATA);
-        for (int k = 0; some_value(s, k, value); k++, values++) {
+        for (int k = 0; some_value(s, k, value); k++) {
+            values++;
             Error e = {0};
             CHECK(!words || strstr(wrong.text, value), "%s: %s", value, wrong.text);
             if (strcmp(key, "kind") == 0) continue; /* follows from decoder_layers */

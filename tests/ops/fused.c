@@ -1,5 +1,6 @@
-/* Every fused operation equals the composition of elementary operations that it stands for: values, and the
- * gradients of all its inputs, whether they start out fresh, are added to, or belong to other nodes. */
+/* Every fused operation equals the composition of elementary operations that it stands for: values,
+ * and the gradients of all its inputs, whether they start out fresh, are added to, or belong to
+ * other nodes. */
 #include "base/random.h"
 #include "nn/nn.h"
 #include "test.h"
@@ -9,11 +10,11 @@ enum { MOST_INPUTS = 4 };
 typedef Tensor *(*Build)(Tape *t, Tensor **x, const void *context);
 
 /* Defines a Build as one expression in the tape t, the inputs x and the context c. */
-#define BUILD(name, Context, expression)                                                                     \
-    static Tensor *name(Tape *t, Tensor **x, const void *context) {                                          \
-        const Context *c = context;                                                                          \
-        (void)c;                                                                                             \
-        return expression;                                                                                   \
+#define BUILD(name, Context, expression)                                                           \
+    static Tensor *name(Tape *t, Tensor **x, const void *context) {                                \
+        const Context *c = context;                                                                \
+        (void)c;                                                                                   \
+        return expression;                                                                         \
     }
 
 typedef struct Case {
@@ -54,7 +55,8 @@ static int input_count(const Case *c) {
 
 /* Initial contents of a gradient's memory. */
 static real before(Start start, long i) {
-    return start == FRESH ? (real)NAN : start == ADDED ? (real)(i % 3 - 1) : 0;
+    if (start == FRESH) return (real)NAN;
+    return start == ADDED ? (real)(i % 3 - 1) : 0;
 }
 
 static Outcome run(const Case *c, Build build, Start start) {
@@ -63,7 +65,9 @@ static Outcome run(const Case *c, Build build, Start start) {
     Tensor *x[MOST_INPUTS];
     real *data[MOST_INPUTS];
     int inputs = input_count(c);
-    t->training = true, t->seed = 3, t->step = 4;
+    t->training = true;
+    t->seed = 3;
+    t->step = 4;
     for (int i = 0; i < inputs; i++) {
         long count = shape_count(c->in[i]);
         data[i] = numbers(count, (uint64_t)i);
@@ -82,7 +86,8 @@ static Outcome run(const Case *c, Build build, Start start) {
     real *dy = numbers(out.count, 99);
     tape_backward_from(t, y, dy);
     for (int i = 0; i < inputs; i++)
-        for (long j = 0; start == ADDED && j < shape_count(c->in[i]); j++) out.dx[i][j] -= before(start, j);
+        for (long j = 0; j < (start == ADDED ? shape_count(c->in[i]) : 0); j++)
+            out.dx[i][j] -= before(start, j);
     Error e = {0};
     CHECK(!tape_failed(t, &e), "%s", e.text);
     tape_free(t);
@@ -97,19 +102,22 @@ static void outcome_free(Outcome *o) {
 }
 
 /* `scale`: of numbers that the found ones were added to and taken from again. */
-static void compare(const Case *c, const char *what, const char *how, const real *found, const real *want,
-                    long count, double scale) {
+static void compare(const Case *c, const char *what, const char *how, const real *found,
+                    const real *want, long count, double scale) {
     double error = 0, largest = scale;
     long at = 0;
     for (long i = 0; i < count; i++) {
         double d = fabs((double)found[i] - (double)want[i]);
         largest = fmax(largest, fabs((double)want[i]));
-        if (!(d <= error)) error = d, at = i;
+        if (!(d <= error)) {
+            error = d;
+            at = i;
+        }
         if (isnan(d)) break;
     }
     double tolerance = (c->tolerance > 0 ? c->tolerance : 32) * (double)REAL_EPSILON * largest;
-    CHECK(error <= tolerance, "%s, %s, %s %ld: found %.9g, want %.9g, largest %.3g", c->name, how, what, at,
-          (double)found[at], (double)want[at], largest);
+    CHECK(error <= tolerance, "%s, %s, %s %ld: found %.9g, want %.9g, largest %.3g", c->name, how,
+          what, at, (double)found[at], (double)want[at], largest);
 }
 
 static void check_case(const Case *c) {
@@ -128,7 +136,7 @@ static void check_case(const Case *c) {
     }
 }
 
-#define CHECK_ALL(cases)                                                                                     \
+#define CHECK_ALL(cases)                                                                           \
     for (size_t i_ = 0; i_ < sizeof(cases) / sizeof *(cases); i_++) check_case(&(cases)[i_])
 
 /* ---- linear ---- */
@@ -154,13 +162,15 @@ static Tensor *linear_composed(Tape *t, Tensor **x, const void *context) {
 
 BUILD(linear_on_itself_fused, void, tape_linear(t, x[0], x[1], NULL, ACT_NONE, x[0]))
 
-BUILD(linear_on_itself_composed, void, tape_add(t, x[0], tape_matmul(t, x[0], tape_transpose(t, x[1], 0, 1))))
+BUILD(linear_on_itself_composed, void,
+      tape_add(t, x[0], tape_matmul(t, x[0], tape_transpose(t, x[1], 0, 1))))
 
 TEST(linear_is_matmul_add_and_activation) {
-    static const LinearContext alone = {ACT_NONE, 0, 0}, bias = {ACT_NONE, 2, 0}, relu = {ACT_RELU, 2, 0},
-                               gelu = {ACT_GELU, 2, 0}, silu = {ACT_SILU, 2, 0}, residual = {ACT_NONE, 2, 3},
+    static const LinearContext alone = {ACT_NONE, 0, 0}, bias = {ACT_NONE, 2, 0},
+                               relu = {ACT_RELU, 2, 0}, gelu = {ACT_GELU, 2, 0},
+                               silu = {ACT_SILU, 2, 0}, residual = {ACT_NONE, 2, 3},
                                residual_alone = {ACT_NONE, 0, 2}, gelu_alone = {ACT_GELU, 0, 0};
-#define LINEAR(name, context, ...)                                                                           \
+#define LINEAR(name, context, ...)                                                                 \
     { name, {__VA_ARGS__}, linear_fused, linear_composed, &context, 64 }
     static const Case cases[] = {
         LINEAR("alone", alone, DIMS(3, 5), DIMS(4, 5)),
@@ -173,11 +183,15 @@ TEST(linear_is_matmul_add_and_activation) {
         LINEAR("residual, no bias", residual_alone, DIMS(3, 5), DIMS(4, 5), DIMS(3, 4)),
         LINEAR("large, relu", relu, DIMS(260, 70), DIMS(131, 70), DIMS(131)),
         LINEAR("large, gelu", gelu, DIMS(260, 70), DIMS(131, 70), DIMS(131)),
-        LINEAR("large, residual", residual, DIMS(260, 70), DIMS(131, 70), DIMS(131), DIMS(260, 131)),
+        LINEAR("large, residual", residual, DIMS(260, 70), DIMS(131, 70), DIMS(131),
+               DIMS(260, 131)),
         LINEAR("one row", residual, DIMS(1, 200), DIMS(33, 200), DIMS(33), DIMS(1, 33)),
         LINEAR("one column", gelu, DIMS(200, 1), DIMS(1, 1), DIMS(1)),
         LINEAR("no rows", gelu, DIMS(0, 5), DIMS(4, 5), DIMS(4)),
-        {"input is residual", {DIMS(6, 5), DIMS(5, 5)}, linear_on_itself_fused, linear_on_itself_composed},
+        {"input is residual",
+         {DIMS(6, 5), DIMS(5, 5)},
+         linear_on_itself_fused,
+         linear_on_itself_composed},
     };
     CHECK_ALL(cases);
 }
@@ -189,7 +203,8 @@ BUILD(swiglu_fused, void, tape_swiglu(t, x[0]))
 static Tensor *swiglu_composed(Tape *t, Tensor **x, const void *context) {
     (void)context;
     long d = x[0]->shape.size[1] / 2;
-    return tape_mul(t, tape_silu(t, tape_slice(t, x[0], 1, 0, d)), tape_slice(t, x[0], 1, d, 2 * d));
+    return tape_mul(t, tape_silu(t, tape_slice(t, x[0], 1, 0, d)),
+                    tape_slice(t, x[0], 1, d, 2 * d));
 }
 
 typedef struct RotaryContext {
@@ -205,26 +220,30 @@ static real turns[TURNS * WIDEST];
 static void make_turns(long d_k) {
     for (long i = 0; i < 4096; i++) turned_at[i] = (int32_t)(i * 5 % TURNS);
     for (long p = 0; p < TURNS; p++)
-        for (long j = 0; j < d_k / 2; j++)
-            turns[p * d_k + j] = (real)cos((double)(p * (j + 1)) / 3),
-                            turns[p * d_k + d_k / 2 + j] = (real)sin((double)(p * (j + 1)) / 3);
+        for (long j = 0; j < d_k / 2; j++) {
+            turns[p * d_k + j] = (real)cos((double)(p * (j + 1)) / 3);
+            turns[p * d_k + d_k / 2 + j] = (real)sin((double)(p * (j + 1)) / 3);
+        }
 }
 
 static Tensor *rotary_fused(Tape *t, Tensor **x, const void *context) {
     const RotaryContext *c = context;
     make_turns(c->d_k);
-    return tape_rotary(t, x[0], c->heads, c->d_k, turned_at, c->turned ? turns : NULL, c->normalised);
+    return tape_rotary(t, x[0], c->heads, c->d_k, turned_at, c->turned ? turns : NULL,
+                       c->normalised);
 }
 
 static Tensor *rotary_composed(Tape *t, Tensor **x, const void *context) {
     const RotaryContext *c = context;
-    long n = x[0]->shape.size[0], all = x[0]->shape.size[1], used = c->heads * c->d_k, m = c->d_k / 2;
+    long n = x[0]->shape.size[0], all = x[0]->shape.size[1], used = c->heads * c->d_k,
+         m = c->d_k / 2;
     Tensor *gain = tape_constant(t, SHAPE(c->d_k)), *turn = tape_constant(t, SHAPE(n, 1, c->d_k));
     Tensor *y = tape_reshape(t, tape_slice(t, x[0], 1, 0, used), SHAPE(n, c->heads, c->d_k));
     make_turns(c->d_k);
     for (long j = 0; j < c->d_k; j++) gain->data[j] = 1;
     for (long i = 0; i < n; i++)
-        memcpy(turn->data + i * c->d_k, turns + turned_at[i] * c->d_k, (size_t)c->d_k * sizeof(real));
+        memcpy(turn->data + i * c->d_k, turns + turned_at[i] * c->d_k,
+               (size_t)c->d_k * sizeof(real));
     if (c->normalised) y = tape_rms_norm(t, y, gain);
     if (c->turned) {
         Tensor *a = tape_slice(t, y, 2, 0, m), *b = tape_slice(t, y, 2, m, 2 * m);
@@ -263,9 +282,11 @@ typedef struct AttentionContext {
 /* With k and v in place, or in the columns of the inputs before them. */
 BUILD(attention_fused, AttentionContext, tape_attention(t, x[0], NULL, NULL, c->heads, &c->reach))
 
-BUILD(cross_attention_fused, AttentionContext, tape_attention(t, x[0], x[1], NULL, c->heads, &c->reach))
+BUILD(cross_attention_fused, AttentionContext,
+      tape_attention(t, x[0], x[1], NULL, c->heads, &c->reach))
 
-BUILD(open_attention_fused, AttentionContext, tape_attention(t, x[0], x[1], x[2], c->heads, &c->reach))
+BUILD(open_attention_fused, AttentionContext,
+      tape_attention(t, x[0], x[1], x[2], c->heads, &c->reach))
 
 static const real slopes[] = {(real)0.5, (real)0.125, (real)2, (real)0.03};
 
@@ -287,7 +308,8 @@ static Tensor *attention_of(Tape *t, Tensor *q, Tensor *k, Tensor *v, const Atte
 }
 
 /* The columns of a part of x, whose columns begin with part `first`. */
-static Tensor *part_of(Tape *t, Tensor *x, AttentionPart first, AttentionPart part, const AttentionContext *c) {
+static Tensor *part_of(Tape *t, Tensor *x, AttentionPart first, AttentionPart part,
+                       const AttentionContext *c) {
     HeadColumns one = {c->heads, 1};
     long parts = heads_column(one, PART_END) - heads_column(one, first);
     HeadColumns h = {c->heads, x->shape.size[1] / parts};
@@ -296,43 +318,50 @@ static Tensor *part_of(Tape *t, Tensor *x, AttentionPart first, AttentionPart pa
 }
 
 static Tensor *attention_composed(Tape *t, Tensor **x, const void *context) {
-    return attention_of(t, part_of(t, x[0], PART_Q, PART_Q, context), part_of(t, x[0], PART_Q, PART_K, context),
+    return attention_of(t, part_of(t, x[0], PART_Q, PART_Q, context),
+                        part_of(t, x[0], PART_Q, PART_K, context),
                         part_of(t, x[0], PART_Q, PART_V, context), context);
 }
 
 static Tensor *cross_attention_composed(Tape *t, Tensor **x, const void *context) {
-    return attention_of(t, x[0], part_of(t, x[1], PART_K, PART_K, context), part_of(t, x[1], PART_K, PART_V, context),
-                        context);
+    return attention_of(t, x[0], part_of(t, x[1], PART_K, PART_K, context),
+                        part_of(t, x[1], PART_K, PART_V, context), context);
 }
 
 BUILD(open_attention_composed, AttentionContext, attention_of(t, x[0], x[1], x[2], c))
 
 TEST(attention_is_matmul_mask_softmax_matmul) {
-    /* First rows, rows, tokens. Some sequences have padding after their tokens, one of them no token. */
+    /* First rows, rows, tokens. Some sequences have padding after their tokens, one of them no
+     * token. */
     typedef const int32_t Ints[];
     const Sequences packed = {3, (Ints){0, 3, 4}, (Ints){3, 1, 5}, (Ints){3, 1, 5}, 9, 5};
     const Sequences padded = {3, (Ints){0, 4, 8}, (Ints){4, 4, 4}, (Ints){4, 0, 2}, 12, 4};
-    const Sequences longer = {3, (Ints){0, 130, 131}, (Ints){130, 1, 70}, (Ints){130, 1, 70}, 201, 130};
+    const Sequences longer = {3,  (Ints){0, 130, 131}, (Ints){130, 1, 70}, (Ints){130, 1, 70}, 201,
+                              130};
     const Sequences wide = {3, (Ints){0, 70, 140}, (Ints){70, 70, 70}, (Ints){70, 3, 65}, 210, 70};
-    const Sequences memory = {3, (Ints){0, 20, 170}, (Ints){20, 150, 9}, (Ints){20, 149, 0}, 179, 150};
+    const Sequences memory = {3,  (Ints){0, 20, 170}, (Ints){20, 150, 9}, (Ints){20, 149, 0}, 179,
+                              150};
     const Sequences newest = {3, (Ints){0, 1, 2}, (Ints){1, 1, 1}, (Ints){1, 1, 1}, 3, 1};
-    const AttentionContext all = {2, {&packed, &packed, false}}, causal = {2, {&packed, &packed, true}},
+    const AttentionContext all = {2, {&packed, &packed, false}},
+                           causal = {2, {&packed, &packed, true}},
                            with_padding = {1, {&padded, &padded, false}},
                            causal_with_padding = {3, {&padded, &padded, true}},
                            blocks = {4, {&longer, &longer, false}},
                            causal_blocks = {4, {&longer, &longer, true}},
-                           causal_wide = {2, {&wide, &wide, true}}, cross = {2, {&longer, &memory, false}},
+                           causal_wide = {2, {&wide, &wide, true}},
+                           cross = {2, {&longer, &memory, false}},
                            few = {2, {&packed, &memory, true}},
                            falling = {3, {&padded, &padded, false, slopes}},
                            falling_blocks = {4, {&longer, &longer, true, slopes}},
                            falling_newest = {4, {&newest, &memory, false, slopes}};
-#define ATTENTION(name, kind, context, ...)                                                                  \
+#define ATTENTION(name, kind, context, ...)                                                        \
     { name, {__VA_ARGS__}, kind##_fused, kind##_composed, &context }
     const Case cases[] = {
         ATTENTION("all", attention, all, DIMS(9, 24)),
         ATTENTION("slopes, padding", attention, falling, DIMS(12, 27)),
         ATTENTION("slopes, causal blocks", attention, falling_blocks, DIMS(201, 192)),
-        ATTENTION("slopes, newest tokens", cross_attention, falling_newest, DIMS(3, 32), DIMS(179, 64)),
+        ATTENTION("slopes, newest tokens", cross_attention, falling_newest, DIMS(3, 32),
+                  DIMS(179, 64)),
         ATTENTION("causal", attention, causal, DIMS(9, 24)),
         ATTENTION("padding", attention, with_padding, DIMS(12, 15)),
         ATTENTION("causal, padding", attention, causal_with_padding, DIMS(12, 27)),
@@ -341,7 +370,8 @@ TEST(attention_is_matmul_mask_softmax_matmul) {
         ATTENTION("causal blocks, padding", attention, causal_wide, DIMS(210, 48)),
         ATTENTION("cross", cross_attention, cross, DIMS(201, 32), DIMS(179, 64)),
         ATTENTION("few queries", cross_attention, few, DIMS(9, 8), DIMS(179, 16)),
-        ATTENTION("three matrices", open_attention, cross, DIMS(201, 32), DIMS(179, 32), DIMS(179, 32)),
+        ATTENTION("three matrices", open_attention, cross, DIMS(201, 32), DIMS(179, 32),
+                  DIMS(179, 32)),
     };
     CHECK_ALL(cases);
 }
@@ -356,7 +386,8 @@ typedef struct LossContext {
 
 enum { IGNORE = -1, TARGETS = 70 };
 
-BUILD(loss_fused, LossContext, tape_linear_cross_entropy(t, x[0], x[1], c->targets, IGNORE, c->smoothing))
+BUILD(loss_fused, LossContext,
+      tape_linear_cross_entropy(t, x[0], x[1], c->targets, IGNORE, c->smoothing))
 
 BUILD(loss_of_logits, LossContext, tape_cross_entropy(t, x[0], c->targets, IGNORE, c->smoothing))
 
@@ -365,11 +396,13 @@ static Tensor *weighted_log_softmax(Tape *t, Tensor *x, const LossContext *c) {
     long counted = 0;
     for (long i = 0; i < c->n; i++) counted += c->targets[i] != IGNORE;
     Tensor *w = tape_constant(t, SHAPE(c->n, c->V));
-    for (long i = 0; i < c->n; i++)
-        for (long j = 0; j < c->V && c->targets[i] != IGNORE; j++) {
+    for (long i = 0; i < c->n; i++) {
+        if (c->targets[i] == IGNORE) continue;
+        for (long j = 0; j < c->V; j++) {
             double q = (j == c->targets[i]) * (1 - c->smoothing) + c->smoothing / (double)c->V;
             w->data[i * c->V + j] = (real)(-q / (double)counted);
         }
+    }
     return tape_sum(t, tape_mul(t, tape_log_softmax(t, x, -1), w), ALL_AXES);
 }
 
@@ -384,7 +417,8 @@ TEST(linear_cross_entropy_is_linear_and_log_softmax) {
         few[i] = i % 7 == 3 ? IGNORE : i * 5 % 11;
         many[i] = i % 9 == 1 ? IGNORE : i * 571 % 40000;
     }
-    const LossContext small = {8, 11, few, 0}, smoothed = {8, 11, few, 0.1}, rows = {TARGETS, 11, few, 0.3},
+    const LossContext small = {8, 11, few, 0}, smoothed = {8, 11, few, 0.1},
+                      rows = {TARGETS, 11, few, 0.3},
                       wide = {TARGETS, 40000, many, 0.1}; /* more than a block of rows */
     /* In double the elementary sums over the vocabulary run in no wider type. */
     const double loose = sizeof(real) == sizeof(double) ? 1024 : 128;
@@ -392,7 +426,12 @@ TEST(linear_cross_entropy_is_linear_and_log_softmax) {
         {"small", {DIMS(8, 5), DIMS(11, 5)}, loss_fused, loss_composed, &small},
         {"smoothed", {DIMS(8, 5), DIMS(11, 5)}, loss_fused, loss_composed, &smoothed},
         {"many rows", {DIMS(TARGETS, 6), DIMS(11, 6)}, loss_fused, loss_composed, &rows},
-        {"large vocabulary", {DIMS(TARGETS, 3), DIMS(40000, 3)}, loss_fused, loss_composed, &wide, loose},
+        {"large vocabulary",
+         {DIMS(TARGETS, 3), DIMS(40000, 3)},
+         loss_fused,
+         loss_composed,
+         &wide,
+         loose},
         {"logits", {DIMS(8, 11)}, loss_of_logits, loss_of_logits_composed, &small},
         {"logits, smoothed", {DIMS(TARGETS, 11)}, loss_of_logits, loss_of_logits_composed, &rows},
     };
@@ -444,8 +483,12 @@ static Tensor *embedding_composed(Tape *t, Tensor **x, const void *context) {
 TEST(embedding_is_products_with_one_hot_rows) {
     enum { N = 300 };
     static int32_t ids[N], at[N];
-    for (int i = 0; i < N; i++) ids[i] = i * i % 37, at[i] = i % 19;
-    const EmbeddingContext few = {5, ids, NULL, 1}, positions = {12, ids, at, 2.5}, many = {N, ids, at, 8};
+    for (int i = 0; i < N; i++) {
+        ids[i] = i * i % 37;
+        at[i] = i % 19;
+    }
+    const EmbeddingContext few = {5, ids, NULL, 1}, positions = {12, ids, at, 2.5},
+                           many = {N, ids, at, 8};
     const Case cases[] = {
         {"tokens", {DIMS(37, 3)}, embedding_fused, embedding_composed, &few},
         {"positions", {DIMS(37, 6), DIMS(21, 6)}, embedding_fused, embedding_composed, &positions},

@@ -1,4 +1,5 @@
-/* Values and gradients of operations against PyTorch's: tests/golden/operations.py made them, in double. */
+/* Values and gradients of operations against PyTorch's: tests/golden/operations.py made them, in
+ * double. */
 #include "formats/safetensors.h"
 #include "nn/nn.h"
 #include "ops_helpers.h"
@@ -45,8 +46,8 @@ static void expect(const char *op, const char *part, const real *found, real bef
     for (long i = 0; i < a->count; i++) largest = fmax(largest, fabs(want[i]));
     for (long i = 0; i < a->count; i++) {
         double error = fabs((double)(found[i] - before) - want[i]);
-        CHECK(error <= 64 * (double)REAL_EPSILON * largest, "%s.%s[%ld] is %.9g, want %.9g", op, part, i,
-              (double)(found[i] - before), want[i]);
+        CHECK(error <= 64 * (double)REAL_EPSILON * largest, "%s.%s[%ld] is %.9g, want %.9g", op,
+              part, i, (double)(found[i] - before), want[i]);
     }
 }
 
@@ -100,7 +101,8 @@ TEST(operations_of_tensors) {
         Tape *t = tape_new();
         Tensor *x[4];
         int inputs = 0;
-        for (; golden[i].input[inputs]; inputs++) x[inputs] = input(t, golden[i].op, golden[i].input[inputs]);
+        for (; golden[i].input[inputs]; inputs++)
+            x[inputs] = input(t, golden[i].op, golden[i].input[inputs]);
         expect_all(t, golden[i].op, golden[i].build(t, x), inputs, golden[i].input, x);
         tape_free(t);
     }
@@ -110,8 +112,8 @@ TEST(operations_of_tensors) {
 static void integers(const char *op, const char *part, int32_t *out, long count) {
     const Array *a = need(op, part);
     Error e = {0};
-    CHECK(a->count == count && array_to_int32(a, out, &e), "%s.%s: %ld numbers %s", op, part, a->count,
-          e.text);
+    CHECK(a->count == count && array_to_int32(a, out, &e), "%s.%s: %ld numbers %s", op, part,
+          a->count, e.text);
 }
 
 TEST(embedding_of_ids) {
@@ -134,7 +136,8 @@ TEST(rotary_positions) {
     for (int p = 0; p < POSITIONS; p++)
         for (int j = 0; j < D_K / 2; j++) {
             double angle = p / pow(10000, 2.0 * j / D_K);
-            turns[p * D_K + j] = (real)cos(angle), turns[p * D_K + D_K / 2 + j] = (real)sin(angle);
+            turns[p * D_K + j] = (real)cos(angle);
+            turns[p * D_K + D_K / 2 + j] = (real)sin(angle);
         }
     open_file();
     for (int normalised = 0; normalised < 2; normalised++) {
@@ -185,7 +188,10 @@ static Tensor *heads(Tape *t, Tensor *x, Shape s) {
 enum { BATCH = 2, MOST_KEYS = 6 };
 
 static Sequences sequences(long length, int32_t *start, int32_t *own, const int32_t *real_length) {
-    for (int i = 0; i < BATCH; i++) start[i] = (int32_t)(i * length), own[i] = (int32_t)length;
+    for (int i = 0; i < BATCH; i++) {
+        start[i] = (int32_t)(i * length);
+        own[i] = (int32_t)length;
+    }
     return (Sequences){BATCH, start, own, real_length, BATCH * length, length};
 }
 
@@ -204,8 +210,9 @@ static Tensor *attention_of(Tape *t, Tensor **x, Tensor *w, const int32_t *hidde
     int h = (int)x[0]->shape.size[1];
     Reach reach = {&queries, &keys, causal};
     if (w) w = tape_reshape(t, w, SHAPE(shape_count(w->shape)));
-    Tensor *y = w ? nn_plain_attention(t, &(Scoring){&attention_additive, w}, q, k, v, h, &reach, NULL)
-                  : tape_attention(t, q, k, v, h, &reach);
+    Tensor *y =
+        w ? nn_plain_attention(t, &(Scoring){&attention_additive, w}, q, k, v, h, &reach, NULL)
+          : tape_attention(t, q, k, v, h, &reach);
     return tape_contiguous(t, heads(t, y, x[0]->shape));
 }
 

@@ -1,5 +1,5 @@
-/* Inputs for tests of operations: in memory as it comes, filled with numbers that are the same in both
- * precisions. */
+/* Inputs for tests of operations: in memory as it comes, filled with numbers that are the same in
+ * both precisions. */
 #pragma once
 
 #include "base/random.h"
@@ -7,7 +7,8 @@
 #include "test.h"
 
 typedef enum Layout { PLAIN, TURNED, SPREAD, LAYOUTS } Layout;
-static const char *const layout_name[] = {"plain", "last two axes swapped in memory", "every second element"};
+static const char *const layout_name[] = {"plain", "last two axes swapped in memory",
+                                          "every second element"};
 
 /* A tape whose outputs can still be looked at when backward has run. */
 static inline Tape *new_tape(void) {
@@ -58,17 +59,20 @@ enum { GRAD_BEFORE = 3 };
 static inline Tensor *blank_leaf(Tape *t, Shape s, Layout layout) {
     long count = shape_count(s), spread = 1;
     for (int axis = 0; axis < s.rank; axis++) spread *= 2;
-    Tensor *data = tape_constant(t, SHAPE(count * spread + 1)), *grad = tape_constant(t, SHAPE(count + 1));
+    Tensor *data = tape_constant(t, SHAPE(count * spread + 1)),
+           *grad = tape_constant(t, SHAPE(count + 1));
     for (long i = 0; i < count * spread; i++) data->data[i] = (real)NAN;
     for (long i = 0; i <= count; i++) grad->data[i] = GRAD_BEFORE;
     Tensor *x = tape_leaf(t, s, data->data, grad->data);
     if (layout == TURNED && s.rank >= 2) {
         Shape turned = s;
         long *last = &x->stride[s.rank - 2];
-        turned.size[s.rank - 2] = s.size[s.rank - 1], turned.size[s.rank - 1] = s.size[s.rank - 2];
+        turned.size[s.rank - 2] = s.size[s.rank - 1];
+        turned.size[s.rank - 1] = s.size[s.rank - 2];
         tensor_contiguous_strides(turned, x->stride);
         long stride = last[0];
-        last[0] = last[1], last[1] = stride;
+        last[0] = last[1];
+        last[1] = stride;
     }
     if (layout == SPREAD) {
         Shape larger = s;
@@ -81,10 +85,12 @@ static inline Tensor *blank_leaf(Tape *t, Shape s, Layout layout) {
 
 /* A number of that stream, uniform in [low, high) and exact in float. */
 static inline real number(uint64_t stream, long i, double low, double high) {
-    return (real)(float)(low + (high - low) * (double)random_uniform(random_key(5, stream), (uint64_t)i));
+    return (real)(float)(low +
+                         (high - low) * (double)random_uniform(random_key(5, stream), (uint64_t)i));
 }
 
-static inline Tensor *random_leaf(Tape *t, Shape s, Layout layout, uint64_t stream, double low, double high) {
+static inline Tensor *random_leaf(Tape *t, Shape s, Layout layout, uint64_t stream, double low,
+                                  double high) {
     Tensor *x = blank_leaf(t, s, layout);
     for (long i = 0; i < shape_count(s); i++) *element(x, i) = number(stream, i, low, high);
     return x;
@@ -106,5 +112,5 @@ static inline const real *backward_from(Tape *t, Tensor *y, uint64_t stream) {
 }
 
 /* Near, relative to 1 or to the number wanted if that is larger. */
-#define CHECK_CLOSE(found, want, epsilons)                                                                   \
+#define CHECK_CLOSE(found, want, epsilons)                                                         \
     CHECK_NEAR(found, want, (epsilons) * (double)REAL_EPSILON * fmax(1, fabs((double)(want))))

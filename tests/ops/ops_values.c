@@ -1,6 +1,7 @@
-/* Operations compute their formulas: naive loops in double over every element, in every layout of memory. Gradients are
- * judged here only at kinks, poles and infinities: everywhere else ./gradcheck compares them with differences,
- * ops_golden.c with PyTorch's and fused.c with other operations'. */
+/* Operations compute their formulas: naive loops in double over every element, in every layout of
+ * memory. Gradients are judged here only at kinks, poles and infinities: everywhere else
+ * ./gradcheck compares them with differences, ops_golden.c with PyTorch's and fused.c with other
+ * operations'. */
 #include "base/pool.h"
 #include "expect_bug.h"
 #include "ops_helpers.h"
@@ -12,21 +13,22 @@ static void check_values(const char *what, Tensor *const *x, Tensor *y, Shape sh
                          const void *context, double epsilons) {
     int failures = test_failures;
     CHECK(shape_equal(y->shape, shape), "%s, want %s", shape_text(y->shape), shape_text(shape));
-    for (long i = 0; i < shape_count(shape); i++) CHECK_CLOSE(value(y, i), want(context, x, i), epsilons);
+    for (long i = 0; i < shape_count(shape); i++)
+        CHECK_CLOSE(value(y, i), want(context, x, i), epsilons);
     CHECK(test_failures == failures, "%s", what);
 }
 
-#define OPERATION(name, recorded)                                                                            \
-    static Tensor *name(Tape *t, Tensor *x) {                                                                \
-        return recorded;                                                                                     \
+#define OPERATION(name, recorded)                                                                  \
+    static Tensor *name(Tape *t, Tensor *x) {                                                      \
+        return recorded;                                                                           \
     }
-#define FUNCTION(name, value)                                                                                \
-    static double name(double x) {                                                                           \
-        return value;                                                                                        \
+#define FUNCTION(name, value)                                                                      \
+    static double name(double x) {                                                                 \
+        return value;                                                                              \
     }
-#define FUNCTION2(name, value)                                                                               \
-    static double name(double a, double b) {                                                                 \
-        return value;                                                                                        \
+#define FUNCTION2(name, value)                                                                     \
+    static double name(double a, double b) {                                                       \
+        return value;                                                                              \
     }
 
 /* ---- One tensor, element by element ---- */
@@ -122,8 +124,9 @@ TEST(kinks_poles_and_infinities) {
         double found = (double)*y->data, slope = (double)*x->grad;
         CHECK(isnan(special[i].y) ? isnan(found) : found == special[i].y, "%s of %g is %g, want %g",
               special[i].name, special[i].x, found, special[i].y);
-        CHECK(isnan(special[i].slope) || slope == special[i].slope, "%s at %g has slope %g, want %g",
-              special[i].name, special[i].x, slope, special[i].slope);
+        CHECK(isnan(special[i].slope) || slope == special[i].slope,
+              "%s at %g has slope %g, want %g", special[i].name, special[i].x, slope,
+              special[i].slope);
     }
     tape_free(t);
 }
@@ -188,7 +191,8 @@ TEST(two_tensors_that_broadcast) {
                 tape_reset(t);
                 Tensor *x[] = {random_leaf(t, pairs[p][0], (Layout)(layouts / LAYOUTS), 1, -2, 2),
                                random_leaf(t, pairs[p][1], (Layout)(layouts % LAYOUTS), 2, 0.5, 2)};
-                check_values(pair.f->name, x, pair.f->record(t, x[0], x[1]), pair.out, binary_want, &pair, 4);
+                check_values(pair.f->name, x, pair.f->record(t, x[0], x[1]), pair.out, binary_want,
+                             &pair, 4);
             }
     tape_free(t);
 }
@@ -221,15 +225,16 @@ static double masked_want(const void *context, Tensor *const *x, long i) {
 TEST(masks) {
     static const Shape of[] = {DIMS(2, 3, 4), DIMS(3, 4), DIMS(4), DIMS(3, 1), DIMS(2, 1, 1), {0}};
     Mask m;
-    for (int i = 0; i < 24; i++) m.bytes[i] = (uint8_t)(random_bits(random_key(1, 1), (uint64_t)i) & 128);
+    for (int i = 0; i < 24; i++)
+        m.bytes[i] = (uint8_t)(random_bits(random_key(1, 1), (uint64_t)i) & 128);
     Tape *t = new_tape();
     for (size_t s = 0; s < sizeof of / sizeof *of; s++)
         for (Layout layout = PLAIN; layout < LAYOUTS; layout++) {
             tape_reset(t);
             m.shape = of[s];
             Tensor *x = random_leaf(t, SHAPE(2, 3, 4), layout, 1, -1, 1);
-            check_values(shape_text(of[s]), &x, tape_masked_fill(t, x, m.bytes, of[s], -7), x->shape,
-                         masked_want, &m, 0);
+            check_values(shape_text(of[s]), &x, tape_masked_fill(t, x, m.bytes, of[s], -7),
+                         x->shape, masked_want, &m, 0);
         }
     tape_free(t);
 }
@@ -267,7 +272,9 @@ static double line_want(const void *context, Tensor *const *x, long i) {
     for (long j = 0; j < shape_count(s); j++) {
         if (broadcast_index(ends, s, j) != line) continue;
         double v = value(x[0], j);
-        sum += softmax ? exp(v) : v, max = fmax(max, v), count++;
+        sum += softmax ? exp(v) : v;
+        max = fmax(max, v);
+        count++;
     }
     double results[] = {sum, sum / count, max, exp(own) / sum, own - log(sum)};
     return results[l->kind];
@@ -281,15 +288,18 @@ TEST(operations_along_an_axis) {
             for (int axis = 0; axis <= (kind < SOFTMAX ? of[s].rank : of[s].rank - 1); axis++)
                 for (Layout layout = PLAIN; layout < LAYOUTS; layout++) {
                     Line l = {kind, axis, of[s]};
-                    if (axis == of[s].rank)
-                        l.axis = ALL_AXES, l.out = SCALAR;
-                    else if (kind < SOFTMAX)
+                    if (axis == of[s].rank) {
+                        l.axis = ALL_AXES;
+                        l.out = SCALAR;
+                    } else if (kind < SOFTMAX)
                         l.out.size[axis] = 1;
                     tape_reset(t);
                     Tensor *x = random_leaf(t, of[s], layout, 1, -4, 4);
-                    int recorded = l.axis == ALL_AXES || layout != TURNED ? l.axis : axis - of[s].rank;
-                    check_values(axis_operations[kind].name, &x, axis_operations[kind].record(t, x, recorded),
-                                 l.out, line_want, &l, 16);
+                    int recorded =
+                        l.axis == ALL_AXES || layout != TURNED ? l.axis : axis - of[s].rank;
+                    check_values(axis_operations[kind].name, &x,
+                                 axis_operations[kind].record(t, x, recorded), l.out, line_want, &l,
+                                 16);
                 }
     tape_free(t);
 }
@@ -303,14 +313,17 @@ TEST(reductions_of_nothing) {
     CHECK(shape_equal(tape_sum(t, x, 0)->shape, SHAPE(1, 0)));
     CHECK(shape_equal(tape_max(t, x, 0)->shape, SHAPE(1, 0)));
     EXPECT_BUG("max: x is [2,0], want at least one element to choose from", tape_max(t, x, 1));
-    EXPECT_BUG("max: x is [2,0], want at least one element to choose from", tape_max(t, x, ALL_AXES));
+    EXPECT_BUG("max: x is [2,0], want at least one element to choose from",
+               tape_max(t, x, ALL_AXES));
     tape_free(t);
 }
 
-/* Among equals the first gets the gradient; a NaN wins and sends none; infinities are numbers like others. */
+/* Among equals the first gets the gradient; a NaN wins and sends none; infinities are numbers like
+ * others. */
 TEST(winners) {
     static const double values[] = {1, 2, 2, -1, -1, -1, 3, NAN, 5, -INFINITY, -INFINITY, INFINITY};
-    static const double want[] = {2, -1, NAN, INFINITY}, dx[] = {0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1};
+    static const double want[] = {2, -1, NAN, INFINITY},
+                        dx[] = {0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1};
     Tape *t = new_tape();
     Tensor *x = leaf_of(t, SHAPE(4, 3), values), *y = tape_max(t, x, 1);
     x->grad++; /* so that there is a place before the first */
@@ -330,7 +343,9 @@ TEST(long_sums_are_exact) {
     Tape *t = new_tape();
     double tenth = (double)(float)0.1;
     Tensor *x = leaf_of(t, SHAPE(1), &tenth);
-    x->shape = SHAPE(MILLION), x->stride[0] = 0, x->grad_state = GRAD_UNWANTED;
+    x->shape = SHAPE(MILLION);
+    x->stride[0] = 0;
+    x->grad_state = GRAD_UNWANTED;
     CHECK_NEAR(*tape_sum(t, x, 0)->data, MILLION * tenth,
                MILLION * tenth * fmax((double)REAL_EPSILON, 1e-11));
     CHECK_NEAR(*tape_mean(t, x, 0)->data, tenth, tenth * fmax((double)REAL_EPSILON, 1e-11));
@@ -355,7 +370,8 @@ TEST(softmax_at_the_ends) {
         tape_backward_from(t, y, dy);
         for (int i = 0; i < 12; i++) {
             double want = logarithm ? log_p[i] : p[i], slope = logarithm ? log_dx[i] : dx[i];
-            CHECK(isinf(want) ? (double)y->data[i] == want : true, "element %d is %g", i, (double)y->data[i]);
+            CHECK(isinf(want) ? (double)y->data[i] == want : true, "element %d is %g", i,
+                  (double)y->data[i]);
             if (isfinite(want)) CHECK_CLOSE(y->data[i], want, 4);
             CHECK_CLOSE(in->grad[i], GRAD_BEFORE + slope, 8);
         }
@@ -366,17 +382,21 @@ TEST(softmax_at_the_ends) {
 /* ---- Shapes ---- */
 
 static double same_element(const void *context, Tensor *const *x, long i) {
-    return (void)context, value(x[0], i);
+    (void)context;
+    return value(x[0], i);
 }
 
 TEST(reshapes) {
-    static const Shape to[] = {DIMS(24), DIMS(4, 6), DIMS(4, 3, 2), DIMS(1, 24, 1), DIMS(2, 2, 2, 3)};
+    static const Shape to[] = {DIMS(24), DIMS(4, 6), DIMS(4, 3, 2), DIMS(1, 24, 1),
+                               DIMS(2, 2, 2, 3)};
     Tape *t = new_tape();
     for (size_t s = 0; s < sizeof to / sizeof *to; s++)
         for (Layout layout = PLAIN; layout < LAYOUTS; layout++) {
             tape_reset(t);
-            Tensor *x = random_leaf(t, SHAPE(2, 3, 4), layout, 1, -1, 1), *y = tape_reshape(t, x, to[s]);
-            CHECK((y->data == x->data) == (layout == PLAIN), "a view of a contiguous tensor, else a copy");
+            Tensor *x = random_leaf(t, SHAPE(2, 3, 4), layout, 1, -1, 1),
+                   *y = tape_reshape(t, x, to[s]);
+            CHECK((y->data == x->data) == (layout == PLAIN),
+                  "a view of a contiguous tensor, else a copy");
             check_values(layout_name[layout], &x, y, to[s], same_element, NULL, 0);
         }
     tape_free(t);
@@ -386,9 +406,13 @@ static double swapped_element(const void *context, Tensor *const *x, long i) {
     const int *axes = context;
     long index[MAX_RANK], kept;
     Shape s = x[0]->shape;
-    kept = s.size[axes[0]], s.size[axes[0]] = s.size[axes[1]], s.size[axes[1]] = kept;
+    kept = s.size[axes[0]];
+    s.size[axes[0]] = s.size[axes[1]];
+    s.size[axes[1]] = kept;
     unravel(s, i, index);
-    kept = index[axes[0]], index[axes[0]] = index[axes[1]], index[axes[1]] = kept;
+    kept = index[axes[0]];
+    index[axes[0]] = index[axes[1]];
+    index[axes[1]] = kept;
     return value(x[0], ravel(x[0]->shape, index));
 }
 
@@ -400,7 +424,8 @@ TEST(transposes) {
             tape_reset(t);
             Tensor *x = random_leaf(t, SHAPE(2, 3, 4), layout, 1, -1, 1);
             Shape s = x->shape;
-            s.size[axes[0]] = x->shape.size[axes[1]], s.size[axes[1]] = x->shape.size[axes[0]];
+            s.size[axes[0]] = x->shape.size[axes[1]];
+            s.size[axes[1]] = x->shape.size[axes[0]];
             check_values(layout_name[layout], &x, tape_transpose(t, x, axes[0], axes[1] - 3), s,
                          swapped_element, axes, 0);
         }
@@ -434,9 +459,9 @@ TEST(slices_and_concatenations) {
                     Tensor *x = random_leaf(t, SHAPE(2, 3, 4), layout, 1, -1, 1);
                     Tensor *y = tape_slice(t, x, layout == TURNED ? axis - 3 : axis, start, stop);
                     check_values(layout_name[layout], &x, y, p.shape, part_element, &p, 0);
-                    Tensor *all = tape_concat(
-                        t, axis - 3,
-                        INPUTS(tape_slice(t, x, axis, 0, start), y, tape_slice(t, x, axis, stop, axis + 2)));
+                    Tensor *all = tape_concat(t, axis - 3,
+                                              INPUTS(tape_slice(t, x, axis, 0, start), y,
+                                                     tape_slice(t, x, axis, stop, axis + 2)));
                     check_values("joined", &x, all, x->shape, same_element, NULL, 0);
                 }
     tape_free(t);
@@ -448,10 +473,14 @@ static double product_want(const void *context, Tensor *const *x, long i) {
     Shape a = x[0]->shape, b = x[1]->shape, places = *(const Shape *)context;
     long m = a.size[a.rank - 2], k = a.size[a.rank - 1], n = b.size[b.rank - 1];
     long place = i / (m * n), row = i / n % m, column = i % n;
-    a.rank -= 2, b.rank -= 2, places.rank -= 2;
-    long pa = broadcast_index(a, places, place) * m * k, pb = broadcast_index(b, places, place) * k * n;
+    a.rank -= 2;
+    b.rank -= 2;
+    places.rank -= 2;
+    long pa = broadcast_index(a, places, place) * m * k,
+         pb = broadcast_index(b, places, place) * k * n;
     double sum = 0;
-    for (long p = 0; p < k; p++) sum += value(x[0], pa + row * k + p) * value(x[1], pb + p * n + column);
+    for (long p = 0; p < k; p++)
+        sum += value(x[0], pa + row * k + p) * value(x[1], pb + p * n + column);
     return sum;
 }
 
@@ -475,17 +504,18 @@ TEST(matrix_products) {
             Layout of_a = (Layout)(layouts / LAYOUTS), of_b = (Layout)(layouts % LAYOUTS);
             Tensor *x[] = {random_leaf(t, of[s][0], of_a, 1, -1, 1),
                            random_leaf(t, of[s][1], of_b, 2, -1, 1)};
-            check_values(shape_text(of[s][2]), x, tape_matmul(t, x[0], x[1]), of[s][2], product_want,
-                         &of[s][2], 16);
+            check_values(shape_text(of[s][2]), x, tape_matmul(t, x[0], x[1]), of[s][2],
+                         product_want, &of[s][2], 16);
             int copies = (of_a == SPREAD) + (of_b == SPREAD || (of_a == TURNED && of_b == TURNED));
             if (s == 1)
-                CHECK(t->nodes == 1 + copies, "transposed operands are read in place: %ld nodes", t->nodes);
+                CHECK(t->nodes == 1 + copies, "transposed operands are read in place: %ld nodes",
+                      t->nodes);
         }
     tape_free(t);
 }
 
-/* A matrix that is used in many products gets the sum over them in their order, with any number of threads: the bits
- * are those of one product after another. */
+/* A matrix that is used in many products gets the sum over them in their order, with any number of
+ * threads: the bits are those of one product after another. */
 TEST(shared_matrices_sum_their_gradients) {
     enum { PLACES = 16, SIZE = 96 };
     const Shape one = SHAPE(SIZE, SIZE), all = SHAPE(PLACES, SIZE, SIZE);
@@ -496,7 +526,8 @@ TEST(shared_matrices_sum_their_gradients) {
     Tape *each = new_tape();
     Tensor *b_alone = random_leaf(each, one, PLAIN, 2, -1, 1);
     for (int place = 0; place < PLACES; place++) {
-        Tensor *y = tape_matmul(each, tape_leaf(each, one, a->data + place * SIZE * SIZE, NULL), b_alone);
+        Tensor *y =
+            tape_matmul(each, tape_leaf(each, one, a->data + place * SIZE * SIZE, NULL), b_alone);
         tape_backward_from(each, y, dy + place * SIZE * SIZE);
     }
     CHECK(memcmp(b->grad, b_alone->grad, SIZE * SIZE * sizeof(real)) == 0, "other bits");

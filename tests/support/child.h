@@ -1,4 +1,5 @@
-/* The built programs as a user meets them: run in a folder of the test's own, with what they print kept. */
+/* The built programs as a user meets them: run in a folder of the test's own, with what they print
+ * kept. */
 #pragma once
 
 #include "folder.h"
@@ -21,12 +22,13 @@ static inline const char *program_precision(const char *program) {
 
 static inline bool find_programs(const char *argv0) {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%.*s/../..", (int)(strrchr(argv0, '/') ? strrchr(argv0, '/') - argv0 : 0),
-             argv0);
+    snprintf(path, sizeof path, "%.*s/../..",
+             (int)(strrchr(argv0, '/') ? strrchr(argv0, '/') - argv0 : 0), argv0);
     return realpath(path, program_folder) != NULL;
 }
 
-/* A shell ignores Ctrl-C for what runs in its background, nohup a closed terminal, and programs go on ignoring them. */
+/* A shell ignores Ctrl-C for what runs in its background, nohup a closed terminal, and programs go
+ * on ignoring them. */
 static inline void end_by_signals(void) {
     static const int number[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) signal(number[i], SIG_DFL);
@@ -42,9 +44,9 @@ static inline int program_tests(int argc, char **argv) {
 }
 
 /* As RUN_TESTS, for tests of programs: each begins in a new folder. */
-#define RUN_PROGRAM_TESTS                                                                                    \
-    int main(int argc, char **argv) {                                                                        \
-        return program_tests(argc, argv);                                                                    \
+#define RUN_PROGRAM_TESTS                                                                          \
+    int main(int argc, char **argv) {                                                              \
+        return program_tests(argc, argv);                                                          \
     }
 
 /* gradcheck judges in double, as it is shipped: a build in float skips RUN_SHIPPED_TESTS. */
@@ -54,9 +56,9 @@ static inline int shipped_tests(int argc, char **argv) {
     printf("skip %s: gradcheck judges in double precision\n", argv[0]);
     return 0;
 }
-#define RUN_SHIPPED_TESTS                                                                                    \
-    int main(int argc, char **argv) {                                                                        \
-        return shipped_tests(argc, argv);                                                                    \
+#define RUN_SHIPPED_TESTS                                                                          \
+    int main(int argc, char **argv) {                                                              \
+        return shipped_tests(argc, argv);                                                          \
     }
 
 enum { MOST_OUTPUT = 1 << 17, MOST_ARGUMENTS = 48, CHILD_SECONDS = 300 * PATIENCE };
@@ -87,7 +89,8 @@ static inline void slurp(FILE *file, char text[MOST_OUTPUT]) {
     fclose(file);
 }
 
-/* Opens a terminal of this width. Returns the end that reads; *shown is the end that programs write to. */
+/* Opens a terminal of this width. Returns the end that reads; *shown is the end that programs write
+ * to. */
 static inline int open_terminal(int columns, int *shown) {
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
@@ -100,7 +103,11 @@ static inline int open_terminal(int columns, int *shown) {
 /* Reads a terminal until its other end is closed. */
 static inline void read_terminal(int terminal, char text[MOST_OUTPUT]) {
     size_t used = 0;
-    for (ssize_t n; (n = read(terminal, text + used, MOST_OUTPUT - 1 - used)) > 0;) used += (size_t)n;
+    ssize_t n = 1;
+    while (n > 0) {
+        n = read(terminal, text + used, MOST_OUTPUT - 1 - used);
+        if (n > 0) used += (size_t)n;
+    }
     text[used] = 0;
     close(terminal);
 }
@@ -136,7 +143,8 @@ static inline int wait_program(pid_t child) {
 /* Waits for a program, whose output is then in out and err; its status. */
 static inline int end_program(Child c) {
     int status = wait_program(c.pid);
-    slurp(c.out, out), slurp(c.err, err);
+    slurp(c.out, out);
+    slurp(c.err, err);
     return status;
 }
 
@@ -144,9 +152,9 @@ static inline int run_program(const char *program, const char *const *arguments,
     return end_program(start_program(program, arguments, s));
 }
 
-#define ARGUMENTS(...)                                                                                       \
-    (const char *const[]) {                                                                                  \
-        __VA_ARGS__, NULL                                                                                    \
+#define ARGUMENTS(...)                                                                             \
+    (const char *const[]) {                                                                        \
+        __VA_ARGS__, NULL                                                                          \
     }
 #define START(...)     start_program("train", ARGUMENTS(__VA_ARGS__), (Streams){0})
 #define TRAIN(...)     run_program("train", ARGUMENTS(__VA_ARGS__), (Streams){0})
@@ -160,8 +168,10 @@ static inline int run_program(const char *program, const char *const *arguments,
 static inline void write_cat_text(const char *path, int length) {
     FILE *f = fopen(path, "w");
     CHECK(f, "%s", path);
-    for (long long i = 0; f && i < length; i++) fputc("the cat sat on the mat, \n"[(i * i + i / 7) % 25], f);
-    if (f) fclose(f);
+    if (!f) return;
+    for (long long i = 0; i < length; i++)
+        fputc("the cat sat on the mat, \n"[(i * i + i / 7) % 25], f);
+    fclose(f);
 }
 
 /* ---- Folders ---- */
@@ -179,8 +189,8 @@ static inline int list_entry(const char *path, const struct stat *s, int type, s
     if (type == FTW_D)
         snprintf(listing + used, sizeof listing - used, "%s/\n", path);
     else
-        snprintf(listing + used, sizeof listing - used, "%s %ld %ld.%09ld\n", path, (long)s->st_size,
-                 (long)s->st_mtim.tv_sec, s->st_mtim.tv_nsec);
+        snprintf(listing + used, sizeof listing - used, "%s %ld %ld.%09ld\n", path,
+                 (long)s->st_size, (long)s->st_mtim.tv_sec, s->st_mtim.tv_nsec);
     return 0;
 }
 

@@ -1,4 +1,5 @@
-/* Programmer's mistakes must stop the program with STATUS_BUG and one line that says what was found:
+/* Programmer's mistakes must stop the program with STATUS_BUG and one line that says what was
+ * found:
  *
  *     EXPECT_BUG("matmul: argument 2 is [4,3], want [3,*]", tape_matmul(t, a, b)); */
 #pragma once
@@ -6,17 +7,17 @@
 #include "base/error.h"
 #include "test.h"
 
-#define EXPECT_BUG(message, ...)                                                                             \
-    do {                                                                                                     \
-        int channel[2];                                                                                      \
-        if (expect_bug_child(channel)) {                                                                     \
-            __VA_ARGS__;                                                                                     \
-            _exit(0);                                                                                        \
-        }                                                                                                    \
-        char found[1024];                                                                                    \
-        int status = expect_bug_outcome(channel, found, sizeof found);                                       \
-        CHECK(status == STATUS_BUG, "`%s`: status %d", #__VA_ARGS__, status);                                \
-        CHECK(strcmp(found, "bug: " message "\n") == 0, "`%s`: found %s", #__VA_ARGS__, found);              \
+#define EXPECT_BUG(message, ...)                                                                   \
+    do {                                                                                           \
+        int channel[2];                                                                            \
+        if (expect_bug_child(channel)) {                                                           \
+            __VA_ARGS__;                                                                           \
+            _exit(0);                                                                              \
+        }                                                                                          \
+        char found[1024];                                                                          \
+        int status = expect_bug_outcome(channel, found, sizeof found);                             \
+        CHECK(status == STATUS_BUG, "`%s`: status %d", #__VA_ARGS__, status);                      \
+        CHECK(strcmp(found, "bug: " message "\n") == 0, "`%s`: found %s", #__VA_ARGS__, found);    \
     } while (0)
 
 /* True in a child whose stderr is the channel. */
@@ -32,7 +33,11 @@ static inline bool expect_bug_child(int channel[2]) {
 static inline int expect_bug_outcome(const int channel[2], char *text, size_t size) {
     close(channel[1]);
     size_t length = 0;
-    for (ssize_t n; (n = read(channel[0], text + length, size - 1 - length)) > 0;) length += (size_t)n;
+    ssize_t n = 1;
+    while (n > 0) {
+        n = read(channel[0], text + length, size - 1 - length);
+        if (n > 0) length += (size_t)n;
+    }
     text[length] = 0;
     close(channel[0]);
     int status = -1;

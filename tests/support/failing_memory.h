@@ -1,5 +1,6 @@
-/* An allocator that counts allocations and fails at a chosen one, once or from there on. Under a sanitizer, and in C
- * libraries other than glibc, malloc cannot be replaced: only pages are counted, and fail only by heap.no_pages. */
+/* An allocator that counts allocations and fails at a chosen one, once or from there on. Under a
+ * sanitizer, and in C libraries other than glibc, malloc cannot be replaced: only pages are
+ * counted, and fail only by heap.no_pages. */
 #pragma once
 
 #include "test.h"
@@ -16,13 +17,15 @@ enum { COUNTS_MALLOC = false };
 static struct {
     long at; /* the allocation that fails, counted from 1; 0: none */
     bool sticky, no_pages;
-    volatile long made; /* how many so far; volatile: a compiler thinks that malloc changes no variable */
-    long alive;         /* how many of them are not freed */
+    volatile long
+        made;   /* how many so far; volatile: a compiler thinks that malloc changes no variable */
+    long alive; /* how many of them are not freed */
 } heap;
 
 static inline bool fails(void) {
     heap.made++;
-    bool now = COUNTS_MALLOC && heap.at && (heap.made == heap.at || (heap.sticky && heap.made > heap.at));
+    bool now =
+        COUNTS_MALLOC && heap.at && (heap.made == heap.at || (heap.sticky && heap.made > heap.at));
     if (now) errno = ENOMEM;
     return now;
 }
@@ -64,7 +67,8 @@ void free(void *p) {
 #endif
 
 #ifdef __linux__
-static inline void *map_pages(void *at, size_t bytes, int protection, int flags, int fd, off_t offset) {
+static inline void *map_pages(void *at, size_t bytes, int protection, int flags, int fd,
+                              off_t offset) {
 #if defined SYS_mmap2 /* processors of 32 bits, offsets in pages of 4096 bytes */
     return (void *)syscall(SYS_mmap2, at, bytes, protection, flags, fd, (long)(offset / 4096));
 #else
@@ -80,5 +84,7 @@ void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offs
 #endif
 
 static inline void fail_at(long at, bool sticky) {
-    heap.at = at, heap.sticky = sticky, heap.made = 0;
+    heap.at = at;
+    heap.sticky = sticky;
+    heap.made = 0;
 }

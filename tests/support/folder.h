@@ -1,4 +1,5 @@
-/* Files, and a folder of the test's own in $TMPDIR or /tmp. It is removed when the process that made it ends or makes another. */
+/* Files, and a folder of the test's own in $TMPDIR or /tmp. It is removed when the process that
+ * made it ends or makes another. */
 #pragma once
 
 #include "test.h"
@@ -70,7 +71,9 @@ static inline char *read_bytes(const char *path, size_t *count) {
 static inline bool same_files(const char *a, const char *b) {
     size_t size[2] = {0, 0};
     char *bytes[2] = {read_bytes(a, &size[0]), read_bytes(b, &size[1])};
-    bool same = bytes[0] && bytes[1] && size[0] == size[1] && memcmp(bytes[0], bytes[1], size[0]) == 0;
-    free(bytes[0]), free(bytes[1]);
+    bool same =
+        bytes[0] && bytes[1] && size[0] == size[1] && memcmp(bytes[0], bytes[1], size[0]) == 0;
+    free(bytes[0]);
+    free(bytes[1]);
     return same;
 }

@@ -21,18 +21,24 @@ static inline Model *new_model(ModelConfig c, uint64_t seed) {
 /* Small models of the two kinds, as the configurations have them otherwise. */
 static inline ModelConfig small_seq2seq(void) {
     ModelConfig c = config_seq2seq(11, 80, 0);
-    c.d_model = 8, c.d_ff = 16, c.heads = 2;
+    c.d_model = 8;
+    c.d_ff = 16;
+    c.heads = 2;
     return c;
 }
 
 static inline ModelConfig small_language_model(void) {
     ModelConfig c = config_language_model(13, 80);
-    c.d_model = 8, c.d_ff = 24, c.heads = 2, c.encoder_layers = 2;
+    c.d_model = 8;
+    c.d_ff = 24;
+    c.heads = 2;
+    c.encoder_layers = 2;
     return c;
 }
 
 /* As batch_random; dies with batch_free. */
-static inline PaddedBatch *random_batch(const ModelConfig *c, long rows, long S, long T, uint64_t seed) {
+static inline PaddedBatch *random_batch(const ModelConfig *c, long rows, long S, long T,
+                                        uint64_t seed) {
     Error e = {0};
     return must(batch_random(c, rows, S, T, seed, &e), &e);
 }
@@ -53,8 +59,8 @@ static inline Pass pass_new(Model *m, const PaddedBatch *b) {
     Error e = {0};
     long tokens = b->rows * b->T;
     Pass p = {.model = m, .batch = b, .tape = tape_new()};
-    bool ok =
-        tokens_new(&p.source, b->rows, b->rows * b->S, &e) && tokens_new(&p.target, b->rows, tokens, &e);
+    bool ok = tokens_new(&p.source, b->rows, b->rows * b->S, &e) &&
+              tokens_new(&p.target, b->rows, tokens, &e);
     p.targets = calloc((size_t)tokens, sizeof *p.targets);
     p.logits = calloc((size_t)(tokens * m->config.vocab_size), sizeof *p.logits);
     must(ok && p.targets && p.logits ? &p : NULL, &e);
@@ -95,7 +101,8 @@ static inline void pass_keep_logits(Pass *p, const Tensor *logits) {
     memset(p->logits, 0, (size_t)(p->batch->rows * p->batch->T * V) * sizeof(real));
     for (long i = 0; i < p->target.sequences.total_rows; i++) {
         long at = p->target.column[i];
-        if (!pass_padded(p, at)) memcpy(p->logits + at * V, logits->data + i * V, (size_t)V * sizeof(real));
+        if (!pass_padded(p, at))
+            memcpy(p->logits + at * V, logits->data + i * V, (size_t)V * sizeof(real));
     }
 }
 
@@ -134,12 +141,13 @@ static inline bool same_bits(const real *a, const real *b, long count) {
     return memcmp(a, b, (size_t)count * sizeof *a) == 0;
 }
 
-/* Results of the same numbers out of products of other sizes: the same bits. A library rounds as the sizes have it: then they
- * are `epsilons` apart, at most, of numbers beyond 1. */
+/* Results of the same numbers out of products of other sizes: the same bits. A library rounds as
+ * the sizes have it: then they are `epsilons` apart, at most, of numbers beyond 1. */
 static inline bool same_sums(const real *a, const real *b, long count, double epsilons) {
 #ifdef BLAS
     for (long i = 0; i < count; i++)
-        if (!(fabs((double)(a[i] - b[i])) <= epsilons * (double)REAL_EPSILON * (1 + fabs((double)b[i]))))
+        if (!(fabs((double)(a[i] - b[i])) <=
+              epsilons * (double)REAL_EPSILON * (1 + fabs((double)b[i]))))
             return false;
     return true;
 #else

@@ -10,8 +10,8 @@ static inline Model *lively(ModelConfig c, uint64_t seed) {
     return m;
 }
 
-/* The scores of what follows ids[0 … n), after `source` in a sequence to sequence model: all of it computed
- * from scratch, alone. */
+/* The scores of what follows ids[0 … n), after `source` in a sequence to sequence model: all of it
+ * computed from scratch, alone. */
 static inline void next_scores(Model *m, const int32_t *source, long S, const int32_t *ids, long n,
                                real *scores) {
     Error e = {0};

@@ -6,15 +6,18 @@
 #include "test.h"
 
 /* An Error with the status and exactly this text. */
-#define CHECK_ERROR(e, want_status, want_text)                                                               \
-    do {                                                                                                     \
-        CHECK((e).status == (want_status), "status %d, %s", (int)(e).status, (e).text);                      \
-        CHECK(!strcmp((e).text, want_text), "found \"%s\"", (e).text);                                       \
+#define CHECK_ERROR(e, want_status, want_text)                                                     \
+    do {                                                                                           \
+        CHECK((e).status == (want_status), "status %d, %s", (int)(e).status, (e).text);            \
+        CHECK(!strcmp((e).text, want_text), "found \"%s\"", (e).text);                             \
     } while (0)
 
 static inline TaskOptions small(long symbols, long max_length, long held_out, uint64_t seed) {
     TaskOptions o = task_defaults();
-    o.symbols = symbols, o.max_length = max_length, o.held_out = held_out, o.seed = seed;
+    o.symbols = symbols;
+    o.max_length = max_length;
+    o.held_out = held_out;
+    o.seed = seed;
     return o;
 }
 
@@ -26,7 +29,8 @@ static inline Task *opened(const char *name, TaskOptions o) {
     return task;
 }
 
-static inline Tokenizer *learned(const TokenizerKind *kind, long size, const char *text, size_t length) {
+static inline Tokenizer *learned(const TokenizerKind *kind, long size, const char *text,
+                                 size_t length) {
     Error e = {0};
     Tokenizer *k = tokenizer_learn(kind, size, &(Passage){"text", text, length}, 1, &e);
     CHECK(k, "%s", e.text);

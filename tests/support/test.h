@@ -1,13 +1,13 @@
-/* The test harness. Each test runs in a child process, so that a crash, an exit or an endless loop fails one test and not
- * the run.
+/* The test harness. Each test runs in a child process, so that a crash, an exit or an endless loop
+ * fails one test and not the run.
  *
  *     TEST(sums_are_sums) {
  *         CHECK(1 + 1 == 2, "found %d", 1 + 1);
  *     }
  *     RUN_TESTS
  *
- * prints `ok   PRECISION PROGRAM: sums are sums` or `FAIL …`; the status is 0 if all passed. With arguments, only the
- * tests run whose name contains one of them. */
+ * prints `ok   PRECISION PROGRAM: sums are sums` or `FAIL …`; the status is 0 if all passed. With
+ * arguments, only the tests run whose name contains one of them. */
 #pragma once
 
 #include "base/real.h"
@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 /* SANITIZED: a sanitizer keeps malloc and the address space to itself. It judges instructions, not
- * what they compute: if (SANITIZER), a training takes few steps, and no test claims that it has learned. */
+ * what they compute: if (SANITIZER), a training takes few steps, and no test claims that it has
+ * learned. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ /* gcc */
 #define SANITIZED
 #elif defined(__has_feature) /* clang */
@@ -30,7 +31,8 @@
 #endif
 #endif
 
-/* Limits of time catch what hangs; a sanitizer slows down what does not, this much at most, or SLOWER what else does. */
+/* Limits of time catch what hangs; a sanitizer slows down what does not, this much at most, or
+ * SLOWER what else does. */
 #ifdef SLOWER
 enum { PATIENCE = SLOWER };
 #elif defined SANITIZED
@@ -59,34 +61,34 @@ static inline void test_add(Test test) {
 }
 
 /* TEST(name) { ... } defines a test and adds it to the list. */
-#define TEST(test)                                                                                           \
-    static void test(void);                                                                                  \
-    __attribute__((constructor)) static void list_##test(void) {                                             \
-        test_add((Test){#test, test});                                                                       \
-    }                                                                                                        \
+#define TEST(test)                                                                                 \
+    static void test(void);                                                                        \
+    __attribute__((constructor)) static void list_##test(void) {                                   \
+        test_add((Test){#test, test});                                                             \
+    }                                                                                              \
     static void test(void)
 
 static int test_failures;
 
-/* CHECK(condition) or CHECK(condition, format, ...): a failed one is counted, and the first ten are printed.
- * The second macro's last argument is the format where none is given, and one that the format does not use
- * where one is. */
+/* CHECK(condition) or CHECK(condition, format, ...): a failed one is counted, and the first ten are
+ * printed. The second macro's last argument is the format where none is given, and one that the
+ * format does not use where one is. */
 #pragma GCC diagnostic ignored "-Wformat-extra-args"
 #define CHECK(...) CHECK_WITH(__VA_ARGS__, " ")
-#define CHECK_WITH(condition, ...)                                                                           \
-    do {                                                                                                     \
-        if (!(condition) && ++test_failures <= 10) {                                                         \
-            printf("  %s:%d: %s: ", __FILE__, __LINE__, #condition);                                         \
-            printf(__VA_ARGS__);                                                                             \
-            printf("\n");                                                                                    \
-        }                                                                                                    \
+#define CHECK_WITH(condition, ...)                                                                 \
+    do {                                                                                           \
+        if (!(condition) && ++test_failures <= 10) {                                               \
+            printf("  %s:%d: %s: ", __FILE__, __LINE__, #condition);                               \
+            printf(__VA_ARGS__);                                                                   \
+            printf("\n");                                                                          \
+        }                                                                                          \
     } while (0)
 
 /* |found - want| <= tolerance; a NaN on either side fails, equal infinities pass. */
-#define CHECK_NEAR(found, want, tolerance)                                                                   \
-    do {                                                                                                     \
-        double f_ = (double)(found), w_ = (double)(want), t_ = (double)(tolerance);                          \
-        CHECK(f_ == w_ || fabs(f_ - w_) <= t_, "found %.17g, want %.17g within %.3g", f_, w_, t_);           \
+#define CHECK_NEAR(found, want, tolerance)                                                         \
+    do {                                                                                           \
+        double f_ = (double)(found), w_ = (double)(want), t_ = (double)(tolerance);                \
+        CHECK(f_ == w_ || fabs(f_ - w_) <= t_, "found %.17g, want %.17g within %.3g", f_, w_, t_); \
     } while (0)
 
 static void (*test_begin)(void); /* runs first in the process of each test, unless NULL */
@@ -113,12 +115,12 @@ static inline int test_main(int argc, char **argv) {
             exit(test_failures ? 1 : 0);
         }
         int status = -1;
-        bool ok =
-            child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        bool ok = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+                  WEXITSTATUS(status) == 0;
         if (child > 0 && WIFSIGNALED(status))
             printf("  ended by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
-        printf("%s %s %s: %s\n", ok ? "ok  " : "FAIL", sizeof(real) == sizeof(float) ? "float" : "double",
-               base, name);
+        printf("%s %s %s: %s\n", ok ? "ok  " : "FAIL",
+               sizeof(real) == sizeof(float) ? "float" : "double", base, name);
         failed += !ok;
     }
     return failed ? 1 : 0;
@@ -126,10 +128,10 @@ static inline int test_main(int argc, char **argv) {
 
 /* Defines main. RUN_TESTS_AFTER(begin): each test begins with begin(). */
 #define RUN_TESTS RUN_TESTS_AFTER(NULL)
-#define RUN_TESTS_AFTER(begin)                                                                               \
-    int main(int argc, char **argv) {                                                                        \
-        test_begin = begin;                                                                                  \
-        return test_main(argc, argv);                                                                        \
+#define RUN_TESTS_AFTER(begin)                                                                     \
+    int main(int argc, char **argv) {                                                              \
+        test_begin = begin;                                                                        \
+        return test_main(argc, argv);                                                              \
     }
 
 /* ---- Texts ---- */
@@ -149,6 +151,6 @@ static inline int lines_of(const char *text) {
 /* The number of occurrences of a text in another. */
 static inline int count_of(const char *text, const char *what) {
     int count = 0;
-    for (; (text = strstr(text, what)); text += strlen(what)) count++;
+    for (text = strstr(text, what); text; text = strstr(text + strlen(what), what)) count++;
     return count;
 }
