@@ -1,7 +1,9 @@
-// Draws the records that the page holds: JSON lines, as src/run/README.md lists them. A line that is cut is left out.
+// Draws the records that the page holds: JSON lines, as src/run/README.md lists them. A line that is cut
+// is left out.
 'use strict';
 
-const COLOURS = ['#2a78d6', '#d9722a', '#2f9467', '#9a63cc', '#b08a1e', '#c4477f', '#1d93a3', '#808890'];
+const COLOURS =
+  ['#2a78d6', '#d9722a', '#2f9467', '#9a63cc', '#b08a1e', '#c4477f', '#1d93a3', '#808890'];
 const MAX_COST = 8; // nats of the darkest token
 
 // ---- Elements ----
@@ -115,7 +117,8 @@ function chart(title, unit, series, levels = [], isSmall = false) {
   const figure = make('figure', {}, make('figcaption', {}, make('strong', {}, title), make('span', {}, unit),
     keys, log, whole), svg, reading);
   const all = series.flatMap(s => s.points.map(p => p[0]));
-  const full = all.length ? [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))] : [0, 1];
+  const full = all.length ? [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))]
+    : [0, 1];
   if (full[0] === full[1]) full[1]++;
   let [first, last] = full, isLog = false, frame, dragged;
 
@@ -142,15 +145,14 @@ function chart(title, unit, series, levels = [], isSmall = false) {
   }
 
   function drawAxes() {
-    const {left, right, top, bottom, low, high, x, y} = frame;
+    const {left, right, bottom, low, high, x, y} = frame;
     for (const tick of ticks(low, high, isLog, isSmall ? 4 : 7)) {
       svg.append(shape('line', {x1: left, x2: right, y1: y(tick), y2: y(tick)}),
         shape('text', {class: 'y', x: left - 8, y: y(tick) + 4, 'text-anchor': 'end'}, number(tick)));
     }
     for (const tick of ticks(first, last, false, (right - left) / (isSmall ? 60 : 90)))
       svg.append(shape('text', {class: 'x', x: x(tick), y: bottom + 20, 'text-anchor': 'middle'}, count(tick)));
-    svg.append(shape('line', {x1: left, x2: right, y1: bottom, y2: bottom}),
-      shape('text', {x: right, y: top + 8, 'text-anchor': 'end'}));
+    svg.append(shape('line', {x1: left, x2: right, y1: bottom, y2: bottom}));
   }
 
   // A level beyond the axis is named at its edge.
@@ -207,7 +209,8 @@ function chart(title, unit, series, levels = [], isSmall = false) {
 
   function tell(event) {
     const step = stepAt(event), {top, bottom, x} = frame;
-    const told = series.filter(s => s.points.length && (s.isRaw || !series.some(t => t.isRaw && t.of === s)));
+    const isMean = s => series.some(raw => raw.of === s);
+    const told = series.filter(s => s.points.length && !isMean(s));
     if (!told.length) return;
     const at = nearest(told[0], step)[0];
     svg.querySelectorAll('.cursor, rect').forEach(old => old.remove());
@@ -238,7 +241,6 @@ function chart(title, unit, series, levels = [], isSmall = false) {
   svg.addEventListener('pointerup', release);
   svg.addEventListener('pointercancel', () => { dragged = undefined; });
   svg.addEventListener('pointerleave', () => svg.querySelectorAll('.cursor').forEach(old => old.remove()));
-  svg.addEventListener('dblclick', () => zoom());
   let drawn;
   new ResizeObserver(() => {
     if (figure.clientWidth !== drawn) draw();
@@ -258,7 +260,8 @@ function curves(record) {
   const levels = Object.entries(head.yardsticks ?? {}).map(([name, loss]) => ({name, y: shown(loss)}));
   const one = (title, unit, value, from = lines.step) => {
     const all = points(from, value), name = title.toLowerCase(), colour = 'var(--accent)';
-    const series = from === lines.step ? smooth(name, all, colour) : [{name, points: all, colour, marked: true}];
+    const series = from === lines.step ? smooth(name, all, colour)
+      : [{name, points: all, colour, marked: true}];
     return all.length > 1 ? chart(title, unit, series, [], true) : undefined;
   };
   const series = [...smooth('training', trainingLoss(record), 'var(--quiet)'),
@@ -312,7 +315,8 @@ function answerCell(line) {
     line.right ? make('span', {class: 'right', title: 'right'}, ' ✓') : undefined);
 }
 
-// The answers to a prompt over time: equal neighbours are one row, and a long history shows its first and last rows.
+// The answers to a prompt over time: equal neighbours are one row, and a long history shows its first and
+// last rows.
 function history(lines) {
   const rows = [];
   for (const line of lines) {
@@ -356,8 +360,6 @@ function costText(line, hasLines) {
   return parts;
 }
 
-const COST_NOTE = `The darker a token, the more it cost: none is 0 nats, the darkest ${MAX_COST} or more.`;
-
 function costs(record) {
   const lines = record.lines.costs;
   if (!lines.length) return undefined;
@@ -365,7 +367,8 @@ function costs(record) {
   const texts = indices.map(() => make('pre', {class: 'costs'}));
   const show = step => texts.forEach((text, k) => text.replaceChildren(
     ...costText(lines.findLast(line => line.index === indices[k] && line.step === step), isScore)));
-  return section('What each token cost', make('p', {class: 'faint'}, COST_NOTE + (isScore
+  return section('What each token cost', make('p', {class: 'faint'},
+    `The darker a token, the more it cost: none is 0 nats, the darkest ${MAX_COST} or more.` + (isScore
     ? ' Behind each line stands its loss in nats per character.' : ' The text is held out from training.')),
     chooser(stepsOf(lines), show), texts);
 }
@@ -440,7 +443,8 @@ function attention(record) {
   const controls = chooser(stepsOf(lines), chosenStep => { step = chosenStep; update(); });
   controls.hidden = controls.hidden && examples.length < 2;
   controls.append(select);
-  return section('Attention', controls, make('div', {class: 'maps'}, make('div', {}, name, large, reading), heads));
+  return section('Attention', controls,
+    make('div', {class: 'maps'}, make('div', {}, name, large, reading), heads));
 }
 
 // ---- Pages ----
@@ -479,7 +483,8 @@ function comparePage(records) {
   const keys = [...new Set(records.flatMap(r => Object.keys(r.head.settings ?? {})))];
   const setting = (record, key) => String(record.head.settings?.[key] ?? '–');
   const differing = keys.filter(key => records.some(r => setting(r, key) !== setting(records[0], key)));
-  const unit = records.every(r => r.isText === records[0].isText) ? records[0].unit : 'nats per character or token';
+  const isSame = records.every(r => r.isText === records[0].isText);
+  const unit = isSame ? records[0].unit : 'nats per character or token';
   const row = (name, values) => make('tr', {}, make('th', {scope: 'row'}, name),
     values.map(value => make('td', {}, value)));
   const outcome = records.map(results), colour = i => COLOURS[i % COLOURS.length];
