@@ -479,7 +479,7 @@ TEST(mistakes_stop_with_a_message) {
     EXPECT_BUG("forward_only: has no backward, but its output needs a gradient",
                tape_backward_from(
                    t, tape_record(tape_node(t, &op_forward_only, SHAPE(6), INPUTS(x))), data));
-    EXPECT_BUG("exp: 9 inputs, want at most 8",
+    EXPECT_BUG("exp: 9 inputs, want 0 to 8",
                tape_node(t, &op_exp, SCALAR, INPUTS(x, x, x, x, x, x, x, x, x)));
     EXPECT_BUG("shape [1073741824,1073741824,8]: too many elements",
                tape_constant(t, SHAPE(1L << 30, 1L << 30, 8)));

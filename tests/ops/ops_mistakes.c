@@ -50,7 +50,7 @@ TEST(mistakes_in_shapes_and_products) {
                tape_concat(t, -1, INPUTS(x, y)));
     EXPECT_BUG("concat: argument 2 is [3], want [2,3] except along axis 0",
                tape_concat(t, 0, INPUTS(x, v)));
-    EXPECT_BUG("concat: 0 tensors, want 1 to 8", tape_concat(t, 0, 0, NULL));
+    EXPECT_BUG("concat: 0 tensors, want 1 to 8", tape_concat(t, 0, 0, &x));
     EXPECT_BUG("concat: 9 tensors, want 1 to 8",
                tape_concat(t, 0, INPUTS(x, x, x, x, x, x, x, x, x)));
     EXPECT_BUG("concat: axis 0 of [], want one in [0,0)", tape_concat(t, 0, INPUTS(s, s)));
