@@ -4,4 +4,5 @@
 #include <stddef.h>
 
 /* Prints at the end of `text`, as far as its array of `room` bytes has room. */
-void text_append(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void text_append(char *text, size_t room, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));

@@ -1,5 +1,6 @@
-/* A choice: one of the kinds of something, for example of positions. One constant struct, which begins with a Choice, holds
- * what a kind does; a list names all kinds of one thing and ends with NULL. A configuration holds a pointer to the kind.
+/* A choice: one of the kinds of something, for example of positions. One constant struct, which
+ * begins with a Choice, holds what a kind does; a list names all kinds of one thing and ends with
+ * NULL. A configuration holds a pointer to the kind.
  *
  *     typedef struct Positions { Choice choice; void (*row)(…); … } Positions;
  *     extern const Positions positions_learned, …;

@@ -24,20 +24,22 @@ bool directory_make(const char *path, Error *e) {
         int cause = errno; /* stat has another, where nothing is there */
         struct stat found;
         if (stat(prefix, &found) == 0 && S_ISDIR(found.st_mode)) continue;
-        return error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be made a directory: %s", ESCAPED(prefix),
+        return error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be made a directory: %s",
+                         ESCAPED(prefix),
                          cause == EEXIST ? "a file of that name is there" : strerror(cause));
     }
     return true;
 }
 
-bool directory_file(char out[PATH_ROOM], const char *directory, const char *name, Status status, Error *e) {
+bool directory_file(char out[PATH_ROOM], const char *directory, const char *name, Status status,
+                    Error *e) {
     if (!*directory) return wrong_length(directory, status, e);
     int length = snprintf(out, PATH_ROOM, "%s/%s", directory, name);
-    return length < PATH_ROOM || error_set(e, status, "%s/%s: %s", directory, name, strerror(ENAMETOOLONG));
+    return length < PATH_ROOM ||
+           error_set(e, status, "%s/%s: %s", directory, name, strerror(ENAMETOOLONG));
 }
 
 bool directory_ends_in(const char *path, const char *ending) {
     size_t n = strlen(path), length = strlen(ending);
     return n > length && strcmp(path + n - length, ending) == 0;
 }
-

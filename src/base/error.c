@@ -9,7 +9,8 @@ bool error_set(Error *e, Status status, const char *format, ...) {
     if (e->status != STATUS_DONE) return false;
     e->status = status;
 
-    /* The longest texts are paths (PATH_MAX is 4096). Their middle is what a reader misses least. */
+    /* The longest texts are paths (PATH_MAX is 4096). Their middle is what a reader misses least.
+     */
     char text[8192];
     va_list arguments;
     va_start(arguments, format);

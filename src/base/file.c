@@ -22,8 +22,8 @@ static const char *kind_of_file(mode_t mode) {
 }
 
 static bool is_regular(const struct stat *st, const char *path, Status status, Error *e) {
-    return S_ISREG(st->st_mode) ||
-           error_set(e, status, "%s: found %s, need a regular file", path, kind_of_file(st->st_mode));
+    return S_ISREG(st->st_mode) || error_set(e, status, "%s: found %s, need a regular file", path,
+                                             kind_of_file(st->st_mode));
 }
 
 /* Reads to the end, or up to `room` bytes. -1 with errno. */
@@ -60,14 +60,17 @@ int file_open(const char *path, uintmax_t *bytes, Error *e) {
     return -1;
 }
 
-static bool read_open_file(int fd, const char *path, uintmax_t bytes, size_t limit, char **data, size_t *size,
-                           Error *e) {
+static bool read_open_file(int fd, const char *path, uintmax_t bytes, size_t limit, char **data,
+                           size_t *size, Error *e) {
     if (limit && bytes > limit)
-        return error_set(e, STATUS_BAD_DATA, "%s: found %ju bytes, need at most %zu", path, bytes, limit);
+        return error_set(e, STATUS_BAD_DATA, "%s: found %ju bytes, need at most %zu", path, bytes,
+                         limit);
 
     char *buffer = bytes < SSIZE_MAX ? malloc((size_t)bytes + 1) : NULL;
-    if (!buffer) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its %ju bytes", path, bytes);
-    ssize_t got = read_up_to(fd, buffer, (size_t)bytes + 1); /* one byte more, to notice a file that grows */
+    if (!buffer)
+        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its %ju bytes", path, bytes);
+    ssize_t got =
+        read_up_to(fd, buffer, (size_t)bytes + 1); /* one byte more, to notice a file that grows */
     if (got < 0)
         error_set(e, STATUS_IO, "%s: %s", path, strerror(errno));
     else if ((uintmax_t)got != bytes)
@@ -158,8 +161,8 @@ static bool still_named(int folder, const char *name, int fd) {
            same_file(&by_name, &by_fd);
 }
 
-/* Creates the temporary file and locks it. The writer of a temporary file holds its lock, and alone may rename
- * or remove it. An unlocked one was left by a killed process and is removed. */
+/* Creates the temporary file and locks it. The writer of a temporary file holds its lock, and alone
+ * may rename or remove it. An unlocked one was left by a killed process and is removed. */
 static bool create_temporary(File *f, Error *e) {
     const int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     for (int attempt = 0; attempt < 100; attempt++) {
@@ -169,9 +172,11 @@ static bool create_temporary(File *f, Error *e) {
         if (there) f->fd = openat(f->folder, f->temporary, flags);
         if (f->fd < 0 && (errno == EINTR || (there && errno == ENOENT))) continue;
         if (f->fd < 0) return cannot_create(f->path, e);
-        bool locked = system_lock(f->fd) || errno != EWOULDBLOCK; /* true if the file system has no locks */
+        bool locked =
+            system_lock(f->fd) || errno != EWOULDBLOCK; /* true if the file system has no locks */
         bool named = locked && still_named(f->folder, f->temporary, f->fd);
-        if (fresh && named) return true; /* before it was locked, another process may have removed it */
+        if (fresh && named)
+            return true; /* before it was locked, another process may have removed it */
         if (!fresh && named) unlinkat(f->folder, f->temporary, 0);
         close(f->fd);
         f->fd = -1;
@@ -203,9 +208,11 @@ static bool start(File *f, Error *e) {
     bool there = fstatat(f->folder, *f->name ? f->name : ".", &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (there && !is_regular(&st, f->path, STATUS_CANNOT_CREATE, e)) return false;
     /* rename would replace it without a question. */
-    if (there && faccessat(f->folder, f->name, W_OK, AT_EACCESS) != 0) return cannot_create(f->path, e);
+    if (there && faccessat(f->folder, f->name, W_OK, AT_EACCESS) != 0)
+        return cannot_create(f->path, e);
     if (!create_temporary(f, e)) return false;
-    if (there) (void)!fchmod(f->fd, st.st_mode & 0777); /* fails only on file systems without modes */
+    if (there)
+        (void)!fchmod(f->fd, st.st_mode & 0777); /* fails only on file systems without modes */
     return true;
 }
 
@@ -232,22 +239,28 @@ static void release(File *f) {
 
 File *file_create(const char *path, Error *e) {
     File *f = calloc(1, sizeof *f);
-    if (f) f->folder = f->fd = -1, f->path = strdup(path);
+    if (f) {
+        f->folder = f->fd = -1;
+        f->path = strdup(path);
+    }
     if (!f || !f->path || !start(f, e)) {
-        error_set(e, STATUS_NO_MEMORY, "%s: no memory", path); /* unless start has named another cause */
+        error_set(e, STATUS_NO_MEMORY, "%s: no memory",
+                  path); /* unless start has named another cause */
         if (f) release(f);
         return NULL;
     }
     static bool registered;
     if (!registered) registered = atexit(remove_temporaries) == 0;
     f->owner = getpid();
-    f->next = unfinished, unfinished = f;
+    f->next = unfinished;
+    unfinished = f;
     return f;
 }
 
 bool file_keeps_folder(const File *f) {
     struct stat by_name, by_fd;
-    return stat(f->directory, &by_name) != 0 || fstat(f->folder, &by_fd) != 0 || same_file(&by_name, &by_fd);
+    return stat(f->directory, &by_name) != 0 || fstat(f->folder, &by_fd) != 0 ||
+           same_file(&by_name, &by_fd);
 }
 
 static bool io_failed(File *f) {
@@ -340,14 +353,15 @@ void file_abandon(File *f) {
     release(f);
 }
 
-bool file_print(const char *path, void (*print)(FILE *out, const void *content), const void *content,
-                Error *e) {
+bool file_print(const char *path, void (*print)(FILE *out, const void *content),
+                const void *content, Error *e) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out) print(out, content);
     bool lost = !out || ferror(out);
-    if ((out && fclose(out) != 0) || lost || !text) { /* fclose may run out of memory without an error */
+    if ((out && fclose(out) != 0) || lost ||
+        !text) { /* fclose may run out of memory without an error */
         free(text);
         return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the file", path);
     }

@@ -13,8 +13,9 @@ static void end_by(int signal_number) {
     raise(signal_number);
 }
 
-/* One request may send a signal twice: `timeout` signals the program and then its group; on a closed
- * terminal both the shell and the system send SIGHUP. A user who repeats a request waits longer. */
+/* One request may send a signal twice: `timeout` signals the program and then its group; on a
+ * closed terminal both the shell and the system send SIGHUP. A user who repeats a request waits
+ * longer. */
 static void note(int signal_number) {
     unsigned now = (unsigned)(unsigned long long)(clock_seconds() * 1000) | 1;
     int i = 0;
@@ -48,7 +49,8 @@ void interrupt_end(void) {
 void interrupt_leave(void) {
     struct sigaction is;
     for (int i = 0; i < ASKING; i++)
-        if (sigaction(asking[i], NULL, &is) == 0 && is.sa_handler == note) signal(asking[i], SIG_DFL);
+        if (sigaction(asking[i], NULL, &is) == 0 && is.sa_handler == note)
+            signal(asking[i], SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
     for (int i = 0; i < ASKING; i++) first[i] = 0;

@@ -191,8 +191,9 @@ static bool take_option(const Rows *rows, int code, const char *element, Error *
     return setting_read(s, row->values, optarg, where, STATUS_USAGE, e);
 }
 
-/* Whether --help stands among the options, and with it in *all whether "all" follows. Replaces underscores in names.
- * getopt_long reorders argv, a copy: on the last option without its value it would move an operand there. */
+/* Whether --help stands among the options, and with it in *all whether "all" follows. Replaces
+ * underscores in names. getopt_long reorders argv, a copy: on the last option without its value it
+ * would move an operand there. */
 static bool find_help(const struct option *options, int help, int argc, char **argv, bool *all) {
     system_start_options();
     for (int code; (code = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
@@ -311,12 +312,15 @@ bool stdout_flush(void) {
 
 int options_exit(const char *program, Error *e) {
     bool lost = !stdout_flush() || ferror(stdout);
-    /* If writing a full buffer fails during a print, musl drops buffer and errno. Writing one more newline
-     * fails again and gives errno. */
+    /* If writing a full buffer fails during a print, musl drops buffer and errno. Writing one more
+     * newline fails again and gives errno. */
     if (lost && !stdout_cause && write(STDOUT_FILENO, "\n", 1) < 0) stdout_cause = errno;
-    /* Some file systems report a failed write only on close. A stdout that was never open is no error. */
-    if (!lost && close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR)
-        lost = true, stdout_cause = errno;
+    /* Some file systems report a failed write only on close. A stdout that was never open is no
+     * error. */
+    if (!lost && close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR) {
+        lost = true;
+        stdout_cause = errno;
+    }
     if (lost)
         error_set(e, STATUS_IO, "standard output: %s",
                   stdout_cause ? strerror(stdout_cause) : "a write failed");

@@ -12,20 +12,24 @@
 static const char installed_prefix[] = "tapeformer-";
 static bool installed;
 
-/* A file opened while standard input, output or error is closed would get its number, and output for the user
- * would end up in that file. So a closed one is replaced by a file that can be neither read nor written. */
+/* A file opened while standard input, output or error is closed would get its number, and output
+ * for the user would end up in that file. So a closed one is replaced by a file that can be neither
+ * read nor written. */
 static void occupy_standard_files(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest free: fd */
+            (void)!open("/dev/null",
+                        fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest free: fd */
 }
 
-/* Main keeps some arrays on the stack: up to 128 KB are in use, and a stack overflow has no message. */
+/* Main keeps some arrays on the stack: up to 128 KB are in use, and a stack overflow has no
+ * message. */
 static bool stack_suffices(Error *e) {
     enum { NEEDED = 256 << 10 };
     struct rlimit limit;
     return getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= NEEDED ||
-           error_set(e, STATUS_NO_MEMORY, "stack: found a limit of %ju KB, need %d KB, see ulimit -s",
+           error_set(e, STATUS_NO_MEMORY,
+                     "stack: found a limit of %ju KB, need %d KB, see ulimit -s",
                      (uintmax_t)limit.rlim_cur >> 10, NEEDED >> 10);
 }
 
@@ -47,17 +51,20 @@ const char *program_command(const char *program, char out[PROGRAM_COMMAND]) {
 
 void program_print(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
-        bool named = installed && !strncmp(text + i, "./", 2) && text[i + 2] >= 'a' && text[i + 2] <= 'z';
-        if (named)
-            fputs(installed_prefix, stdout), i++;
-        else
+        bool named =
+            installed && !strncmp(text + i, "./", 2) && text[i + 2] >= 'a' && text[i + 2] <= 'z';
+        if (named) {
+            fputs(installed_prefix, stdout);
+            i++;
+        } else
             putchar(text[i]);
     }
 }
 
 /* Whether no character of the word has a meaning for a shell. */
 static bool is_plain(const char *word) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
     return *word && strspn(word, plain) == strlen(word);
 }
 

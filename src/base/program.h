@@ -1,5 +1,5 @@
-/* The start of a program, and the programs' names: ./train in the source tree, tapeformer-train once
- * installed. */
+/* The start of a program, and the programs' names: ./train in the source tree, tapeformer-train
+ * once installed. */
 #pragma once
 
 #include "base/error.h"
@@ -18,8 +18,8 @@ const char *program_prefix(void);
 enum { PROGRAM_COMMAND = 32 };
 const char *program_command(const char *program, char out[PROGRAM_COMMAND]);
 
-/* The words as one command for a shell, quoted where it would otherwise change them. The caller frees it; NULL with
- * STATUS_NO_MEMORY. */
+/* The words as one command for a shell, quoted where it would otherwise change them. The caller
+ * frees it; NULL with STATUS_NO_MEMORY. */
 char *shell_command(int argc, char *const *argv, Error *e);
 
 /* Prints a text, in which programs are called ./NAME, on stdout. */

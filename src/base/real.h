@@ -1,7 +1,7 @@
 /* real: the floating-point type of the project, chosen at compile time.
  *
- * The same sources are built twice: in float, for training, and in double (REAL_DOUBLE), for checking
- * gradients. The macros of <tgmath.h> make exp, sqrt, fabs, … follow the type. */
+ * The same sources are built twice: in float, for training, and in double (REAL_DOUBLE), for
+ * checking gradients. The macros of <tgmath.h> make exp, sqrt, fabs, … follow the type. */
 #pragma once
 
 #include <float.h>

@@ -13,11 +13,14 @@ static const char home[] = "runs"; /* where ./train makes runs */
 
 static bool has(const char *directory, const char *file) {
     char path[PATH_ROOM];
-    return directory_file(path, directory, file, STATUS_NO_INPUT, &(Error){0}) && access(path, F_OK) == 0;
+    return directory_file(path, directory, file, STATUS_NO_INPUT, &(Error){0}) &&
+           access(path, F_OK) == 0;
 }
 
-/* Lists the runs in a directory, or the first of many, and returns their number; out is the last. */
-static int list_runs(const char *directory, const char *file, char out[PATH_ROOM], char list[ERROR_TEXT]) {
+/* Lists the runs in a directory, or the first of many, and returns their number; out is the last.
+ */
+static int list_runs(const char *directory, const char *file, char out[PATH_ROOM],
+                     char list[ERROR_TEXT]) {
     struct dirent **entry = NULL;
     char path[PATH_ROOM];
     int count = scandir(directory, &entry, NULL, alphasort), runs = 0, listed = 0;
@@ -46,20 +49,23 @@ bool runs_find(char out[PATH_ROOM], const char *name, const char *file, Error *e
     if (!directory_file(out, name, file, STATUS_NO_INPUT, e)) return false; /* too long, or empty */
     strcpy(out, name);
     if (has(out, file)) return true;
-    if (directory_file(out, home, name, STATUS_NO_INPUT, &(Error){0}) && has(out, file)) return true;
+    if (directory_file(out, home, name, STATUS_NO_INPUT, &(Error){0}) && has(out, file))
+        return true;
     if (stat(name, &found) == 0 && S_ISREG(found.st_mode)) {
         snprintf(out, PATH_ROOM, "%.*s", slash ? (int)(slash - name) : 1, slash ? name : ".");
         if (has(out, file)) return true;
-        snprintf(makes, sizeof makes, "; %s %s trains on it", program_command("train", train), ESCAPED(name));
+        snprintf(makes, sizeof makes, "; %s %s trains on it", program_command("train", train),
+                 ESCAPED(name));
     }
     const char *what = stat(name, &found) == 0 && S_ISDIR(found.st_mode) ? file : "run";
     int runs = list_runs(name, file, out, list);
     if (runs == 1) return true;
     if (runs > 1)
-        return error_set(e, STATUS_NO_INPUT, "%s: found %d runs, need one: %s", ESCAPED(name), runs, list);
+        return error_set(e, STATUS_NO_INPUT, "%s: found %d runs, need one: %s", ESCAPED(name), runs,
+                         list);
     if (list_runs(home, file, other, list))
-        return error_set(e, STATUS_NO_INPUT, "%s: found no %s, need one: %s%s", ESCAPED(name), what, list,
-                         makes);
-    return error_set(e, STATUS_NO_INPUT, "%s: found no %s, and none in %s%s", ESCAPED(name), what, home,
-                     makes);
+        return error_set(e, STATUS_NO_INPUT, "%s: found no %s, need one: %s%s", ESCAPED(name), what,
+                         list, makes);
+    return error_set(e, STATUS_NO_INPUT, "%s: found no %s, and none in %s%s", ESCAPED(name), what,
+                     home, makes);
 }

@@ -36,8 +36,8 @@ static void set_pointer(const Setting *s, void *values, const void *pointer) {
 
 /* ---- Reading ---- */
 
-/* A long double holds every double and, unless it is itself a double, every long; the ends of intervals
- * are short numbers and fit in any case. */
+/* A long double holds every double and, unless it is itself a double, every long; the ends of
+ * intervals are short numbers and fit in any case. */
 static bool in_interval(const Setting *s, long double value) {
     const char *allowed = s->allowed ? s->allowed : "";
     char open, close;

@@ -1,16 +1,17 @@
-/* A setting: a named member of a struct, which command lines and files give a value. One row of a table describes it; a
- * table ends with {0}.
+/* A setting: a named member of a struct, which command lines and files give a value. One row of a
+ * table describes it; a table ends with {0}.
  *
  *     static struct Values { double lr; int norm; bool json; } values = {.lr = 1e-3};
  *     static const Setting table[] = {
  *         {"Training"},
- *         {"lr", "X", "(0,inf)", "peak learning rate", SETTING(REAL, struct Values, lr), .basic = true},
- *         {"norm", NULL, "post|pre", "norm after or before each sublayer", SETTING(CHOICE, struct Values, norm)},
+ *         {"lr", "X", "(0,inf)", "peak learning rate", SETTING(REAL, struct Values, lr)},
+ *         {"norm", NULL, "post|pre", "place of the norms", SETTING(CHOICE, struct Values, norm)},
  *         {"json", .help = "print one JSON object per line", SETTING(FLAG, struct Values, json)},
  *         {0},
  *     };
  *
- * The table determines command lines (base/options.h), help, checks, --config files, checkpoints and weight files. */
+ * The table determines command lines (base/options.h), help, checks, --config files, checkpoints
+ * and weight files. */
 #pragma once
 
 #include "base/choice.h"
@@ -23,12 +24,14 @@ typedef enum SettingType {
     SETTING_HEADING, /* of the help */
     SETTING_FLAG,    /* bool; the option takes no value */
     SETTING_TRUTH,   /* bool: "false" or "true" */
-    SETTING_INTEGER, /* int or long: decimal, also 1e3, in the interval `allowed`; or the word `none`, which is -1 */
+    SETTING_INTEGER, /* int or long: decimal, also 1e3, in the interval `allowed`; or the word
+                        `none`, which is -1 */
     SETTING_NATURAL, /* uint64_t: decimal */
     SETTING_REAL,    /* double: decimal and finite, in the interval `allowed` */
     SETTING_CHOICE,  /* int or enum: the index of a word of `allowed` */
-    SETTING_KIND, /* pointer to a struct that begins with a Choice, one of `kinds`; the word `none` is NULL */
-    SETTING_TEXT /* const char *: any UTF-8, not copied */
+    SETTING_KIND, /* pointer to a struct that begins with a Choice, one of `kinds`; the word `none`
+                     is NULL */
+    SETTING_TEXT  /* const char *: any UTF-8, not copied */
 } SettingType;
 
 /* The files that hold a setting. */
@@ -48,8 +51,8 @@ typedef struct Setting {
     size_t offset, size;  /* of the member */
     const char *fallback; /* the default in words; NULL: the value before anything is read */
     Saved saved;
-    /* Names of settings, with blanks between them, on which its effect depends: it has one if NAME is set, or the kind chosen
-     * for NAME reads it, and "!NAME" is not set. NULL: it always has. */
+    /* Names of settings, with blanks between them, on which its effect depends: it has one if NAME
+     * is set, or the kind chosen for NAME reads it, and "!NAME" is not set. NULL: it always has. */
     const char *of;
     const Choice *const *kinds; /* ends with NULL */
     const char *none;
@@ -63,7 +66,8 @@ typedef struct Setting {
 /* The row of this name; NULL: there is none. */
 const Setting *setting_find(const Setting *table, const char *name);
 
-/* Reads a value into the struct, from any source. False with `status`: "WHERE: found "x", need an integer in [1,64]". */
+/* Reads a value into the struct, from any source. False with `status`: "WHERE: found "x", need an
+ * integer in [1,64]". */
 bool setting_read(const Setting *s, void *values, const char *text, const char *where,
                   Status status, Error *e);
 
@@ -73,7 +77,8 @@ const char *setting_text(const Setting *s, const void *values, char out[SETTING_
 
 void setting_copy(const Setting *s, void *to, const void *from);
 
-/* The default as help prints it: the value in one struct, and after "; NAME " that in another if it differs. Returns out. */
+/* The default as help prints it: the value in one struct, and after "; NAME " that in another if it
+ * differs. Returns out. */
 const char *setting_default(const Setting *s, const void *one, const char *name, const void *other,
                             char out[SETTING_VALUE]);
 
@@ -84,12 +89,13 @@ const char *setting_key(const Setting *s, char out[SETTING_KEY]);
 /* Whether the kind reads the setting of this name. */
 bool choice_reads(const Choice *kind, const char *name);
 
-/* Whether the setting has an effect on a run with these values. False with STATUS_USAGE and what it needs:
+/* Whether the setting has an effect on a run with these values. False with STATUS_USAGE and what it
+ * needs:
  * "--beta1: found --optimizer sgd, need adamw or muon". */
 bool setting_check_effect(const Setting *table, const void *values, const Setting *s, Error *e);
 
-/* The interval of a number, or all words of a choice; a description of all allowed values: "one of post|pre". Return out.
- * A table that allows no value is a bug. */
+/* The interval of a number, or all words of a choice; a description of all allowed values: "one of
+ * post|pre". Return out. A table that allows no value is a bug. */
 enum { SETTING_WORDS = 300, SETTING_WANTED = SETTING_WORDS + 20 };
 const char *setting_allowed(const Setting *s, char out[SETTING_WORDS]);
 const char *setting_wanted(const Setting *s, char out[SETTING_WANTED]);

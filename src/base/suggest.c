@@ -1,8 +1,8 @@
 #include "base/suggest.h"
 #include <string.h>
 
-/* Levenshtein's distance from a to b, or to a beginning of b with one more. Row i of its table has, at j, that from the
- * first i characters of a to the first j of b. */
+/* Levenshtein's distance from a to b, or to a beginning of b with one more. Row i of its table has,
+ * at j, that from the first i characters of a to the first j of b. */
 static int edits(const char *a, const char *b) {
     enum { MAX = 64 };
     int row[MAX + 1], length = (int)strnlen(b, MAX);

@@ -47,7 +47,8 @@ int system_processors(void) {
     cpu_set_t set;
     double found = fmax(1, (double)sysconf(_SC_NPROCESSORS_ONLN));
     if (sched_getaffinity(0, sizeof set, &set) == 0) found = CPU_COUNT(&set);
-    return (int)fmin(found, ceil(system_group_limit("cpu.max", "/proc/self/cgroup", "/sys/fs/cgroup")));
+    return (int)fmin(found,
+                     ceil(system_group_limit("cpu.max", "/proc/self/cgroup", "/sys/fs/cgroup")));
 }
 
 double system_memory(void) {

@@ -13,24 +13,26 @@ int system_processors(void);
 /* Bytes of memory of the machine; INFINITY: unknown. */
 double system_memory(void);
 
-/* The limit of a container, "memory.max" in bytes or "cpu.max" in processors: the lowest limit of the process's
- * control group (version 2) and its parents; INFINITY: none. `groups` is a file like /proc/self/cgroup, whose line
- * `0::PATH` gives the process's place in the tree `root`, for example /sys/fs/cgroup. */
+/* The limit of a container, "memory.max" in bytes or "cpu.max" in processors: the lowest limit of
+ * the process's control group (version 2) and its parents; INFINITY: none. `groups` is a file like
+ * /proc/self/cgroup, whose line `0::PATH` gives the process's place in the tree `root`, for example
+ * /sys/fs/cgroup. */
 double system_group_limit(const char *name, const char *groups, const char *root);
 
 /* Bytes of memory that the process holds now, and at most so far; 0: unknown. */
 size_t system_resident(void);
 size_t system_peak(void);
 
-/* Zeroed memory, to be freed with munmap, which the machine provides on first touch, in large pages if it can.
- * NULL: no memory. */
+/* Zeroed memory, to be freed with munmap, which the machine provides on first touch, in large pages
+ * if it can. NULL: no memory. */
 void *system_pages(size_t bytes);
 
-/* Locks an open file until it is closed; false with EWOULDBLOCK if another process has locked it. */
+/* Locks an open file until it is closed; false with EWOULDBLOCK if another process has locked it.
+ */
 bool system_lock(int fd);
 
-/* Reserves disk space for the first `size` bytes of an open file. Returns 0 or the error's number, also if
- * the system cannot reserve. */
+/* Reserves disk space for the first `size` bytes of an open file. Returns 0 or the error's number,
+ * also if the system cannot reserve. */
 int system_reserve(int fd, off_t size);
 
 /* Columns of the terminal; 0: no terminal. */

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The lead byte determines how many bytes follow. The bounds of the number exclude overlong forms and
- * surrogates (RFC 3629, section 4). */
+/* The lead byte determines how many bytes follow. The bounds of the number exclude overlong forms
+ * and surrogates (RFC 3629, section 4). */
 int utf8_decode(const char *text, size_t length, uint32_t *character) {
     static const uint32_t least[UTF8_MAX] = {0, 0x80, 0x800, 0x10000};
     const unsigned char *s = (const unsigned char *)text;
@@ -50,16 +50,16 @@ size_t utf8_valid(const char *text, size_t length) {
 
 bool utf8_check(const char *where, const char *text, size_t length, Error *e) {
     size_t at = utf8_valid(text, length);
-    return at == length || error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8", where, at,
-                                     (unsigned)(unsigned char)text[at]);
+    return at == length || error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8",
+                                     where, at, (unsigned)(unsigned char)text[at]);
 }
 
 size_t utf8_mark(const char *text, size_t length) {
     return length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
 
-/* The grammar of RFC 3629, section 4. States 1 to 3 want as many bytes more; 4 to 7 follow the first bytes that narrow the
- * second. */
+/* The grammar of RFC 3629, section 4. States 1 to 3 want as many bytes more; 4 to 7 follow the
+ * first bytes that narrow the second. */
 int utf8_next(int state, unsigned char byte) {
     static const struct Step {
         unsigned char state, first, last, next;
@@ -73,7 +73,8 @@ int utf8_next(int state, unsigned char byte) {
 }
 
 int utf8_state(int state, const char *text, size_t length) {
-    for (size_t i = 0; i < length && state >= 0; i++) state = utf8_next(state, (unsigned char)text[i]);
+    for (size_t i = 0; i < length && state >= 0; i++)
+        state = utf8_next(state, (unsigned char)text[i]);
     return state;
 }
 

@@ -8,11 +8,12 @@
 
 enum { UTF8_MAX = 4 }; /* bytes of the longest character */
 
-/* Decodes the first character of text, which has `length` bytes, into *character. Returns its bytes, 1 to
- * 4; 0 if they are not UTF-8 or length is 0. */
+/* Decodes the first character of text, which has `length` bytes, into *character. Returns its
+ * bytes, 1 to 4; 0 if they are not UTF-8 or length is 0. */
 int utf8_decode(const char *text, size_t length, uint32_t *character);
 
-/* The same of any bytes: one that is not UTF-8 is a symbol of its own, NO_UTF8 + the byte. length is not 0. */
+/* The same of any bytes: one that is not UTF-8 is a symbol of its own, NO_UTF8 + the byte. length
+ * is not 0. */
 enum { NO_UTF8 = 0x110000 };
 size_t utf8_symbol(const char *text, size_t length, uint32_t *symbol);
 
@@ -21,21 +22,22 @@ static inline bool utf8_continues(char byte) {
     return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-/* Writes the character's bytes into out and returns how many. A surrogate or a number above U+10FFFF is a
- * bug. */
+/* Writes the character's bytes into out and returns how many. A surrogate or a number above
+ * U+10FFFF is a bug. */
 int utf8_encode(uint32_t character, char out[UTF8_MAX]);
 
 /* Bytes of text before the first that is not UTF-8. */
 size_t utf8_valid(const char *text, size_t length);
 
-/* True if all of text is UTF-8. If not, STATUS_BAD_DATA `WHERE: byte N: found 0xXX, need UTF-8`, N counted from 0. */
+/* True if all of text is UTF-8. If not, STATUS_BAD_DATA `WHERE: byte N: found 0xXX, need UTF-8`, N
+ * counted from 0. */
 bool utf8_check(const char *where, const char *text, size_t length, Error *e);
 
 /* Bytes of the byte-order mark that text begins with: 3, or 0. */
 size_t utf8_mark(const char *text, size_t length);
 
-/* Reads UTF-8 byte by byte. State 0 is the beginning of a character. Returns the state after the byte; -1: no character
- * has this byte here. */
+/* Reads UTF-8 byte by byte. State 0 is the beginning of a character. Returns the state after the
+ * byte; -1: no character has this byte here. */
 enum { UTF8_STATES = 8 };
 int utf8_next(int state, unsigned char byte);
 
@@ -48,19 +50,21 @@ size_t utf8_whole(const char *text, size_t length);
 /* Characters in text, which is UTF-8. */
 size_t utf8_count(const char *text, size_t length);
 
-/* Whether the character has no shape of its own: it moves the cursor, ends a line or turns the direction of writing. */
+/* Whether the character has no shape of its own: it moves the cursor, ends a line or turns the
+ * direction of writing. */
 bool utf8_drives_terminal(uint32_t character);
 
-/* Prints a text. Where `out` is a terminal, U+FFFD stands for bytes that are not UTF-8 and for characters that drive it,
- * but tab and line feed. */
+/* Prints a text. Where `out` is a terminal, U+FFFD stands for bytes that are not UTF-8 and for
+ * characters that drive it, but tab and line feed. */
 void utf8_print(FILE *out, const char *text, size_t length);
 
-/* Replaces characters that drive a terminal, except those in `keep`, and bytes that are not UTF-8 by '?'. */
+/* Replaces characters that drive a terminal, except those in `keep`, and bytes that are not UTF-8
+ * by '?'. */
 void utf8_make_printable(char *text, const char *keep);
 
-/* Copies the first 64 bytes of an untrusted name into out, so that printing it cannot control a terminal:
- * control characters, line separators, bidirectional overrides and invalid UTF-8 are written as \xNN. A
- * shortened name ends in "...". Returns out. */
+/* Copies the first 64 bytes of an untrusted name into out, so that printing it cannot control a
+ * terminal: control characters, line separators, bidirectional overrides and invalid UTF-8 are
+ * written as \xNN. A shortened name ends in "...". Returns out. */
 enum { ESCAPED_BYTES = 64, ESCAPED_TEXT = 4 * ESCAPED_BYTES + 4 };
 const char *utf8_escape(char out[ESCAPED_TEXT], const char *text);
 

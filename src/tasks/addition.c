@@ -1,6 +1,7 @@
-/* add: the sum of two decimal numbers, "478+64" -> "245": units first, as it is added on paper, so that each digit of
- * the answer depends on the digits of one place and a carry, and not on all lower places. The number of digits of each
- * number is uniform in 1 … most, and so is the number among those of its digits. */
+/* add: the sum of two decimal numbers, "478+64" -> "245": units first, as it is added on paper, so
+ * that each digit of the answer depends on the digits of one place and a carry, and not on all
+ * lower places. The number of digits of each number is uniform in 1 … most, and so is the number
+ * among those of its digits. */
 #include "base/random.h"
 #include "tasks/written_task.h"
 #include <stdio.h>
@@ -8,7 +9,10 @@
 /* A number of 1 to most digits. */
 static long number(uint64_t key, uint64_t position, long most) {
     long digits = 1 + random_below(key, position, most), low = 1, high = 10;
-    for (long i = 1; i < digits; i++) low *= 10, high *= 10;
+    for (long i = 1; i < digits; i++) {
+        low *= 10;
+        high *= 10;
+    }
     if (digits == 1) low = 0;
     return low + random_below(key, position + 1, high - low);
 }

@@ -18,9 +18,11 @@ Batch *batch_new(long max_rows, long max_S, long max_T, Error *e) {
         return NULL;
     }
     *b = (Batch){.max_rows = max_rows, .max_S = max_S, .max_T = max_T};
-    b->source_start = (long *)(b + 1), b->target_start = b->source_start + max_rows + 1;
+    b->source_start = (long *)(b + 1);
+    b->target_start = b->source_start + max_rows + 1;
     b->source = (int32_t *)(b->target_start + max_rows + 1);
-    b->target_in = b->source + max_rows * max_S, b->target_out = b->target_in + max_rows * max_T;
+    b->target_in = b->source + max_rows * max_S;
+    b->target_out = b->target_in + max_rows * max_T;
     batch_clear(b);
     return b;
 }

@@ -1,5 +1,5 @@
-/* A batch: rows of token ids, packed one after another. Row r has the ids from source_start[r] to before
- * source_start[r + 1] of
+/* A batch: rows of token ids, packed one after another. Row r has the ids from source_start[r] to
+ * before source_start[r + 1] of
  *
  *     source      input of the encoder; a language model has none
  *
@@ -29,22 +29,23 @@ typedef struct BatchRow {
     long S, T;
 } BatchRow;
 
-/* An empty batch for max_rows rows of max_S source and max_T target tokens; the caller frees it. NULL:
- * STATUS_NO_MEMORY. */
+/* An empty batch for max_rows rows of max_S source and max_T target tokens; the caller frees it.
+ * NULL: STATUS_NO_MEMORY. */
 Batch *batch_new(long max_rows, long max_S, long max_T, Error *e);
 void batch_free(Batch *b);
 
 /* Removes all rows. */
 void batch_clear(Batch *b);
 
-/* Adds a row of S source and T target tokens, which the caller writes. Exceeding the capacity is a bug. */
+/* Adds a row of S source and T target tokens, which the caller writes. Exceeding the capacity is a
+ * bug. */
 BatchRow batch_add(Batch *b, long S, long T);
 
 /* Row r. */
 BatchRow batch_row(const Batch *b, long r);
 
-/* Teacher forcing: writes target_in = begin, answer and target_out = answer, end. The answer has T - 1 tokens
- * and may be in target_out already. */
+/* Teacher forcing: writes target_in = begin, answer and target_out = answer, end. The answer has T
+ * - 1 tokens and may be in target_out already. */
 void batch_teach(BatchRow row, int32_t begin, const int32_t *answer, int32_t end);
 
 /* Target tokens of all rows. */

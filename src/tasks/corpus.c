@@ -16,8 +16,8 @@ static size_t prefix(const char *text, size_t length, size_t characters) {
     return at;
 }
 
-/* The parts to encode: the texts, or lines and their ends in turn, so that an end is a token of its own. An empty line has
- * none. */
+/* The parts to encode: the texts, or lines and their ends in turn, so that an end is a token of its
+ * own. An empty line has none. */
 typedef struct Parts {
     const Passage *text; /* [texts] */
     long texts;
@@ -30,8 +30,10 @@ static bool make_parts(Corpus *c, Parts *p, bool lines, Error *e) {
     Passage *line = lines ? texts_lines(p->text, p->texts, &n, e) : NULL;
     if (lines && !line) return false;
     p->count = lines ? 2 * n : n;
-    p->all = malloc((size_t)(2 * p->count + 1) * sizeof *p->all), p->training = p->all + p->count;
-    bool ok = p->all || error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld passages", p->text->where, n);
+    p->all = malloc((size_t)(2 * p->count + 1) * sizeof *p->all);
+    p->training = p->all + p->count;
+    bool ok = p->all ||
+              error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld passages", p->text->where, n);
     for (long i = 0; ok && i < n && !lines; i++) p->all[i] = p->text[i];
     for (long i = 0; ok && i < n && lines; i++) {
         p->all[2 * i] = line[i];
@@ -48,14 +50,16 @@ static bool hold_out(const Parts *p, const TaskOptions *o, double share, Error *
     for (long i = 0; !o->lines && i < p->count; i++) {
         const Passage *text = &p->all[i];
         double characters = (double)utf8_count(text->text, text->length);
-        p->training[i].length = prefix(text->text, text->length, (size_t)(characters * (1 - share)));
+        p->training[i].length =
+            prefix(text->text, text->length, (size_t)(characters * (1 - share)));
     }
     if (!o->lines) return true;
     long lines = 0, held_out;
     Side *side = malloc((size_t)(p->count + 1) * sizeof *side);
     bool ok = side || error_set(e, STATUS_NO_MEMORY, "%s: no memory for its lines", p->text->where);
     for (long i = 0; ok && i < p->count; i += 2)
-        if (p->all[i].length) side[lines++] = (Side){dictionary_hash(p->all[i].text, p->all[i].length), i};
+        if (p->all[i].length)
+            side[lines++] = (Side){dictionary_hash(p->all[i].text, p->all[i].length), i};
     ok = ok && sides_choose(side, lines, o->seed, share, p->text->where, "line", &held_out, e);
     for (long i = 0; ok && i < held_out; i++)
         p->training[side[i].item].length = p->training[side[i].item + 1].length = 0;
@@ -103,9 +107,11 @@ static bool find_lines(Corpus *c, const TaskOptions *o, Error *e) {
     long n, longest = 0;
     if (!tokenizer_encode(c->tokenizer, where, "\n", 1, &c->line_end, &n, e)) return false;
     if (c->line_end < c->tokenizer->unknown)
-        return error_set(e, STATUS_BAD_DATA, "%s: found [UNK], need a token in the vocabulary", where);
+        return error_set(e, STATUS_BAD_DATA, "%s: found [UNK], need a token in the vocabulary",
+                         where);
     c->line = malloc((size_t)(c->count + 1) * sizeof *c->line);
-    if (!c->line) return error_set(e, STATUS_NO_MEMORY, "memory: the lines of %ld tokens", c->count);
+    if (!c->line)
+        return error_set(e, STATUS_NO_MEMORY, "memory: the lines of %ld tokens", c->count);
     for (long i = c->line[0] = 0; i < c->count; i++) {
         if (c->ids[i] != c->line_end) continue;
         c->line[++c->lines] = i + 1;
@@ -118,8 +124,8 @@ static bool find_lines(Corpus *c, const TaskOptions *o, Error *e) {
     return true;
 }
 
-/* Learns the tokenizer, and encodes all with this share held out. The kind of tokenizer is chosen by whole texts: lines are
- * too short to measure merges on. */
+/* Learns the tokenizer, and encodes all with this share held out. The kind of tokenizer is chosen
+ * by whole texts: lines are too short to measure merges on. */
 static bool split(Corpus *c, const Parts *p, const TaskOptions *o, double share, Error *e) {
     const TokenizerKind *kind = o->tokenizer;
     long size = o->vocab_size;
@@ -127,14 +133,16 @@ static bool split(Corpus *c, const Parts *p, const TaskOptions *o, double share,
         if (!text_check(p->text[i].where, p->text[i].text, p->text[i].length, e)) return false;
     if (!hold_out(p, o, share, e)) return false;
     for (long i = c->characters = 0; i < p->count; i++)
-        c->characters += (long)(utf8_count(p->all[i].text, p->all[i].length) -
-                                (share > 0 ? utf8_count(p->training[i].text, p->training[i].length) : 0));
+        c->characters +=
+            (long)(utf8_count(p->all[i].text, p->all[i].length) -
+                   (share > 0 ? utf8_count(p->training[i].text, p->training[i].length) : 0));
     const Passage *read = o->lines ? p->text : p->training;
     if (!o->vocabulary && (!kind || (kind == &tokenizer_bpe && !size)) &&
         !tokenizer_fit(read, p->texts, o->tokens, &kind, &size, e))
         return false;
     c->vocab_size = size;
-    const Passage *learned = o->vocabulary || tokenizer_takes_all(kind, size) ? p->all : p->training;
+    const Passage *learned =
+        o->vocabulary || tokenizer_takes_all(kind, size) ? p->all : p->training;
     c->tokenizer = o->vocabulary ? tokenizer_parse("vocabulary", o->vocabulary, e)
                                  : tokenizer_learn(kind, size, learned, p->count, e);
     if (!c->tokenizer || !encode(c, p, o, e)) return false;
@@ -155,14 +163,17 @@ static bool split_to_fit(Corpus *c, const Parts *p, const TaskOptions *o, Error 
     if (!split(c, p, o, o->validation, e)) return false;
     if (o->lines) return true;
     if (o->validation > 0 && shorter(c) <= SHORTEST && shorter(c) <= o->context) {
-        tokenizer_free(c->tokenizer), free(c->ids);
-        c->tokenizer = NULL, c->ids = NULL, c->count = 0;
+        tokenizer_free(c->tokenizer);
+        free(c->ids);
+        c->tokenizer = NULL;
+        c->ids = NULL;
+        c->count = 0;
         if (!split(c, p, o, 0, e)) return false;
         c->without_tail = true;
     }
     if (shorter(c) < 2)
-        return error_set(e, STATUS_BAD_DATA, "%s: found %ld token%s, need at least 2", p->text->where,
-                         c->count, PLURAL(c->count));
+        return error_set(e, STATUS_BAD_DATA, "%s: found %ld token%s, need at least 2",
+                         p->text->where, c->count, PLURAL(c->count));
     if (c->context >= shorter(c)) c->context = shorter(c) - 1;
     return true;
 }
@@ -217,6 +228,7 @@ Corpus *corpus_load(const TaskOptions *o, Error *e) {
 void corpus_free(Corpus *c) {
     if (!c) return;
     tokenizer_free(c->tokenizer);
-    free(c->ids), free(c->line);
+    free(c->ids);
+    free(c->line);
     free(c);
 }

@@ -1,13 +1,16 @@
 /* A corpus: texts as tokens. The end of each text, its tail, is held out.
  *
- * The ids hold the training parts of all texts and then their tails. Tails are measured in characters, so that every
- * tokenizer holds out the same text. In bytes that are not UTF-8, which byte alone takes, each byte except 0x80 to 0xBF
- * counts as a character. The tokenizer learns from the training parts. Only char without a vocabulary size learns from the tails too.
+ * The ids hold the training parts of all texts and then their tails. Tails are measured in
+ * characters, so that every tokenizer holds out the same text. In bytes that are not UTF-8, which
+ * byte alone takes, each byte except 0x80 to 0xBF counts as a character. The tokenizer learns from
+ * the training parts. Only char without a vocabulary size learns from the tails too.
  *
- * If a text is too short, the context is shorter; if it would be below 8 tokens, nothing is held out.
+ * If a text is too short, the context is shorter; if it would be below 8 tokens, nothing is held
+ * out.
  *
- * Or a corpus has lines: each, with its end, "\n", is an example. Empty lines are left out. All of a share of the different
- * lines are held out. LF, CR LF and CR end a line. The ids hold the lines to train on and then those that are held out. */
+ * Or a corpus has lines: each, with its end, "\n", is an example. Empty lines are left out. All of
+ * a share of the different lines are held out. LF, CR LF and CR end a line. The ids hold the lines
+ * to train on and then those that are held out. */
 #pragma once
 
 #include "tasks/task.h"
@@ -19,7 +22,8 @@ typedef struct Corpus {
     uint16_t *ids;
     long count;
     long training;   /* training part: ids 0 … training-1 */
-    long validation; /* ids validation … count-1 are evaluated: the held-out ones, or all if this is 0 */
+    long validation; /* ids validation … count-1 are evaluated: the held-out ones, or all if this is
+                        0 */
     long characters; /* of the evaluated part */
     long vocab_size; /* that was asked of the tokenizer, by the options or because it fits */
     long written, different; /* characters of the texts, and how many of them are different */
@@ -33,15 +37,17 @@ typedef struct Corpus {
 
     /* A corpus of lines has these, too. */
     int32_t line_end; /* the token */
-    long *line; /* [lines + 1] line i is ids line[i] … line[i + 1] - 1, its end the last; NULL: no lines */
-    long lines, training_lines; /* … the first of them */
-    long empty_lines,
-        long_lines; /* left out; with more tokens than the options' context, without which it is the longest's */
+    long *line; /* [lines + 1] line i is ids line[i] … line[i + 1] - 1, its end the last; NULL: no
+                   lines */
+    long lines, training_lines;   /* … the first of them */
+    long empty_lines, long_lines; /* left out; with more tokens than the options' context, without
+                                     which it is the longest's */
 } Corpus;
 
-/* Reads the texts of the options. Skips leading byte-order marks. The caller frees the corpus. NULL: an
- * error of file_map; STATUS_BAD_DATA if the tokenizer needs UTF-8 and a text is not, or if there are fewer than two
- * tokens; STATUS_USAGE for a vocabulary size out of range; STATUS_NO_MEMORY. */
+/* Reads the texts of the options. Skips leading byte-order marks. The caller frees the corpus.
+ * NULL: an error of file_map; STATUS_BAD_DATA if the tokenizer needs UTF-8 and a text is not, or if
+ * there are fewer than two tokens; STATUS_USAGE for a vocabulary size out of range;
+ * STATUS_NO_MEMORY. */
 Corpus *corpus_load(const TaskOptions *o, Error *e);
 
 /* As corpus_load, from memory. */

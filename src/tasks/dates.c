@@ -1,21 +1,25 @@
 /* dates: a date as people write it, "the 3rd of March 2021" -> "2021-03-03".
- * Dates are of the years 1900 to 2099. All forms of one date are on the same side, training or held out. */
+ * Dates are of the years 1900 to 2099. All forms of one date are on the same side, training or held
+ * out. */
 #include "base/random.h"
 #include "tasks/written_task.h"
 #include <stdio.h>
 
 enum { FIRST_YEAR = 1900, YEARS = 200 };
 
-/* %d day, %o ordinal, %M month, %m its first three letters, %n its number, %y year, %w weekday; %D, %N two digits. */
+/* %d day, %o ordinal, %M month, %m its first three letters, %n its number, %y year, %w weekday; %D,
+ * %N two digits. */
 static const char *const forms[] = {
-    "the %o of %M %y", "the %o of %M, %y", "%M %d, %y", "%M %o, %y", "%d %M %y",           "%o %M %y",
-    "%w, %d %M %y",    "%w, %M %d, %y",    "%d %m %y",  "%m %d, %y", "%d-%m-%y",           "%d.%n.%y",
-    "%D.%N.%y",        "%D/%N/%y",         "%y/%N/%D",  "%y %m %d",  "%w the %o of %M %y",
+    "the %o of %M %y", "the %o of %M, %y",   "%M %d, %y",     "%M %o, %y", "%d %M %y",
+    "%o %M %y",        "%w, %d %M %y",       "%w, %M %d, %y", "%d %m %y",  "%m %d, %y",
+    "%d-%m-%y",        "%d.%n.%y",           "%D.%N.%y",      "%D/%N/%y",  "%y/%N/%D",
+    "%y %m %d",        "%w the %o of %M %y",
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
-static const char *const months[] = {"January", "February", "March",     "April",   "May",      "June",
-                                     "July",    "August",   "September", "October", "November", "December"};
+static const char *const months[] = {"January",   "February", "March",    "April",
+                                     "May",       "June",     "July",     "August",
+                                     "September", "October",  "November", "December"};
 static const char *const weekdays[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                        "Thursday", "Friday", "Saturday"};
 
@@ -53,7 +57,8 @@ static int write_field(char field, int day, int month, int year, char *out) {
 
 static uint64_t draw(uint64_t key, long most, char *source, char *target) {
     (void)most;
-    int year = FIRST_YEAR + (int)random_below(key, 0, YEARS), month = 1 + (int)random_below(key, 1, 12);
+    int year = FIRST_YEAR + (int)random_below(key, 0, YEARS),
+        month = 1 + (int)random_below(key, 1, 12);
     int day = 1 + (int)random_below(key, 2, days_of(month, year));
     for (const char *at = forms[random_below(key, 3, FORMS)]; *at; at++)
         if (*at == '%')

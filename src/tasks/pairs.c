@@ -19,15 +19,17 @@ typedef struct PairsTask {
 /* ---- Reading ---- */
 
 static bool bad_line(const char *path, long line, const char *found, Error *e) {
-    return error_set(e, STATUS_BAD_DATA, "%s: line %ld: found %s, need a source, a tab and a target", path,
-                     line, found);
+    return error_set(e, STATUS_BAD_DATA,
+                     "%s: line %ld: found %s, need a source, a tab and a target", path, line,
+                     found);
 }
 
 static bool read_line(PairFile *f, const Passage *text, long line, Error *e) {
     const char *at = text->text, *end = at + text->length, *tab = memchr(at, '\t', text->length);
     const char *path = text->where;
     if (!tab) return bad_line(path, line, "no tab", e);
-    if (memchr(tab + 1, '\t', (size_t)(end - tab) - 1)) return bad_line(path, line, "a second tab", e);
+    if (memchr(tab + 1, '\t', (size_t)(end - tab) - 1))
+        return bad_line(path, line, "a second tab", e);
     if (tab == at) return bad_line(path, line, "no source", e);
     if (tab + 1 == end) return bad_line(path, line, "no target", e);
     f->pair[f->count++] = (Pair){.line = line,
@@ -42,11 +44,13 @@ static bool is_blank(const Passage *line) {
     return n == line->length;
 }
 
-static bool read_lines(PairFile *f, const Passage *line, long lines, char remark[REMARK], Error *e) {
+static bool read_lines(PairFile *f, const Passage *line, long lines, char remark[REMARK],
+                       Error *e) {
     for (long i = 0; i < lines; i++)
         if (!is_blank(&line[i]) && !read_line(f, &line[i], i + 1, e)) return false;
     long blank = lines - f->count;
-    if (blank) task_remark(remark, "%s: left out %ld blank line%s", line->where, blank, PLURAL(blank));
+    if (blank)
+        task_remark(remark, "%s: left out %ld blank line%s", line->where, blank, PLURAL(blank));
     return true;
 }
 
@@ -59,8 +63,9 @@ bool pairs_read(PairFile *f, const char *path, bool any_bytes, char remark[REMAR
     Passage *line = texts_lines(text, 1, &lines, e);
     if (!line) return false;
     f->pair = malloc((size_t)(lines + 1) * sizeof *f->pair);
-    bool ok = (f->pair || error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld pairs", path, lines)) &&
-              read_lines(f, line, lines, remark, e);
+    bool ok =
+        (f->pair || error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld pairs", path, lines)) &&
+        read_lines(f, line, lines, remark, e);
     free(line);
     return ok;
 }
@@ -83,9 +88,11 @@ static uint64_t number_of(const Passage *source) {
 static bool choose_sides(PairsTask *t, const TaskOptions *o, Error *e) {
     long count = t->file.count, held_out;
     Side *side = t->side = malloc((size_t)(count + 1) * sizeof *side);
-    if (!side) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld pairs", o->pairs, count);
+    if (!side)
+        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld pairs", o->pairs, count);
     for (long k = 0; k < count; k++) side[k] = (Side){number_of(&t->file.pair[k].source), k};
-    if (!sides_choose(side, count, o->seed, o->validation, o->pairs, "source", &held_out, e)) return false;
+    if (!sides_choose(side, count, o->seed, o->validation, o->pairs, "source", &held_out, e))
+        return false;
     t->training = count - held_out;
     t->task.nothing_held_out = held_out == 0;
     t->task.held_out = held_out ? held_out : count; /* without a tail all pairs are judged */
@@ -99,10 +106,12 @@ static bool learn_tokens(PairsTask *t, const TaskOptions *o, Error *e) {
     long count = tokenizer_takes_all(kind, o->vocab_size) ? t->file.count : t->training;
     const Side *side = t->side + t->file.count - count;
     Passage *passage = malloc(2 * (size_t)count * sizeof *passage);
-    if (!passage) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld pairs", o->pairs, count);
+    if (!passage)
+        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld pairs", o->pairs, count);
     for (long i = 0; i < count; i++) {
         const Pair *p = &t->file.pair[side[i].item];
-        passage[2 * i] = p->source, passage[2 * i + 1] = p->target;
+        passage[2 * i] = p->source;
+        passage[2 * i + 1] = p->target;
     }
     t->task.tokenizer = o->vocabulary ? tokenizer_parse("vocabulary", o->vocabulary, e)
                                       : tokenizer_learn(kind, o->vocab_size, passage, 2 * count, e);
@@ -110,13 +119,14 @@ static bool learn_tokens(PairsTask *t, const TaskOptions *o, Error *e) {
     return t->task.tokenizer;
 }
 
-static bool encode(const PairsTask *t, const Passage *p, long line, int32_t *ids, long *count, long *longest,
-                   Error *e) {
-    if (!tokenizer_encode(t->task.tokenizer, p->where, p->text, p->length, ids, count, e)) return false;
+static bool encode(const PairsTask *t, const Passage *p, long line, int32_t *ids, long *count,
+                   long *longest, Error *e) {
+    if (!tokenizer_encode(t->task.tokenizer, p->where, p->text, p->length, ids, count, e))
+        return false;
     if (*count > *longest) *longest = *count;
     return *count <= MAX_SEQUENCE ||
-           error_set(e, STATUS_BAD_DATA, "%s: line %ld: found %ld tokens, need at most %d", p->where, line,
-                     *count, MAX_SEQUENCE);
+           error_set(e, STATUS_BAD_DATA, "%s: line %ld: found %ld tokens, need at most %d",
+                     p->where, line, *count, MAX_SEQUENCE);
 }
 
 static bool encode_pairs(PairsTask *t, Error *e) {
@@ -145,7 +155,8 @@ static double unknown_share(const PairsTask *t) {
     for (long i = 0; k->unknown && i < t->task.held_out; i++) {
         const Pair *p = &t->file.pair[t->side[i].item];
         characters += (double)utf8_count(p->target.text, p->target.length);
-        for (long n = 0; n < p->T; n++) known += (double)tokenizer_characters(k, t->ids[p->at + p->S + n]);
+        for (long n = 0; n < p->T; n++)
+            known += (double)tokenizer_characters(k, t->ids[p->at + p->S + n]);
     }
     return characters > 0 ? 1 - known / characters : 0;
 }
@@ -172,13 +183,16 @@ static void add_held_out_row(const Task *task, long row, Batch *b) {
 
 static void free_pairs(Task *task) {
     PairsTask *t = (PairsTask *)task;
-    pairs_free(&t->file), free(t->side), free(t->ids);
+    pairs_free(&t->file);
+    free(t->side);
+    free(t->ids);
 }
 
 bool task_pairs_open(Task **out, const TaskKind *kind, const TaskOptions *o, Error *e) {
     PairsTask *t = task_new(out, kind, sizeof *t, e);
     if (!t) return false;
-    t->task.add_training_row = add_training_row, t->task.add_held_out_row = add_held_out_row;
+    t->task.add_training_row = add_training_row;
+    t->task.add_held_out_row = add_held_out_row;
     t->task.free = free_pairs;
     t->key = random_key(o->seed, STREAM_TRAINING);
     if (!pairs_read(&t->file, o->pairs, o->tokenizer->any_bytes, t->task.remark, e) ||

@@ -26,8 +26,8 @@ bool task_sequence_held_out(const Task *task, const int32_t *x, long n) {
     return (x[0] + shift(t, x, n)) % t->symbols < t->reserved;
 }
 
-/* Draws a sequence of n symbols with its left-hand side in [low, high), from n positions of the key's
- * stream. */
+/* Draws a sequence of n symbols with its left-hand side in [low, high), from n positions of the
+ * key's stream. */
 static void draw(const SequenceTask *t, uint64_t key, uint64_t position, long low, long high,
                  int32_t *x, long n) {
     for (long i = 1; i < n; i++)
@@ -75,10 +75,12 @@ static void shuffle_held_out(SequenceTask *t, uint64_t seed) {
     long stride = t->task.max_S;
     for (long i = t->task.held_out - 1; i > 0; i--) {
         long j = random_below(key, (uint64_t)i, i + 1), length = t->held_out_length[i];
-        t->held_out_length[i] = t->held_out_length[j], t->held_out_length[j] = length;
+        t->held_out_length[i] = t->held_out_length[j];
+        t->held_out_length[j] = length;
         for (long k = 0; k < stride; k++) {
             int32_t *a = t->held_out + i * stride + k, *b = t->held_out + j * stride + k, swap = *a;
-            *a = *b, *b = swap;
+            *a = *b;
+            *b = swap;
         }
     }
 }
@@ -109,7 +111,8 @@ static void add_held_out_row(const Task *task, long row, Batch *b) {
 
 static void free_held_out(Task *task) {
     SequenceTask *t = (SequenceTask *)task;
-    free(t->held_out), free(t->held_out_length);
+    free(t->held_out);
+    free(t->held_out_length);
 }
 
 /* The characters that stand for the symbols. */
@@ -128,11 +131,14 @@ static Tokenizer *alphabet(const char *name, long symbols, Error *e) {
 bool task_sequence_open(Task **out, const TaskKind *kind, const TaskOptions *o, Error *e) {
     SequenceTask *t = task_new(out, kind, sizeof *t, e);
     if (!t) return false;
-    t->task.max_S = o->max_length, t->task.max_T = o->max_length + 1;
-    t->task.add_training_row = add_training_row, t->task.add_held_out_row = add_held_out_row;
+    t->task.max_S = o->max_length;
+    t->task.max_T = o->max_length + 1;
+    t->task.add_training_row = add_training_row;
+    t->task.add_held_out_row = add_held_out_row;
     t->task.free = free_held_out;
     t->answer = kind->answer;
-    t->symbols = o->symbols, t->reserved = o->symbols < 2 * SPLIT ? 1 : o->symbols / SPLIT;
+    t->symbols = o->symbols;
+    t->reserved = o->symbols < 2 * SPLIT ? 1 : o->symbols / SPLIT;
     t->split_key = random_key(o->seed, STREAM_SPLIT);
     t->training_key = random_key(o->seed, STREAM_TRAINING);
     t->task.tokenizer = alphabet(kind->choice.name, o->symbols, e);

@@ -22,10 +22,10 @@ TaskOptions task_defaults(void) {
 
 void *task_new(Task **out, const TaskKind *kind, size_t size, Error *e) {
     Task *task = *out = calloc(1, size);
-    if (task)
-        task->name = kind->choice.name,
+    if (task) {
+        task->name = kind->choice.name;
         task->begin_id = task->end_id = task->pad_id = task->opening_id = NO_TOKEN;
-    else
+    } else
         error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->choice.name);
     return task;
 }
@@ -39,7 +39,9 @@ void task_free(Task *task) {
 
 void task_number_tokens(Task *task) {
     int32_t n = (int32_t)task->tokenizer->size;
-    task->begin_id = n, task->end_id = n + 1, task->pad_id = n + 2;
+    task->begin_id = n;
+    task->end_id = n + 1;
+    task->pad_id = n + 2;
     task->vocab_size = n + 3;
 }
 

@@ -1,8 +1,9 @@
-/* A task: unlimited training rows, a fixed set of held-out rows, and a tokenizer. The training loop does not
- * depend on the kind of task.
+/* A task: unlimited training rows, a fixed set of held-out rows, and a tokenizer. The training loop
+ * does not depend on the kind of task.
  *
- * Training rows are a function of (seed, step, row) only. So a resumed run draws the rows of an uninterrupted
- * one, and k batches of B rows, 0 … B-1, B … 2B-1, …, are the rows of one batch of kB. */
+ * Training rows are a function of (seed, step, row) only. So a resumed run draws the rows of an
+ * uninterrupted one, and k batches of B rows, 0 … B-1, B … 2B-1, …, are the rows of one batch of
+ * kB. */
 #pragma once
 
 #include "nn/config.h"
@@ -24,8 +25,8 @@ typedef struct TaskOptions {
     /* pairs, lm */
     const char *pairs;              /* path of a file: a line each, source, tab, target */
     const TokenizerKind *tokenizer; /* NULL: lm: the one that fits the text */
-    long
-        vocab_size; /* tokens at most; 0: the tokenizer's default; lm with bpe: what fits the text */
+    long vocab_size; /* tokens at most; 0: the tokenizer's default; lm with bpe: what fits the text
+                      */
     const char *vocabulary; /* a tokenizer's string; NULL: the tokenizer learns from the data */
     double tokens;          /* lm: that training reads; 0: as many as the text has */
     const char *text;       /* paths of text files, one a line */
@@ -33,14 +34,14 @@ typedef struct TaskOptions {
     long context;                   /* tokens of a window */
     int unix_newlines;              /* 1: each CR LF and each CR alone is LF */
     bool lines;                     /* lm: each line is an example */
-    double
-        validation; /* share held out, of a text its end, [0,1); 0: train and evaluate on all of it */
+    double validation; /* share held out, of a text its end, [0,1); 0: train and evaluate on all of
+                          it */
 } TaskOptions;
 
 enum { MAX_SYMBOLS = 20000, MAX_SEQUENCE = 4096, MAX_HELD_OUT = 10000, MAX_DIGITS = 9 };
 
-/* seed 1, 61 symbols (64 tokens with begin, end and padding), lengths to 16, 4 digits, 1000 held out;
- * data/pairs.tsv; data/chronicle.txt by characters, context 64, a tenth held out. */
+/* seed 1, 61 symbols (64 tokens with begin, end and padding), lengths to 16, 4 digits, 1000 held
+ * out; data/pairs.tsv; data/chronicle.txt by characters, context 64, a tenth held out. */
 TaskOptions task_defaults(void);
 
 typedef struct Task Task;
@@ -61,14 +62,15 @@ struct Task {
     uint32_t checksum;     /* of the data; 0 if they follow from the options */
     char remark[REMARK];   /* lines about the data, for the user */
 
-    /* Methods: append training row `row` of a step, or held-out row `row`, to a batch; free what the task owns besides
-     * its tokenizer, NULL: nothing. */
+    /* Methods: append training row `row` of a step, or held-out row `row`, to a batch; free what
+     * the task owns besides its tokenizer, NULL: nothing. */
     void (*add_training_row)(const Task *task, uint64_t step, long row, Batch *b);
     void (*add_held_out_row)(const Task *task, long row, Batch *b);
     void (*free)(Task *task);
 };
 
-/* Makes a task of this kind, with task_new, in *out. Options are in range. After an error the caller frees *out too. */
+/* Makes a task of this kind, with task_new, in *out. Options are in range. After an error the
+ * caller frees *out too. */
 struct TaskKind;
 typedef bool TaskOpen(Task **out, const struct TaskKind *kind, const TaskOptions *o, Error *e);
 
@@ -94,8 +96,8 @@ const char *task_names(char out[TASK_NAMES], const char *separator);
 Task *task_open(const char *name, const TaskOptions *o, Error *e);
 void task_free(Task *task);
 
-/* A TaskOpen allocates a task of `size` bytes with it, which begin with a Task, also in *out. All is zero but the name and
- * the three special ids, which are NO_TOKEN. NULL: STATUS_NO_MEMORY. */
+/* A TaskOpen allocates a task of `size` bytes with it, which begin with a Task, also in *out. All
+ * is zero but the name and the three special ids, which are NO_TOKEN. NULL: STATUS_NO_MEMORY. */
 void *task_new(Task **out, const TaskKind *kind, size_t size, Error *e);
 
 /* Numbers begin, end and padding after the tokenizer's tokens. */
@@ -119,8 +121,8 @@ Batch *task_batch(const Task *task, long max_rows, Error *e);
 /* Fills b with the training rows first … first+rows-1 of this step. */
 void task_training_batch(const Task *task, uint64_t step, long first, long rows, Batch *b);
 
-/* Fills b with at most `rows` held-out rows from `first` on, and returns their number: 0 at the end.
- * Sequences are in random order. */
+/* Fills b with at most `rows` held-out rows from `first` on, and returns their number: 0 at the
+ * end. Sequences are in random order. */
 long task_held_out_batch(const Task *task, long first, long rows, Batch *b);
 
 /* The same with `of` rows that lie evenly among the held-out ones. */

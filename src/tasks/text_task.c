@@ -1,10 +1,12 @@
-/* lm: next-token prediction. A row is a window of the corpus; its targets are the window one token later. There are no
- * source, special tokens or padding.
+/* lm: next-token prediction. A row is a window of the corpus; its targets are the window one token
+ * later. There are no source, special tokens or padding.
  *
- * Training windows are drawn at random from the training part. Held-out windows are adjacent: `context` input tokens
- * each and the token after them. The last one is shorter, and ends with the text.
+ * Training windows are drawn at random from the training part. Held-out windows are adjacent:
+ * `context` input tokens each and the token after them. The last one is shorter, and ends with the
+ * text.
  *
- * With lines a row is a line: the token "\n" begins and ends it. A line that is longer than the context is cut. */
+ * With lines a row is a line: the token "\n" begins and ends it. A line that is longer than the
+ * context is cut. */
 #include "base/random.h"
 #include "tasks/corpus.h"
 #include "tasks/tasks.h"
@@ -21,8 +23,10 @@ typedef struct TextTask {
 static void add_window(Batch *b, const Corpus *c, long first) {
     long left = c->count - 1 - first;
     BatchRow row = batch_add(b, 0, left < c->context ? left : c->context);
-    for (long i = 0; i < row.T; i++)
-        row.target_in[i] = c->ids[first + i], row.target_out[i] = c->ids[first + i + 1];
+    for (long i = 0; i < row.T; i++) {
+        row.target_in[i] = c->ids[first + i];
+        row.target_out[i] = c->ids[first + i + 1];
+    }
 }
 
 static void add_line(Batch *b, const Corpus *c, long line) {
@@ -57,7 +61,8 @@ static long held_out_rows(const Corpus *c) {
     return c->validation ? c->lines - c->training_lines : c->lines;
 }
 
-/* Counts characters a target of the held-out rows: without the first token, and without the ends of lines that are cut. */
+/* Counts characters a target of the held-out rows: without the first token, and without the ends of
+ * lines that are cut. */
 static bool find_characters(Task *task, Error *e) {
     double characters = 0, tokens = 0;
     Batch *b = task_batch(task, 1, e);
@@ -89,11 +94,15 @@ static bool find_opening(const Corpus *c, int32_t *best, Error *e) {
     if (c->line) return true;
     const Tokenizer *k = c->tokenizer;
     long *count = calloc((size_t)k->size, sizeof *count), most = 0;
-    if (!count) return error_set(e, STATUS_NO_MEMORY, "memory: counts of %ld tokens", (long)k->size);
+    if (!count)
+        return error_set(e, STATUS_NO_MEMORY, "memory: counts of %ld tokens", (long)k->size);
     for (long i = 0; i < c->training; i++) {
         int32_t id = c->ids[i];
         bool ends_line = id >= k->unknown && k->text[k->start[id + 1] - 1] == '\n';
-        if (ends_line && ++count[id] > most) most = count[id], *best = id;
+        if (ends_line && ++count[id] > most) {
+            most = count[id];
+            *best = id;
+        }
     }
     free(count);
     return true;
@@ -106,11 +115,13 @@ static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
     bool all = c->without_tail || (c->validation == 0 && c->count < 2000);
     bool set_short = o->validation > 0 && o->validation < task_defaults().validation;
     if (c->empty_lines)
-        task_remark(out, "%s: left out %ld empty line%s", name, c->empty_lines, PLURAL(c->empty_lines));
+        task_remark(out, "%s: left out %ld empty line%s", name, c->empty_lines,
+                    PLURAL(c->empty_lines));
     if (c->long_lines)
-        task_remark(out,
-                    "%s: cut %ld line%s of more than %ld tokens, the end counted; --context N takes more",
-                    name, c->long_lines, PLURAL(c->long_lines), c->context);
+        task_remark(
+            out,
+            "%s: cut %ld line%s of more than %ld tokens, the end counted; --context N takes more",
+            name, c->long_lines, PLURAL(c->long_lines), c->context);
     if (!c->line && (c->context < o->context || all))
         task_remark(out, "%s: a %s: context %ld%s; a longer text teaches more", name,
                     o->validation > 0.5 ? "long --tail"
@@ -118,13 +129,14 @@ static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
                                         : "short text",
                     c->context, all ? ", nothing held out" : "");
     if (set_short && !c->without_tail && c->characters < FEW)
-        task_remark(out, "%s: held out %ld characters, too few to judge by; a longer --tail helps", name,
-                    c->characters);
+        task_remark(out, "%s: held out %ld characters, too few to judge by; a longer --tail helps",
+                    name, c->characters);
     if (c->byte_order_mark) task_remark(out, "%s: skipped a byte-order mark", name);
     if (c->carriage_returns && !c->line)
-        task_remark(
-            out, "%s: kept %ld carriage return%s as characters; --newline unix makes each end of a line LF",
-            name, c->carriage_returns, PLURAL(c->carriage_returns));
+        task_remark(out,
+                    "%s: kept %ld carriage return%s as characters; --newline unix makes each end "
+                    "of a line LF",
+                    name, c->carriage_returns, PLURAL(c->carriage_returns));
 }
 
 bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Error *e) {
@@ -134,14 +146,20 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
     if (!c) return false;
     Task *task = &t->task;
     t->key = random_key(o->seed, STREAM_WINDOWS);
-    task->tokenizer = c->tokenizer, task->vocab_size = c->tokenizer->size;
-    task->max_T = c->context, task->held_out = held_out_rows(c);
-    if (c->line) task->begin_id = task->end_id = c->line_end, task->lines = o->text;
+    task->tokenizer = c->tokenizer;
+    task->vocab_size = c->tokenizer->size;
+    task->max_T = c->context;
+    task->held_out = held_out_rows(c);
+    if (c->line) {
+        task->begin_id = task->end_id = c->line_end;
+        task->lines = o->text;
+    }
     task->unknown = (double)c->unknown / (double)c->characters;
     task->nothing_held_out = c->validation == 0;
     task->checksum = c->checksum;
     task->unix_newlines = o->unix_newlines || o->lines;
-    task->add_training_row = add_training_row, task->add_held_out_row = add_held_out_row;
+    task->add_training_row = add_training_row;
+    task->add_held_out_row = add_held_out_row;
     task->free = free_corpus;
     remark(c, o, task->remark);
     return (c->unknown || find_characters(task, e)) && find_opening(c, &task->opening_id, e);

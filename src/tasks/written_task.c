@@ -52,8 +52,11 @@ bool task_written_open(Task **out, const TaskKind *kind, const Writing *w, const
     t->split_key = random_key(o->seed, STREAM_SPLIT);
     t->training_key = random_key(o->seed, STREAM_TRAINING);
     t->held_out_key = random_key(o->seed, STREAM_HELD_OUT);
-    t->task.held_out = o->held_out, t->task.max_S = w->max_S, t->task.max_T = w->max_T + 1;
-    t->task.add_training_row = add_training_row, t->task.add_held_out_row = add_held_out_row;
+    t->task.held_out = o->held_out;
+    t->task.max_S = w->max_S;
+    t->task.max_T = w->max_T + 1;
+    t->task.add_training_row = add_training_row;
+    t->task.add_held_out_row = add_held_out_row;
     t->task.tokenizer = tokenizer_parse(kind->choice.name, w->alphabet, e);
     if (t->task.tokenizer) task_number_tokens(&t->task);
     return t->task.tokenizer;

@@ -22,7 +22,11 @@ static uint32_t *characters(const Corpus *c, long from, long to, long *count, Er
     *count = 0;
     for (size_t at = 0; text && out && at < bytes; ++*count)
         at += utf8_symbol(text + at, bytes - at, &out[*count]);
-    if (!text || !out) error_set(e, STATUS_NO_MEMORY, "memory: %zu characters", room), free(out), out = NULL;
+    if (!text || !out) {
+        error_set(e, STATUS_NO_MEMORY, "memory: %zu characters", room);
+        free(out);
+        out = NULL;
+    }
     free(text);
     return out;
 }
@@ -30,16 +34,19 @@ static uint32_t *characters(const Corpus *c, long from, long to, long *count, Er
 /* The n-grams count the last 4 million characters at most, which takes two seconds. */
 static bool judge_text(const Task *task, const Corpus *c, Yardsticks *y, Error *e) {
     enum { MOST = 1 << 22 };
-    static const char *const names[] = {"uniform guess", "1-gram", "2-gram", "3-gram", NULL, "5-gram"};
+    static const char *const names[] = {"uniform guess", "1-gram", "2-gram",
+                                        "3-gram",        NULL,     "5-gram"};
     double loss[NGRAM_ORDER + 1];
     long trained, judged;
     uint32_t *training = characters(c, 0, c->training, &trained, e),
              *tail = characters(c, c->validation, c->count, &judged, e);
     long skipped = trained > MOST ? trained - MOST : 0;
-    bool ok = training && tail && ngram_losses(training + skipped, trained - skipped, tail, judged, loss, e);
+    bool ok = training && tail &&
+              ngram_losses(training + skipped, trained - skipped, tail, judged, loss, e);
     for (int n = 0; ok && n <= NGRAM_ORDER; n++)
         if (names[n]) add(y, names[n], loss[n] * task->characters);
-    free(training), free(tail);
+    free(training);
+    free(tail);
     return ok;
 }
 
@@ -56,7 +63,8 @@ static bool judge_frequency(const Task *task, Yardsticks *y, Error *e) {
     double loss = 0, all = target_tokens(task);
     Batch *b = task_batch(task, ROWS, e);
     long *count = calloc((size_t)task->vocab_size, sizeof *count);
-    bool ok = b && (count || error_set(e, STATUS_NO_MEMORY, "memory: %ld counts", task->vocab_size));
+    bool ok =
+        b && (count || error_set(e, STATUS_NO_MEMORY, "memory: %ld counts", task->vocab_size));
     if (ok) {
         task_training_batch(task, 0, 0, ROWS, b);
         for (long i = 0; i < batch_target_tokens(b); i++) count[b->target_out[i]]++;
@@ -66,7 +74,8 @@ static bool judge_frequency(const Task *task, Yardsticks *y, Error *e) {
             loss -= log((double)(count[b->target_out[i]] + 1) / all);
         add(y, "guess by frequency", loss / (double)batch_target_tokens(b));
     }
-    free(count), batch_free(b);
+    free(count);
+    batch_free(b);
     return ok;
 }
 

@@ -5,14 +5,15 @@
 
 enum { YARDSTICKS = 6 };
 
-/* A text has a uniform guess among its characters, and the n-grams of text/ngram.h, whatever the tokenizer. Other tasks
- * have a uniform guess among the tokens of targets, and one by the frequency of each in training. Both have the loss of a
- * perfect model, where it is known. */
+/* A text has a uniform guess among its characters, and the n-grams of text/ngram.h, whatever the
+ * tokenizer. Other tasks have a uniform guess among the tokens of targets, and one by the frequency
+ * of each in training. Both have the loss of a perfect model, where it is known. */
 typedef struct Yardsticks {
     int count;
     struct Yardstick {
         const char *name;
-        /* Mean on the held-out rows, in nats a token; a text: nats a character times Task.characters. */
+        /* Mean on the held-out rows, in nats a token; a text: nats a character times
+         * Task.characters. */
         double loss;
     } of[YARDSTICKS];
 } Yardsticks;

@@ -20,12 +20,13 @@ long bpe_begin(const Dictionary *pieces, const char *word, size_t n, int32_t *id
     return count;
 }
 
-/* Joins the pair of the earliest merge, one place at a time. That equals joining all places of a merge at once, because
- * no merge makes a pair of an earlier one. */
+/* Joins the pair of the earliest merge, one place at a time. That equals joining all places of a
+ * merge at once, because no merge makes a pair of an earlier one. */
 long bpe_encode_word(const Dictionary *pieces, const char *word, size_t n, int32_t *ids) {
     int32_t becomes[TOKEN_BYTES]; /* the token of ids i and i + 1 */
     long count = bpe_begin(pieces, word, n, ids);
-    for (long i = 0; i + 1 < count; i++) becomes[i] = bpe_joined(pieces, (Merge){ids[i], ids[i + 1]});
+    for (long i = 0; i + 1 < count; i++)
+        becomes[i] = bpe_joined(pieces, (Merge){ids[i], ids[i + 1]});
     for (;;) {
         long at = -1;
         for (long i = 0; i + 1 < count; i++)

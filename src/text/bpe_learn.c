@@ -1,7 +1,7 @@
-/* Learning merges. An array of places holds the tokens of all distinct words, linked to their neighbours in the word.
- * Each pair of tokens has its count and a list of its places, so that the cost of a merge is the places that it changes.
- * A heap holds the pairs. Its counts may be too high but never too low: once both tokens of a pair exist, merges only
- * remove places of it. */
+/* Learning merges. An array of places holds the tokens of all distinct words, linked to their
+ * neighbours in the word. Each pair of tokens has its count and a list of its places, so that the
+ * cost of a merge is the places that it changes. A heap holds the pairs. Its counts may be too high
+ * but never too low: once both tokens of a pair exist, merges only remove places of it. */
 #include "text/bpe.h"
 #include <stdlib.h>
 
@@ -57,7 +57,8 @@ static void push(Learner *l, int32_t pair) {
     l->heap[i] = item;
 }
 
-/* Takes out the most frequent pair; -1: none occurs twice. A top whose count is too high sinks to its place first. */
+/* Takes out the most frequent pair; -1: none occurs twice. A top whose count is too high sinks to
+ * its place first. */
 static int32_t take_best(Learner *l) {
     while (l->ranked) {
         struct Ranked top = l->heap[0];
@@ -79,15 +80,16 @@ static bool grow(Learner *l, Error *e) {
     long room = l->pair_room ? 2 * l->pair_room : 4096;
     Pair *pair = realloc(l->pair, (size_t)room * sizeof *pair);
     if (pair) l->pair = pair;
-    for (long i = 0; pair && i < l->pairs; i++) l->number.entry[i].text = (const char *)&pair[i].merge;
+    for (long i = 0; pair && i < l->pairs; i++)
+        l->number.entry[i].text = (const char *)&pair[i].merge;
     struct Ranked *heap = realloc(l->heap, (size_t)room * sizeof *heap);
     if (heap) l->heap = heap;
     l->pair_room = room;
     return (pair && heap) || error_set(e, STATUS_NO_MEMORY, "memory: %ld pairs of tokens", room);
 }
 
-/* The pair's index in l->pair, where a new pair gets the next one; -1: no memory. The dictionary points to the merge of a
- * pair. So the pair is written as a new one before it is looked up. */
+/* The pair's index in l->pair, where a new pair gets the next one; -1: no memory. The dictionary
+ * points to the merge of a pair. So the pair is written as a new one before it is looked up. */
 static int32_t index_of(Learner *l, Merge merge, Error *e) {
     if (l->pairs == l->pair_room && !grow(l, e)) return -1;
     Pair *next = &l->pair[l->pairs];
@@ -144,7 +146,8 @@ static bool merge_pair(Learner *l, int32_t n, int32_t token, Error *e) {
         remove_place(l, i);
         remove_place(l, gone);
         int32_t after = l->place[gone].after;
-        l->place[i].token = token, l->place[i].after = after;
+        l->place[i].token = token;
+        l->place[i].after = after;
         if (after >= 0) l->place[after].before = i;
         if ((before >= 0 && !add_place(l, before, e)) || !add_place(l, i, e)) return false;
     }
@@ -154,8 +157,10 @@ static bool merge_pair(Learner *l, int32_t n, int32_t token, Error *e) {
 static bool lay_out(Learner *l, const Dictionary *words, const Dictionary *characters, Error *e) {
     size_t places = 0;
     for (long w = 0; w < words->count; w++) places += words->entry[w].length;
-    if (places < INT32_MAX)
-        l->place = malloc((places + 1) * sizeof *l->place), l->at = malloc((places + 1) * sizeof *l->at);
+    if (places < INT32_MAX) {
+        l->place = malloc((places + 1) * sizeof *l->place);
+        l->at = malloc((places + 1) * sizeof *l->at);
+    }
     if (!l->place || !l->at)
         return error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes of different words", places);
     int32_t first = 0;
@@ -175,7 +180,8 @@ static bool lay_out(Learner *l, const Dictionary *words, const Dictionary *chara
     return true;
 }
 
-long bpe_learn(const Dictionary *words, const Dictionary *characters, long most, Merge *merge, Error *e) {
+long bpe_learn(const Dictionary *words, const Dictionary *characters, long most, Merge *merge,
+               Error *e) {
     Learner l = {0};
     long count = 0, ranked = 0;
     bool ok = lay_out(&l, words, characters, e);
@@ -187,6 +193,9 @@ long bpe_learn(const Dictionary *words, const Dictionary *characters, long most,
         ok = merge_pair(&l, best, BYTE_TOKENS + (int32_t)(characters->count + count++), e);
     }
     dictionary_free(&l.number);
-    free(l.place), free(l.pair), free(l.heap), free(l.at);
+    free(l.place);
+    free(l.pair);
+    free(l.heap);
+    free(l.at);
     return ok ? count : -1;
 }

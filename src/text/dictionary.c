@@ -15,7 +15,8 @@ static long place(const Dictionary *d, const char *text, size_t length, uint64_t
     long slot = (long)(hash & (uint64_t)(d->slots - 1));
     for (; d->slot[slot]; slot = (slot + 1) & (d->slots - 1)) {
         const Entry *entry = &d->entry[d->slot[slot] - 1];
-        if (entry->hash == hash && entry->length == length && !memcmp(entry->text, text, length)) break;
+        if (entry->hash == hash && entry->length == length && !memcmp(entry->text, text, length))
+            break;
     }
     return slot;
 }
@@ -35,7 +36,9 @@ static bool grow(Dictionary *d, Error *e) {
         return error_set(e, STATUS_NO_MEMORY, "memory: a dictionary of %ld entries", room);
     }
     free(d->slot);
-    d->slot = slot, d->room = room, d->slots = 2 * room;
+    d->slot = slot;
+    d->room = room;
+    d->slots = 2 * room;
     for (long i = 0; i < d->count; i++)
         d->slot[place(d, entry[i].text, entry[i].length, entry[i].hash)] = (int32_t)i + 1;
     return true;
@@ -65,7 +68,8 @@ bool dictionary_select(Dictionary *d, long most, Error *e) {
     if (!d->count) return true;
     const Entry **order = malloc((size_t)(d->count + 1) * sizeof *order);
     Entry *kept = malloc((size_t)(most + 1) * sizeof *kept);
-    bool ok = (order && kept) || error_set(e, STATUS_NO_MEMORY, "memory: a dictionary of %ld entries", most);
+    bool ok = (order && kept) ||
+              error_set(e, STATUS_NO_MEMORY, "memory: a dictionary of %ld entries", most);
     for (long i = 0; ok && i < d->count; i++) order[i] = &d->entry[i];
     if (ok) {
         qsort(order, (size_t)d->count, sizeof *order, by_count);
@@ -73,7 +77,8 @@ bool dictionary_select(Dictionary *d, long most, Error *e) {
         memcpy(d->entry, kept, (size_t)most * sizeof *kept);
         d->count = most;
     }
-    free(order), free(kept);
+    free(order);
+    free(kept);
     return ok;
 }
 

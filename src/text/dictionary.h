@@ -1,5 +1,5 @@
-/* A dictionary numbers byte strings 0, 1, 2, … in the order in which they are first added, and counts each. It keeps
- * pointers; the bytes belong to the caller. */
+/* A dictionary numbers byte strings 0, 1, 2, … in the order in which they are first added, and
+ * counts each. It keeps pointers; the bytes belong to the caller. */
 #pragma once
 
 #include "base/error.h"
@@ -30,8 +30,8 @@ long dictionary_find(const Dictionary *d, const char *text, size_t length);
 /* Adds text, or counts it once more. Returns its number; -1: STATUS_NO_MEMORY. */
 long dictionary_add(Dictionary *d, const char *text, size_t length, Error *e);
 
-/* Keeps the `most` entries that were added most often, the most frequent first, of equals the earlier. Its texts cannot be
- * found any more. STATUS_NO_MEMORY. */
+/* Keeps the `most` entries that were added most often, the most frequent first, of equals the
+ * earlier. Its texts cannot be found any more. STATUS_NO_MEMORY. */
 bool dictionary_select(Dictionary *d, long most, Error *e);
 
 void dictionary_free(Dictionary *d);

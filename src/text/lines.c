@@ -31,9 +31,11 @@ static bool read_file(Texts *t, const char *path, bool unix_newlines, Error *e) 
 bool texts_open(Texts *t, const char *paths, bool unix_newlines, Error *e) {
     size_t files = 1;
     for (const char *at = paths; *at; at++) files += *at == '\n';
-    *t = (Texts){
-        .paths = strdup(paths), .map = calloc(files, sizeof *t->map), .text = calloc(files, sizeof *t->text)};
-    bool ok = (t->paths && t->map && t->text) || error_set(e, STATUS_NO_MEMORY, "memory: the list of texts");
+    *t = (Texts){.paths = strdup(paths),
+                 .map = calloc(files, sizeof *t->map),
+                 .text = calloc(files, sizeof *t->text)};
+    bool ok = (t->paths && t->map && t->text) ||
+              error_set(e, STATUS_NO_MEMORY, "memory: the list of texts");
     for (char *at = t->paths, *end; ok && at; at = end) {
         end = strchr(at, '\n');
         if (end) *end++ = 0;
@@ -44,7 +46,9 @@ bool texts_open(Texts *t, const char *paths, bool unix_newlines, Error *e) {
 
 void texts_close(Texts *t) {
     for (long i = 0; i < t->count; i++) file_unmap(&t->map[i]);
-    free(t->paths), free(t->map), free(t->text);
+    free(t->paths);
+    free(t->map);
+    free(t->text);
     *t = (Texts){0};
 }
 
@@ -84,13 +88,15 @@ long texts_lack(const char *paths, const Passage *line, long lines, Error *e) {
     Texts t;
     Dictionary known = {0};
     long count = 0, lack = 0;
-    Passage *there = texts_open(&t, paths, true, e) ? texts_lines(t.text, t.count, &count, e) : NULL;
+    Passage *there =
+        texts_open(&t, paths, true, e) ? texts_lines(t.text, t.count, &count, e) : NULL;
     bool ok = there;
     for (long i = 0; ok && i < count; i++)
         ok = dictionary_add(&known, there[i].text, there[i].length, e) >= 0;
     for (long i = 0; ok && i < lines; i++)
         lack += !line[i].text || dictionary_find(&known, line[i].text, line[i].length) < 0;
-    dictionary_free(&known), texts_close(&t);
+    dictionary_free(&known);
+    texts_close(&t);
     free(there);
     return ok ? lack : -1;
 }
@@ -103,8 +109,8 @@ static int by_place(const void *a, const void *b) {
     return (x->item > y->item) - (x->item < y->item);
 }
 
-bool sides_choose(Side *side, long count, uint64_t seed, double share, const char *where, const char *what,
-                  long *held_out, Error *e) {
+bool sides_choose(Side *side, long count, uint64_t seed, double share, const char *where,
+                  const char *what, long *held_out, Error *e) {
     uint64_t key = random_key(seed, STREAM_SPLIT);
     long different = 0, wanted, i = 0;
     for (long k = 0; k < count; k++) side[k].place = random_key(key, side[k].place);
@@ -113,8 +119,8 @@ bool sides_choose(Side *side, long count, uint64_t seed, double share, const cha
     wanted = (long)((double)different * share);
     if (share > 0 && wanted < 1) wanted = 1;
     if (different <= wanted)
-        return error_set(e, STATUS_BAD_DATA, "%s: found %ld different %s%s, need at least %ld", where,
-                         different, what, PLURAL(different), wanted + 1);
+        return error_set(e, STATUS_BAD_DATA, "%s: found %ld different %s%s, need at least %ld",
+                         where, different, what, PLURAL(different), wanted + 1);
     for (long left = wanted; left > 0; left -= side[i].place != side[i - 1].place) i++;
     *held_out = i;
     return true;

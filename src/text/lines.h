@@ -13,21 +13,23 @@ typedef struct Texts {
     FileMap *map; /* [count] */
 } Texts;
 
-/* Reads the files at `paths`, a path on each line; unix_newlines: makes each CR LF and each CR alone an LF. To be closed,
- * also after failure: an error of file_map, STATUS_NO_MEMORY. */
+/* Reads the files at `paths`, a path on each line; unix_newlines: makes each CR LF and each CR
+ * alone an LF. To be closed, also after failure: an error of file_map, STATUS_NO_MEMORY. */
 bool texts_open(Texts *t, const char *paths, bool unix_newlines, Error *e);
 void texts_close(Texts *t);
 
-/* The name of the first file at `paths`, and how many more there are. Returns out. The macro: in memory as ESCAPED has. */
+/* The name of the first file at `paths`, and how many more there are. Returns out. The macro: in
+ * memory as ESCAPED has. */
 enum { TEXTS_NAME = ESCAPED_TEXT + 30 };
 const char *texts_name(char out[TEXTS_NAME], const char *paths);
 #define TEXTS_NAMED(paths) texts_name((char[TEXTS_NAME]){0}, paths)
 
-/* The lines of texts whose line ends are LF, each without it, in their order; the caller frees them. NULL:
- * STATUS_NO_MEMORY. */
+/* The lines of texts whose line ends are LF, each without it, in their order; the caller frees
+ * them. NULL: STATUS_NO_MEMORY. */
 Passage *texts_lines(const Passage *text, long texts, long *lines, Error *e);
 
-/* How many of these lines the files at `paths` do not have; -1: an error of texts_open. A line whose text is NULL counts. */
+/* How many of these lines the files at `paths` do not have; -1: an error of texts_open. A line
+ * whose text is NULL counts. */
 long texts_lack(const char *paths, const Passage *line, long lines, Error *e);
 
 /* An item and its place in an order that depends on a seed: equal items have one place. */
@@ -36,8 +38,9 @@ typedef struct Side {
     long item;
 } Side;
 
-/* Sorts items by a hash of the seed and of a number, which `place` is before, and which equal items share. *held_out of
- * them, the first, are to be held out: all items of a share of the different numbers, of one at least if the share is not
- * 0. STATUS_BAD_DATA: no other is left; `where` and `what` name the items. */
-bool sides_choose(Side *side, long count, uint64_t seed, double share, const char *where, const char *what,
-                  long *held_out, Error *e);
+/* Sorts items by a hash of the seed and of a number, which `place` is before, and which equal items
+ * share. *held_out of them, the first, are to be held out: all items of a share of the different
+ * numbers, of one at least if the share is not 0. STATUS_BAD_DATA: no other is left; `where` and
+ * `what` name the items. */
+bool sides_choose(Side *side, long count, uint64_t seed, double share, const char *where,
+                  const char *what, long *held_out, Error *e);

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A string of 0 to NGRAM_ORDER characters, by a hash of 64 bits: among 10 million strings two have the same with a
- * probability below 10⁻⁵. */
+/* A string of 0 to NGRAM_ORDER characters, by a hash of 64 bits: among 10 million strings two have
+ * the same with a probability below 10⁻⁵. */
 typedef struct Gram {
     uint64_t hash;                   /* 0: a free slot */
     uint32_t count, followed, kinds; /* N(hc) of it as hc; N(h) and K(h) of it as h */
@@ -27,7 +27,8 @@ static Suffixes with(const Suffixes *before, uint32_t character) {
     now.length = before->length < NGRAM_ORDER ? before->length + 1 : NGRAM_ORDER;
     for (int n = 1; n <= now.length; n++) { /* splitmix64's mixing */
         uint64_t x = before->hash[n - 1] * 0x9E3779B97F4A7C15u + character + 1;
-        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u, x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+        x = (x ^ x >> 27) * 0x94D049BB133111EBu;
         now.hash[n] = (x ^ x >> 31) | 1;
     }
     return now;
@@ -58,8 +59,13 @@ static bool count_character(Grams *g, const Suffixes *before, const Suffixes *no
     if (!make_room(g, e)) return false;
     for (int n = 1; n <= now->length; n++) {
         Gram *gram = find(g, now->hash[n]), *context = find(g, before->hash[n - 1]);
-        if (!gram->hash) gram->hash = now->hash[n], g->used++, context->kinds++;
-        gram->count++, context->followed++;
+        if (!gram->hash) {
+            gram->hash = now->hash[n];
+            g->used++;
+            context->kinds++;
+        }
+        gram->count++;
+        context->followed++;
     }
     return true;
 }
@@ -77,7 +83,8 @@ static void judge_character(const Grams *g, const Suffixes *before, const Suffix
     }
 }
 
-/* Different characters in both texts: those that the counts lack are looked up among strings of one. */
+/* Different characters in both texts: those that the counts lack are looked up among strings of
+ * one. */
 bool ngram_losses(const uint32_t *training, long trained, const uint32_t *judged, long count,
                   double loss[NGRAM_ORDER + 1], Error *e) {
     Grams grams = {0}, seen = {0};
@@ -88,13 +95,18 @@ bool ngram_losses(const uint32_t *training, long trained, const uint32_t *judged
         Suffixes one = with(&empty, i < trained ? training[i] : judged[i - trained]);
         ok = count_character(&seen, &empty, &one, e);
     }
-    for (long i = 0; ok && i < trained; i++, before = now)
-        now = with(&before, training[i]), ok = count_character(&grams, &before, &now, e);
+    for (long i = 0; ok && i < trained; i++, before = now) {
+        now = with(&before, training[i]);
+        ok = count_character(&grams, &before, &now, e);
+    }
     for (int n = 0; n <= NGRAM_ORDER; n++) loss[n] = 0;
     before = empty;
-    for (long i = 0; ok && i < count; i++, before = now)
-        now = with(&before, judged[i]), judge_character(&grams, &before, &now, 1 / (double)seen.used, loss);
+    for (long i = 0; ok && i < count; i++, before = now) {
+        now = with(&before, judged[i]);
+        judge_character(&grams, &before, &now, 1 / (double)seen.used, loss);
+    }
     for (int n = 0; n <= NGRAM_ORDER; n++) loss[n] /= (double)count;
-    free(grams.slot), free(seen.slot);
+    free(grams.slot);
+    free(seen.slot);
     return ok;
 }

@@ -7,25 +7,28 @@ static const char unknown[] = "[UNK]";
 
 bool tokenizer_make_room(Tokenizer *k, long size, size_t bytes, const char *where, Error *e) {
     k->size = size;
-    k->text = malloc(bytes + 1), k->start = calloc((size_t)size + 1, sizeof *k->start);
-    return (k->text && k->start) || error_set(e, STATUS_NO_MEMORY, "%s: no memory for a vocabulary", where);
+    k->text = malloc(bytes + 1);
+    k->start = calloc((size_t)size + 1, sizeof *k->start);
+    return (k->text && k->start) ||
+           error_set(e, STATUS_NO_MEMORY, "%s: no memory for a vocabulary", where);
 }
 
 bool tokenizer_bad_line(const char *where, long line, const char *need, Error *e) {
-    return error_set(e, STATUS_BAD_DATA, "%s: vocabulary: line %ld: found another, need %s", where, line,
-                     need);
+    return error_set(e, STATUS_BAD_DATA, "%s: vocabulary: line %ld: found another, need %s", where,
+                     line, need);
 }
 
 long tokenizer_number(const char **at, char end) {
     long n = 0, digits = 0;
-    while (digits < 6 && (*at)[digits] >= '0' && (*at)[digits] <= '9') n = 10 * n + ((*at)[digits++] - '0');
+    while (digits < 6 && (*at)[digits] >= '0' && (*at)[digits] <= '9')
+        n = 10 * n + ((*at)[digits++] - '0');
     if (!digits || (*at)[digits] != end || (digits > 1 && **at == '0')) return -1;
     *at += digits + 1;
     return n;
 }
 
-bool pieces_count(const TokenizerKind *kind, const Passage *p, long passages, size_t most, Dictionary *found,
-                  Error *e) {
+bool pieces_count(const TokenizerKind *kind, const Passage *p, long passages, size_t most,
+                  Dictionary *found, Error *e) {
     for (long i = 0; i < passages; i++)
         for (size_t at = 0, n; at < p[i].length && most > 0; at += n) {
             n = kind->piece(p[i].text + at, p[i].length - at);
@@ -56,8 +59,8 @@ bool pieces_learn(Tokenizer *k, long size, const Passage *p, long passages, Erro
     bool ok = pieces_count(k->kind, p, passages, SIZE_MAX, &found, e);
     if (ok && found.count > most && !k->unknown)
         ok = error_set(e, STATUS_BAD_DATA,
-                       "%s: found %ld different characters, need at most %ld or --vocab-size", p->where,
-                       found.count, most);
+                       "%s: found %ld different characters, need at most %ld or --vocab-size",
+                       p->where, found.count, most);
     ok = ok && (found.count <= most || dictionary_select(&found, most, e)) &&
          pieces_take(k, &found, p->where, e);
     dictionary_free(&found);
@@ -70,13 +73,15 @@ bool pieces_parse(Tokenizer *k, const char *where, const char *at, const char *n
     bool ok = true;
     for (long line = 2, n; ok && *at; line++, at += n + 1) {
         n = tokenizer_number(&at, ' ');
-        if (line > MAX_VOCABULARY || n < 1 || n > TOKEN_BYTES || memchr(at, 0, (size_t)n) || at[n] != '\n' ||
-            k->kind->piece(at, (size_t)n) != (size_t)n || !utf8_check(where, at, (size_t)n, &(Error){0})) {
+        if (line > MAX_VOCABULARY || n < 1 || n > TOKEN_BYTES || memchr(at, 0, (size_t)n) ||
+            at[n] != '\n' || k->kind->piece(at, (size_t)n) != (size_t)n ||
+            !utf8_check(where, at, (size_t)n, &(Error){0})) {
             ok = tokenizer_bad_line(where, line, need, e);
             break;
         }
         long i = dictionary_add(&found, at, (size_t)n, e);
-        if (i < 0 || found.entry[i].count > 1) ok = tokenizer_bad_line(where, line, "each text once", e);
+        if (i < 0 || found.entry[i].count > 1)
+            ok = tokenizer_bad_line(where, line, "each text once", e);
     }
     ok = ok && pieces_take(k, &found, where, e);
     dictionary_free(&found);
@@ -98,20 +103,22 @@ static bool refuse(const Tokenizer *k, const Passage *p, size_t at, size_t n, Er
     uint32_t character;
     memcpy(found, p->text + at, n);
     utf8_decode(found, n, &character);
-    return error_set(e, STATUS_BAD_DATA,
-                     "%s: byte %zu: found '%s' (U+%04X), need one of the %ld character%s of the vocabulary",
-                     p->where, at, ESCAPED(found), (unsigned)character, k->size, PLURAL(k->size));
+    return error_set(
+        e, STATUS_BAD_DATA,
+        "%s: byte %zu: found '%s' (U+%04X), need one of the %ld character%s of the vocabulary",
+        p->where, at, ESCAPED(found), (unsigned)character, k->size, PLURAL(k->size));
 }
 
 /* The characters of a piece. */
 static bool check(const Passage *p, size_t at, size_t n, Error *e) {
     size_t end = at + text_valid(p->text + at, n);
-    return end == at + n || error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8 text",
-                                      p->where, end, (unsigned)(unsigned char)p->text[end]);
+    return end == at + n ||
+           error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8 text", p->where,
+                     end, (unsigned)(unsigned char)p->text[end]);
 }
 
-bool pieces_encode(const Tokenizer *k, const Passage *p, size_t *at, size_t end, int32_t *ids, long *count,
-                   Error *e) {
+bool pieces_encode(const Tokenizer *k, const Passage *p, size_t *at, size_t end, int32_t *ids,
+                   long *count, Error *e) {
     while (*at < end) {
         size_t n = k->kind->piece(p->text + *at, p->length - *at);
         if (!check(p, *at, n, e)) return false;

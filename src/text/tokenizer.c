@@ -15,7 +15,10 @@ static bool no_memory(const char *where, Error *e) {
 /* An empty tokenizer of this kind. */
 static Tokenizer *make(const TokenizerKind *kind, const char *where, Error *e) {
     Tokenizer *k = calloc(1, sizeof *k);
-    if (k) k->kind = kind, k->utf8 = true;
+    if (k) {
+        k->kind = kind;
+        k->utf8 = true;
+    }
     if (!k) no_memory(where, e);
     return k;
 }
@@ -39,14 +42,14 @@ static Tokenizer *complete(Tokenizer *k, bool filled, const char *where, Error *
     return NULL;
 }
 
-Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *passage, long passages,
-                           Error *e) {
+Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *passage,
+                           long passages, Error *e) {
     WANT(kind);
     if (passages < 0) error_bug("tokenizer_learn: %ld passages, want at least 0", passages);
     if (passages) WANT(passage);
     if (kind->least && size && (size < kind->least || size > MAX_VOCABULARY)) {
-        error_set(e, STATUS_USAGE, "--vocab-size: found %ld, need %ld to %d of %s", size, kind->least,
-                  MAX_VOCABULARY, kind->choice.name);
+        error_set(e, STATUS_USAGE, "--vocab-size: found %ld, need %ld to %d of %s", size,
+                  kind->least, MAX_VOCABULARY, kind->choice.name);
         return NULL;
     }
     for (long i = 0; i < passages && !kind->any_bytes; i++)
@@ -58,7 +61,10 @@ Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *
 void tokenizer_free(Tokenizer *k) {
     if (!k) return;
     dictionary_free(&k->pieces);
-    free(k->follows), free(k->merge), free(k->start), free(k->text);
+    free(k->follows);
+    free(k->merge);
+    free(k->start);
+    free(k->text);
     free(k);
 }
 
@@ -78,7 +84,8 @@ char *tokenizer_string(const Tokenizer *k, Error *e) {
         first_line(&k->kind->choice, first);
         if (k->kind != &tokenizer_char || k->unknown) fputs(first, out);
         k->kind->write(k, out);
-        if (fclose(out) == 0 && string) return string; /* fclose may run out of memory without an error */
+        if (fclose(out) == 0 && string)
+            return string; /* fclose may run out of memory without an error */
         free(string);
     }
     no_memory("memory", e);
@@ -103,8 +110,8 @@ Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e) {
 
 /* ---- Encoding and decoding ---- */
 
-bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, size_t bytes, int32_t *ids,
-                           long *count, Error *e) {
+bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, size_t bytes,
+                           int32_t *ids, long *count, Error *e) {
     WANT(k);
     WANT(p);
     WANT(at);
@@ -112,11 +119,12 @@ bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, siz
     if (p->length > *at) WANT(p->text);
     if (p->length > *at) WANT(ids);
     *count = 0;
-    return k->kind->encode(k, p, at, p->length - *at < bytes ? p->length : *at + bytes, ids, count, e);
+    return k->kind->encode(k, p, at, p->length - *at < bytes ? p->length : *at + bytes, ids, count,
+                           e);
 }
 
-bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, size_t length, int32_t *ids,
-                      long *count, Error *e) {
+bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, size_t length,
+                      int32_t *ids, long *count, Error *e) {
     size_t at = 0;
     return tokenizer_encode_part(k, &(Passage){where, text, length}, &at, length, ids, count, e);
 }
@@ -143,12 +151,14 @@ size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char
 int tokenizer_state(const Tokenizer *k, const int32_t *ids, long n) {
     char text[UTF8_MAX * TOKEN_BYTES + 1];
     long from = n < UTF8_MAX ? 0 : n - UTF8_MAX;
-    size_t length = tokenizer_decode(k, ids + from, n - from, text), whole = utf8_whole(text, length);
+    size_t length = tokenizer_decode(k, ids + from, n - from, text),
+           whole = utf8_whole(text, length);
     return utf8_state(0, text + whole, length - whole);
 }
 
 size_t tokenizer_characters(const Tokenizer *k, int32_t id) {
-    return id < k->unknown ? 0 : utf8_count(k->text + k->start[id], k->start[id + 1] - k->start[id]);
+    return id < k->unknown ? 0
+                           : utf8_count(k->text + k->start[id], k->start[id + 1] - k->start[id]);
 }
 
 const char *tokenizer_label(const Tokenizer *k, int32_t id, char out[TOKEN_LABEL]) {
@@ -157,9 +167,10 @@ const char *tokenizer_label(const Tokenizer *k, int32_t id, char out[TOKEN_LABEL
     uint32_t symbol;
     for (size_t at = 0; at < n; at += bytes) {
         bytes = utf8_symbol(text + at, n - at, &symbol);
-        if (symbol && symbol < NO_UTF8)
-            memcpy(end, text + at, bytes), end += bytes;
-        else
+        if (symbol && symbol < NO_UTF8) {
+            memcpy(end, text + at, bytes);
+            end += bytes;
+        } else
             end += sprintf(end, "\\x%02X", (unsigned)(unsigned char)text[at]);
     }
     *end = 0;

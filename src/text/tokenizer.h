@@ -5,16 +5,17 @@
  *     bpe    a token is a byte, a character or the result of a merge: text/bpe.h
  *     word   a token is a word: text/words.h
  *
- * byte learns from any bytes, the others from UTF-8 without NUL. byte and bpe encode any bytes. Decoding returns the
- * encoded bytes, except for [UNK], id 0, which replaces characters and words outside the vocabulary. word always has
- * [UNK], char if a vocabulary size was given.
+ * byte learns from any bytes, the others from UTF-8 without NUL. byte and bpe encode any bytes.
+ * Decoding returns the encoded bytes, except for [UNK], id 0, which replaces characters and words
+ * outside the vocabulary. word always has [UNK], char if a vocabulary size was given.
  *
- * A string describes a tokenizer completely; a model's file stores it as metadata. tokenizer_string writes it and
- * tokenizer_parse reads it. For char without [UNK] it is each character once, in the order of ids. Any other string
- * begins with the line `tokenizer KIND`, which has a letter twice and so is no such vocabulary; the file of the kind says
- * what follows.
+ * A string describes a tokenizer completely; a model's file stores it as metadata. tokenizer_string
+ * writes it and tokenizer_parse reads it. For char without [UNK] it is each character once, in the
+ * order of ids. Any other string begins with the line `tokenizer KIND`, which has a letter twice
+ * and so is no such vocabulary; the file of the kind says what follows.
  *
- * An error in a text is `WHERE: byte N: …`: WHERE is the caller's name of the text, N counts bytes from 0. */
+ * An error in a text is `WHERE: byte N: …`: WHERE is the caller's name of the text, N counts bytes
+ * from 0. */
 #pragma once
 
 #include "base/choice.h"
@@ -28,16 +29,17 @@ typedef struct TokenizerKind TokenizerKind;
 
 typedef struct Tokenizer {
     const TokenizerKind *kind;
-    long size;       /* ids are 0 … size-1 */
-    bool unknown;    /* id 0 is [UNK] */
-    bool utf8;       /* all that it writes is to be UTF-8 */
-    char *text;      /* token id is text[start[id]] … text[start[id + 1] - 1], 1 to TOKEN_BYTES bytes */
-    uint32_t *start; /* [size + 1] */
-    Dictionary
-        pieces; /* char, word: the tokens after [UNK]; bpe: the characters and then the merges, for bpe_joined */
-    Merge *merge;     /* bpe: [size - merged] */
-    long merged;      /* bpe: id of the first merge */
-    uint8_t *follows; /* [size] bit s: the token may come in state s of utf8_next; NULL: every token may */
+    long size;    /* ids are 0 … size-1 */
+    bool unknown; /* id 0 is [UNK] */
+    bool utf8;    /* all that it writes is to be UTF-8 */
+    char *text; /* token id is text[start[id]] … text[start[id + 1] - 1], 1 to TOKEN_BYTES bytes */
+    uint32_t *start;   /* [size + 1] */
+    Dictionary pieces; /* char, word: the tokens after [UNK]; bpe: the characters and then the
+                          merges, for bpe_joined */
+    Merge *merge;      /* bpe: [size - merged] */
+    long merged;       /* bpe: id of the first merge */
+    uint8_t *follows; /* [size] bit s: the token may come in state s of utf8_next; NULL: every token
+                         may */
 } Tokenizer;
 
 typedef struct Passage {
@@ -49,22 +51,22 @@ typedef struct Passage {
 /* A kind: the file tokenizer_NAME.c, and its name in ALL_TOKENIZERS. */
 struct TokenizerKind {
     Choice choice;
-    long least,
-        usual; /* vocabulary sizes: the least, and the default, 0: every piece; least 0: it has one size */
-    bool any_bytes; /* learns from any bytes */
+    long least, usual; /* vocabulary sizes: the least, and the default, 0: every piece; least 0: it
+                          has one size */
+    bool any_bytes;    /* learns from any bytes */
 
     /* Bytes of the piece that a text begins with, which no token crosses; length is not 0. */
     size_t (*piece)(const char *text, size_t length);
 
-    /* Fill a tokenizer that has its kind: from texts, or from the string after its first line, `plain`: which it does not
-     * have. */
+    /* Fill a tokenizer that has its kind: from texts, or from the string after its first line,
+     * `plain`: which it does not have. */
     bool (*learn)(Tokenizer *k, long size, const Passage *passage, long passages, Error *e);
     bool (*parse)(Tokenizer *k, const char *where, const char *string, bool plain, Error *e);
     /* Writes what parse reads. */
     void (*write)(const Tokenizer *k, FILE *out);
     /* tokenizer_encode_part up to the byte `end`; adds to *count. */
-    bool (*encode)(const Tokenizer *k, const Passage *p, size_t *at, size_t end, int32_t *ids, long *count,
-                   Error *e);
+    bool (*encode)(const Tokenizer *k, const Passage *p, size_t *at, size_t end, int32_t *ids,
+                   long *count, Error *e);
 };
 
 #define ALL_TOKENIZERS(KIND) KIND(char) KIND(byte) KIND(bpe) KIND(word)
@@ -77,14 +79,16 @@ static inline bool tokenizer_takes_all(const TokenizerKind *kind, long size) {
     return kind->least > 0 && kind->usual == 0 && size == 0;
 }
 
-/* Learns a tokenizer from texts; the caller frees it. `size` is the number of tokens at most: fewer where the texts have
- * fewer, 0 for the default, which of char is every character. Ids of char and word are in order of first appearance;
- * where not all find room, the most frequent ones do, in that order, and of equals the earlier. bpe learns from the first
- * 64 MB. NULL: STATUS_USAGE for a size out of range, STATUS_BAD_DATA for a text that is not UTF-8, STATUS_NO_MEMORY. */
-Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *passage, long passages,
-                           Error *e);
+/* Learns a tokenizer from texts; the caller frees it. `size` is the number of tokens at most: fewer
+ * where the texts have fewer, 0 for the default, which of char is every character. Ids of char and
+ * word are in order of first appearance; where not all find room, the most frequent ones do, in
+ * that order, and of equals the earlier. bpe learns from the first 64 MB. NULL: STATUS_USAGE for a
+ * size out of range, STATUS_BAD_DATA for a text that is not UTF-8, STATUS_NO_MEMORY. */
+Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *passage,
+                           long passages, Error *e);
 
-/* The tokenizer that a string holds; the caller frees it. NULL: STATUS_BAD_DATA, or STATUS_NO_MEMORY. */
+/* The tokenizer that a string holds; the caller frees it. NULL: STATUS_BAD_DATA, or
+ * STATUS_NO_MEMORY. */
 Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e);
 
 /* Writes that string, NUL-terminated; the caller frees it. NULL: STATUS_NO_MEMORY. */
@@ -92,18 +96,20 @@ char *tokenizer_string(const Tokenizer *k, Error *e);
 
 void tokenizer_free(Tokenizer *k);
 
-/* Writes the ids of text into ids, which has room for `length` of them (no token is shorter than a byte), and their
- * number into *count. STATUS_BAD_DATA: invalid UTF-8, or a character without an id. */
-bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, size_t length, int32_t *ids,
-                      long *count, Error *e);
+/* Writes the ids of text into ids, which has room for `length` of them (no token is shorter than a
+ * byte), and their number into *count. STATUS_BAD_DATA: invalid UTF-8, or a character without an
+ * id. */
+bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, size_t length,
+                      int32_t *ids, long *count, Error *e);
 
-/* The same for a part of a long passage: from byte *at, where a word begins, to the end of the word that holds byte
- * *at + bytes - 1, or the passage's end. Moves *at there. ids has room for bytes + TOKEN_BYTES. */
-bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, size_t bytes, int32_t *ids,
-                           long *count, Error *e);
+/* The same for a part of a long passage: from byte *at, where a word begins, to the end of the word
+ * that holds byte *at + bytes - 1, or the passage's end. Moves *at there. ids has room for bytes +
+ * TOKEN_BYTES. */
+bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, size_t bytes,
+                           int32_t *ids, long *count, Error *e);
 
-/* Writes the bytes of ids and a NUL into out, which has room for TOKEN_BYTES * count + 1 bytes; returns the bytes
- * before the NUL. An id without a token (begin, end, padding) becomes U+FFFD. */
+/* Writes the bytes of ids and a NUL into out, which has room for TOKEN_BYTES * count + 1 bytes;
+ * returns the bytes before the NUL. An id without a token (begin, end, padding) becomes U+FFFD. */
 size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char *out);
 
 /* Characters that a token stands for; [UNK]: 0. */
@@ -112,15 +118,15 @@ size_t tokenizer_characters(const Tokenizer *k, int32_t id);
 /* The state of UTF-8 after the text of ids[0 … n), for tokenizer_may_follow. */
 int tokenizer_state(const Tokenizer *k, const int32_t *ids, long n);
 
-/* Whether the token may follow a text in that state: it stands for text of its own, and the text stays UTF-8 if it is to
- * be. [UNK] stands for none, unless there is no other token. */
+/* Whether the token may follow a text in that state: it stands for text of its own, and the text
+ * stays UTF-8 if it is to be. [UNK] stands for none, unless there is no other token. */
 static inline bool tokenizer_may_follow(const Tokenizer *k, int state, int32_t id) {
     return id >= (k->unknown && k->size > 1) && id < k->size &&
            (!k->follows || (k->follows[id] >> state & 1));
 }
 
-/* Writes a token for a reader to look at: UTF-8, with \xNN for bytes that are no character of their own, and nothing
- * else. Returns out. */
+/* Writes a token for a reader to look at: UTF-8, with \xNN for bytes that are no character of their
+ * own, and nothing else. Returns out. */
 enum { TOKEN_LABEL = 4 * TOKEN_BYTES + 1 };
 const char *tokenizer_label(const Tokenizer *k, int32_t id, char out[TOKEN_LABEL]);
 
@@ -132,6 +138,6 @@ bool tokenizer_make_room(Tokenizer *k, long size, size_t bytes, const char *wher
 /* STATUS_BAD_DATA for a line of a string. */
 bool tokenizer_bad_line(const char *where, long line, const char *need, Error *e);
 
-/* A decimal number of at most six digits, without leading zeros, and the byte that ends it; moves past both. -1:
- * something else. */
+/* A decimal number of at most six digits, without leading zeros, and the byte that ends it; moves
+ * past both. -1: something else. */
 long tokenizer_number(const char **at, char end);

@@ -1,5 +1,5 @@
-/* bpe: byte pairs. The string has a line for each character that is a token, itself, and then one for each merge, the ids
- * of its two tokens, `LEFT RIGHT`. */
+/* bpe: byte pairs. The string has a line for each character that is a token, itself, and then one
+ * for each merge, the ids of its two tokens, `LEFT RIGHT`. */
 #include "text/pieces.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,10 @@ static bool expect(Tokenizer *k, long size, const char *where, Error *e) {
     k->merge = malloc((size_t)size * sizeof *k->merge);
     if (!k->merge) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for a vocabulary", where);
     if (!tokenizer_make_room(k, size, (size_t)size * TOKEN_BYTES, where, e)) return false;
-    for (int i = 0; i < BYTE_TOKENS; i++) k->text[i] = (char)i, k->start[i + 1] = (uint32_t)i + 1;
+    for (int i = 0; i < BYTE_TOKENS; i++) {
+        k->text[i] = (char)i;
+        k->start[i + 1] = (uint32_t)i + 1;
+    }
     k->merged = BYTE_TOKENS;
     return true;
 }
@@ -30,8 +33,8 @@ static bool take_character(Tokenizer *k, const char *text, size_t bytes, Error *
     return i >= 0 && k->pieces.entry[i].count == 1;
 }
 
-/* Gives a tokenizer with `count` merges their tokens. STATUS_BAD_DATA: a pair comes twice or makes more than TOKEN_BYTES
- * bytes. */
+/* Gives a tokenizer with `count` merges their tokens. STATUS_BAD_DATA: a pair comes twice or makes
+ * more than TOKEN_BYTES bytes. */
 static bool take_merges(Tokenizer *k, long count, const char *where, Error *e) {
     k->size = k->merged + count;
     for (long m = 0, id = k->merged; m < count; m++, id++) {
@@ -68,8 +71,9 @@ static bool count_characters(const Dictionary *words, Dictionary *found, long *a
     return true;
 }
 
-/* Half of the room at most. A text of 1.1 million Chinese characters has 1.06, 1.18 and 1.28 characters a token with 2048,
- * 4096 and 8192 tokens; no other threshold gives more than 0.03 more. */
+/* Half of the room at most. A text of 1.1 million Chinese characters has 1.06, 1.18 and 1.28
+ * characters a token with 2048, 4096 and 8192 tokens; no other threshold gives more than 0.03 more.
+ */
 static bool take_characters(Tokenizer *k, long size, const Dictionary *words, Error *e) {
     Dictionary found = {0};
     long all = 0, often = 0, most = (size - BYTE_TOKENS) / 2;

@@ -1,4 +1,5 @@
-/* char: a token is a character. The string is each character once, or, with [UNK], as in pieces.h. */
+/* char: a token is a character. The string is each character once, or, with [UNK], as in pieces.h.
+ */
 #include "text/pieces.h"
 #include <string.h>
 

@@ -13,7 +13,8 @@ static Class class_of(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r') ? BLANK : OTHER;
 }
 
-/* First bytes of U+3000 to U+9FFF, of U+F000 to U+FFFF and of what lies above. U+AC00 to U+D7A3 are Hangul syllables. */
+/* First bytes of U+3000 to U+9FFF, of U+F000 to U+FFFF and of what lies above. U+AC00 to U+D7A3 are
+ * Hangul syllables. */
 static bool begins_ideograph(char c) {
     unsigned char byte = (unsigned char)c;
     return (byte >= 0xE3 && byte <= 0xE9) || byte >= 0xEF;
@@ -33,7 +34,8 @@ size_t word_length(const char *text, size_t length, bool ideographs) {
     Class class = class_of(text[n]);
     bool alone = ideographs && begins_ideograph(text[n]);
     for (n++; n < most && class_of(text[n]) == class; n++)
-        if (!utf8_continues(text[n]) && (alone || (ideographs && begins_ideograph(text[n])))) return n;
+        if (!utf8_continues(text[n]) && (alone || (ideographs && begins_ideograph(text[n]))))
+            return n;
     if (n == length) return n;
     if (class == BLANK && n > 1 && text[n - 1] == ' ' && class_of(text[n]) != BLANK) n--;
     for (int i = 0; i < 3 && class == LETTER && utf8_continues(text[n]); i++) n--;

@@ -4,7 +4,8 @@
  *     w = w - η λ w                  for matrices only
  *     w = w - η (m / (1-β₁ᵗ)) / (√(v / (1-β₂ᵗ)) + ε)
  *
- * Kingma & Ba, arXiv:1412.6980; Loshchilov & Hutter, arXiv:1711.05101; the paper's section 5.3 with λ = 0. */
+ * Kingma & Ba, arXiv:1412.6980; Loshchilov & Hutter, arXiv:1711.05101; the paper's section 5.3 with
+ * λ = 0. */
 #include "training/optimizer.h"
 #include <math.h>
 
@@ -22,7 +23,8 @@ void adamw_update(const Update *u, long begin, long end, real decay) {
     for (long i = begin; i < end; i++) {
         real gi = g[i] * scale;
         real mi = beta1 * m[i] + rest1 * gi, vi = beta2 * v[i] + rest2 * gi * gi;
-        m[i] = mi, v[i] = vi;
+        m[i] = mi;
+        v[i] = vi;
         w[i] = keep * w[i] - rate * mi / ((real)sqrt(vi * correction2) + epsilon);
     }
 }

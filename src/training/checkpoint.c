@@ -68,11 +68,14 @@ static void identities(const Trainer *t, const char *vocabulary, char checksum[N
 
 /* ---- Writing ---- */
 
-/* Writes the model with its notes, `more` notes, and the optimizer's moments, if `moments` are wanted. */
-static bool write_model(const Trainer *t, File *f, const Metadata *more, int count, int moments, Error *e) {
+/* Writes the model with its notes, `more` notes, and the optimizer's moments, if `moments` are
+ * wanted. */
+static bool write_model(const Trainer *t, File *f, const Metadata *more, int count, int moments,
+                        Error *e) {
     const Parameters *p = &t->model->parameters;
     int arrays = 0;
-    char begin[NUMBER], end[NUMBER], opening[NUMBER], *vocabulary = tokenizer_string(t->task->tokenizer, e);
+    char begin[NUMBER], end[NUMBER], opening[NUMBER],
+        *vocabulary = tokenizer_string(t->task->tokenizer, e);
     if (!vocabulary) return false;
     Metadata note[MOST_NOTES] = {{"task", t->task->name},
                                  {"vocabulary", vocabulary},
@@ -89,17 +92,21 @@ static bool write_model(const Trainer *t, File *f, const Metadata *more, int cou
     size_t most = (size_t)(moments * p->count) + 1;
     Array *array = calloc(most, sizeof *array);
     char(*name)[NAME] = calloc(most, sizeof *name);
-    bool ok = (array && name) || error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", file_path(f));
+    bool ok = (array && name) ||
+              error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", file_path(f));
     for (int i = 0; ok && i < moments * p->count; i++) {
         const Parameter *entry = &p->entry[i % p->count];
         int part = i / p->count;
         if (entry->frozen) continue;
         snprintf(name[arrays], sizeof name[arrays], "%s%s", moment_prefix[part], entry->name);
-        array[arrays] = array_over(name[arrays], DTYPE_REAL, entry->shape, moment(t, part) + entry->offset);
+        array[arrays] =
+            array_over(name[arrays], DTYPE_REAL, entry->shape, moment(t, part) + entry->offset);
         arrays++;
     }
     ok = ok && model_write(t->model, f, note, MODEL_NOTES + count, array, arrays, e);
-    free(array), free(name), free(vocabulary);
+    free(array);
+    free(name);
+    free(vocabulary);
     return ok;
 }
 
@@ -128,14 +135,15 @@ bool checkpoint_write(const TrainConfig *r, const Trainer *t, File *f, Error *e)
 
 bool checkpoint_open(Checkpoint *c, const char *directory, Error *e) {
     *c = (Checkpoint){0};
-    if (!directory_file(c->path, directory, "checkpoint.safetensors", STATUS_NO_INPUT, e)) return false;
+    if (!directory_file(c->path, directory, "checkpoint.safetensors", STATUS_NO_INPUT, e))
+        return false;
     c->identity = file_identity(c->path);
     if (!safetensors_read(&c->file, c->path, e)) return false;
     for (const struct StateField *f = state_field; f < state_field + STATE_FIELDS; f++) {
         const char *text = safetensors_metadata(&c->file, f->name);
         if (!text || !parse_field(&c->state, f, text))
-            return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a number", c->path,
-                             f->name, text ? ESCAPED(text) : "none");
+            return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a number",
+                             c->path, f->name, text ? ESCAPED(text) : "none");
     }
     return true;
 }
@@ -144,10 +152,10 @@ void checkpoint_free(Checkpoint *c) {
     safetensors_free(&c->file);
 }
 
-/* Reads the tensors with this prefix into a store of the same layout as the parameters, bit for bit: those of all
- * parameters, or of those that learn. */
-static bool read_part(const Safetensors *file, const Parameters *p, const char *prefix, bool all, real *part,
-                      Error *e) {
+/* Reads the tensors with this prefix into a store of the same layout as the parameters, bit for
+ * bit: those of all parameters, or of those that learn. */
+static bool read_part(const Safetensors *file, const Parameters *p, const char *prefix, bool all,
+                      real *part, Error *e) {
     char name[NAME];
     for (int i = 0; i < p->count; i++) {
         const Parameter *entry = &p->entry[i];
@@ -172,7 +180,8 @@ static bool same_run(const Checkpoint *c, const Trainer *t, Error *e) {
     for (int i = 0; i < IDENTITIES; i++) {
         /* The difference of two long values, as of vocabularies, is seldom in their beginnings. */
         enum { SHOWN = 40 };
-        const char *text = safetensors_metadata(&c->file, identity[i].key), *found = identity[i].value;
+        const char *text = safetensors_metadata(&c->file, identity[i].key),
+                   *found = identity[i].value;
         const char *need = text ? text : "none";
         if (strcmp(need, found) == 0) continue;
         if (*list) text_append(list, sizeof list, "; ");
@@ -182,7 +191,8 @@ static bool same_run(const Checkpoint *c, const Trainer *t, Error *e) {
             text_append(list, sizeof list, "the %s differs", identity[i].key);
     }
     free(vocabulary);
-    return !*list || error_set(e, STATUS_OTHER_MODEL, "%s: text or program differ: %s", c->path, list);
+    return !*list ||
+           error_set(e, STATUS_OTHER_MODEL, "%s: text or program differ: %s", c->path, list);
 }
 
 bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e) {
@@ -193,8 +203,8 @@ bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e) {
         if (!read_part(&c->file, p, moment_prefix[i], false, moment(t, i), e)) return false;
     for (int i = 0; i < p->count; i++) tensors += p->entry[i].frozen ? 0 : moments;
     if (c->file.tensors != tensors)
-        return error_set(e, STATUS_BAD_DATA, "%s: found %d tensor%s, need %d", c->path, c->file.tensors,
-                         PLURAL(c->file.tensors), tensors);
+        return error_set(e, STATUS_BAD_DATA, "%s: found %d tensor%s, need %d", c->path,
+                         c->file.tensors, PLURAL(c->file.tensors), tensors);
     t->state = c->state;
     t->optimizer.step = c->state.step;
     return true;
@@ -203,7 +213,8 @@ bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e) {
 bool checkpoint_read_weights(const char *path, Trainer *t, Error *e) {
     const Parameters *p = &t->model->parameters;
     Safetensors file;
-    bool ok = safetensors_read(&file, path, e) && read_part(&file, p, "", false, t->optimizer.moment1, e);
+    bool ok =
+        safetensors_read(&file, path, e) && read_part(&file, p, "", false, t->optimizer.moment1, e);
     if (ok) memcpy(p->value, t->optimizer.moment1, (size_t)p->size * sizeof *p->value);
     safetensors_free(&file);
     return ok;

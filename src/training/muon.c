@@ -1,15 +1,19 @@
-/* Muon: updates the layers' matrices by their orthogonalised momentum (Jordan et al., kellerjordan.github.io/posts/muon).
+/* Muon: updates the layers' matrices by their orthogonalised momentum (Jordan et al.,
+ * kellerjordan.github.io/posts/muon). With G the (clipped) gradient:
  *
- *     B = μ B + G            U = G + μ B            X = U / (‖U‖ + 1e-7)            G: the (clipped) gradient
- *     five times  X = a X + (b A + c A²) X,  A = X Xᵀ,  a, b, c = 3.4445, -4.7750, 2.0315            (Newton–Schulz)
+ *     B = μ B + G            U = G + μ B            X = U / (‖U‖ + 1e-7)
+ *     five times  X = a X + (b A + c A²) X,  A = X Xᵀ                          (Newton–Schulz)
+ *                 a, b, c = 3.4445, -4.7750, 2.0315
  *     W = W - η λ W - η √max(1, rows/columns) X
  *
- * The iteration moves all singular values of X towards 1. Here it runs on square matrices of X's smaller side. With
- * A_0 = X Xᵀ and Q_k = a I + b A_k + c A_k², A_k+1 = Q_k A_k Q_k, because the powers of a matrix commute, and the last
- * X is Q_4 Q_3 Q_2 Q_1 Q_0 X. For a matrix four times as wide as high this halves the work of the products. All these
- * squares are symmetric: of each product half is computed.
+ * The iteration moves all singular values of X towards 1. Here it runs on square matrices of X's
+ * smaller side. With A_0 = X Xᵀ and Q_k = a I + b A_k + c A_k², A_k+1 = Q_k A_k Q_k, because the
+ * powers of a matrix commute, and the last X is Q_4 Q_3 Q_2 Q_1 Q_0 X. For a matrix four times as
+ * wide as high this halves the work of the products. All these squares are symmetric: of each
+ * product half is computed.
  *
- * AdamW updates the other parameters. The first moment of Muon's matrices is B; they have no second one. */
+ * AdamW updates the other parameters. The first moment of Muon's matrices is B; they have no second
+ * one. */
 #include "base/pool.h"
 #include "kernels/product.h"
 #include "training/optimizer.h"
@@ -33,7 +37,8 @@ static long scratch_size(const Parameter *p) {
     return SQUARES * smaller_side(p) * smaller_side(p);
 }
 
-/* C = A·B, of which the caller knows that it is symmetric: the blocks on and below the diagonal, mirrored. */
+/* C = A·B, of which the caller knows that it is symmetric: the blocks on and below the diagonal,
+ * mirrored. */
 static void product_symmetric(GemmLayout layout, Matrix A, Matrix B, Matrix C) {
     enum { BLOCK = 32 };
     for (long i = 0; i < C.rows; i += BLOCK) {
@@ -66,7 +71,8 @@ static Matrix newton_schulz(Matrix A, Matrix P, Matrix Q, Matrix T) {
         product_symmetric(GEMM_NN, T, last, A);
         polynomial(A, Q);
         product_symmetric(GEMM_NN, Q, P, T);
-        P = T, T = swapped;
+        P = T;
+        T = swapped;
     }
     return P;
 }

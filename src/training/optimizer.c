@@ -10,11 +10,7 @@ const Choice *const all_optimizers[] = {ALL_OPTIMIZERS(OPTIMIZER) NULL};
 
 Optimizer optim_default(const OptimizerKind *kind) {
     WANT(kind);
-    return (Optimizer){.kind = kind,
-                       .beta1 = 0.9,
-                       .beta2 = 0.98,
-                       .matrix_rate = 1,
-                       .clip_norm = 1};
+    return (Optimizer){.kind = kind, .beta1 = 0.9, .beta2 = 0.98, .matrix_rate = 1, .clip_norm = 1};
 }
 
 /* Reals of one thread's scratch memory. */
@@ -73,8 +69,8 @@ static void square_sum_chunk(void *context, long chunk) {
     double total[8] = {0};
     for (long i = begin; i < end; i += 8)
         for (int k = 0; k < 8; k++) total[k] += (double)c->g[i + k] * (double)c->g[i + k];
-    c->sum[chunk] =
-        ((total[0] + total[1]) + (total[2] + total[3])) + ((total[4] + total[5]) + (total[6] + total[7]));
+    c->sum[chunk] = ((total[0] + total[1]) + (total[2] + total[3])) +
+                    ((total[4] + total[5]) + (total[6] + total[7]));
 }
 
 /* √Σ g² over all parameters. Summed in double, in an order that does not depend on the number of threads. */
@@ -133,7 +129,8 @@ double optim_clip(const Optimizer *o, const Parameters *p, double *scale) {
 void optim_update(Optimizer *o, Parameters *p, double learning_rate, double scale) {
     WANT(o);
     WANT(p);
-    if (!o->moment1) error_bug("optim_update: the optimizer has no moments, want optim_start first");
+    if (!o->moment1)
+        error_bug("optim_update: the optimizer has no moments, want optim_start first");
     if (o->size != p->size)
         error_bug("optim_update: %ld parameters, want the %ld of optim_start", p->size, o->size);
     o->step++;

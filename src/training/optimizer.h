@@ -1,5 +1,5 @@
-/* Optimizers: turn gradients into updates, in one pass over the parameter store. A kind of optimizer is one file, with its
- * formula, and one word of ALL_OPTIMIZERS. */
+/* Optimizers: turn gradients into updates, in one pass over the parameter store. A kind of
+ * optimizer is one file, with its formula, and one word of ALL_OPTIMIZERS. */
 #pragma once
 
 #include "base/choice.h"
@@ -10,10 +10,11 @@ typedef struct Update Update;
 typedef struct OptimizerKind {
     Choice choice;
     int moments; /* arrays of the store's size that it keeps: 1 or 2 */
-    /* Updates elements [begin, end) of the store. decay is 0 for vectors: gains, biases do not decay. */
+    /* Updates elements [begin, end) of the store. decay is 0 for vectors: gains, biases do not
+     * decay. */
     void (*update)(const Update *u, long begin, long end, real decay);
-    /* Parameters that it updates as a whole instead: whether p is one; the update, by one thread; reals of scratch memory
-     * that this takes. NULL: there are none. */
+    /* Parameters that it updates as a whole instead: whether p is one; the update, by one thread;
+     * reals of scratch memory that this takes. NULL: there are none. */
     bool (*owns)(const Parameter *p);
     void (*update_whole)(const Update *u, const Parameter *p, real *scratch);
     long (*scratch)(const Parameter *p);
@@ -67,13 +68,13 @@ void optim_forget(Optimizer *o);
 /* Bytes that optim_start allocates. Scratch memory depends on pool_threads(), which must stay. */
 size_t optim_bytes(const OptimizerKind *kind, const Parameters *p);
 
-/* Returns the norm of the gradient times *scale. Reduces *scale so that the update sees a norm of at most clip_norm; the
- * gradient itself stays. Call parameters_zero_unreached before. */
+/* Returns the norm of the gradient times *scale. Reduces *scale so that the update sees a norm of
+ * at most clip_norm; the gradient itself stays. Call parameters_zero_unreached before. */
 double optim_clip(const Optimizer *o, const Parameters *p, double *scale);
 
 /* Updates the weights with learning rate η and the gradient times `scale`. */
 void optim_update(Optimizer *o, Parameters *p, double learning_rate, double scale);
 
-/* Calls optim_clip, then optim_update. Returns the norm before clipping; if it is not finite nothing is changed. `scale` is
- * 1/k after k accumulated batches. */
+/* Calls optim_clip, then optim_update. Returns the norm before clipping; if it is not finite
+ * nothing is changed. `scale` is 1/k after k accumulated batches. */
 double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale);

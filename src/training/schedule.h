@@ -1,4 +1,5 @@
-/* Learning-rate schedules: the kinds are in schedule.c, each with its formula, and in ALL_SCHEDULES. */
+/* Learning-rate schedules: the kinds are in schedule.c, each with its formula, and in
+ * ALL_SCHEDULES. */
 #pragma once
 
 #include "base/choice.h"
@@ -25,8 +26,9 @@ struct Schedule {
     double min_rate; /* the final rate */
     long warmup;     /* steps of linear warm-up */
     long steps;      /* total steps */
-    /* "300:534,400:500": 534 steps were planned until step 300, then 500 until step 400, and now `steps`. Each plan goes
-     * faster or slower through what is left of the first one's rates. NULL or "": `steps` is the only plan. */
+    /* "300:534,400:500": 534 steps were planned until step 300, then 500 until step 400, and now
+     * `steps`. Each plan goes faster or slower through what is left of the first one's rates. NULL
+     * or "": `steps` is the only plan. */
     const char *plans;
     int d_model; /* noam */
 };

@@ -1,6 +1,7 @@
-/* The table of settings: a row for each option of ./train, in the order of its help (base/setting.h). From it come the command
- * line, the help, --config files, all checks, checkpoints and, with nn/settings.def, the metadata of weight files. A new
- * setting is a row here, or in nn/settings.def if it belongs to the model, and a member of the configuration. */
+/* The table of settings: a row for each option of ./train, in the order of its help
+ * (base/setting.h). From it come the command line, the help, --config files, all checks,
+ * checkpoints and, with nn/settings.def, the metadata of weight files. A new setting is a row here,
+ * or in nn/settings.def if it belongs to the model, and a member of the configuration. */
 #include "training/train_config.h"
 
 #define COUNT              "[1,2147483647]"

@@ -24,14 +24,14 @@ char *train_config_command(const TrainConfig *r, Error *e) {
     bool elsewhere = true;
     ConfigNotes chosen;
     train_config_notes(r, true, &chosen);
-    /* One setting at a time: the defaults of later ones depend on it. A resumed run may have settings that no
-     * new run takes: a warm-up longer than its steps. */
+    /* One setting at a time: the defaults of later ones depend on it. A resumed run may have
+     * settings that no new run takes: a warm-up longer than its steps. */
     while (next < chosen.count) {
         Error refused = {0};
         TrainConfig plain;
         memcpy(order, argv, sizeof order); /* parsing reorders it */
-        bool ok =
-            train_config_parse(&plain, words, order, &refused) && train_config_complete(&plain, &refused);
+        bool ok = train_config_parse(&plain, words, order, &refused) &&
+                  train_config_complete(&plain, &refused);
         next = ok ? first_difference(&chosen, &plain) : chosen.count;
         elsewhere = !ok || strcmp(r->run, plain.run) != 0;
         train_config_free(&plain);
@@ -40,7 +40,10 @@ char *train_config_command(const TrainConfig *r, Error *e) {
         argv[words++] = option[next];
         if (!chosen.flag[next]) argv[words++] = (char *)chosen.note[next].value;
     }
-    if (elsewhere) argv[words++] = "--run", argv[words++] = (char *)r->run;
+    if (elsewhere) {
+        argv[words++] = "--run";
+        argv[words++] = (char *)r->run;
+    }
     argv[words++] = "--force";
     return shell_command(words, argv, e);
 }

@@ -56,8 +56,8 @@ static bool no_such_setting(const char *where, const char *name, Error *e) {
                      ESCAPED(name), nearest ? "; the nearest is " : "", nearest ? nearest : "");
 }
 
-/* A line of a --config file: a name, then blanks or an equals sign, then a value. Skips empty lines, those that begin
- * with #, and settings of the command line. */
+/* A line of a --config file: a name, then blanks or an equals sign, then a value. Skips empty
+ * lines, those that begin with #, and settings of the command line. */
 static bool config_line(TrainConfig *r, const bool *by_user, const char *where, char *line,
                         Error *e) {
     line += strspn(line, " \t");
@@ -184,7 +184,8 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
         .max = argc};
     if (!options_parse(&options, argc, argv, e)) return false;
     memcpy(r->given, options.given, sizeof r->given);
-    r->compared = options.operand, r->compared_count = options.operands;
+    r->compared = options.operand;
+    r->compared_count = options.operands;
     if (r->compare) return true;
     if (!take_operands(r, options.operand, options.operands, e)) return false;
     *given(r, "task") = r->task;
@@ -283,7 +284,8 @@ bool train_config_complete(TrainConfig *r, Error *e) {
 
 ModelConfig train_config_model(const TrainConfig *r, const Task *task) {
     ModelConfig c = r->model;
-    c.vocab_size = (int)task->vocab_size, c.pad_id = task->pad_id;
+    c.vocab_size = (int)task->vocab_size;
+    c.pad_id = task->pad_id;
     c.max_length = (int)(task->max_T > task->max_S ? task->max_T : task->max_S);
     if (task->lines) c.max_length = (int)r->data.context; /* other lines may be longer */
     return c;

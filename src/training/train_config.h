@@ -10,8 +10,8 @@ enum { TRAIN_SETTINGS = 96, TRAIN_TEXTS = 12, TRAIN_COMPARED = 8 }; /* at most *
 typedef struct TrainConfig {
     const char *task;
     TaskOptions data; /* with the seed of everything */
-    const char *
-        from; /* directory of the run whose weights and tokenizer this one begins with; NULL: none */
+    const char *from; /* directory of the run whose weights and tokenizer this one begins with;
+                         NULL: none */
 
     int preset;
 
@@ -40,19 +40,20 @@ typedef struct TrainConfig {
     bool given[TRAIN_SETTINGS];   /* by row of the table: set by the user, not by a default */
     bool taken[TRAIN_SETTINGS];   /* set by the model of --from */
     bool missing[TRAIN_SETTINGS]; /* a setting that the checkpoint to resume lacks */
-    char *text
-        [TRAIN_TEXTS]; /* texts that strings point into: a --config file, a checkpoint's values */
+    char *text[TRAIN_TEXTS];      /* texts that strings point into: a --config file, a checkpoint's
+                                     values */
     int texts;
     char directory[256]; /* the default of `run` */
 } TrainConfig;
 
-/* Reads the command line of `train` and the file of its --config, which the command line overrides. False:
- * stop, by way of options_exit, after an error with STATUS_USAGE or of file_read, or after --help. To be
- * freed, also after failure, with train_config_free; strings point into argv. */
+/* Reads the command line of `train` and the file of its --config, which the command line overrides.
+ * False: stop, by way of options_exit, after an error with STATUS_USAGE or of file_read, or after
+ * --help. To be freed, also after failure, with train_config_free; strings point into argv. */
 bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e);
 void train_config_free(TrainConfig *r);
 
-/* Checks a command line with --compare, which takes no other setting than --run, the directory of its page. */
+/* Checks a command line with --compare, which takes no other setting than --run, the directory of
+ * its page. */
 bool train_config_compare(TrainConfig *r, Error *e);
 
 /* Whether the task is a language model. */
@@ -63,10 +64,12 @@ static inline bool train_config_is_lm(const TrainConfig *r) {
 /* The table of settings, in the order of the help; ends with {0}. */
 extern const Setting train_settings[];
 
-/* The command line of the same run, without settings at their defaults; the caller frees it. NULL: STATUS_NO_MEMORY. */
+/* The command line of the same run, without settings at their defaults; the caller frees it. NULL:
+ * STATUS_NO_MEMORY. */
 char *train_config_command(const TrainConfig *r, Error *e);
 
-/* Finds the directory of the run that &r->resume or &r->from names, which has the file. As runs_find. */
+/* Finds the directory of the run that &r->resume or &r->from names, which has the file. As
+ * runs_find. */
 bool train_config_find(TrainConfig *r, const char **run, const char *file, Error *e);
 
 /* Takes a text over, for train_config_free. NULL: there was no memory for it. */
@@ -78,9 +81,9 @@ TrainConfig train_config_defaults(bool lm, Preset preset);
 /* The defaults that depend on the length of a text that is not open yet. */
 void train_config_fit_text(TrainConfig *r);
 
-/* Opens the task, for task_free, and fits the defaults to it. If --minutes are enough to read its text too often, and the user
- * chose no size, takes a wider model with a longer context. NULL: as task_open; of a file that is not there the error also
- * names the option that helps. */
+/* Opens the task, for task_free, and fits the defaults to it. If --minutes are enough to read its
+ * text too often, and the user chose no size, takes a wider model with a longer context. NULL: as
+ * task_open; of a file that is not there the error also names the option that helps. */
 Task *train_config_open(TrainConfig *r, Error *e);
 
 /* Passes of the training through the text of an lm. */
@@ -105,12 +108,13 @@ bool train_config_check_warmup(const TrainConfig *r, Error *e);
 /* Whether the user or the checkpoint to resume gave a value to the field of r. */
 bool train_config_is_set(const TrainConfig *r, const void *field);
 
-/* Sets the number of steps, or the width d_model, and the defaults that depend on it; with a task that is open, also those
- * that depend on the passes through its text. */
+/* Sets the number of steps, or the width d_model, and the defaults that depend on it; with a task
+ * that is open, also those that depend on the passes through its text. */
 void train_config_set_steps(TrainConfig *r, const Task *task, long steps);
 void train_config_set_width(TrainConfig *r, int d_model);
 
-/* Settings as notes of a file: "recipe.lr" and its value. Points into itself and to the configuration's texts. */
+/* Settings as notes of a file: "recipe.lr" and its value. Points into itself and to the
+ * configuration's texts. */
 #define RECIPE "recipe."
 enum { NOTE_KEY = 40 };
 typedef struct ConfigNotes {
@@ -120,20 +124,23 @@ typedef struct ConfigNotes {
     bool flag[TRAIN_SETTINGS]; /* a command line has the name alone */
 } ConfigNotes;
 
-/* The settings that weight files and checkpoints save, or those of them that have an effect on this run. */
+/* The settings that weight files and checkpoints save, or those of them that have an effect on this
+ * run. */
 void train_config_notes(const TrainConfig *r, bool effective, ConfigNotes *out);
 
 /* The notes of a checkpoint: what its weights' metadata do not say. */
 void train_config_recipe(const TrainConfig *r, ConfigNotes *out);
 
-/* Takes the settings of a checkpoint, and copies them. A setting given by the user stays if it may change; otherwise
- * STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting is not valid, or this version has none of
- * its name. A setting that the checkpoint lacks has its default. */
+/* Takes the settings of a checkpoint, and copies them. A setting given by the user stays if it may
+ * change; otherwise STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting is not
+ * valid, or this version has none of its name. A setting that the checkpoint lacks has its default.
+ */
 bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e);
 
-/* Takes the settings of the model, the vocabulary and, if none is given, the task and the context of a run to begin from:
- * its weights, or the checkpoint of a run that began so. STATUS_OTHER_MODEL: the user gave other settings of the model;
- * STATUS_USAGE: a tokenizer of its own, or a task of another kind. STATUS_BAD_DATA: the file is of no run. */
+/* Takes the settings of the model, the vocabulary and, if none is given, the task and the context
+ * of a run to begin from: its weights, or the checkpoint of a run that began so.
+ * STATUS_OTHER_MODEL: the user gave other settings of the model; STATUS_USAGE: a tokenizer of its
+ * own, or a task of another kind. STATUS_BAD_DATA: the file is of no run. */
 bool train_config_begin_from(TrainConfig *r, const Safetensors *run, Error *e);
 
 /* The model, with the task's vocabulary, length and padding; a trainer without model and memory. */

@@ -9,51 +9,60 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "Attention Is All You Need". Deviation: the rate falls with a cosine, which needs no warm-up of thousands of steps. */
+/* "Attention Is All You Need". Deviation: the rate falls with a cosine, which needs no warm-up of
+ * thousands of steps. */
 static void set_paper(TrainConfig *r) {
     r->dropout = 0.1; /* 5.4 */
 }
 
 /* nanoGPT, train_shakespeare_char.py, as its README runs it on a CPU. */
 static void set_gpt(TrainConfig *r) {
-    r->schedule.rate = 1e-3, r->schedule.min_rate = 1e-4;
-    r->optimizer.beta2 = 0.99, r->optimizer.weight_decay = 0.1;
+    r->schedule.rate = 1e-3;
+    r->schedule.min_rate = 1e-4;
+    r->optimizer.beta2 = 0.99;
+    r->optimizer.weight_decay = 0.1;
 }
 
-/* Nats a character on the held-out tenth of 1 MB of English (fortunes), 4 layers, d_model 128, context 64, batch 12, one
- * seed; below 0.02 means little:
+/* Nats a character on the held-out tenth of 1 MB of English (fortunes), 4 layers, d_model 128,
+ * context 64, batch 12, one seed; a difference below 0.02 means little:
  *
  *     1500 steps  gpt at rates of 2e-3 to 0 1.998, modern 1.752, with RMS norm 1.750
- *     500 steps   modern 1.958; silu 1.981, swiglu 1.964, RMS norm 1.961; --matrix-lr 0.04 1.956, --lr 0.006 1.958;
- *                 falling over all steps 1.968; --weight-decay 0.1 1.961; context 128, batch 6 1.991; batch 24, 250 steps 2.025;
- *                 d_model 96 2.010, 3 layers 1.982
+ *     500 steps   modern 1.958; silu 1.981, swiglu 1.964, RMS norm 1.961; --matrix-lr 0.04 1.956,
+ *                 --lr 0.006 1.958; falling over all steps 1.968; --weight-decay 0.1 1.961;
+ *                 context 128, batch 6 1.991; batch 24, 250 steps 2.025; d_model 96 2.010,
+ *                 3 layers 1.982
  *
  * Muon adds the same time to a step at any batch: at 12 rows, 19 % of a step with AdamW. */
 static void set_modern(TrainConfig *r) {
     set_gpt(r);
-    r->optimizer.kind = &optimizer_muon, r->optimizer.weight_decay = 0;
-    r->schedule.kind = &schedule_linear, r->schedule.rate = 3e-3, r->schedule.min_rate = 0;
+    r->optimizer.kind = &optimizer_muon;
+    r->optimizer.weight_decay = 0;
+    r->schedule.kind = &schedule_linear;
+    r->schedule.rate = 3e-3;
+    r->schedule.min_rate = 0;
 }
 
 /* ---- Rules from the length of the text ----
  *
- * Nats a character on the held-out tenth with preset modern, batch 12, context 64, one seed: a difference below 0.02
- * means little. text/tokenizer_fit.c has the rules for tokens, training/README.md the losses of the wider model.
+ * Nats a character on the held-out tenth with preset modern, batch 12, context 64, one seed: a
+ * difference below 0.02 means little. text/tokenizer_fit.c has the rules for tokens,
+ * training/README.md the losses of the wider model.
  *
- *     regularization                  1.1 MB of Shakespeare, vocabulary 2048, 3300 steps, about 6 times through it:
- *     weight decay 0                  dropout 0.05 1.481, 0.1 1.469, 0.2 1.484
- *     weight decay 0.1, dropout 0.1   1.452
- *     weight decay 0.2                dropout 0 1.447, 0.1 1.465
- *     weight decay 0.3, dropout 0     1.452
- *     the same, context 128, batch 6  1.443
- *     weight decay 0.2, 28 times      dropout 0.2 1.451, 0.4 1.511 (vocabulary 1024, 16,300 steps)
- *     10 MB of documentation          2200 steps: weight decay 0 1.608, 0.2 1.599; 2000 steps of context 128, batch 6:
- *                                     1.614 and 1.620
- *     70 kB (data/chronicle.txt)      1000 steps, about 32 times through it; the best weights on the way: weight decay
- *                                     0, dropout 0.1 1.193, 0.2 1.163, 0.4 1.143; weight decay 0.2, dropout 0.2 1.159,
- *                                     0.4 1.131 */
+ *     1.1 MB of Shakespeare, vocabulary 2048, 3300 steps, about 6 times through it:
+ *         weight decay 0                  dropout 0.05 1.481, 0.1 1.469, 0.2 1.484
+ *         weight decay 0.1, dropout 0.1   1.452
+ *         weight decay 0.2                dropout 0 1.447, 0.1 1.465
+ *         weight decay 0.3, dropout 0     1.452
+ *         the same, context 128, batch 6  1.443
+ *         weight decay 0.2, 28 times      dropout 0.2 1.451, 0.4 1.511 (vocabulary 1024)
+ *     10 MB of documentation, 2200 steps: weight decay 0 1.608, 0.2 1.599; 2000 steps of context
+ *         128, batch 6: 1.614 and 1.620
+ *     70 kB (data/chronicle.txt), 1000 steps, about 32 times through it; the best weights on the
+ *         way: weight decay 0, dropout 0.1 1.193, 0.2 1.163, 0.4 1.143; weight decay 0.2, dropout
+ *         0.2 1.159, 0.4 1.131 */
 
-/* The size of the files at these paths, one a line. A file that cannot be read counts 0 bytes; task_open reports it. */
+/* The size of the files at these paths, one a line. A file that cannot be read counts 0 bytes;
+ * task_open reports it. */
 static double bytes_of(const char *paths) {
     double sum = 0;
     for (const char *end; paths && *paths; paths = *end ? end + 1 : end) {
@@ -63,7 +72,10 @@ static double bytes_of(const char *paths) {
         end = paths + strcspn(paths, "\n");
         snprintf(path, sizeof path, "%.*s", (int)(end - paths), paths);
         int fd = file_open(path, &bytes, &ignored);
-        if (fd >= 0) sum += (double)bytes, close(fd);
+        if (fd >= 0) {
+            sum += (double)bytes;
+            close(fd);
+        }
     }
     return sum;
 }
@@ -71,7 +83,8 @@ static double bytes_of(const char *paths) {
 /* A tenth of a text with fewer bytes than TINY_TEXT is too little to measure a loss on. */
 enum { TINY_TEXT = 2000, SMALL_TEXT = 250000 };
 
-/* From MANY_PASSES of the usual model through a text of LARGE_TEXT characters on, --minutes take the other width. */
+/* From MANY_PASSES of the usual model through a text of LARGE_TEXT characters on, --minutes take
+ * the other width. */
 enum { MANY_PASSES = 16, LARGE_TEXT = 1000000, WIDE = 256 };
 
 void train_config_fit_text(TrainConfig *r) {
@@ -91,18 +104,21 @@ double train_config_passes(const TrainConfig *r, const Task *task) {
     return r->data.tokens / (double)c->training;
 }
 
-/* Takes over what the opened task chose by its text: the tokenizer. Then the defaults that depend on passes through it. */
+/* Takes over what the opened task chose by its text: the tokenizer. Then the defaults that depend
+ * on passes through it. */
 static void fit_task(TrainConfig *r, const Task *task) {
     const Corpus *c = task_text_corpus(task);
     if (!c) return;
-    r->data.tokenizer = c->tokenizer->kind, r->data.vocab_size = c->vocab_size;
+    r->data.tokenizer = c->tokenizer->kind;
+    r->data.vocab_size = c->vocab_size;
     /* A text of which nothing is held out is to be learnt by heart. */
     bool by_heart = c->validation == 0, modern = r->preset == PRESET_MODERN;
     if (modern && by_heart && !train_config_is_set(r, &r->optimizer.weight_decay))
         r->optimizer.weight_decay = 0;
     if (!modern || train_config_is_set(r, &r->dropout)) return;
     double passes = train_config_passes(r, task);
-    if (r->minutes > 0) passes = INFINITY; /* the steps are not known yet: plan memory for dropout */
+    if (r->minutes > 0)
+        passes = INFINITY; /* the steps are not known yet: plan memory for dropout */
     bool small = c->written < SMALL_TEXT, few = passes < (small ? 6 : 12);
     r->dropout = small ? 0.4 : 0.2;
     if (few) r->dropout = r->model.d_model >= WIDE ? 0.1 : 0;
@@ -124,13 +140,16 @@ void train_config_set_width(TrainConfig *r, int d_model) {
     ModelConfig *m = &r->model;
     bool gated = m->activation->columns == 2; /* as many weights with two thirds of the width */
     m->d_model = d_model;
-    if (!train_config_is_set(r, &m->d_ff)) m->d_ff = gated ? (8 * d_model + 47) / 48 * 16 : 4 * d_model;
+    if (!train_config_is_set(r, &m->d_ff))
+        m->d_ff = gated ? (8 * d_model + 47) / 48 * 16 : 4 * d_model;
 }
 
-/* Takes the other width; true: it does, and the task is to be opened again, with the longer context. */
+/* Takes the other width; true: it does, and the task is to be opened again, with the longer
+ * context. */
 static bool widen(TrainConfig *r, const Task *task) {
     const ModelConfig *m = &r->model;
-    const void *sizes[] = {&m->d_model, &m->d_ff, &m->encoder_layers, &m->heads, &r->data.context, &r->batch};
+    const void *sizes[] = {&m->d_model, &m->d_ff,         &m->encoder_layers,
+                           &m->heads,   &r->data.context, &r->batch};
     const Corpus *c = task_text_corpus(task);
     if (!c || c->line || c->written < LARGE_TEXT || r->preset != PRESET_MODERN || r->minutes == 0)
         return false;
@@ -138,7 +157,8 @@ static bool widen(TrainConfig *r, const Task *task) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (train_config_is_set(r, sizes[i])) return false;
     train_config_set_width(r, WIDE);
-    r->data.context = 128, r->batch = 8;
+    r->data.context = 128;
+    r->batch = 8;
     return true;
 }
 

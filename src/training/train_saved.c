@@ -1,4 +1,5 @@
-/* The settings of a run in its files: the notes of checkpoints and weights, and what a run takes from them. */
+/* The settings of a run in its files: the notes of checkpoints and weights, and what a run takes
+ * from them. */
 #include "base/append.h"
 #include "training/train_config.h"
 #include <stdio.h>
@@ -39,8 +40,8 @@ void train_config_recipe(const TrainConfig *r, ConfigNotes *out) {
 
 /* ---- Checkpoints ---- */
 
-/* Takes one setting of a checkpoint, unless the user gave another value that it may have; otherwise appends to `others`. A
- * checkpoint that lacks the setting leaves it to the user or its default. */
+/* Takes one setting of a checkpoint, unless the user gave another value that it may have; otherwise
+ * appends to `others`. A checkpoint that lacks the setting leaves it to the user or its default. */
 static bool resume_setting(TrainConfig *r, const Setting *s, const Safetensors *checkpoint,
                            char others[ERROR_TEXT], Error *e) {
     TrainConfig before = *r;

@@ -1,6 +1,6 @@
-/* Files: what is read is what was written, and a write that fails or is killed anywhere leaves the old file
- * or the new one, whole. The system calls that base/file.c makes are replaced here by ones that fail, stop
- * half-way or kill the process at any chosen call. */
+/* Files: what is read is what was written, and a write that fails or is killed anywhere leaves the
+ * old file or the new one, whole. The system calls that base/file.c makes are replaced here by ones
+ * that fail, stop half-way or kill the process at any chosen call. */
 #include "base/file.h"
 #include "folder.h"
 #include <errno.h>
@@ -39,12 +39,12 @@ static long finish(int how, long result) {
     return result;
 }
 
-#define FAULTY(name, ...)                                                                                    \
-    int how = misbehave(#name);                                                                              \
-    if (how > 0) {                                                                                           \
-        errno = how;                                                                                         \
-        return -1;                                                                                           \
-    }                                                                                                        \
+#define FAULTY(name, ...)                                                                          \
+    int how = misbehave(#name);                                                                    \
+    if (how > 0) {                                                                                 \
+        errno = how;                                                                               \
+        return -1;                                                                                 \
+    }                                                                                              \
     return (int)finish(how, syscall(__VA_ARGS__))
 
 int openat(int at, const char *path, int flags, ...) {
@@ -81,14 +81,14 @@ int close(int fd) {
     errno = how;
     return -1;
 }
-#define FAULTY_TRANSFER(name, Bytes)                                                                         \
-    ssize_t name(int fd, Bytes buffer, size_t n) {                                                           \
-        int how = misbehave(#name);                                                                          \
-        if (how > 0) {                                                                                       \
-            errno = how;                                                                                     \
-            return -1;                                                                                       \
-        }                                                                                                    \
-        return finish(how, syscall(SYS_##name, fd, buffer, how == SHORT && n > 1 ? n / 2 : n));              \
+#define FAULTY_TRANSFER(name, Bytes)                                                               \
+    ssize_t name(int fd, Bytes buffer, size_t n) {                                                 \
+        int how = misbehave(#name);                                                                \
+        if (how > 0) {                                                                             \
+            errno = how;                                                                           \
+            return -1;                                                                             \
+        }                                                                                          \
+        return finish(how, syscall(SYS_##name, fd, buffer, how == SHORT && n > 1 ? n / 2 : n));    \
     }
 FAULTY_TRANSFER(read, void *)
 FAULTY_TRANSFER(write, const void *)
@@ -125,8 +125,9 @@ static bool save(const char *path, const char *text, size_t length, Error *e) {
     return file_commit(f, e);
 }
 
-#define CHECK_ERROR(e, want_status, want_text)                                                               \
-    CHECK((e).status == (want_status) && strstr((e).text, want_text), "found %d \"%s\"", (e).status, (e).text)
+#define CHECK_ERROR(e, want_status, want_text)                                                     \
+    CHECK((e).status == (want_status) && strstr((e).text, want_text), "found %d \"%s\"",           \
+          (e).status, (e).text)
 
 /* A pattern of bytes without a period that a buffer's size could hide. */
 static char *pattern(size_t n) {
@@ -223,7 +224,9 @@ TEST(reads_through_faults) {
         for (int at = 1;; at++) {
             size_t size;
             Error error = {0};
-            fault.at = at, fault.how = how[h], fault.calls = 0;
+            fault.at = at;
+            fault.how = how[h];
+            fault.calls = 0;
             bool ok = file_read(path, 0, &data, &size, &error);
             fault.at = 0;
             if (fault.calls < at) {
@@ -233,7 +236,8 @@ TEST(reads_through_faults) {
             bool harmless = how[h] != EIO || strcmp(fault.name, "close") == 0;
             CHECK(ok == harmless, "%s %d: %s", fault.name, how[h], error.text);
             if (ok)
-                CHECK(size == 100000 && memcmp(data, bytes, size) == 0, "%s %d", fault.name, how[h]);
+                CHECK(size == 100000 && memcmp(data, bytes, size) == 0, "%s %d", fault.name,
+                      how[h]);
             else
                 CHECK(error.status == (strcmp(fault.name, "open") ? STATUS_IO : STATUS_NO_INPUT));
             if (ok) free(data);
@@ -241,8 +245,8 @@ TEST(reads_through_faults) {
     free(bytes);
 }
 
-/* Every system call of a save fails, once or from there on: the save says so, and then the old file is
- * untouched; or it succeeds, and then the new one is there. Nothing else is left. */
+/* Every system call of a save fails, once or from there on: the save says so, and then the old file
+ * is untouched; or it succeeds, and then the new one is there. Nothing else is left. */
 TEST(faults_keep_the_old_file) {
     const char *path = in_folder("model");
     const size_t n = 150000;
@@ -256,32 +260,38 @@ TEST(faults_keep_the_old_file) {
                     break; /* a call that is interrupted for ever is no fault to survive */
                 write_text(path, "old");
                 Error e = {0};
-                fault.at = at, fault.how = how[h], fault.sticky = sticky, fault.calls = 0;
+                fault.at = at;
+                fault.how = how[h];
+                fault.sticky = sticky;
+                fault.calls = 0;
                 bool ok = save(path, fresh, n, &e);
                 fault.at = 0;
                 if (fault.calls < at) break;
                 injected++;
                 char where[700];
                 snprintf(where, sizeof where, "%s (call %d) %s%s: %s", fault.name, at,
-                         how[h] > 0 ? strerror(how[h]) : "short", sticky ? " for good" : "", e.text);
+                         how[h] > 0 ? strerror(how[h]) : "short", sticky ? " for good" : "",
+                         e.text);
                 CHECK(ok == (e.status == STATUS_DONE), "%s", where);
                 bool old = holds(path, "old", 3), new = holds(path, fresh, n);
                 /* Once renamed it is the new file, even if the folder then cannot be synced. */
                 bool behind_rename = !ok && strcmp(fault.name, "fsync") == 0 && new;
                 CHECK(ok || behind_rename ? new : old, "%s", where);
                 /* rename and fcntl are not interrupted (POSIX), so they are not called again. */
-                bool uninterrupted = strcmp(fault.name, "renameat") == 0 || strcmp(fault.name, "fcntl") == 0;
+                bool uninterrupted =
+                    strcmp(fault.name, "renameat") == 0 || strcmp(fault.name, "fcntl") == 0;
                 bool harmless = how[h] == SHORT || (how[h] == EINTR && !uninterrupted);
                 if (harmless && !sticky) CHECK(ok, "%s", where);
-                if (!ok) CHECK(e.status == STATUS_IO || e.status == STATUS_CANNOT_CREATE, "%s", where);
+                if (!ok)
+                    CHECK(e.status == STATUS_IO || e.status == STATUS_CANNOT_CREATE, "%s", where);
                 CHECK(entries() == 1, "%s", where);
             }
     CHECK(injected > 60, "found %d", injected);
     free(fresh);
 }
 
-/* A process killed before or after any system call of a save leaves the old file or the new one, whole, and
- * the next save works and cleans up. */
+/* A process killed before or after any system call of a save leaves the old file or the new one,
+ * whole, and the next save works and cleans up. */
 TEST(kills_leave_a_whole_file) {
     const char *path = in_folder("model");
     const size_t n = 150000;
@@ -294,7 +304,9 @@ TEST(kills_leave_a_whole_file) {
             pid_t child = fork();
             if (child == 0) {
                 Error e = {0};
-                fault.at = at, fault.how = how, fault.calls = 0;
+                fault.at = at;
+                fault.how = how;
+                fault.calls = 0;
                 save(path, fresh, n, &e);
                 _exit(0);
             }
@@ -313,7 +325,8 @@ TEST(kills_leave_a_whole_file) {
     free(fresh);
 }
 
-/* The target appears when the file is committed, not before, and not at all when it is abandoned. */
+/* The target appears when the file is committed, not before, and not at all when it is abandoned.
+ */
 TEST(nothing_shows_before_the_commit) {
     const char *path = in_folder("model");
     Error e = {0};
@@ -348,13 +361,15 @@ TEST(modes_are_kept) {
           "found %o", st.st_mode);
 }
 
-/* Saves through links, relative and absolute, and in a chain; the links stay. A link to nothing is refused. */
+/* Saves through links, relative and absolute, and in a chain; the links stay. A link to nothing is
+ * refused. */
 TEST(links_are_followed) {
     struct stat st;
     Error e = {0};
     mkdir(in_folder("sub"), 0700);
     CHECK(symlink("sub/real", in_folder("one")) == 0 && symlink("one", in_folder("two")) == 0 &&
-          symlink(in_folder("two"), in_folder("three")) == 0 && symlink("self", in_folder("self")) == 0);
+          symlink(in_folder("two"), in_folder("three")) == 0 &&
+          symlink("self", in_folder("self")) == 0);
     static const char *const names[] = {"one", "two", "three"};
     CHECK(!save(in_folder("one"), "x", 1, &e));
     CHECK_ERROR(e, STATUS_CANNOT_CREATE, "one: found a link to nothing, need a regular file");
@@ -385,7 +400,8 @@ TEST(refuses_to_write) {
     memset(longest, 'n', 250);
     longest[250] = 0;
     /* A file of another kind under the name of a temporary file stays. */
-    CHECK(mkfifo(in_folder("fifo"), 0600) == 0 && mkdir(in_folder(".x.tapeformer-tmp"), 0700) == 0 &&
+    CHECK(mkfifo(in_folder("fifo"), 0600) == 0 &&
+          mkdir(in_folder(".x.tapeformer-tmp"), 0700) == 0 &&
           symlink("/etc/passwd", in_folder(".y.tapeformer-tmp")) == 0 && chdir(folder) == 0);
     const struct {
         const char *path, *text;
@@ -431,8 +447,8 @@ TEST(refuses_to_write) {
     CHECK(holds(in_folder("mine"), "old", 3));
 }
 
-/* Many processes save one file at the same time. It is whole at every moment, and each save succeeds or reports that
- * another process is writing. */
+/* Many processes save one file at the same time. It is whole at every moment, and each save
+ * succeeds or reports that another process is writing. */
 TEST(writers_do_not_mix) {
     enum { WRITERS = 4, SAVES = 60, BYTES = 70000 };
     const char *path = in_folder("model");

@@ -1,4 +1,5 @@
-/* Memory and processors are limited by the process's control group or a parent of it, as in a container. */
+/* Memory and processors are limited by the process's control group or a parent of it, as in a
+ * container. */
 #include "base/arena.h"
 #include "base/system.h"
 #include "child.h"
@@ -8,8 +9,8 @@ static void put_limit(const char *folders, const char *name, const char *text) {
     char path[256] = "root";
     mkdir(path, 0777);
     for (const char *at = folders; *at; at += strcspn(at + 1, "/") + 1) {
-        snprintf(path, sizeof path, "root%.*s", (int)(at - folders + 1 + (long)strcspn(at + 1, "/")),
-                 folders);
+        snprintf(path, sizeof path, "root%.*s",
+                 (int)(at - folders + 1 + (long)strcspn(at + 1, "/")), folders);
         mkdir(path, 0777);
     }
     strcat(strcat(path, "/"), name);
@@ -58,8 +59,9 @@ TEST(the_machine_has_memory) {
     double machine = system_memory();
     CHECK(machine > 1e6 && machine < 1e15, "found %g", machine);
     CHECK(pages_exist(1000, "little", &e) && !pages_exist(SIZE_MAX, "all", &e));
-    CHECK(e.status == STATUS_NO_MEMORY && strstr(e.text, "memory: all would take 1.84e+10 GB, this "), "%s",
-          e.text);
+    CHECK(e.status == STATUS_NO_MEMORY &&
+              strstr(e.text, "memory: all would take 1.84e+10 GB, this "),
+          "%s", e.text);
 }
 
 RUN_PROGRAM_TESTS

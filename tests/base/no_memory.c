@@ -1,5 +1,6 @@
-/* Out of memory: every allocation that reading and writing files makes fails, once or from there on. The call says
- * STATUS_NO_MEMORY, frees what it had, and leaves the file that was there; or it does without, and is right. */
+/* Out of memory: every allocation that reading and writing files makes fails, once or from there
+ * on. The call says STATUS_NO_MEMORY, frees what it had, and leaves the file that was there; or it
+ * does without, and is right. */
 #include "base/file.h"
 #include "check/grading/gradcheck_show.h"
 #include "failing_memory.h"
@@ -8,21 +9,24 @@
 
 static int turn; /* which call of a job this is: what the writing ones write */
 
-/* Runs job with each of its allocations failing in turn. look(t) gets the last turn that succeeded. */
+/* Runs job with each of its allocations failing in turn. look(t) gets the last turn that succeeded.
+ */
 static void fail_each_allocation(bool (*job)(Error *e), void (*look)(int turn)) {
     for (int sticky = 0; sticky < 2; sticky++)
         for (long at = 1;; at++) {
             Error e = {0};
             turn++;
-            CHECK(job(&e), "%s", e.text); /* what libc allocates once and keeps is there from here on */
+            CHECK(job(&e), "%s",
+                  e.text); /* what libc allocates once and keeps is there from here on */
             long before = heap.alive;
             turn++;
             fail_at(at, sticky);
             bool ok = job(&e), all_done = heap.made < at;
             fail_at(0, false);
-            CHECK(ok || (e.status == STATUS_NO_MEMORY && !all_done), "allocation %ld: status %d, %s", at,
-                  e.status, e.text);
-            CHECK(heap.alive == before, "allocation %ld: %ld blocks are left", at, heap.alive - before);
+            CHECK(ok || (e.status == STATUS_NO_MEMORY && !all_done),
+                  "allocation %ld: status %d, %s", at, e.status, e.text);
+            CHECK(heap.alive == before, "allocation %ld: %ld blocks are left", at,
+                  heap.alive - before);
             look(ok ? turn : turn - 1);
             if (all_done) break;
         }
@@ -77,16 +81,18 @@ static void look_at_print(int last) {
     size_t size;
     Error e = {0};
     bool ok = file_read(in_folder("a"), 0, &text, &size, &e);
-    CHECK(ok && size > 100000 && atoi(text) == last && atoi(text + size - 9) == last, "want %d: %s", last,
-          e.text);
+    CHECK(ok && size > 100000 && atoi(text) == last && atoi(text + size - 9) == last, "want %d: %s",
+          last, e.text);
     if (ok) free(text);
 }
 
-/* A report file is whole or absent: a program without memory ends with its status and leaves no file. */
+/* A report file is whole or absent: a program without memory ends with its status and leaves no
+ * file. */
 TEST(graders_files) {
     enum { ALL_DONE = 100 };
     CaseReport r[2] = {{.verdict = FAIL, .planned = true, .points = 1}, {.inputs = 1}};
-    REPORT_SET(r[0].op, "a"), REPORT_SET(r[1].op, "b");
+    REPORT_SET(r[0].op, "a");
+    REPORT_SET(r[1].op, "b");
     REPORT_SET(r[0].trouble, "it crashed");
     make_folder();
     for (int which = 0; which < 2; which++)
@@ -98,21 +104,24 @@ TEST(graders_files) {
                 Error e = {0};
                 if (!freopen("/dev/null", "w", stderr)) exit(1);
                 fail_at(at, false);
-                ShowOptions how = {
-                    .reports = which ? path : NULL, .gradescope = which ? NULL : path, .notes = "notes"};
+                ShowOptions how = {.reports = which ? path : NULL,
+                                   .gradescope = which ? NULL : path,
+                                   .notes = "notes"};
                 bool ok = show_write(&how, r, 2, 1, &e), all_done = heap.made < at;
                 fail_at(0, false);
                 exit(ok && all_done ? ALL_DONE : (int)e.status);
             }
             int status = -1;
-            CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status), "allocation %ld: it crashed", at);
+            CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status),
+                  "allocation %ld: it crashed", at);
             if (!WIFEXITED(status)) break;
             char *text = NULL;
             size_t size = 0;
             Error e = {0};
             bool there = file_read(path, 0, &text, &size, &e);
             bool whole =
-                there && (which ? strstr(text, "\"operation\": \"a\"") && strstr(text, "\"operation\": \"b\"")
+                there && (which ? strstr(text, "\"operation\": \"a\"") &&
+                                      strstr(text, "\"operation\": \"b\"")
                                 : strstr(text, "\"output\": \"notes\"") && strstr(text, "\n]}\n") &&
                                       !strstr(text, ": ,") && !strstr(text, ": }"));
             int code = WEXITSTATUS(status);

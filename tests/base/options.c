@@ -1,4 +1,5 @@
-/* Command lines: a small program of every kind of option is run in a child process, as a user would run it.
+/* Command lines: a small program of every kind of option is run in a child process, as a user would
+ * run it.
  */
 #include "base/options.h"
 #include "base/choice.h"
@@ -104,7 +105,8 @@ TEST(defaults_hold_until_given) {
     CHECK(*err == 0, "%s", err);
 }
 
-/* Both spellings, options and operands mixed, -- and - as operands, a value that looks like an option. */
+/* Both spellings, options and operands mixed, -- and - as operands, a value that looks like an
+ * option. */
 TEST(everything_is_read) {
     CHECK(RUN("--lr=0.5", "copy", "--dropout", "0.1", "--steps=20", "--warmup", "-5", "a b",
               "--norm", "post", "--shape", "triangle", "--prompt=--lr=3", "--seed",
@@ -212,7 +214,8 @@ TEST(refuses) {
     CHECK(RUN("a", "b", "--bad", "c") == 2 && strstr(err, "--bad"), "%s", err);
 }
 
-/* The help goes to stdout, fits 80 columns, and shows the defaults even after other options; --help all is complete. */
+/* The help goes to stdout, fits 80 columns, and shows the defaults even after other options; --help
+ * all is complete. */
 TEST(helps) {
     static const char
         head[] = "Usage: prog [OPTION]... TASK [FILE]\nDoes things.\n\n",
@@ -260,7 +263,8 @@ TEST(helps) {
     CHECK(RUN("--version") == 0 && !strcmp(out, "prog " TAPEFORMER_VERSION "\n"), "%s", out);
 }
 
-/* Values from a file are read as on a command line; a flag is true or false. Written as text, they read back. */
+/* Values from a file are read as on a command line; a flag is true or false. Written as text, they
+ * read back. */
 TEST(values_from_elsewhere) {
     Values v = {0};
     static const struct {

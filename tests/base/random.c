@@ -1,13 +1,13 @@
-/* Random numbers: equal to an independent implementation, distributed as they say, and without ties between
- * streams. Everything is fixed by the seeds here, so a bound either holds for ever or never; the bounds are
- * five standard errors. */
+/* Random numbers: equal to an independent implementation, distributed as they say, and without ties
+ * between streams. Everything is fixed by the seeds here, so a bound either holds for ever or
+ * never; the bounds are five standard errors. */
 #include "base/random.h"
 #include "test.h"
 
 enum { N = 1 << 20 };
 
-/* Values from tests/fixtures/make_random.py; that both precisions meet them also says that they draw the
- * same. */
+/* Values from tests/fixtures/make_random.py; that both precisions meet them also says that they
+ * draw the same. */
 TEST(equals_the_reference) {
     static const struct {
         uint64_t seed, stream, position, key;
@@ -26,18 +26,20 @@ TEST(equals_the_reference) {
         uint32_t bits = random_bits(key, cases[i].position);
         CHECK(key == cases[i].key, "case %zu", i);
         CHECK(bits == cases[i].bits, "case %zu", i);
-        CHECK((double)random_uniform(key, cases[i].position) == (bits >> 8) / 16777216.0, "case %zu", i);
-        CHECK(random_below(key, cases[i].position, 1000) == (long)(bits / 4294967296.0 * 1000), "case %zu",
-              i);
+        CHECK((double)random_uniform(key, cases[i].position) == (bits >> 8) / 16777216.0,
+              "case %zu", i);
+        CHECK(random_below(key, cases[i].position, 1000) == (long)(bits / 4294967296.0 * 1000),
+              "case %zu", i);
         CHECK_NEAR(random_normal(key, cases[i].position), cases[i].normal, 1e-15);
     }
 }
 
-/* Sum of (found - want)² / want over `cells` equally likely cells; its mean is cells - 1, its variance twice
- * that. */
+/* Sum of (found - want)² / want over `cells` equally likely cells; its mean is cells - 1, its
+ * variance twice that. */
 static void check_chi_square(const long *count, int cells, double total) {
     double want = total / cells, sum = 0;
-    for (int i = 0; i < cells; i++) sum += ((double)count[i] - want) * ((double)count[i] - want) / want;
+    for (int i = 0; i < cells; i++)
+        sum += ((double)count[i] - want) * ((double)count[i] - want) / want;
     CHECK_NEAR(sum, cells - 1, 5 * sqrt(2.0 * (cells - 1)));
 }
 
@@ -51,7 +53,10 @@ TEST(uniform_is_uniform) {
         cell[(int)(u * 4096)]++;
         low_byte[random_bits(key, i) & 255]++;
         if (i % 2) pair[(int)(last * 64) * 64 + (int)(u * 64)]++;
-        sum += u, squares += u * u, lagged += (u - 0.5) * (last - 0.5), last = u;
+        sum += u;
+        squares += u * u;
+        lagged += (u - 0.5) * (last - 0.5);
+        last = u;
     }
     CHECK_NEAR(sum / N, 0.5, 5 * sqrt(1 / 12.0 / N));
     CHECK_NEAR(squares / N, 1 / 3.0, 5 * sqrt(4 / 45.0 / N));
@@ -61,7 +66,8 @@ TEST(uniform_is_uniform) {
     check_chi_square(pair, 64 * 64, N / 2);
 }
 
-/* Moments up to the fourth, the distribution function in 64 equally likely cells, and the two tails. */
+/* Moments up to the fourth, the distribution function in 64 equally likely cells, and the two
+ * tails. */
 TEST(normal_is_normal) {
     uint64_t key = random_key(2, 0);
     static long cell[64];
@@ -73,7 +79,8 @@ TEST(normal_is_normal) {
         for (int m = 0; m < 5; m++, power *= x) moment[m] += power / N;
         cell[(int)(0.5 * erfc(-x / sqrt(2)) * 64)]++;
         beyond_3 += fabs(x) > 3;
-        lagged += x * last / N, last = x;
+        lagged += x * last / N;
+        last = x;
     }
     CHECK_NEAR(moment[1], 0, 5 / sqrt(N));
     CHECK_NEAR(moment[2], 1, 5 * sqrt(2.0 / N));
@@ -99,7 +106,8 @@ TEST(streams_are_independent) {
         CHECK(keys[i] % 2 == 1);
     }
     qsort(keys, SIDE * SIDE, sizeof *keys, by_value);
-    for (int i = 1; i < SIDE * SIDE; i++) CHECK(keys[i] != keys[i - 1], "a key stands for two streams");
+    for (int i = 1; i < SIDE * SIDE; i++)
+        CHECK(keys[i] != keys[i - 1], "a key stands for two streams");
 }
 
 /* Every value below n appears, equally often, and none at n. */

@@ -1,4 +1,5 @@
-/* UTF-8 against the grammar of RFC 3629, section 4, written out as a table, over every sequence that matters.
+/* UTF-8 against the grammar of RFC 3629, section 4, written out as a table, over every sequence
+ * that matters.
  */
 #include "base/utf8.h"
 #include "expect_bug.h"
@@ -35,29 +36,35 @@ static int by_grammar(const unsigned char *s, size_t length) {
     return 0;
 }
 
-/* Every pair of first bytes, followed by every pair out of the ends of the ranges, cut at every length. */
+/* Every pair of first bytes, followed by every pair out of the ends of the ranges, cut at every
+ * length. */
 TEST(follows_the_grammar) {
-    static const unsigned char ends[] = {0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF};
+    static const unsigned char ends[] = {0x00, 0x7F, 0x80, 0x8F, 0x90,
+                                         0x9F, 0xA0, 0xBF, 0xC0, 0xFF};
     const size_t n = sizeof ends;
     for (unsigned pair = 0; pair < 0x10000; pair++)
         for (size_t i = 0; i < n * n; i++) {
-            unsigned char s[] = {(unsigned char)(pair >> 8), (unsigned char)pair, ends[i / n], ends[i % n]};
+            unsigned char s[] = {(unsigned char)(pair >> 8), (unsigned char)pair, ends[i / n],
+                                 ends[i % n]};
             for (size_t length = 0; length <= sizeof s; length++) {
                 uint32_t c;
                 int want = by_grammar(s, length), found = utf8_decode((char *)s, length, &c);
-                CHECK(found == want, "%02X %02X %02X %02X cut at %zu: found %d, want %d", s[0], s[1], s[2],
-                      s[3], length, found, want);
+                CHECK(found == want, "%02X %02X %02X %02X cut at %zu: found %d, want %d", s[0],
+                      s[1], s[2], s[3], length, found, want);
             }
         }
 }
 
-/* Read byte by byte, the sequences that return to the beginning are the characters of the grammar. */
+/* Read byte by byte, the sequences that return to the beginning are the characters of the grammar.
+ */
 TEST(byte_by_byte_follows_the_grammar) {
-    static const unsigned char ends[] = {0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF};
+    static const unsigned char ends[] = {0x00, 0x7F, 0x80, 0x8F, 0x90,
+                                         0x9F, 0xA0, 0xBF, 0xC0, 0xFF};
     const size_t n = sizeof ends;
     for (unsigned pair = 0; pair < 0x10000; pair++)
         for (size_t i = 0; i < n * n; i++) {
-            unsigned char s[] = {(unsigned char)(pair >> 8), (unsigned char)pair, ends[i / n], ends[i % n]};
+            unsigned char s[] = {(unsigned char)(pair >> 8), (unsigned char)pair, ends[i / n],
+                                 ends[i % n]};
             int state = 0, read = 0;
             do state = utf8_next(state, s[read++]);
             while (state > 0 && read < UTF8_MAX);
@@ -66,8 +73,8 @@ TEST(byte_by_byte_follows_the_grammar) {
         }
 }
 
-/* All 1,112,064 characters, in order, come back, and their bytes are in the same order (a property of UTF-8
- * that a wrong encoder and decoder in league would break). */
+/* All 1,112,064 characters, in order, come back, and their bytes are in the same order (a property
+ * of UTF-8 that a wrong encoder and decoder in league would break). */
 TEST(every_character_comes_back) {
     char last[UTF8_MAX + 1] = "", bytes[UTF8_MAX + 1];
     long characters = 0;
@@ -75,7 +82,8 @@ TEST(every_character_comes_back) {
         if (c >= 0xD800 && c <= 0xDFFF) continue;
         int n = utf8_encode(c, bytes);
         uint32_t back = ~c;
-        CHECK(utf8_decode(bytes, (size_t)n, &back) == n && back == c, "U+%04X came back as U+%04X", c, back);
+        CHECK(utf8_decode(bytes, (size_t)n, &back) == n && back == c, "U+%04X came back as U+%04X",
+              c, back);
         CHECK(by_grammar((unsigned char *)bytes, (size_t)n) == n, "U+%04X", c);
         bytes[n] = 0;
         CHECK(c == 0 || strcmp(last, bytes) < 0, "U+%04X", c);
@@ -83,7 +91,8 @@ TEST(every_character_comes_back) {
         characters++;
     }
     CHECK(characters == 1112064, "found %ld", characters);
-    CHECK(utf8_encode(0x20AC, bytes) == 3 && memcmp(bytes, "\xE2\x82\xAC", 3) == 0); /* €, from the RFC */
+    CHECK(utf8_encode(0x20AC, bytes) == 3 &&
+          memcmp(bytes, "\xE2\x82\xAC", 3) == 0); /* €, from the RFC */
 }
 
 TEST(encoding_a_non_character_is_a_bug) {
@@ -106,13 +115,15 @@ TEST(names_the_byte) {
         Error e = {0};
         CHECK(!utf8_check("t", cases[i].text, strlen(cases[i].text), &e));
         CHECK(e.status == STATUS_BAD_DATA);
-        CHECK(strcmp(e.text, cases[i].want) == 0, "found \"%s\", want \"%s\"", e.text, cases[i].want);
+        CHECK(strcmp(e.text, cases[i].want) == 0, "found \"%s\", want \"%s\"", e.text,
+              cases[i].want);
     }
     Error e = {0};
     CHECK(utf8_check("t", "na\xC3\xAFve \xF0\x9F\x99\x82", 11, &e) && e.status == STATUS_DONE);
     CHECK(utf8_check("t", "", 0, &e));
-    CHECK(!utf8_check("t", "a\xE2\x82\xAC", 3, &(Error){0})); /* the byte after the end does not count */
-    CHECK(utf8_check("t", "a\0b", 3, &e));                    /* NUL is a character */
+    CHECK(!utf8_check("t", "a\xE2\x82\xAC", 3,
+                      &(Error){0}));       /* the byte after the end does not count */
+    CHECK(utf8_check("t", "a\0b", 3, &e)); /* NUL is a character */
     CHECK(utf8_count("na\xC3\xAFve \xF0\x9F\x99\x82", 11) == 7);
 }
 
@@ -134,10 +145,11 @@ TEST(escapes_names) {
     };
     char out[ESCAPED_TEXT];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        CHECK(strcmp(utf8_escape(out, cases[i].text), cases[i].want) == 0, "found \"%s\", want \"%s\"", out,
-              cases[i].want);
+        CHECK(strcmp(utf8_escape(out, cases[i].text), cases[i].want) == 0,
+              "found \"%s\", want \"%s\"", out, cases[i].want);
 
-    /* Controls (C0, DEL, C1), separators and directions (Unicode 15, sections 23.1 and 23.2), and no others.
+    /* Controls (C0, DEL, C1), separators and directions (Unicode 15, sections 23.1 and 23.2), and
+     * no others.
      */
     static const uint32_t hidden[][2] = {
         {0x01, 0x1F},     {0x7F, 0x9F},     {0x061C, 0x061C},        {0x200E, 0x200F},
@@ -146,7 +158,8 @@ TEST(escapes_names) {
         char text[UTF8_MAX + 1] = "";
         utf8_encode(c, text);
         if (c > hidden[range][1]) range++;
-        CHECK((strcmp(utf8_escape(out, text), text) != 0) == (c >= hidden[range][0]), "U+%04X: %s", c, out);
+        CHECK((strcmp(utf8_escape(out, text), text) != 0) == (c >= hidden[range][0]), "U+%04X: %s",
+              c, out);
     }
 
     char name[101] = "", want[ESCAPED_TEXT] = "";
@@ -171,14 +184,16 @@ TEST(keeps_the_first_error) {
         memset(path, 'p', n);
         Error cut = {0};
         error_set(&cut, STATUS_NO_INPUT, "%s: gone", path);
-        CHECK(strlen(cut.text) == (n + 6 < ERROR_TEXT ? n + 6 : ERROR_TEXT - 1), "%zu: found %zu bytes", n,
-              strlen(cut.text));
-        if (n < 8000) CHECK(strcmp(cut.text + strlen(cut.text) - 6, ": gone") == 0, "found \"%s\"", cut.text);
+        CHECK(strlen(cut.text) == (n + 6 < ERROR_TEXT ? n + 6 : ERROR_TEXT - 1),
+              "%zu: found %zu bytes", n, strlen(cut.text));
+        if (n < 8000)
+            CHECK(strcmp(cut.text + strlen(cut.text) - 6, ": gone") == 0, "found \"%s\"", cut.text);
         CHECK(cut.text[0] == 'p');
     }
 }
 
-/* A text that another program wrote, in place: what would drive a terminal, and what is no character, are question marks. */
+/* A text that another program wrote, in place: what would drive a terminal, and what is no
+ * character, are question marks. */
 TEST(makes_printable) {
     static const struct {
         const char *text, *want;

@@ -51,7 +51,7 @@ TEST(help_shows_subjects_and_cases) {
 TEST(unmeasurable_cases_are_refused) {
     static const struct {
         const char *subject, *which, *says;
-    } wrong[] = {{"step", "--nonsense", "bench: --nonsense: no such option, see --help"},
+    } wrong[] = {{"step", "--nonsense", "bench: --nonsense: no such option, see --help all"},
                  {"nothing", "seed", "bench: found 'nothing', need one of step|gemm"},
                  {"step", "sead", "bench: case: found 'sead', need one of seed, "},
                  {"gemm", "seed", "bench: gemm: found a second operand, need none"}};

@@ -239,8 +239,8 @@ TEST(refusals_are_one_line) {
         {{"graph", "--backward"}, 2, "--backward: found an experiment, need the walk"},
         {{"scaling", "relevance"}, 2, "\"relevance\": found one operand too many"},
         {{"text"}, 2, "found \"text\", need the directory of a run or one of walk, relevance, scaling, "},
-        {{"--nonsense"}, 2, "--nonsense: no such option, see --help"},
-        {{"graph", "--dot", "x"}, 2, "--dot: no such option, see --help"},
+        {{"--nonsense"}, 2, "--nonsense: no such option, see --help all"},
+        {{"graph", "--dot", "x"}, 2, "--dot: no such option, see --help all"},
         /* Flags that have no effect there. */
         {{"scaling", "--text", "a"}, 2, "--text: found an experiment, need the walk or a run"},
         {{"scaling", "--layer", "1"}, 2, "--layer: found an experiment, need the walk or a run"},

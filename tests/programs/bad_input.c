@@ -1,5 +1,5 @@
-/* Bad input of train and generate gives the documented status, one line on stderr that says what was found and what is
- * needed, and nothing on stdout. No file is made or changed. */
+/* Bad input of train and generate gives the documented status, one line on stderr that says what
+ * was found and what is needed, and nothing on stdout. No file is made or changed. */
 #include "base/error.h"
 #include "child.h"
 #include "record_lines.h"
@@ -42,7 +42,8 @@ static void refuses(const char *command, int want_status, const char *want) {
     check_refusal(words[0], status, want_status, want, command);
     CHECK(!strcmp(list_folder("."), before), "%s: the folder was\n%sand is\n%s", want, before,
           listing);
-    free(before), free(copy);
+    free(before);
+    free(copy);
 }
 
 typedef struct Refusal {
@@ -227,7 +228,8 @@ TEST(train_places_that_cannot_be) {
         {SMALL_WORDS "--run /proc/1/fd/run", 73,
          "/proc/1/fd/run: cannot be made a directory: No such file or directory"},
         {SMALL_WORDS "--run figures", 73, "figures/run.jsonl: found a FIFO, need a regular file"},
-        {SMALL_WORDS "--run metrics", 73, "metrics/run.jsonl: found a directory, need a regular file"},
+        {SMALL_WORDS "--run metrics", 73,
+         "metrics/run.jsonl: found a directory, need a regular file"},
         {SMALL_WORDS "--run model", 73,
          "model: found a run, need --resume to continue it or --force to replace it"},
         {SMALL_WORDS "--run model --force", 73,
@@ -354,7 +356,8 @@ TEST(generate_models_of_damaged_lines) {
     }
 }
 
-/* A file with a misspelt checksum is refused without --no-checksum. A file without a checksum is read with a remark. */
+/* A file with a misspelt checksum is refused without --no-checksum. A file without a checksum is
+ * read with a remark. */
 TEST(generate_models_without_a_checksum) {
     MUST(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run"));
     copy_with_change("run/model.safetensors", "changed", "\"crc32\"", "\"crc-2\"");
@@ -373,7 +376,8 @@ TEST(generate_models_without_a_checksum) {
         "%s", err);
 }
 
-/* Weights that are numbers, but so large that nothing can be computed with them: nothing of an answer is printed. */
+/* Weights that are numbers, but so large that nothing can be computed with them: nothing of an
+ * answer is printed. */
 TEST(generate_models_that_compute_nothing) {
     if (sizeof(real) == sizeof(double)) return; /* which such weights do not overflow */
     write_text("text", "a text that is long enough for the context that is asked for");
@@ -406,19 +410,21 @@ TEST(paths_without_room) {
 
 TEST(generate_prompts) {
     MUST(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run"));
-    REFUSES({"generate run --prompt ''", 65, "--prompt: found no character, need at least one"},
-            {"generate run --prompt 12a3", 65,
-             "--prompt: byte 2: found 'a' (U+0061), need one of the 5 characters of the vocabulary"},
-            {"generate run --prompt 123451", 65, "--prompt: found 6 symbols, need at most 5"},
-            {"generate run --greedy --top-k 3 --prompt 1", 2,
-             "--top-k: found greedy decoding, need one of the two"},
-            {"generate run --temperature nan", 2, "--temperature: found \"nan\", need a number in [0,1000]"},
-            {"generate run --length 0", 2, "--length: found \"0\", need an integer in [1,1000000]"},
-            {"generate run --input none", 66, "none: No such file or directory"},
-            {"generate run --input .", 66, ".: found a directory, need a file"},
-            {"generate run --score none", 66, "none: No such file or directory"},
-            {"generate run --score run/run.jsonl", 65,
-             "run/run.jsonl: line 1: found no tab, need a source, a tab and a target"});
+    REFUSES(
+        {"generate run --prompt ''", 65, "--prompt: found no character, need at least one"},
+        {"generate run --prompt 12a3", 65,
+         "--prompt: byte 2: found 'a' (U+0061), need one of the 5 characters of the vocabulary"},
+        {"generate run --prompt 123451", 65, "--prompt: found 6 symbols, need at most 5"},
+        {"generate run --greedy --top-k 3 --prompt 1", 2,
+         "--top-k: found greedy decoding, need one of the two"},
+        {"generate run --temperature nan", 2,
+         "--temperature: found \"nan\", need a number in [0,1000]"},
+        {"generate run --length 0", 2, "--length: found \"0\", need an integer in [1,1000000]"},
+        {"generate run --input none", 66, "none: No such file or directory"},
+        {"generate run --input .", 66, ".: found a directory, need a file"},
+        {"generate run --score none", 66, "none: No such file or directory"},
+        {"generate run --score run/run.jsonl", 65,
+         "run/run.jsonl: line 1: found no tab, need a source, a tab and a target"});
 
     /* Options that contradict each other, or have no effect. */
     REFUSES(
@@ -523,7 +529,8 @@ TEST(a_reader_that_goes) {
     CHECK(GENERATE("run", "--prompt", "12") == 0 && *out, "%s", err);
 }
 
-/* With standard streams closed a run leaves the same files: nothing that is meant for them gets into these. */
+/* With standard streams closed a run leaves the same files: nothing that is meant for them gets
+ * into these. */
 TEST(streams_that_are_closed) {
 #define TALKING                                                                                    \
     "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--held-out", "20"

@@ -1,22 +1,25 @@
-/* Decoding as a user meets it: the options of generate print the right text and agree with one another. */
+/* Decoding as a user meets it: the options of generate print the right text and agree with one
+ * another. */
 #include "base/utf8.h"
 #include "child.h"
 #include "record_lines.h"
 
-#define SMALL "--d-model", "16", "--heads", "2", "--layers", "1", "--schedule", "constant", "--quiet", "--run"
-#define TEXT  "the cat sat on the mat, and the rat sat on the cat; the mat was red and the hat was flat.\n"
+#define SMALL                                                                                      \
+    "--d-model", "16", "--heads", "2", "--layers", "1", "--schedule", "constant", "--quiet", "--run"
+#define TEXT                                                                                       \
+    "the cat sat on the mat, and the rat sat on the cat; the mat was red and the hat was flat.\n"
 
 static void train_text(const char *tokenizer) {
     enter_folder();
     write_text("text", TEXT TEXT TEXT TEXT);
-    MUST(TRAIN("lm", "--text", "text", "--tokenizer", tokenizer, "--context", "12", "--steps", "30", "--lr",
-               "0.01", SMALL, "run"));
+    MUST(TRAIN("lm", "--text", "text", "--tokenizer", tokenizer, "--context", "12", "--steps", "30",
+               "--lr", "0.01", SMALL, "run"));
 }
 
 static void train_copy(void) {
     enter_folder();
-    MUST(TRAIN("copy", "--symbols", "5", "--max-length", "5", "--held-out", "20", "--steps", "40", SMALL,
-               "run"));
+    MUST(TRAIN("copy", "--symbols", "5", "--max-length", "5", "--held-out", "20", "--steps", "40",
+               SMALL, "run"));
 }
 
 /* Runs generate with these options. Returns its output, to be freed. */
@@ -36,30 +39,34 @@ TEST(count_gives_the_texts_of_several_seeds) {
             train_copy();
         const char *prompt = lm ? "the" : "1234";
         for (; *seed < '8'; ++*seed) {
-            char *one = PRINTED("--prompt", prompt, "--length", "20", "--temperature", "2", "--seed", seed);
+            char *one =
+                PRINTED("--prompt", prompt, "--length", "20", "--temperature", "2", "--seed", seed);
             if (*want && lm) strcat(want, "---\n");
             strcat(want, one);
             free(one);
         }
-        char *all = PRINTED("--prompt", prompt, "--length", "20", "--temperature", "2", "--seed", "5",
-                            "--count", "3");
+        char *all = PRINTED("--prompt", prompt, "--length", "20", "--temperature", "2", "--seed",
+                            "5", "--count", "3");
         CHECK(!strcmp(all, want), "%s is not %s", all, want);
         free(all);
     }
 }
 
-/* The text ends before the stop text, wherever that begins and ends among tokens, for draws and beams. */
+/* The text ends before the stop text, wherever that begins and ends among tokens, for draws and
+ * beams. */
 TEST(the_stop_text_ends_a_text) {
     static const char *const stops[] = {"t", "at", "e c", "the ", "never"};
     train_text("bpe");
     for (int i = 0; i < 10; i++) {
         const char *way = i < 5 ? "--temperature" : "--beam", *value = i < 5 ? "0.5" : "1";
         char *whole = PRINTED("--prompt", "the", "--length", "40", way, value);
-        char *part = PRINTED("--prompt", "the", "--length", "40", way, value, "--stop", stops[i % 5]);
+        char *part =
+            PRINTED("--prompt", "the", "--length", "40", way, value, "--stop", stops[i % 5]);
         char *at = strstr(whole + 3, stops[i % 5]);
         if (at) strcpy(at, "\n");
         CHECK(!strcmp(part, whole), "%s, --stop '%s': %s, want %s", way, stops[i % 5], part, whole);
-        free(whole), free(part);
+        free(whole);
+        free(part);
     }
 }
 
@@ -71,7 +78,8 @@ TEST(a_beam_of_one_prints_the_greedy_text) {
             train_copy();
         const char *prompt = lm ? "the" : "1234";
         char *greedy = PRINTED("--prompt", prompt, "--length", "30", "--greedy");
-        char *beam = PRINTED("--prompt", prompt, "--length", "30", "--beam", "1", "--length-penalty", "2");
+        char *beam =
+            PRINTED("--prompt", prompt, "--length", "30", "--beam", "1", "--length-penalty", "2");
         CHECK(!strcmp(greedy, beam), "%s and %s", greedy, beam);
         char *best = PRINTED("--prompt", prompt, "--length", "30", "--beam", "4", "--n-best", "3");
         double last = 0;
@@ -81,7 +89,9 @@ TEST(a_beam_of_one_prints_the_greedy_text) {
                 CHECK(score < 0 && (last == 0 || score <= last), "%s", best);
                 last = score;
             }
-        free(greedy), free(beam), free(best);
+        free(greedy);
+        free(beam);
+        free(best);
     }
 }
 
@@ -92,10 +102,12 @@ TEST(a_file_of_prompts_is_answered_line_by_line) {
     MUST(run_program("generate", ARGUMENTS("run"), (Streams){.input = "lines"}));
     char *piped = strdup(out), *read = PRINTED("--input", "lines");
     CHECK(!strcmp(piped, read) && lines_of(read) == 3, "%s", read);
-    free(piped), free(read);
+    free(piped);
+    free(read);
 }
 
-/* A run may be named by its name in runs/, a file in it, or a folder with no other run; an error names the runs there are. */
+/* A run may be named by its name in runs/, a file in it, or a folder with no other run; an error
+ * names the runs there are. */
 TEST(runs_are_found_by_what_a_user_types) {
     static const struct {
         const char *typed, *error;
@@ -136,18 +148,20 @@ TEST(runs_are_found_by_what_a_user_types) {
           "%s", err);
 }
 
-/* Without a prompt a text begins as the lines of the training text do, also in a text of one line. Texts are drawn; more
- * than one needs no other option, greedy decoding is an option, and answers are greedy unless an option draws. */
+/* Without a prompt a text begins as the lines of the training text do, also in a text of one line.
+ * Texts are drawn; more than one needs no other option, greedy decoding is an option, and answers
+ * are greedy unless an option draws. */
 TEST(texts_begin_by_themselves) {
     static const struct {
         const char *text, *tokenizer, *begins;
-    } cases[] = {{"ab\nab\nab\nab\nab\nab\nab\nab\nab\nab\n", "char", "ab\n"},
-                 {"ab\n\nab\n\nab\n\nab\n\nab\n\nab\n\nab\n\nab\n\n", "bpe", "ab\n\n"},
-                 {"abcabcabcabcabcabcabcabcabcabcabcabc", "byte", "bca"}}; /* after the first token */
+    } cases[] = {
+        {"ab\nab\nab\nab\nab\nab\nab\nab\nab\nab\n", "char", "ab\n"},
+        {"ab\n\nab\n\nab\n\nab\n\nab\n\nab\n\nab\n\nab\n\n", "bpe", "ab\n\n"},
+        {"abcabcabcabcabcabcabcabcabcabcabcabc", "byte", "bca"}}; /* after the first token */
     for (int i = 0; i < 3; i++) {
         write_text("text", cases[i].text);
-        MUST(TRAIN("lm", "--text", "text", "--tokenizer", cases[i].tokenizer, "--context", "6", "--tail", "0",
-                   "--steps", "80", "--lr", "0.01", "--force", SMALL, "run"));
+        MUST(TRAIN("lm", "--text", "text", "--tokenizer", cases[i].tokenizer, "--context", "6",
+                   "--tail", "0", "--steps", "80", "--lr", "0.01", "--force", SMALL, "run"));
         CHECK(GENERATE("run", "--greedy", "--length", "6") == 0 &&
                   !strncmp(out, cases[i].begins, strlen(cases[i].begins)),
               "%s: %s%s", cases[i].tokenizer, out, err);
@@ -160,20 +174,27 @@ TEST(texts_begin_by_themselves) {
     char *one = PRINTED("--length", "40");
     CHECK(!strcmp(drawn, same) && count_of(drawn, "---\n") == 4, "%s", drawn);
     CHECK(!strcmp(greedy, cold) && strcmp(greedy, one) != 0, "%s", greedy);
-    free(drawn), free(same), free(greedy), free(cold), free(one);
+    free(drawn);
+    free(same);
+    free(greedy);
+    free(cold);
+    free(one);
     train_copy();
-    greedy = PRINTED("--prompt", "1234", "--greedy"), one = PRINTED("--prompt", "1234");
+    greedy = PRINTED("--prompt", "1234", "--greedy");
+    one = PRINTED("--prompt", "1234");
     drawn = PRINTED("--prompt", "1234", "--count", "20");
-    CHECK(!strcmp(greedy, one) && lines_of(drawn) == 20 && strncmp(drawn, one, strlen(one)) != 0, "%s",
-          drawn);
-    free(drawn), free(greedy), free(one);
+    CHECK(!strcmp(greedy, one) && lines_of(drawn) == 20 && strncmp(drawn, one, strlen(one)) != 0,
+          "%s", drawn);
+    free(drawn);
+    free(greedy);
+    free(one);
 }
 
 /* Only whole characters are written; a text may end inside one. */
 TEST(characters_are_written_whole) {
     write_text("text", "水水水水水水水水水水水水水水水水水水水水");
-    MUST(TRAIN("lm", "--text", "text", "--tokenizer", "byte", "--context", "6", "--tail", "0", "--steps",
-               "60", "--lr", "0.01", SMALL, "run"));
+    MUST(TRAIN("lm", "--text", "text", "--tokenizer", "byte", "--context", "6", "--tail", "0",
+               "--steps", "60", "--lr", "0.01", SMALL, "run"));
     static const char *const want[] = {"水\n", "水\n", "水水\n", "水水\n", "水水\n"};
     for (int i = 0; i < 5; i++) {
         char length[] = {(char)('1' + i), 0},
@@ -183,29 +204,31 @@ TEST(characters_are_written_whole) {
     }
     write_text("pairs", "é\t水水\nü\t水水\nö\t水水水\nä\t水水水\n");
     for (int i = 0; i < 3; i++) { /* samples of trainings that learned little */
-        static const char *const task[] = {"lm", "lm", "pairs"}, *const file[] = {"text", "pairs", "pairs"};
-        MUST(TRAIN(task[i], file[i], "--tokenizer", "byte", i == 1 ? "--lines" : "--seed=2", "--steps", "20",
-                   "--samples", "40", "--d-model", "16", "--heads", "2", "--layers", "1", "--tail", "0.5",
-                   "--run", "run2", "--force"));
+        static const char *const task[] = {"lm", "lm", "pairs"}, *const file[] = {"text", "pairs",
+                                                                                  "pairs"};
+        MUST(TRAIN(task[i], file[i], "--tokenizer", "byte", i == 1 ? "--lines" : "--seed=2",
+                   "--steps", "20", "--samples", "40", "--d-model", "16", "--heads", "2",
+                   "--layers", "1", "--tail", "0.5", "--run", "run2", "--force"));
         CHECK(utf8_check("samples", err, strlen(err), &(Error){0}), "%s", err);
-        CHECK(run_program("generate",
-                          i < 2 ? ARGUMENTS("run2") : ARGUMENTS("run2", "--score", "pairs", "--show"),
-                          (Streams){0}) == 0 &&
-                  utf8_check("answers", out, strlen(out), &(Error){0}),
-              "%s", out);
+        CHECK(
+            run_program("generate",
+                        i < 2 ? ARGUMENTS("run2") : ARGUMENTS("run2", "--score", "pairs", "--show"),
+                        (Streams){0}) == 0 &&
+                utf8_check("answers", out, strlen(out), &(Error){0}),
+            "%s", out);
     }
 }
 
-/* A text's escape sequences reach files and pipes. A terminal gets U+FFFD for the character that begins one, from
- * generate as from the sample of a training. */
+/* A text's escape sequences reach files and pipes. A terminal gets U+FFFD for the character that
+ * begins one, from generate as from the sample of a training. */
 TEST(control_characters_reach_no_terminal) {
     enter_folder();
     write_text("text", "a\x1B[31mb\na\x1B[31mb\na\x1B[31mb\na\x1B[31mb\n");
     int shown, terminal = open_terminal(80, &shown);
     CHECK(run_program("train",
-                      ARGUMENTS("lm", "--text", "text", "--tokenizer", "char", "--tail", "0", "--context",
-                                "8", "--steps", "60", "--lr", "0.01", "--d-model", "16", "--heads", "2",
-                                "--layers", "1", "--run", "run"),
+                      ARGUMENTS("lm", "--text", "text", "--tokenizer", "char", "--tail", "0",
+                                "--context", "8", "--steps", "60", "--lr", "0.01", "--d-model",
+                                "16", "--heads", "2", "--layers", "1", "--run", "run"),
                       (Streams){.terminal = shown}) == 0);
     MUST(run_program("generate", ARGUMENTS("run", "--prompt", "a\x1B", "--length", "9"),
                      (Streams){.output = ptsname(terminal)}));
@@ -216,18 +239,19 @@ TEST(control_characters_reach_no_terminal) {
               strstr(sample, "\xEF\xBF\xBD[31mb"),
           "%s", out);
     CHECK(end && strstr(end, "a\xEF\xBF\xBD[31mb\r\n") && !strchr(end, 0x1B), "%s", end);
-    CHECK(GENERATE("run", "--prompt", "a\x1B", "--length", "4") == 0 && !strcmp(out, "a\x1B[31m\n"), "%s",
-          out);
+    CHECK(GENERATE("run", "--prompt", "a\x1B", "--length", "4") == 0 && !strcmp(out, "a\x1B[31m\n"),
+          "%s", out);
 }
 
-/* At a terminal the model begins, a line continues what was said, an empty one lets the model go on, and an invalid one
- * changes nothing. */
+/* At a terminal the model begins, a line continues what was said, an empty one lets the model go
+ * on, and an invalid one changes nothing. */
 TEST(a_conversation_remembers) {
     train_text("char");
     int other, terminal = open_terminal(80, &other);
     static const char typed[] = "the c\n\nZ\nand\n\004"; /* Ctrl-D at the end */
     CHECK(write(terminal, typed, strlen(typed)) == (ssize_t)strlen(typed));
-    MUST(run_program("generate", ARGUMENTS("run", "--length", "20"), (Streams){.input = ptsname(terminal)}));
+    MUST(run_program("generate", ARGUMENTS("run", "--length", "20"),
+                     (Streams){.input = ptsname(terminal)}));
     static const char *const lines[] = {"", "\nthe c", "", "\nand"};
     char *said = strdup(out), text[200] = "\n", want[400] = ""; /* a text begins as a line begins */
     CHECK(lines_of(err) == 2 && strstr(err, "line 3: byte 0: found 'Z'"), "%s", err);
@@ -236,32 +260,36 @@ TEST(a_conversation_remembers) {
         strcat(text, lines[i]);
         char *whole = PRINTED("--prompt", text, "--length", "20");
         snprintf(text, sizeof text, "%.*s", (int)strlen(whole) - 1, whole);
-        snprintf(want + strlen(want), sizeof want - strlen(want), "%s\n", text + before + (*lines[i] != 0));
+        snprintf(want + strlen(want), sizeof want - strlen(want), "%s\n",
+                 text + before + (*lines[i] != 0));
         free(whole);
     }
     CHECK(!strcmp(said, want), "%s, want %s", said, want);
     free(said);
     /* Without a conversation each line is a prompt, and an invalid one is no end either. */
     CHECK(write(terminal, "Z\nthe c\n\004", 9) == 9);
-    MUST(run_program("generate", ARGUMENTS("run", "--beam", "1"), (Streams){.input = ptsname(terminal)}));
+    MUST(run_program("generate", ARGUMENTS("run", "--beam", "1"),
+                     (Streams){.input = ptsname(terminal)}));
     CHECK(lines_of(out) == 1 && strstr(err, "line 1: byte 0: found 'Z'"), "%s%s", out, err);
     close(other);
     close(terminal);
 }
 
-/* The probabilities of all tokens, where there are few, sum to 1; the greedy token comes first, with a star
- * and a bar. */
+/* The probabilities of all tokens, where there are few, sum to 1; the greedy token comes first,
+ * with a star and a bar. */
 TEST(probabilities_are_shown) {
     train_copy();
     char *shown = PRINTED("--prompt", "12", "--show-probabilities", "--length", "1");
     double sum = 0;
     for (const char *line = shown; *line; line = next_line(line)) sum += strtod(line + 1, NULL);
-    CHECK(fabs(sum - 100) < 0.1 && lines_of(shown) == 6, "%s", shown); /* five symbols and the end */
-    CHECK(*shown == '*' && strstr(shown, "\"1\"\n") && strstr(shown, "[end]\n") && strstr(shown, "█"), "%s",
-          shown);
+    CHECK(fabs(sum - 100) < 0.1 && lines_of(shown) == 6, "%s",
+          shown); /* five symbols and the end */
+    CHECK(*shown == '*' && strstr(shown, "\"1\"\n") && strstr(shown, "[end]\n") &&
+              strstr(shown, "█"),
+          "%s", shown);
     free(shown);
-    shown = PRINTED("--prompt", "12", "--show-probabilities", "--temperature", "2", "--top-k", "3", "--seed",
-                    "4");
+    shown = PRINTED("--prompt", "12", "--show-probabilities", "--temperature", "2", "--top-k", "3",
+                    "--seed", "4");
     CHECK(lines_of(shown) % 4 == 3 && strstr(shown, "* "), "%s", shown);
     free(shown);
 }
@@ -271,22 +299,24 @@ static bool has_special_tokens(const char *text) {
     return strstr(text, "\xEF\xBF\xBD") || strstr(text, "[UNK]");
 }
 
-/* Label smoothing gives begin and padding probability, and a rare word is [UNK]: neither is ever written. Different
- * tokens that write the same text are one of the best texts. */
+/* Label smoothing gives begin and padding probability, and a rare word is [UNK]: neither is ever
+ * written. Different tokens that write the same text are one of the best texts. */
 TEST(only_text_is_written) {
     train_copy();
     char *drawn = PRINTED("--prompt", "12", "--temperature", "3", "--count", "200");
     char *best = PRINTED("--prompt", "12", "--beam", "8", "--n-best", "8");
     CHECK(!has_special_tokens(drawn) && !has_special_tokens(best), "%s%s", drawn, best);
-    free(drawn), free(best);
+    free(drawn);
+    free(best);
     write_text("pairs", "a x\ty z\nb x\tz z\nc q\tu y\nd a\tv y\n");
-    MUST(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", "word", "--vocab-size", "4", "--tail", "0",
-               "--steps", "5", SMALL, "two"));
+    MUST(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", "word", "--vocab-size", "4", "--tail",
+               "0", "--steps", "5", SMALL, "two"));
     MUST(GENERATE("two", "--prompt", "a x", "--temperature", "5", "--count", "200"));
     CHECK(!has_special_tokens(out), "%s", out);
 
     train_text("bpe");
-    best = PRINTED("--prompt", "the", "--beam", "300", "--n-best", "300", "--length", "3", "--stop", "\n");
+    best = PRINTED("--prompt", "the", "--beam", "300", "--n-best", "300", "--length", "3", "--stop",
+                   "\n");
     char *texts[300];
     int count = 0;
     for (char *line = best; *line; line = (char *)next_line(line)) {
@@ -310,7 +340,8 @@ TEST(scores_are_the_losses_of_training) {
     write_text("tail", text + 648); /* the last tenth: 7 windows of 9 tokens, and a shorter one */
     for (int i = 0; i < 2; i++) {
         MUST(TRAIN("lm", "--text", "text", "--tokenizer", i ? "bpe" : "char", "--vocab-size", "258",
-                   "--context", "9", "--tail", "0.1", "--steps", "30", "--json", "--force", SMALL, "run"));
+                   "--context", "9", "--tail", "0.1", "--steps", "30", "--json", "--force", SMALL,
+                   "run"));
         const char *last = last_event(out, "evaluation");
         double nats = number(last, "val_nats_per_char"), bits = number(last, "val_bits_per_char");
         char *found = PRINTED("--score", "tail"), *second = strchr(found, ',');
@@ -323,26 +354,29 @@ TEST(scores_are_the_losses_of_training) {
 
     /* A line that is cut has the characters of the tokens that are judged. */
     write_text("list", "a\nb\nab\nthe the the the cat\n");
-    MUST(TRAIN("lm", "--text", "list", "--lines", "--tail", "0", "--tokenizer", "bpe", "--context", "5",
-               "--steps", "2", "--json", SMALL, "cut"));
+    MUST(TRAIN("lm", "--text", "list", "--lines", "--tail", "0", "--tokenizer", "bpe", "--context",
+               "5", "--steps", "2", "--json", SMALL, "cut"));
     double cut_nats = number(last_event(out, "evaluation"), "val_nats_per_char");
-    CHECK(GENERATE("cut", "--score", "list") == 0 && fabs(strtod(out, NULL) - cut_nats) < 6e-5, "%s, want %g",
-          out, cut_nats);
+    CHECK(GENERATE("cut", "--score", "list") == 0 && fabs(strtod(out, NULL) - cut_nats) < 6e-5,
+          "%s, want %g", out, cut_nats);
 
     write_text("pairs", "ab\tb\nba\ta\nabc\tc\nc\tcc\n");
     MUST(TRAIN("pairs", "--pairs", "pairs", "--tail", "0", "--steps", "5", "--json", SMALL, "two"));
     double want = number(last_event(out, "evaluation"), "val_loss");
     MUST(GENERATE("two", "--score", "pairs"));
     const char *at = strstr(out, "perplexity ");
-    CHECK(at && fabs(strtod(at + 11, NULL) - exp(want)) < 0.006 && strstr(out, " 9 tokens, 4 pairs, "),
+    CHECK(at && fabs(strtod(at + 11, NULL) - exp(want)) < 0.006 &&
+              strstr(out, " 9 tokens, 4 pairs, "),
           "%s, want %g", out, exp(want));
 }
 
-/* A text is scored as it is trained on: without its byte-order mark, with line ends as the run has them; several are one. */
+/* A text is scored as it is trained on: without its byte-order mark, with line ends as the run has
+ * them; several are one. */
 TEST(scores_read_a_text_as_training_does) {
     write_text("unix", TEXT TEXT);
-    write_text("dos",
-               "\xEF\xBB\xBFthe cat sat on the mat, and the rat sat on the cat;\r\nthe mat was red.\r\n");
+    write_text(
+        "dos",
+        "\xEF\xBB\xBFthe cat sat on the mat, and the rat sat on the cat;\r\nthe mat was red.\r\n");
     write_text("same", "the cat sat on the mat, and the rat sat on the cat;\nthe mat was red.\n");
     MUST(TRAIN("lm", "--text", "unix", "--newline", "unix", "--tokenizer", "char", "--context", "8",
                "--steps", "9", SMALL, "run"));
@@ -350,9 +384,11 @@ TEST(scores_read_a_text_as_training_does) {
     CHECK(GENERATE("run", "--score", "dos") == 0 && !strcmp(out, one) &&
               !strcmp(err, "dos: skipped a byte-order mark\n"),
           "%s%s", out, err);
-    CHECK(strstr(one, "; 68 characters, 68 tokens\n") && strstr(two, "; 247 characters, 247 tokens\n"),
+    CHECK(strstr(one, "; 68 characters, 68 tokens\n") &&
+              strstr(two, "; 247 characters, 247 tokens\n"),
           "%s%s", one, two);
-    free(one), free(two);
+    free(one);
+    free(two);
     MUST(TRAIN("lm", "--text", "unix", "--tokenizer", "char", "--vocab-size", "9", "--context", "8",
                "--steps", "9", SMALL, "few"));
     write_text("rare", "the zzzz");
@@ -369,8 +405,8 @@ TEST(scores_read_a_text_as_training_does) {
           "%s%s", out, err);
 }
 
-/* The losses of a line's tokens add up to the line's, and those of all lines to the text's. The page has the same tokens
- * and lines, a terminal the same in colours. */
+/* The losses of a line's tokens add up to the line's, and those of all lines to the text's. The
+ * page has the same tokens and lines, a terminal the same in colours. */
 TEST(losses_of_tokens_are_shown) {
     train_text("bpe");
     char *shown = PRINTED("--score", "text", "--show", "--html", "page.html"), *line = shown;
@@ -382,19 +418,22 @@ TEST(losses_of_tokens_are_shown) {
         for (; (at = strchr(at, '{')) && at < end; at++, tokens++) nats += strtod(at + 1, NULL);
         while (loss[-1] != ' ') loss--;
         CHECK_NEAR(strtod(loss, NULL), nats / length, 0.003);
-        all += nats, characters += length;
+        all += nats;
+        characters += length;
     }
     CHECK_NEAR(strtod(line, NULL), all / characters, 0.001);
     size_t size;
     char *page = read_bytes("page.html", &size);
-    const char *costs = page ? strstr(page, "{\"event\": \"costs\", \"step\": 0, \"score\": \"") : NULL;
+    const char *costs =
+        page ? strstr(page, "{\"event\": \"costs\", \"step\": 0, \"score\": \"") : NULL;
     const char *nats = costs ? strstr(costs, "\"nats\": [null, ") : NULL;
     CHECK(nats, "%s", page);
     int prices = 0;
     for (; nats && *nats != ']'; nats++) prices += *nats == '.';
     CHECK(prices == tokens, "%d tokens on the page, %d in the terminal", prices, tokens);
     CHECK(GENERATE("run", "--score", "page.html", "text", "--html", "./text") == 2 &&
-              !strcmp(err, "generate: --html: found ./text, need another file than those of --score\n"),
+              !strcmp(err,
+                      "generate: --html: found ./text, need another file than those of --score\n"),
           "%s", err);
     int other, terminal = open_terminal(80, &other);
     setenv("TERM", "xterm", 1);
@@ -403,7 +442,8 @@ TEST(losses_of_tokens_are_shown) {
     close(other);
     read_terminal(terminal, out);
     CHECK(count_of(out, "\x1B[30;48;5;") == tokens + 1 && !strchr(out, '{'), "%s", out);
-    free(page), free(shown);
+    free(page);
+    free(shown);
 }
 
 /* The share of pairs that greedy decoding answers exactly, and the others one by one. */
@@ -414,7 +454,8 @@ TEST(scores_of_pairs_count_exact_answers) {
     write_text("prompts", "1\n2\n3512\n12\n");
     MUST(GENERATE("run", "--input", "prompts"));
     char pairs[200], *at = out;
-    for (int i = 0; i < 4; i++, at += strcspn(at, "\n") + 1) answer[i] = strndup(at, strcspn(at, "\n"));
+    for (int i = 0; i < 4; i++, at += strcspn(at, "\n") + 1)
+        answer[i] = strndup(at, strcspn(at, "\n"));
     static const char *const source[] = {"1", "2", "3512", "12"};
     for (int i = 0, used = 0; i < 4; i++) { /* two of four are right */
         const char *target = i % 2 ? answer[i] : "5";
@@ -426,7 +467,8 @@ TEST(scores_of_pairs_count_exact_answers) {
     write_text("pairs", pairs);
     char *found = PRINTED("--score", "pairs", "--show"), want[60];
     snprintf(want, sizeof want, ", 4 pairs, %.2f %% answered exactly\n", 25.0 * exact);
-    CHECK(!strncmp(found, shown, strlen(shown)) && strstr(found, want) && lines_of(found) == 5 - exact,
+    CHECK(!strncmp(found, shown, strlen(shown)) && strstr(found, want) &&
+              lines_of(found) == 5 - exact,
           "%s, want %s%s", found, shown, want);
     CHECK(GENERATE("run", "--score", "pairs", "--html", "page") == 2 &&
               !strcmp(err, "generate: --html: found a model of answers, need one of texts\n"),

@@ -1,10 +1,12 @@
-/* Users train on data of their own, from the command line: every tokenizer, several texts, a short text, pairs, several seeds. */
+/* Users train on data of their own, from the command line: every tokenizer, several texts, a short
+ * text, pairs, several seeds. */
 #include "child.h"
 
-#define SMALL "--d-model", "32", "--heads", "2", "--layers", "1", "--quiet", "--force", "--run", "run"
-#define TEXTS                                                                                                \
-    "lm", "--text", "a", "b", "--context", "4", "--schedule", "constant", "--d-model", "8", "--heads", "2",  \
-        "--layers", "1", "--quiet", "--force"
+#define SMALL                                                                                      \
+    "--d-model", "32", "--heads", "2", "--layers", "1", "--quiet", "--force", "--run", "run"
+#define TEXTS                                                                                      \
+    "lm", "--text", "a", "b", "--context", "4", "--schedule", "constant", "--d-model", "8",        \
+        "--heads", "2", "--layers", "1", "--quiet", "--force"
 static const char *const tokenizers[] = {"char", "byte", "bpe", "word"};
 
 /* Enough steps to learn a few lines by heart. */
@@ -12,14 +14,16 @@ static const char *const tokenizers[] = {"char", "byte", "bpe", "word"};
 
 static const char poem[] = "无可奈何花落去，似曾相识燕归来";
 
-/* A model that has learned the poem by heart completes its first character. Tokens are characters, bytes or merges. */
+/* A model that has learned the poem by heart completes its first character. Tokens are characters,
+ * bytes or merges. */
 TEST(the_poem_is_learned_by_heart_with_every_tokenizer) {
     static const char *const lengths[] = {"14", "42", "60", "14"};
-    static const size_t right[] = {sizeof poem - 1, sizeof poem - 1, sizeof poem - 4, sizeof poem - 1};
+    static const size_t right[] = {sizeof poem - 1, sizeof poem - 1, sizeof poem - 4,
+                                   sizeof poem - 1};
     write_text("poem", poem);
     for (int i = 0; i < 4; i++) {
-        MUST(TRAIN("lm", "--text", "poem", "--tokenizer", tokenizers[i], "--steps", BY_HEART_STEPS, "--batch",
-                   "8", "--lr", "0.01", SMALL));
+        MUST(TRAIN("lm", "--text", "poem", "--tokenizer", tokenizers[i], "--steps", BY_HEART_STEPS,
+                   "--batch", "8", "--lr", "0.01", SMALL));
         MUST(GENERATE("run", "--prompt", "无", "--greedy", "--length", lengths[i]));
         CHECK(SANITIZER || !strncmp(out, poem, right[i]), "%s: %s", tokenizers[i], out);
         CHECK(SANITIZER || i != 0 || !strcmp(out + strlen(poem), "\n"), "found %s", out);
@@ -36,11 +40,13 @@ TEST(five_lines_train_with_a_hint) {
     size_t size = 0;
     char *model = read_bytes("runs/lm/model.safetensors", &size),
          *page = read_bytes("runs/lm/report.html", &size);
-    static const char fits[] =
-        "text: 68 characters, 19 different; char 19 (1.00 characters a token); 23 passes; dropout 0";
+    static const char fits[] = "text: 68 characters, 19 different; char 19 (1.00 characters a "
+                               "token); 23 passes; dropout 0";
     CHECK(strstr(err, fits) && page && strstr(page, fits), "%s", err);
-    free(model), free(page);
-    CHECK(strstr(err, "five: a short text: context 64, nothing held out") && strstr(err, "teaches more"),
+    free(model);
+    free(page);
+    CHECK(strstr(err, "five: a short text: context 64, nothing held out") &&
+              strstr(err, "teaches more"),
           "%s", err);
     CHECK(strstr(err, " nats/char, ") && strstr(err, " bits/char, perplexity "), "%s", err);
     CHECK(TRAIN("lm", "--text", "five", "--d-model", "8", "--heads", "2", "--dry-run") == 0 &&
@@ -48,20 +54,21 @@ TEST(five_lines_train_with_a_hint) {
           "%s", out);
 }
 
-/* All files after --text are learned together. A resumed run ends with the bits of an uninterrupted one. */
+/* All files after --text are learned together. A resumed run ends with the bits of an uninterrupted
+ * one. */
 TEST(several_texts_and_runs_that_go_on) {
-    write_text(
-        "a", "the mill by the river and the miller and the mill again, the mill by the river and the mill\n");
-    write_text(
-        "b",
-        "a bell in the tower and a bell in the hall and the bell ringer by the bell, and the bell rang\n");
+    write_text("a", "the mill by the river and the miller and the mill again, the mill by the "
+                    "river and the mill\n");
+    write_text("b", "a bell in the tower and a bell in the hall and the bell ringer by the bell, "
+                    "and the bell rang\n");
     for (int i = 0; i < 4; i++) {
         MUST(TRAIN(TEXTS, "--tokenizer", tokenizers[i], "--steps", "6", "--run", "whole"));
         MUST(TRAIN(TEXTS, "--tokenizer", tokenizers[i], "--steps", "3", "--run", "run"));
         MUST(TRAIN("--resume", "run", "--steps", "6", "--quiet"));
         CHECK(same_files("run/model.safetensors", "whole/model.safetensors"), "%s", tokenizers[i]);
     }
-    CHECK(TRAIN("lm", "--text", "a", "none", SMALL) == 66 && strstr(err, "none: No such file"), "%s", err);
+    CHECK(TRAIN("lm", "--text", "a", "none", SMALL) == 66 && strstr(err, "none: No such file"),
+          "%s", err);
     CHECK(TRAIN("copy", "b", SMALL) == 2, "%s", err);
 }
 
@@ -75,14 +82,15 @@ TEST(files_are_operands) {
                  {{"pairs", "p.tsv"}, {"pairs", "--pairs", "p.tsv"}},
                  {{"--pairs", "p.tsv"}, {"pairs", "--pairs", "p.tsv"}},
                  {{"p.tsv"}, {"pairs", "--pairs", "p.tsv"}}};
-#define BRIEFLY                                                                                              \
-    "--steps", "1", "--tail", "0", "--tokenizer", "char", "--d-model", "8", "--heads", "2", "--layers", "1", \
-        "--quiet", "--force", "--run"
+#define BRIEFLY                                                                                    \
+    "--steps", "1", "--tail", "0", "--tokenizer", "char", "--d-model", "8", "--heads", "2",        \
+        "--layers", "1", "--quiet", "--force", "--run"
     write_text("a.txt", "the mill by the river and the miller and the mill again\n");
     write_text("p.tsv", "a\tb\nb\ta\n");
     for (int i = 0; i < 6; i++) {
         const char *const *o = cases[i].operand, *const *s = cases[i].same;
-        int status = o[1] ? TRAIN(o[0], o[1], BRIEFLY, "runs/one") : TRAIN(o[0], BRIEFLY, "runs/one");
+        int status =
+            o[1] ? TRAIN(o[0], o[1], BRIEFLY, "runs/one") : TRAIN(o[0], BRIEFLY, "runs/one");
         CHECK(status == 0, "%s", err);
         MUST(TRAIN(s[0], s[1], s[2], BRIEFLY, "runs/other"));
         CHECK(same_files("runs/one/model.safetensors", "runs/other/model.safetensors"), "%s", o[0]);
@@ -91,54 +99,64 @@ TEST(files_are_operands) {
     CHECK(TRAIN("pairs", "p.tsv", "p.tsv", BRIEFLY, "runs/one") == 2 &&
               strstr(err, "\"p.tsv\": found one operand too many"),
           "%s", err);
-    CHECK(TRAIN("runs/other") == 2 &&
-              strstr(err, "found a run, need a task or a text; ./train --resume runs/other continues it"),
-          "%s", err);
-    CHECK(TRAIN("b.txt") == 66 && !strcmp(err, "train: b.txt: No such file or directory\n"), "%s", err);
+    CHECK(
+        TRAIN("runs/other") == 2 &&
+            strstr(err,
+                   "found a run, need a task or a text; ./train --resume runs/other continues it"),
+        "%s", err);
+    CHECK(TRAIN("b.txt") == 66 && !strcmp(err, "train: b.txt: No such file or directory\n"), "%s",
+          err);
     MUST(TRAIN("--resume", "other", "--steps", "2", "--lr", "0.001", "--quiet"));
     CHECK(TRAIN("--resume", "another") == 66 &&
               strstr(err, "another: found no run, need one: runs/one, runs/other\n"),
           "%s", err);
 }
 
-/* A file on the command line comes before one of --config and before the one that a run to continue was trained on. A run
- * to begin with may be named by its name. */
+/* A file on the command line comes before one of --config and before the one that a run to continue
+ * was trained on. A run to begin with may be named by its name. */
 TEST(a_file_on_the_command_line_counts) {
     write_text("a.txt", "the mill by the river and the miller and the mill again\n");
     write_text("b.txt", "the mill by the river and the miller and the mill agaim\n");
     write_text("config", "text b.txt\nsteps 1\n");
     MUST(TRAIN("lm", "--text", "a.txt", BRIEFLY, "runs/one"));
-    MUST(TRAIN("lm", "a.txt", "--config", "config", "--tail", "0", "--tokenizer", "char", "--d-model", "8",
-               "--heads", "2", "--layers", "1", "--quiet", "--run", "runs/other"));
+    MUST(TRAIN("lm", "a.txt", "--config", "config", "--tail", "0", "--tokenizer", "char",
+               "--d-model", "8", "--heads", "2", "--layers", "1", "--quiet", "--run",
+               "runs/other"));
     CHECK(same_files("runs/one/model.safetensors", "runs/other/model.safetensors"));
-    CHECK(TRAIN("--resume", "one", "b.txt", "--steps", "2", "--quiet") == 78 && strstr(err, "text_crc32"),
+    CHECK(TRAIN("--resume", "one", "b.txt", "--steps", "2", "--quiet") == 78 &&
+              strstr(err, "text_crc32"),
           "%s", err);
-    MUST(TRAIN("lm", "a.txt", "--from", "one", "--train", "*", "--steps", "1", "--tail", "0", "--quiet",
-               "--run", "runs/from"));
-    CHECK(TRAIN("lm", "--from", "none") == 66 && strstr(err, "none: found no run, need one: runs/from, "),
+    MUST(TRAIN("lm", "a.txt", "--from", "one", "--train", "*", "--steps", "1", "--tail", "0",
+               "--quiet", "--run", "runs/from"));
+    CHECK(TRAIN("lm", "--from", "none") == 66 &&
+              strstr(err, "none: found no run, need one: runs/from, "),
           "%s", err);
     rename("a.txt", "moved");
-    CHECK(TRAIN("--resume", "from", "--steps", "2", "--quiet") == 66 &&
-              !strcmp(err, "train: a.txt: No such file or directory; --text FILE says where it is now\n"),
-          "%s", err);
+    CHECK(
+        TRAIN("--resume", "from", "--steps", "2", "--quiet") == 66 &&
+            !strcmp(err,
+                    "train: a.txt: No such file or directory; --text FILE says where it is now\n"),
+        "%s", err);
     write_text("config", "steps 2\n");
     MUST(TRAIN("--resume", "from", "lm", "moved", "--config", "config", "--quiet"));
 }
 
-/* Lines that are learned by heart come again, each with its end, from their first characters and without; a resumed run and
- * one that begins from another go on with lines. */
+/* Lines that are learned by heart come again, each with its end, from their first characters and
+ * without; a resumed run and one that begins from another go on with lines. */
 TEST(lines_are_learned_by_heart) {
     static const char list[] = "ก๊าซ ธรรมชาติ\r\nЁлка\r\n\r\nnaïve x\r\n東京タワー😀";
     static const char *const line[] = {"ก๊าซ ธรรมชาติ", "Ёлка", "naïve x", "東京タワー😀"};
     static const char *const first[] = {"ก", "Ё", "na", "東"};
     write_text("list", list);
-#define BY_HEART(tokenizer, run)                                                                             \
-    "lm", "list", "--lines", "--tokenizer", tokenizer, "--batch", "8", "--lr", "0.01", "--d-model", "32",    \
-        "--heads", "2", "--layers", "1", "--schedule", "constant", "--quiet", "--force", "--run", run
+#define BY_HEART(tokenizer, run)                                                                   \
+    "lm", "list", "--lines", "--tokenizer", tokenizer, "--batch", "8", "--lr", "0.01",             \
+        "--d-model", "32", "--heads", "2", "--layers", "1", "--schedule", "constant", "--quiet",   \
+        "--force", "--run", run
     for (int i = 0; i < 4; i++) {
         MUST(TRAIN(BY_HEART(tokenizers[i], "run"), "--steps", BY_HEART_STEPS));
         CHECK(GENERATE("run", "--count", "20", "--temperature", "0.3") == 0 &&
-                  (SANITIZER || !strcmp(err, "0 of 20 lines are not in list\n")) && lines_of(out) == 20,
+                  (SANITIZER || !strcmp(err, "0 of 20 lines are not in list\n")) &&
+                  lines_of(out) == 20,
               "%s: %s%s", tokenizers[i], out, err);
         for (const char *at = out; *at && !SANITIZER; at = next_line(at)) {
             bool found = false;
@@ -150,11 +168,12 @@ TEST(lines_are_learned_by_heart) {
         }
         for (int k = 0; k < 4 && i < 3; k++) { /* these are no words */
             MUST(GENERATE("run", "--greedy", "--prompt", first[k]));
-            CHECK(SANITIZER ||
-                      (!strncmp(out, line[k], strlen(line[k])) && !strcmp(out + strlen(line[k]), "\n")),
+            CHECK(SANITIZER || (!strncmp(out, line[k], strlen(line[k])) &&
+                                !strcmp(out + strlen(line[k]), "\n")),
                   "%s: %s", tokenizers[i], out);
         }
-        CHECK(GENERATE("run", "--score", "list") == 0 && strstr(out, ", 4 lines\n"), "%s%s", out, err);
+        CHECK(GENERATE("run", "--score", "list") == 0 && strstr(out, ", 4 lines\n"), "%s%s", out,
+              err);
         CHECK(GENERATE("run", "--prompt", "a\nb") == 65 &&
                   strstr(err, "--prompt: found the end of a line, need the beginning of one\n"),
               "%s", err);
@@ -163,7 +182,8 @@ TEST(lines_are_learned_by_heart) {
     MUST(TRAIN("--resume", "part", "--steps", "10", "--quiet"));
     MUST(TRAIN(BY_HEART("char", "whole"), "--steps", "10"));
     CHECK(same_files("part/model.safetensors", "whole/model.safetensors"));
-    MUST(TRAIN("lm", "list", "--lines", "--from", "whole", "--steps", "1", "--quiet", "--run", "from"));
+    MUST(TRAIN("lm", "list", "--lines", "--from", "whole", "--steps", "1", "--quiet", "--run",
+               "from"));
     CHECK(GENERATE("from", "--greedy") == 0 && lines_of(out) == 1, "%s%s", out, err);
     CHECK(TRAIN("lm", "list", "--lines", "--newline", "unix") == 2 &&
               strstr(err, "--newline: found --lines, need one of the two\n"),
@@ -179,8 +199,10 @@ TEST(new_lines_are_counted) {
     char list[200], want[100];
     for (int i = 0; i < 26; i++) sprintf(list + 4 * i, "%c%c\n\n", 'a' + i, 'a' + i * 7 % 26);
     write_text("list", list);
-    MUST(TRAIN("lm", "list", "--lines", "--tokenizer", "byte", "--lr", "0.01", "--steps", "60", SMALL));
-    CHECK(GENERATE("run", "--count", "200", "--temperature", "1") == 0 && lines_of(out) == 200, "%s", err);
+    MUST(TRAIN("lm", "list", "--lines", "--tokenizer", "byte", "--lr", "0.01", "--steps", "60",
+               SMALL));
+    CHECK(GENERATE("run", "--count", "200", "--temperature", "1") == 0 && lines_of(out) == 200,
+          "%s", err);
     int unknown = 0;
     for (const char *at = out, *next; *at; at = next) {
         next = next_line(at);
@@ -192,7 +214,8 @@ TEST(new_lines_are_counted) {
     CHECK(!strcmp(err, want) && unknown > 10 && unknown < 190, "%s, want %s", err, want);
     MUST(TRAIN("lm", "list", "list", "list", "--lines", "--steps", "1", "--run", "run", "--force"));
     CHECK(!strncmp(err, "list and 2 more: left out 78 empty lines\n", 41), "%s", err);
-    CHECK(GENERATE("run", "--count", "2") == 0 && strstr(err, " of 2 lines are not in list and 2 more\n"),
+    CHECK(GENERATE("run", "--count", "2") == 0 &&
+              strstr(err, " of 2 lines are not in list and 2 more\n"),
           "%s", err);
 }
 
@@ -201,28 +224,33 @@ TEST(pairs_of_ones_own) {
     for (char c = 'a'; f && c <= 'z'; c++) fprintf(f, "%c%c\t%c\n", c, c, c);
     if (!f || fclose(f)) exit(1);
     for (int i = 0; i < 4; i++) {
-        MUST(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", tokenizers[i], "--steps", "3", SMALL));
+        MUST(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", tokenizers[i], "--steps", "3",
+                   SMALL));
         MUST(GENERATE("run", "--prompt", "ab", "--length", "2"));
     }
-    f = fopen("pairs",
-              "w"); /* Sources are longer than any answer: a sanitizer sees a buffer that is too small. */
+    f = fopen(
+        "pairs",
+        "w"); /* Sources are longer than any answer: a sanitizer sees a buffer that is too small. */
     for (int i = 0; f && i < 40; i++) fprintf(f, "%d%0900d\t%d\n", i, i, i);
     if (!f || fclose(f)) exit(1);
-    MUST(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", "word", "--steps", "1", "--run", "long"));
+    MUST(
+        TRAIN("pairs", "--pairs", "pairs", "--tokenizer", "word", "--steps", "1", "--run", "long"));
     CHECK(strstr(err, "0000") && strstr(err, " -> "), "%s", err);
     write_text("pairs", "a\tb\nab\n");
-    CHECK(TRAIN("pairs", "--pairs", "pairs", SMALL) == 65 && strstr(err, "pairs: line 2: found no tab"), "%s",
-          err);
+    CHECK(TRAIN("pairs", "--pairs", "pairs", SMALL) == 65 &&
+              strstr(err, "pairs: line 2: found no tab"),
+          "%s", err);
 }
 
-/* A loss that does not say what [UNK] stands for is in nats a token and says so: in the terminal, on the page and of a text
- * that is scored. "the" and " mill" are the vocabulary. */
+/* A loss that does not say what [UNK] stands for is in nats a token and says so: in the terminal,
+ * on the page and of a text that is scored. "the" and " mill" are the vocabulary. */
 TEST(a_loss_without_the_unknown_is_not_comparable) {
     FILE *f = fopen("text", "w");
-    for (int i = 0; f && i < 300; i++) fprintf(f, "the mill the mill the mill the mill w%c\n", 'a' + i % 26);
+    for (int i = 0; f && i < 300; i++)
+        fprintf(f, "the mill the mill the mill the mill w%c\n", 'a' + i % 26);
     if (!f || fclose(f)) exit(1);
-    MUST(TRAIN("lm", "--text", "text", "--tokenizer", "word", "--vocab-size", "5", "--d-model", "16",
-               "--heads", "2", "--layers", "1", "--steps", "2", "--run", "run", "--force"));
+    MUST(TRAIN("lm", "--text", "text", "--tokenizer", "word", "--vocab-size", "5", "--d-model",
+               "16", "--heads", "2", "--layers", "1", "--steps", "2", "--run", "run", "--force"));
     size_t size;
     char *page = read_bytes("run/report.html", &size);
     CHECK(!strstr(err, "nats/char") && strstr(err, "nats/token, not comparable: ") &&
@@ -233,15 +261,17 @@ TEST(a_loss_without_the_unknown_is_not_comparable) {
     CHECK(GENERATE("run", "--score", "text") == 0 && !strstr(out, "nats/char") &&
               strstr(out, "not comparable: "),
           "%s%s", out, err);
-    CHECK(GENERATE("run", "--score", "text", "--show") == 0 && lines_of(out) == 301 && !strstr(out, "}  "),
+    CHECK(GENERATE("run", "--score", "text", "--show") == 0 && lines_of(out) == 301 &&
+              !strstr(out, "}  "),
           "%s%s", out, err);
     /* The answers of pairs, too, and runs that are compared. */
     f = fopen("pairs", "w");
     for (int i = 0; f && i < 40; i++) fprintf(f, "a%d\tb%d\n", i, i);
     if (!f || fclose(f)) exit(1);
     for (int i = 0; i < 2; i++) {
-        MUST(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", i ? "byte" : "word", "--d-model", "16",
-                   "--heads", "2", "--layers", "1", "--steps", "2", "--run", i ? "bytes" : "words"));
+        MUST(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", i ? "byte" : "word", "--d-model",
+                   "16", "--heads", "2", "--layers", "1", "--steps", "2", "--run",
+                   i ? "bytes" : "words"));
         page = read_bytes(i ? "bytes/report.html" : "words/report.html", &size);
         CHECK((strstr(err, "not comparable: ") == NULL) == i && page &&
                   (strstr(page, "\"unknown\": ") == NULL) == i,
@@ -264,8 +294,8 @@ static const char *note(const char *key) {
     return value;
 }
 
-/* The steps that --minutes chooses give the same bits with --steps, and those that a resumed run adds, too. A text of
- * numbers gains nothing by merges. */
+/* The steps that --minutes chooses give the same bits with --steps, and those that a resumed run
+ * adds, too. A text of numbers gains nothing by merges. */
 TEST(a_run_of_minutes_is_the_run_of_its_steps) {
     FILE *f = fopen("text", "w");
     for (int i = 0; f && i < 4000; i++) fprintf(f, "%d mills ", i);
@@ -277,14 +307,16 @@ TEST(a_run_of_minutes_is_the_run_of_its_steps) {
     MUST(TRAIN("lm", "--text", "text", "--batch", "1", "--minutes", "0.01", SMALL));
     CHECK(atol(note("steps")) >= 2 && atol(resumed) >= 3, "%s steps", resumed);
     CHECK(rename("run/model.safetensors", "minutes") == 0);
-    MUST(TRAIN("lm", "--text", "text", "--batch", "1", "--steps", note("steps"), "--warmup", note("warmup"),
-               "--plans", note("plans"), "--eval-every", note("eval-every"), "--tokenizer", "bpe",
-               "--vocab-size", note("vocab-size"), "--dropout", note("dropout"), SMALL));
+    MUST(TRAIN("lm", "--text", "text", "--batch", "1", "--steps", note("steps"), "--warmup",
+               note("warmup"), "--plans", note("plans"), "--eval-every", note("eval-every"),
+               "--tokenizer", "bpe", "--vocab-size", note("vocab-size"), "--dropout",
+               note("dropout"), SMALL));
     CHECK(same_files("run/model.safetensors", "minutes"), "%s steps", note("steps"));
 }
 
-/* Minutes in which the usual model would read a large text too often take a wider one; a size that the user chose stays, and
- * so do steps. A dry run says the dropout of the run, which depends on the number of steps, also if minutes give that. */
+/* Minutes in which the usual model would read a large text too often take a wider one; a size that
+ * the user chose stays, and so do steps. A dry run says the dropout of the run, which depends on
+ * the number of steps, also if minutes give that. */
 TEST(many_minutes_take_a_wider_model) {
     static const struct {
         const char *time, *amount, *size, *d_model, *dropout;
@@ -298,15 +330,15 @@ TEST(many_minutes_take_a_wider_model) {
     write_cat_text("text", 1000000);
     for (size_t i = 0; i < (SANITIZER ? 1 : sizeof row / sizeof *row); i++) {
         int status = row[i].size ? TRAIN(DRY, "--batch", row[i].size) : TRAIN(DRY);
-        CHECK(status == 0 && strstr(out, row[i].d_model) && strstr(out, row[i].dropout), "%zu: %s%s", i, out,
-              err);
+        CHECK(status == 0 && strstr(out, row[i].d_model) && strstr(out, row[i].dropout),
+              "%zu: %s%s", i, out, err);
     }
 }
 
 /* --dry-run of a run to continue counts the steps that are left. */
 TEST(a_dry_run_of_a_run_to_continue) {
-    MUST(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "9", "--quiet", "--run",
-               "run"));
+    MUST(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "9", "--quiet",
+               "--run", "run"));
     MUST(TRAIN("--resume", "run", "--steps", "1009", "--dry-run"));
     CHECK(strstr(out, " for 1,000 steps of "), "%s", out);
     MUST(TRAIN("--resume", "run", "--dry-run"));
@@ -318,23 +350,26 @@ TEST(a_text_without_a_tail_is_learnt_by_heart) {
     write_cat_text("text", 4000);
     MUST(TRAIN("lm", "--text", "text", "--tokenizer", "char", "--tail", "0.001", "--steps", "150",
                "--d-model", "8", "--heads", "2", "--layers", "1", "--run", "run"));
-    CHECK(strstr(err, "a short --tail: context 64, nothing held out") && strstr(err, "; dropout 0\n"), "%s",
-          err);
+    CHECK(strstr(err, "a short --tail: context 64, nothing held out") &&
+              strstr(err, "; dropout 0\n"),
+          "%s", err);
     CHECK(!strcmp(note("weight-decay"), "0"), "%s", note("weight-decay"));
 }
 
 /* A warm-up is judged by the steps that --minutes sets, not by the default of --steps. */
 TEST(a_warm_up_is_judged_by_the_steps_of_the_minutes) {
-    CHECK(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--minutes", "0.001", "--warmup",
-                "1000000", "--run", "run") == 2,
+    CHECK(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--minutes", "0.001",
+                "--warmup", "1000000", "--run", "run") == 2,
           "%s", err);
     const char *most = strstr(err, "train: --warmup: found 1000000, need at most the ");
     CHECK(most && !strstr(most, " the 1000 of ") && strstr(most, " of --steps\n"), "%s", err);
 }
 
-/* A directory whose name looks like an option is another word in the commands that are suggested. */
+/* A directory whose name looks like an option is another word in the commands that are suggested.
+ */
 TEST(a_directory_named_like_an_option) {
-    MUST(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--run", "-x"));
+    MUST(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--run",
+               "-x"));
     CHECK(strstr(err, "for ./generate ./-x\n"), "%s", err);
     MUST(GENERATE("./-x", "--prompt", "abc"));
 }

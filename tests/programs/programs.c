@@ -19,7 +19,8 @@
 static void check_record(const char *path, const char *json) {
     size_t size = 0;
     char *record = read_bytes(path, &size);
-    CHECK(record && strcmp(record, json) == 0, "%s has\n%s\nprinted\n%s", path, record ? record : "no lines", json);
+    CHECK(record && strcmp(record, json) == 0, "%s has\n%s\nprinted\n%s", path,
+          record ? record : "no lines", json);
     free(record);
 }
 
@@ -33,15 +34,17 @@ static long count_parameters(const char *path) {
     return count;
 }
 
-/* --json prints the run, its steps and its evaluations, of which the last has "final"; the run's directory holds the same
- * lines and the model, and no file that README.md does not list. */
+/* --json prints the run, its steps and its evaluations, of which the last has "final"; the run's
+ * directory holds the same lines and the model, and no file that README.md does not list. */
 TEST(records_are_complete) {
     static const char *const during_copy[] = {FIGURES, NULL},
                              *const during_lm[] = {FIGURES, PER_CHARACTER, NULL},
                              *const final_copy[] = {FIGURES, "val_exact", "final", NULL},
                              *const final_lm[] = {FIGURES, PER_CHARACTER, "final", NULL},
-                             *const of_step[] = {"event", "step", "loss", "learning_rate", "grad_norm",
-                                                 "tokens_per_second", NULL};
+                             *const of_step[] = {"event",     "step",
+                                                 "loss",      "learning_rate",
+                                                 "grad_norm", "tokens_per_second",
+                                                 NULL};
     write_cat_text("text", 1999);
     for (int lm = 0; lm < 2; lm++) {
         const char *task = lm ? "lm" : "copy";
@@ -52,7 +55,8 @@ TEST(records_are_complete) {
         const char *line = find_event(out, "step");
         for (int i = 1; line; i++, line = find_event(next_line(line), "step")) {
             check_keys(line, of_step);
-            CHECK(number(line, "step") == i && number(line, "loss") > 0 && number(line, "loss") < 6, "%s", line);
+            CHECK(number(line, "step") == i && number(line, "loss") > 0 && number(line, "loss") < 6,
+                  "%s", line);
         }
         CHECK(count_events(out, "evaluation") == 5, "%s", out);
         line = find_event(out, "evaluation");
@@ -73,7 +77,8 @@ TEST(records_are_complete) {
     CHECK(lines_of(list_folder("runs/lm")) == 6, "%s", listing);
 }
 
-/* A model that has not been trained has no training loss. Its held-out loss is near log(vocabulary). */
+/* A model that has not been trained has no training loss. Its held-out loss is near
+ * log(vocabulary). */
 TEST(no_steps) {
     MUST(TRAIN(COPY, "--steps", "0", "--json", "--run", "a/b/c"));
     const char *last = last_event(out, "evaluation");
@@ -90,8 +95,8 @@ static bool occurs(const char *text, const char *what) {
     return strstr(text, what) != NULL;
 }
 
-/* Without a terminal: plain lines on stderr, ten of progress, the result, the samples asked for, as far as there are held-out
- * examples. A context of a few characters is enough to write. */
+/* Without a terminal: plain lines on stderr, ten of progress, the result, the samples asked for, as
+ * far as there are held-out examples. A context of a few characters is enough to write. */
 TEST(talk_is_plain_without_a_terminal) {
     write_cat_text("text", 1999);
     CHECK(TRAIN(COPY, "--steps", "20", "--samples", "3") == 0 && !*out, "%s", err);
@@ -99,15 +104,19 @@ TEST(talk_is_plain_without_a_terminal) {
     CHECK(count_of(err, "\ncopy ") == 10 && occurs(err, "\ncopy 20/20  loss "), "%s", err);
     CHECK(count_of(err, " -> ") == 3 && occurs(err, "held-out: loss "), "%s", err);
     CHECK(occurs(err, "% of 30 answers exact\n") && occurs(err, "saved in runs/copy"), "%s", err);
-    CHECK(TRAIN(COPY, "--steps", "3", "--samples", "0", "--force") == 0 && !occurs(err, "->"), "%s", err);
-    CHECK(TRAIN(COPY, "--steps", "1", "--samples", "40", "--force") == 0 && count_of(err, " -> ") == 30, "%s",
+    CHECK(TRAIN(COPY, "--steps", "3", "--samples", "0", "--force") == 0 && !occurs(err, "->"), "%s",
           err);
-    CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "4", "--steps", "3") == 0 && !*out, "%s", err);
-    CHECK(occurs(err, "to compare: uniform guess ") && occurs(err, "a sample at temperature 0.8:\n"), "%s",
+    CHECK(TRAIN(COPY, "--steps", "1", "--samples", "40", "--force") == 0 &&
+              count_of(err, " -> ") == 30,
+          "%s", err);
+    CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "4", "--steps", "3") == 0 && !*out, "%s",
           err);
+    CHECK(occurs(err, "to compare: uniform guess ") &&
+              occurs(err, "a sample at temperature 0.8:\n"),
+          "%s", err);
     CHECK(TRAIN(LM, "--steps", "3", "--force", "--quiet") == 0 && !*out && !*err, "%s", err);
-    int status = TRAIN(COPY, "--steps", "3", "--schedule", "constant", "--lr", "9e17", "--d-ff", "512",
-                       "--run", "wild");
+    int status = TRAIN(COPY, "--steps", "3", "--schedule", "constant", "--lr", "9e17", "--d-ff",
+                       "512", "--run", "wild");
     CHECK(sizeof(real) != sizeof(float) ||
               (status == STATUS_NON_FINITE &&
                occurs(err, "saved in wild, for ./generate wild: the weights before that step")),
@@ -119,14 +128,16 @@ static void watch(int columns_wide, const char *kind, char text[MOST_OUTPUT]) {
     int other, terminal = open_terminal(columns_wide, &other);
     setenv("TERM", kind, 1);
     Child child = start_program(
-        "train", ARGUMENTS(COPY, "--steps", "400", "--eval-every", "50", "--samples", "0", "--force"),
+        "train",
+        ARGUMENTS(COPY, "--steps", "400", "--eval-every", "50", "--samples", "0", "--force"),
         (Streams){.terminal = other});
     close(other);
     read_terminal(terminal, text);
     CHECK(end_program(child) == 0, "%s", text);
 }
 
-/* The bar begins each time at the start of a cleared line and leaves the last column free, however narrow. */
+/* The bar begins each time at the start of a cleared line and leaves the last column free, however
+ * narrow. */
 TEST(the_bar_fits_the_terminal) {
     static char text[MOST_OUTPUT];
     for (int i = 0; i < 6; i++) {
@@ -138,28 +149,37 @@ TEST(the_bar_fits_the_terminal) {
             int shown = 0; /* of UTF-8, without what continues a character */
             for (int b = 0; b < length; b++) shown += ((unsigned char)at[b] & 0xC0) != 0x80;
             CHECK(shown < width, "%d columns: found %.*s", width, length, at);
-            CHECK(width < 80 || (occurs(at, "] ") && memcmp(at, "copy [", 6) == 0), "%.*s", length, at);
+            CHECK(width < 80 || (occurs(at, "] ") && memcmp(at, "copy [", 6) == 0), "%.*s", length,
+                  at);
         }
         CHECK(drawn >= 2 && count_of(text, "\033") == drawn, "%d drawn: %s", drawn, text);
         if (width >= 20) CHECK(occurs(text, " 400/400"), "%s", text);
-        if (width >= 40) CHECK(occurs(text, "400/400  loss ") && occurs(text, " taken\r\n"), "%s", text);
+        if (width >= 40)
+            CHECK(occurs(text, "400/400  loss ") && occurs(text, " taken\r\n"), "%s", text);
         if (width >= 60) CHECK(occurs(text, "  val "), "%s", text);
         if (width >= 80) CHECK(occurs(text, " tok/s") && occurs(text, "####] 400/400"), "%s", text);
     }
     watch(80, "dumb", text);
     CHECK(!strchr(text, '\033') && occurs(text, "\ncopy 40/400"), "%s", text);
     /* A held-out loss is printed with the step at which it was measured. */
-    CHECK(occurs(text, "\ncopy 120/400  loss ") && occurs(text, " at 100  ") && occurs(text, " at 350  "),
+    CHECK(occurs(text, "\ncopy 120/400  loss ") && occurs(text, " at 100  ") &&
+              occurs(text, " at 350  "),
           "%s", text);
 }
 
+/* The help fits 80 columns; that of train without `all` has the 15 options that a beginner uses. */
 TEST(help_fits_80_columns) {
-    for (int i = 0; i < 2; i++) {
-        CHECK(run_program(i ? "train" : "generate", ARGUMENTS("--help"), (Streams){0}) == 0 && !*err, "%s",
-              err);
-        CHECK(!strncmp(out, i ? "Usage: train " : "Usage: generate ", 12), "%s", out);
-        for (const char *line = out; *line; line = next_line(line))
+    static const char *const programs[] = {"train", "generate"};
+    for (int i = 0; i < 4; i++) {
+        int options = 0;
+        MUST(run_program(programs[i % 2], ARGUMENTS("--help", i < 2 ? NULL : "all"), (Streams){0}));
+        CHECK(!strncmp(out, "Usage: ", 7) && !*err, "%s", out);
+        for (const char *line = out; *line; line = next_line(line)) {
             CHECK(strcspn(line, "\n") <= 80, "%.100s", line);
+            options += strncmp(line, "  --", 4) == 0;
+        }
+        CHECK(i != 0 || options == 15, "found %d options", options);
+        CHECK(i < 2 || strstr(out, "\nExit status\n"), "%s", out);
     }
 }
 
@@ -171,15 +191,17 @@ TEST(a_dry_run_takes_nothing) {
     long parameters = 0, last = 0;
     double megabytes = 0;
     const char *at = strstr(out, "heads: ");
-    CHECK(at && sscanf(at, "heads: %ld,%3ld parameters, %lf MB", &parameters, &last, &megabytes) == 3 &&
+    CHECK(at &&
+              sscanf(at, "heads: %ld,%3ld parameters, %lf MB", &parameters, &last, &megabytes) ==
+                  3 &&
               lines_of(out) == 2 && strstr(out, "\ntime: about "),
           "%s", out);
     parameters = 1000 * parameters + last;
     CHECK(megabytes > (double)parameters * 16e-6 && megabytes < 50, "%s", out);
     CHECK(!strcmp(list_folder("."), before), "%s", listing);
     CHECK(TRAIN("copy", "--dry-run", "--batch", "16777216") == 0 && occurs(out, "MB"), "%s", err);
-    CHECK(TRAIN(COPY, "--dry-run", "--steps", "5", "--schedule", "constant") == 0 && !*err, "no warm-up: %s",
-          err);
+    CHECK(TRAIN(COPY, "--dry-run", "--steps", "5", "--schedule", "constant") == 0 && !*err,
+          "no warm-up: %s", err);
     free(before);
     MUST(TRAIN(COPY, "--steps", "0", "--json", "--quiet"));
     CHECK(number(out, "parameters") == (double)parameters, "%s", out);
@@ -202,8 +224,8 @@ enum { ALL_MEMORY_IS_OURS = true };
 enum { ALL_MEMORY_IS_OURS = false };
 #endif
 
-/* The peak memory of the whole process is foretold within a tenth, for small and large trainings, by the training as by a dry
- * run. Linux counts the pages of a process to 64 a processor. */
+/* The peak memory of the whole process is foretold within a tenth, for small and large trainings,
+ * by the training as by a dry run. Linux counts the pages of a process to 64 a processor. */
 TEST(the_peak_is_foretold) {
     if (!ALL_MEMORY_IS_OURS) return;
     write_cat_text("text", 1999);
@@ -213,11 +235,12 @@ TEST(the_peak_is_foretold) {
         {LM, "--threads", "4"},
         {"copy", "--held-out", "20"},
         {"lm", "--text", "text"},
-        {"lm", "--text", "text", "--context", "128", "--layers", "1", "--batch", "64", "--dropout", "0.1"},
-        {"sort", "--batch", "1500", "--layers", "1", "--d-model", "64", "--accumulate", "2", "--held-out",
-         "20"},
-        {"copy", "--d-model", "512", "--layers", "1", "--batch", "4", "--optimizer", "sgd", "--held-out",
-         "20"},
+        {"lm", "--text", "text", "--context", "128", "--layers", "1", "--batch", "64", "--dropout",
+         "0.1"},
+        {"sort", "--batch", "1500", "--layers", "1", "--d-model", "64", "--accumulate", "2",
+         "--held-out", "20"},
+        {"copy", "--d-model", "512", "--layers", "1", "--batch", "4", "--optimizer", "sgd",
+         "--held-out", "20"},
         {"reverse", "--symbols", "9000", "--layers", "1", "--batch", "8", "--held-out", "20"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -227,7 +250,8 @@ TEST(the_peak_is_foretold) {
         double peak = peak_megabytes(arguments);
         const char *said[] = {err, out};
         arguments[n] = "--dry-run";
-        for (int dry = 0; dry <= (i < 5); dry++) { /* a dry run takes the steps that measure its time */
+        for (int dry = 0; dry <= (i < 5);
+             dry++) { /* a dry run takes the steps that measure its time */
             double megabytes = 0;
             if (dry) MUST(run_program("train", arguments, (Streams){0}));
             const char *at = strstr(said[dry], "parameters, ");
@@ -243,8 +267,8 @@ TEST(the_peak_is_foretold) {
 /* The whole way of a sequence task: what was learned in training is there in the file. */
 TEST(learns_to_copy) {
     MUST(TRAIN("copy", "--d-model", "32", "--layers", "1", "--symbols", "8", "--max-length", "3",
-               "--held-out", "30", "--steps", "250", "--batch", "32", "--lr", "0.01", "--dropout", "0",
-               "--json"));
+               "--held-out", "30", "--steps", "250", "--batch", "32", "--lr", "0.01", "--dropout",
+               "0", "--json"));
     const char *last = last_event(out, "evaluation");
     CHECK(number(last, "val_exact") >= 0.9, "%s", out);
     write_text("lines", "123\n8\n77\r\n456");
@@ -262,13 +286,14 @@ TEST(learns_to_copy) {
 
 /* ---- generate ---- */
 
-/* Beyond the context the window moves by half of it: each further character is the one that follows the window's text,
- * given as a prompt. */
+/* Beyond the context the window moves by half of it: each further character is the one that follows
+ * the window's text, given as a prompt. */
 TEST(the_window_moves_by_half) {
     enum { CONTEXT = 8, MORE = 30, PROMPT = 4, TEXT = 3000 };
     char text[TEXT + 1] = {0}, written[PROMPT + MORE + 1], window[CONTEXT + 1];
     uint32_t x = 1;
-    for (int i = 0; i < TEXT; i++) text[i] = "abc"[((x = x * 1103515245 + 12345) >> 16 & 0x7fff) % 3];
+    for (int i = 0; i < TEXT; i++)
+        text[i] = "abc"[((x = x * 1103515245 + 12345) >> 16 & 0x7fff) % 3];
     write_text("text", text);
     MUST(TRAIN(LM, "--preset", "gpt", "--steps", "20", "--lr", "0.1", "--quiet", "--run", "run"));
     MUST(GENERATE("run", "--prompt", "abca", "--length", "30", "--greedy"));
@@ -289,17 +314,20 @@ TEST(samples_are_reproducible) {
     write_cat_text("text", 1999);
     MUST(TRAIN(LM, "--tokenizer", "char", "--steps", "20", "--quiet", "--run", "run"));
 #define SAMPLE(...) GENERATE("run", "--prompt", "the cat sat on", "--length", "60", __VA_ARGS__)
-    CHECK(SAMPLE("--temperature", "1", "--seed", "3") == 0 && strlen(out) == 14 + 60 + 1, "%s", out);
+    CHECK(SAMPLE("--temperature", "1", "--seed", "3") == 0 && strlen(out) == 14 + 60 + 1, "%s",
+          out);
     CHECK(!strncmp(out, "the cat sat on", 14), "%s", out);
     snprintf(first, sizeof first, "%.199s", out);
-    CHECK(SAMPLE("--temperature", "1", "--seed", "3", "--threads", "3") == 0 && !strcmp(out, first), "%s",
-          out);
+    CHECK(SAMPLE("--temperature", "1", "--seed", "3", "--threads", "3") == 0 && !strcmp(out, first),
+          "%s", out);
     CHECK(SAMPLE("--temperature", "1", "--seed", "4") == 0 && strcmp(out, first) != 0, "%s", out);
-    CHECK(SAMPLE("--temperature", "1", "--seed", "3", "--top-k", "2") == 0 && strcmp(out, first) != 0, "%s",
-          out);
+    CHECK(SAMPLE("--temperature", "1", "--seed", "3", "--top-k", "2") == 0 &&
+              strcmp(out, first) != 0,
+          "%s", out);
     CHECK(SAMPLE("--temperature", "0") == 0, "%s", err);
     snprintf(first, sizeof first, "%.199s", out);
-    CHECK(SAMPLE("--temperature", "1", "--top-k", "1", "--seed", "9") == 0 && !strcmp(out, first), "%s", out);
+    CHECK(SAMPLE("--temperature", "1", "--top-k", "1", "--seed", "9") == 0 && !strcmp(out, first),
+          "%s", out);
     write_text("lines", "the cat sat on\n");
     CHECK(run_program("generate", ARGUMENTS("run", "--greedy", "--length", "60"),
                       (Streams){.input = "lines"}) == 0);
@@ -312,7 +340,8 @@ static void sleep_a_little(void) {
     nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
 }
 
-/* Waits until the training in `run` has recorded at least so many evaluations. Returns their number. */
+/* Waits until the training in `run` has recorded at least so many evaluations. Returns their
+ * number. */
 static int wait_for_evaluations(int least) {
     for (int i = 0; i < 4000; i++, sleep_a_little()) {
         int found = events_in("run/run.jsonl", "evaluation");
@@ -324,20 +353,22 @@ static int wait_for_evaluations(int least) {
 
 /* Starts a training that never ends, in `run`. */
 static Child start_endless(void) {
-    Child child = START(COPY, "--steps", "2147483647", "--eval-every", "500", "--json", "--run", "run");
+    Child child =
+        START(COPY, "--steps", "2147483647", "--eval-every", "500", "--json", "--run", "run");
     wait_for_evaluations(1);
     return child;
 }
 
-/* Ctrl-C, SIGTERM or a closed terminal ends training; model, figures and samples are there; then the program ends by the
- * signal. Until then no other run can train in the same directory. */
+/* Ctrl-C, SIGTERM or a closed terminal ends training; model, figures and samples are there; then
+ * the program ends by the signal. Until then no other run can train in the same directory. */
 TEST(signals_end_a_training) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (int i = 0; i < 3; i++) {
         int signal_number = numbers[i];
         Child child = start_endless();
         CHECK(TRAIN(COPY, "--run", "run", "--force") == 73, "%s", err);
-        CHECK(!strcmp(err, "train: run/model.safetensors: another process is writing it\n"), "%s", err);
+        CHECK(!strcmp(err, "train: run/model.safetensors: another process is writing it\n"), "%s",
+              err);
         kill(child.pid, signal_number);
         int status = end_program(child);
         CHECK(status == 128 + signal_number, "status %d", status);
@@ -345,15 +376,17 @@ TEST(signals_end_a_training) {
         CHECK(occurs(err, "stopped after step ") && occurs(err, "saved in run"), "%s", err);
         check_record("run/run.jsonl", out);
         CHECK(GENERATE("run", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
-        CHECK(GENERATE("run", "--prompt", "12", "--length", "1") == 0 && strlen(out) <= 2, "%s%s", out, err);
-        CHECK(GENERATE("run", "--prompt", "12", "--length", "1000") == 0 && lines_of(out) == 1, "%s", err);
+        CHECK(GENERATE("run", "--prompt", "12", "--length", "1") == 0 && strlen(out) <= 2, "%s%s",
+              out, err);
+        CHECK(GENERATE("run", "--prompt", "12", "--length", "1000") == 0 && lines_of(out) == 1,
+              "%s", err);
         CHECK(lines_of(list_folder("run")) == 6, "%s", listing);
         rename("run", (const char *[]){"first", "second", "third"}[i]);
     }
 }
 
-/* A run in the background, which Ctrl-C is not meant for, goes on. A killed one leaves nothing that the next
- * would stumble over. */
+/* A run in the background, which Ctrl-C is not meant for, goes on. A killed one leaves nothing that
+ * the next would stumble over. */
 TEST(ignored_signals_do_not_end_a_training) {
     signal(SIGINT, SIG_IGN);
     Child child = start_endless();

@@ -19,21 +19,27 @@ TEST(windows_cover_the_text) {
         long context;
         double tail;
         long training, start, windows;
-    } cases[] = {{1, 0.1, 90, 90, 9},  {4, 0.1, 90, 90, 3}, {9, 0.1, 90, 90, 1}, {10, 0.25, 75, 75, 3},
-                 {3, 0.5, 50, 50, 17}, {7, 0, 100, 0, 15},  {99, 0, 100, 0, 1}};
+    } cases[] = {{1, 0.1, 90, 90, 9},   {4, 0.1, 90, 90, 3},  {9, 0.1, 90, 90, 1},
+                 {10, 0.25, 75, 75, 3}, {3, 0.5, 50, 50, 17}, {7, 0, 100, 0, 15},
+                 {99, 0, 100, 0, 1}};
     for (int i = 0; i < 7; i++) {
         long context = cases[i].context;
         TaskOptions o = task_defaults();
-        o.text = in_folder("text"), o.context = context, o.validation = cases[i].tail;
+        o.text = in_folder("text");
+        o.context = context;
+        o.validation = cases[i].tail;
         Task *task = opened("lm", o);
         const Corpus *c = task_text_corpus(task);
-        CHECK(c->count == 100 && c->training == cases[i].training && c->validation == cases[i].start);
+        CHECK(c->count == 100 && c->training == cases[i].training &&
+              c->validation == cases[i].start);
         CHECK(task->held_out == cases[i].windows && task->max_T == context, "%ld", task->held_out);
-        /* The targets of all held-out windows in a row are the tail from its second character on. */
+        /* The targets of all held-out windows in a row are the tail from its second character on.
+         */
         Batch *b = batch_for(task, 3000);
         CHECK(task_held_out_batch(task, 0, 100, b) == task->held_out);
         long targets = batch_target_tokens(b);
-        CHECK(b->target_in[0] == c->validation && targets == 99 - c->validation, "%ld targets", targets);
+        CHECK(b->target_in[0] == c->validation && targets == 99 - c->validation, "%ld targets",
+              targets);
         for (long t = 0; t < targets; t++) CHECK(b->target_out[t] == c->validation + 1 + t);
         /* Every training window lies in the training part, and every place is drawn. */
         long first = 1000, last = -1;
@@ -41,12 +47,14 @@ TEST(windows_cover_the_text) {
         for (long r = 0; r < 3000; r++) {
             BatchRow row = batch_row(b, r);
             for (long t = 0; t < context; t++)
-                CHECK(row.target_out[t] == row.target_in[t] + 1 && row.target_in[t] == row.target_in[0] + t);
+                CHECK(row.target_out[t] == row.target_in[t] + 1 &&
+                      row.target_in[t] == row.target_in[0] + t);
             if (row.target_in[0] < first) first = row.target_in[0];
             if (row.target_out[context - 1] > last) last = row.target_out[context - 1];
         }
         CHECK(first == 0 && last == c->training - 1, "%ld to %ld", first, last);
-        batch_free(b), task_free(task);
+        batch_free(b);
+        task_free(task);
     }
 }
 
@@ -58,12 +66,14 @@ TEST(a_corpus_refuses_short_and_broken_text) {
     e = (Error){0};
     CHECK(!corpus_make(&(Passage){"f", "abcdef\xFF", 7}, 1, &o, &e));
     CHECK(strstr(e.text, "f: byte 6: found 0xFF, need UTF-8 text"), "%s", e.text);
-    e = (Error){0},
-    o.vocab_size = 3; /* learns from the training part; the tail is named by its place in the text */
+    e = (Error){0}; /* learns from the training part; the tail is named by its place in the text */
+    o.vocab_size = 3;
     CHECK(!corpus_make(&(Passage){"f", "abcdefghijklmnopqrs\xFF", 20}, 1, &o, &e));
     CHECK(strstr(e.text, "f: byte 19: found 0xFF, need UTF-8 text"), "%s", e.text);
-    e = (Error){0}, o = (TaskOptions){.tokenizer = &tokenizer_byte, .context = 1, .validation = 0.1};
-    Corpus *c = corpus_make(&(Passage){"f", "abcdefghijklmnopqrs\xFF", 20}, 1, &o, &e); /* any bytes */
+    e = (Error){0};
+    o = (TaskOptions){.tokenizer = &tokenizer_byte, .context = 1, .validation = 0.1};
+    Corpus *c =
+        corpus_make(&(Passage){"f", "abcdefghijklmnopqrs\xFF", 20}, 1, &o, &e); /* any bytes */
     CHECK(c && c->count == 20, "%s", e.text);
     corpus_free(c);
 }
@@ -76,16 +86,19 @@ TEST(short_texts_have_less_of_both) {
         long context;
         double tail;
         long characters, fits, held_out;
-    } cases[] = {{64, 0.1, 100, 9, 10}, {64, 0.5, 100, 49, 50}, {100, 0, 100, 99, 0},  {64, 0.1, 15, 14, 0},
-                 {1, 0.1, 15, 1, 2},    {4, 0.96, 100, 4, 0},   {4, 0.9999, 100, 4, 0}};
+    } cases[] = {{64, 0.1, 100, 9, 10}, {64, 0.5, 100, 49, 50}, {100, 0, 100, 99, 0},
+                 {64, 0.1, 15, 14, 0},  {1, 0.1, 15, 1, 2},     {4, 0.96, 100, 4, 0},
+                 {4, 0.9999, 100, 4, 0}};
     for (int i = 0; i < 7; i++) {
         Error e = {0};
         TaskOptions o = {
             .tokenizer = &tokenizer_char, .context = cases[i].context, .validation = cases[i].tail};
         size_t bytes = (size_t)cases[i].characters * length / 100;
         Corpus *c = corpus_make(&(Passage){"f", text, bytes}, 1, &o, &e);
-        CHECK(c && c->context == cases[i].fits, "case %d: context %ld %s", i, c ? c->context : 0, e.text);
-        CHECK(c->validation == (cases[i].held_out ? c->count - cases[i].held_out : 0), "case %d", i);
+        CHECK(c && c->context == cases[i].fits, "case %d: context %ld %s", i, c ? c->context : 0,
+              e.text);
+        CHECK(c->validation == (cases[i].held_out ? c->count - cases[i].held_out : 0), "case %d",
+              i);
         CHECK(c->characters == (cases[i].held_out ? cases[i].held_out : c->count), "case %d", i);
         corpus_free(c);
     }
@@ -100,7 +113,8 @@ TEST(a_short_tail_is_named) {
     } cases[] = {
         {false, 0.1, ""},
         {false, 0.01, ": a short --tail: context 39; a longer text teaches more\n"},
-        {false, 0.001, ": a short --tail: context 64, nothing held out; a longer text teaches more\n"},
+        {false, 0.001,
+         ": a short --tail: context 64, nothing held out; a longer text teaches more\n"},
         {true, 0.1, ""},
         {true, 0.001, ": held out 5 characters, too few to judge by; a longer --tail helps\n"},
     };
@@ -110,17 +124,20 @@ TEST(a_short_tail_is_named) {
     write_text(in_folder("text"), text);
     for (int i = 0; i < 5; i++) {
         TaskOptions o = task_defaults();
-        o.text = in_folder("text"), o.lines = cases[i].lines, o.validation = cases[i].tail;
+        o.text = in_folder("text");
+        o.lines = cases[i].lines;
+        o.validation = cases[i].tail;
         Task *task = opened("lm", o);
         const char *remark = task->remark + strcspn(task->remark, ":");
-        CHECK(strncmp(remark, cases[i].want, strlen(cases[i].want)) == 0 && !*remark == !*cases[i].want,
+        CHECK(strncmp(remark, cases[i].want, strlen(cases[i].want)) == 0 &&
+                  !*remark == !*cases[i].want,
               "case %d: %s", i, remark);
         task_free(task);
     }
 }
 
-/* Every tokenizer holds out the same characters, learns from the others alone, and counts its held-out characters.
- * Each of several texts has its own tail. */
+/* Every tokenizer holds out the same characters, learns from the others alone, and counts its
+ * held-out characters. Each of several texts has its own tail. */
 TEST(every_tokenizer_holds_out_the_same_text) {
     static const char first[] = "aé bé aé bé aé bé ",
                       second[] = "cd cd cd cd cd cd xyz"; /* 18 and 21 characters */
@@ -144,7 +161,8 @@ TEST(every_tokenizer_holds_out_the_same_text) {
         tokenizer_decode(c->tokenizer, ids + c->validation, c->count - c->validation, text);
         CHECK(!strcmp(text, "bé  xyz") != words, "%s: %s", kind->choice.name, text);
         /* "bé" is not among the words of the training part, " xyz" neither: 2 and 4 characters. */
-        CHECK(c->characters == 7 && c->unknown == (words ? 6 : 0), "%ld, %ld", c->characters, c->unknown);
+        CHECK(c->characters == 7 && c->unknown == (words ? 6 : 0), "%ld, %ld", c->characters,
+              c->unknown);
         corpus_free(c);
     }
 }
@@ -157,19 +175,25 @@ TEST(a_corpus_from_a_file) {
                      "ein Wort, ein Satz");
     Error e = {0};
     Corpus *c = corpus_load(
-        &(TaskOptions){.text = path, .tokenizer = &tokenizer_char, .context = 2, .validation = 0.2}, &e);
-    CHECK(c && c->count == 18 && c->training == 14 && c->ids[0] == 0 && c->tokenizer->text[0] == 'e', "%s",
-          e.text);
+        &(TaskOptions){.text = path, .tokenizer = &tokenizer_char, .context = 2, .validation = 0.2},
+        &e);
+    CHECK(c && c->count == 18 && c->training == 14 && c->ids[0] == 0 &&
+              c->tokenizer->text[0] == 'e',
+          "%s", e.text);
     corpus_free(c);
-    /* A carriage return is a character, or with unix_newlines the end of a line, with the newline that may follow it. */
+    /* A carriage return is a character, or with unix_newlines the end of a line, with the newline
+     * that may follow it. */
     write_text(path, "a\rb\r\nc\r\r\nd\r");
     for (int unix_newlines = 0; unix_newlines < 2; unix_newlines++) {
         e = (Error){0};
-        TaskOptions o = {
-            .text = path, .tokenizer = &tokenizer_char, .context = 2, .unix_newlines = unix_newlines};
+        TaskOptions o = {.text = path,
+                         .tokenizer = &tokenizer_char,
+                         .context = 2,
+                         .unix_newlines = unix_newlines};
         c = corpus_load(&o, &e);
-        CHECK(c && c->count == 11 - 2 * unix_newlines && c->carriage_returns == 5 - 5 * unix_newlines, "%s",
-              e.text);
+        CHECK(c && c->count == 11 - 2 * unix_newlines &&
+                  c->carriage_returns == 5 - 5 * unix_newlines,
+              "%s", e.text);
         char text[12];
         int32_t ids[12];
         for (long i = 0; c && i < c->count; i++) ids[i] = c->ids[i];
@@ -179,8 +203,8 @@ TEST(a_corpus_from_a_file) {
     }
     unlink(path);
     e = (Error){0};
-    CHECK(!corpus_load(&(TaskOptions){.text = path, .context = 4}, &e) && e.status == STATUS_NO_INPUT &&
-              strstr(e.text, path),
+    CHECK(!corpus_load(&(TaskOptions){.text = path, .context = 4}, &e) &&
+              e.status == STATUS_NO_INPUT && strstr(e.text, path),
           "%s", e.text);
 }
 
@@ -201,7 +225,8 @@ TEST(lm_rows_are_windows_shifted_by_one) {
             BatchRow row = batch_row(b, r);
             const int32_t *in = row.target_in, *out = row.target_out;
             CHECK(row.S == 0 && row.T == 64);
-            CHECK(!memcmp(in + 1, out, 63 * sizeof *in) && out[63] >= 0 && out[63] < task->vocab_size);
+            CHECK(!memcmp(in + 1, out, 63 * sizeof *in) && out[63] >= 0 &&
+                  out[63] < task->vocab_size);
         }
     }
     CHECK(task_held_out_batch(task, 1, 2, b) == 2);
@@ -209,7 +234,8 @@ TEST(lm_rows_are_windows_shifted_by_one) {
         CHECK(b->target_in[i] == c->ids[c->training + 64 + i]);
         CHECK(b->target_out[i] == c->ids[c->training + 65 + i]);
     }
-    batch_free(b), task_free(task);
+    batch_free(b);
+    task_free(task);
     task = opened("copy", task_defaults());
     CHECK(!task_text_corpus(task));
     task_free(task);
@@ -219,7 +245,8 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The chronicle: at least 60 KB, characters of the tail all known from the training part, no paragraph twice.
+/* The chronicle: at least 60 KB, characters of the tail all known from the training part, no
+ * paragraph twice.
  */
 TEST(the_chronicle_is_fit_to_learn_from) {
     Task *task = opened("lm", task_defaults());
@@ -234,8 +261,10 @@ TEST(the_chronicle_is_fit_to_learn_from) {
     size_t count = 0, length;
     char *text = whole_file("data/chronicle.txt", &length), *at = text;
     for (size_t i = 0; i < length; i++) CHECK((unsigned char)text[i] < 0x80);
-    for (char *end; count < 1000 && (end = strstr(at, "\n\n")); at = end + 2)
-        *end = 0, paragraph[count++] = at;
+    for (char *end; count < 1000 && (end = strstr(at, "\n\n")); at = end + 2) {
+        *end = 0;
+        paragraph[count++] = at;
+    }
     CHECK(count > 100 && count < 1000, "%zu paragraphs", count);
     qsort(paragraph, count, sizeof *paragraph, by_text);
     for (size_t i = 1; i < count; i++)
@@ -244,16 +273,20 @@ TEST(the_chronicle_is_fit_to_learn_from) {
     task_free(task);
 }
 
-/* The verse as it ships, without a line feed, is 0 to 14, and the whole of it is one window of context 14. */
+/* The verse as it ships, without a line feed, is 0 to 14, and the whole of it is one window of
+ * context 14. */
 TEST(the_verse_is_ids_0_to_14_as_it_ships) {
     TaskOptions o = task_defaults();
-    o.text = "data/flower.txt", o.context = 14, o.validation = 0;
+    o.text = "data/flower.txt";
+    o.context = 14;
+    o.validation = 0;
     Task *task = opened("lm", o);
     Batch *b = batch_for(task, 1);
     CHECK(task->vocab_size == 15 && task->held_out == 1);
     task_training_batch(task, 0, 0, 1, b);
     for (int i = 0; i < 14; i++) CHECK(b->target_in[i] == i && b->target_out[i] == i + 1);
-    batch_free(b), task_free(task);
+    batch_free(b);
+    task_free(task);
 }
 
 RUN_TESTS

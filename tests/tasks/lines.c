@@ -1,9 +1,11 @@
-/* lm --lines: an example is a line, training never sees a line that is held out, and its loss is that of its tokens. */
+/* lm --lines: an example is a line, training never sees a line that is held out, and its loss is
+ * that of its tokens. */
 #include "folder.h"
 #include "task_helpers.h"
 #include "training/trainer.h"
 
-/* 24 different lines, of which four stand twice, with every kind of line end, two empty lines and no last end. */
+/* 24 different lines, of which four stand twice, with every kind of line end, two empty lines and
+ * no last end. */
 static char lines[24][32];
 
 static void write_lines(void) {
@@ -21,8 +23,11 @@ static Task *lines_task(const TokenizerKind *kind, long context, double validati
     static char path[1024]; /* as long as the task */
     TaskOptions o = task_defaults();
     snprintf(path, sizeof path, "%s", in_folder("lines"));
-    o.text = path, o.lines = true, o.tokenizer = kind;
-    o.context = context, o.validation = validation;
+    o.text = path;
+    o.lines = true;
+    o.tokenizer = kind;
+    o.context = context;
+    o.validation = validation;
     return opened("lm", o);
 }
 
@@ -45,7 +50,8 @@ TEST(rows_are_lines_and_sides_disjoint) {
         bool words = *all == &tokenizer_word.choice; /* a held-out word may be [UNK] */
         int seen[24] = {0}, rows = 0;
         Task *task = lines_task((const TokenizerKind *)*all, 64, words ? 0 : 0.25);
-        CHECK(task_is_language_model(task) && task->begin_id == task->end_id && task->pad_id == NO_TOKEN);
+        CHECK(task_is_language_model(task) && task->begin_id == task->end_id &&
+              task->pad_id == NO_TOKEN);
         CHECK(task->opening_id == task->begin_id && task->vocab_size == task->tokenizer->size);
         CHECK(strstr(task->remark, "left out 2 empty lines\n") &&
                   strstr(task->remark, "a byte-order mark\n") && lines_of(task->remark) == 2,
@@ -62,26 +68,33 @@ TEST(rows_are_lines_and_sides_disjoint) {
         for (int i = 0; i < 24; i++) rows += seen[i] ? seen[i] == 2 : 100;
         CHECK(rows == (words ? 24 : 6), "%s: %d different lines are held out", (*all)->name, rows);
         CHECK(!words || task->held_out == 28, "%ld", task->held_out);
-        batch_free(b), task_free(task);
+        batch_free(b);
+        task_free(task);
     }
 }
 
-/* A line that is longer than the context is cut and has no end; the context is no longer than the longest line. */
+/* A line that is longer than the context is cut and has no end; the context is no longer than the
+ * longest line. */
 TEST(long_lines_are_cut) {
     write_lines();
     Task *whole = lines_task(&tokenizer_char, 64, 0), *cut = lines_task(&tokenizer_char, 11, 0);
     CHECK(whole->max_T == 13 && cut->max_T == 11, "%ld, %ld", whole->max_T, cut->max_T);
-    CHECK(strstr(cut->remark, "/lines: cut 18 lines of more than 11 tokens, the end counted; --context N"),
+    CHECK(strstr(cut->remark,
+                 "/lines: cut 18 lines of more than 11 tokens, the end counted; --context N"),
           "%s", cut->remark);
     Batch *a = batch_for(whole, 28), *b = batch_for(cut, 28);
     CHECK(task_held_out_batch(whole, 0, 28, a) == 28 && task_held_out_batch(cut, 0, 28, b) == 28);
     for (long r = 0; r < 28; r++) {
         BatchRow x = batch_row(a, r), y = batch_row(b, r);
-        CHECK(y.T == (x.T < 11 ? x.T : 11) && (y.target_out[y.T - 1] == cut->end_id) == (x.T <= 11));
+        CHECK(y.T == (x.T < 11 ? x.T : 11) &&
+              (y.target_out[y.T - 1] == cut->end_id) == (x.T <= 11));
         CHECK(!memcmp(x.target_in, y.target_in, (size_t)y.T * sizeof(int32_t)) &&
               !memcmp(x.target_out, y.target_out, (size_t)y.T * sizeof(int32_t)));
     }
-    batch_free(a), batch_free(b), task_free(whole), task_free(cut);
+    batch_free(a);
+    batch_free(b);
+    task_free(whole);
+    task_free(cut);
 }
 
 /* A model whose scores are all equal has the loss log V on every token, ends included. */
@@ -91,9 +104,15 @@ TEST(a_uniform_model_loses_log_v_a_token) {
         Error e = {0};
         Task *task = lines_task((const TokenizerKind *)*all, 64, 0);
         ModelConfig c = config_language_model((int)task->vocab_size, (int)task->max_T);
-        c.d_model = 8, c.d_ff = 8, c.heads = 2, c.encoder_layers = 1;
-        Trainer t = {
-            .model = model_new(&c, true, 1, &e), .task = task, .rows = 5, .accumulate = 1, .seed = 1};
+        c.d_model = 8;
+        c.d_ff = 8;
+        c.heads = 2;
+        c.encoder_layers = 1;
+        Trainer t = {.model = model_new(&c, true, 1, &e),
+                     .task = task,
+                     .rows = 5,
+                     .accumulate = 1,
+                     .seed = 1};
         t.optimizer = optim_default(&optimizer_adamw);
         CHECK(t.model && trainer_start(&t, &e), "%s", e.text);
         memset(t.model->parameters.value, 0, (size_t)t.model->parameters.size * sizeof(real));
@@ -103,7 +122,10 @@ TEST(a_uniform_model_loses_log_v_a_token) {
         task_held_out_batch(task, 0, 28, b);
         CHECK(v.tokens == batch_target_tokens(b), "%ld tokens", v.tokens);
         CHECK_NEAR(v.loss, log((double)task->vocab_size), 1e-5);
-        batch_free(b), trainer_stop(&t), model_free(t.model), task_free(task);
+        batch_free(b);
+        trainer_stop(&t);
+        model_free(t.model);
+        task_free(task);
     }
 }
 
@@ -118,17 +140,21 @@ TEST(lines_that_cannot_be_read) {
         {"ab\nab\n", "found 1 different line, need at least 2", 0.1, 0},
         {"ab\n\xFFx\n", "byte 3: found 0xFF, need UTF-8 text", 0, 0},
         {"a\xFF\na\xFF\n", "byte 1: found 0xFF, need UTF-8 text", 0.1, 0},
-        {"abc\nabd\nabe\n\n", "the end of a line: found [UNK], need a token in the vocabulary", 0, 2},
+        {"abc\nabd\nabe\n\n", "the end of a line: found [UNK], need a token in the vocabulary", 0,
+         2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Error e = {0};
         TaskOptions o = task_defaults();
         make_folder();
         write_text(in_folder("lines"), cases[i].text);
-        o.text = in_folder("lines"), o.lines = true;
-        o.validation = cases[i].validation, o.vocab_size = cases[i].vocab_size;
-        CHECK(!task_open("lm", &o, &e) && e.status == STATUS_BAD_DATA && strstr(e.text, cases[i].want), "%s",
-              e.text);
+        o.text = in_folder("lines");
+        o.lines = true;
+        o.validation = cases[i].validation;
+        o.vocab_size = cases[i].vocab_size;
+        CHECK(!task_open("lm", &o, &e) && e.status == STATUS_BAD_DATA &&
+                  strstr(e.text, cases[i].want),
+              "%s", e.text);
     }
 }
 

@@ -1,4 +1,5 @@
-/* Batches and sequence tasks: rows are what the tasks say they are, and training never sees what is held out.
+/* Batches and sequence tasks: rows are what the tasks say they are, and training never sees what is
+ * held out.
  */
 #include "expect_bug.h"
 #include "task_helpers.h"
@@ -24,7 +25,9 @@ TEST(teacher_forcing_and_packed_rows_by_hand) {
         BatchRow in_place = batch_add(b, 5, 4);
         CHECK(in_place.S == 5 && in_place.T == 4);
         for (int i = 0; i < 5; i++) in_place.source[i] = 20 + i;
-        in_place.target_out[0] = 3, in_place.target_out[1] = 4, in_place.target_out[2] = 5;
+        in_place.target_out[0] = 3;
+        in_place.target_out[1] = 4;
+        in_place.target_out[2] = 5;
         batch_teach(in_place, 7, in_place.target_out, 8);
         batch_teach(batch_add(b, 1, 1), 7, (int32_t[]){0}, 8);
         static const int32_t in[] = {7, 1, 2, 7, 3, 4, 5, 7}, out[] = {1, 2, 8, 3, 4, 5, 8, 8};
@@ -34,7 +37,8 @@ TEST(teacher_forcing_and_packed_rows_by_hand) {
         CHECK(!memcmp(b->source_start, (long[]){0, 0, 5, 6}, 4 * sizeof(long)));
         CHECK(!memcmp(b->target_start, (long[]){0, 3, 7, 8}, 4 * sizeof(long)));
         BatchRow again = batch_row(b, 1);
-        CHECK(again.source == in_place.source && again.source[4] == 24 && again.S == 5 && again.T == 4);
+        CHECK(again.source == in_place.source && again.source[4] == 24 && again.S == 5 &&
+              again.T == 4);
     }
     batch_free(b);
 }
@@ -46,8 +50,10 @@ TEST(a_batch_too_large_is_refused) {
     Batch *b = batch_new(2, 3, 4, &(Error){0});
     EXPECT_BUG("batch_add: row 2 of 0 + 0 tokens, want at most 2 rows of 3 + 4", batch_add(b, 3, 4),
                batch_add(b, 3, 4), batch_add(b, 0, 0));
-    EXPECT_BUG("batch_add: row 0 of 4 + 4 tokens, want at most 2 rows of 3 + 4", batch_add(b, 4, 4));
-    EXPECT_BUG("batch_add: row 0 of 3 + 5 tokens, want at most 2 rows of 3 + 4", batch_add(b, 3, 5));
+    EXPECT_BUG("batch_add: row 0 of 4 + 4 tokens, want at most 2 rows of 3 + 4",
+               batch_add(b, 4, 4));
+    EXPECT_BUG("batch_add: row 0 of 3 + 5 tokens, want at most 2 rows of 3 + 4",
+               batch_add(b, 3, 5));
     batch_free(b);
 }
 
@@ -70,9 +76,12 @@ static void check_row(const Task *task, BatchRow row) {
         if (!strcmp(task->name, "copy")) CHECK(out[i] == x[i]);
         if (!strcmp(task->name, "reverse")) CHECK(out[i] == x[n - 1 - i]);
         if (strcmp(task->name, "sort")) continue;
-        long smaller = 0,
-             equal = 0; /* the i-th of the sorted has at most i smaller ones, and with its equals more */
-        for (long j = 0; j < n; j++) smaller += x[j] < out[i], equal += x[j] == out[i];
+        long smaller = 0, equal = 0; /* the i-th of the sorted has at most i smaller ones, and with
+                                        its equals more */
+        for (long j = 0; j < n; j++) {
+            smaller += x[j] < out[i];
+            equal += x[j] == out[i];
+        }
         CHECK(smaller <= i && i < smaller + equal);
     }
 }
@@ -102,12 +111,13 @@ TEST(rows_hold_question_answer_and_specials) {
                 check_batch(task, b);
             }
             CHECK(first == task->held_out);
-            batch_free(b), task_free(task);
+            batch_free(b);
+            task_free(task);
         }
 }
 
-/* Draws all sequences of a few symbols: training and held-out rows have none in common and together are all. Does not
- * ask the task on which side a sequence is. */
+/* Draws all sequences of a few symbols: training and held-out rows have none in common and together
+ * are all. Does not ask the task on which side a sequence is. */
 TEST(training_and_held_out_are_disjoint_and_complete) {
     static char side[21 * 21 * 21 * 21];
     static const struct {
@@ -129,23 +139,28 @@ TEST(training_and_held_out_are_disjoint_and_complete) {
                 }
             }
             char remark[100];
-            sprintf(remark, "sort: --held-out is %ld, not 1000: no more such sequences exist\n", held_out);
-            CHECK(task->held_out == held_out && !strcmp(task->remark, remark), "%ld %s", task->held_out,
-                  task->remark);
+            sprintf(remark, "sort: --held-out is %ld, not 1000: no more such sequences exist\n",
+                    held_out);
+            CHECK(task->held_out == held_out && !strcmp(task->remark, remark), "%ld %s",
+                  task->held_out, task->remark);
             CHECK(task_held_out_batch(task, 0, 100, b) == held_out);
             for (long r = 0; r < b->rows; r++) {
                 BatchRow row = batch_row(b, r);
                 char *seen = &side[code(row.source, row.S)];
-                CHECK(*seen == 0, "row %ld was %s", r, *seen == 1 ? "trained on" : "held out before");
+                CHECK(*seen == 0, "row %ld was %s", r,
+                      *seen == 1 ? "trained on" : "held out before");
                 *seen = 2;
             }
-            CHECK(training == cases[i].all - held_out, "%ld different sequences were trained on", training);
-            batch_free(b), task_free(task);
+            CHECK(training == cases[i].all - held_out, "%ld different sequences were trained on",
+                  training);
+            batch_free(b);
+            task_free(task);
         }
 }
 
-/* The default task, seeds 1 to 5: 1000 different held-out sequences, 62 or more of every length that has
- * them, in an order whose beginning shows short and long; 40,000 rows of training have none of them. */
+/* The default task, seeds 1 to 5: 1000 different held-out sequences, 62 or more of every length
+ * that has them, in an order whose beginning shows short and long; 40,000 rows of training have
+ * none of them. */
 TEST(the_default_held_out_set_seeds_1_to_5) {
     for (uint64_t seed = 1; seed <= 5; seed++) {
         TaskOptions o = task_defaults();
@@ -163,7 +178,8 @@ TEST(the_default_held_out_set_seeds_1_to_5) {
             for (long q = 0; q < r; q++) CHECK(!same_source(row, batch_row(b, q)));
         }
         CHECK(of_length[1] == 7, "%ld of length 1", of_length[1]);
-        for (int n = 2; n <= 16; n++) CHECK(of_length[n] >= 62, "%ld of length %d", of_length[n], n);
+        for (int n = 2; n <= 16; n++)
+            CHECK(of_length[n] >= 62, "%ld of length %d", of_length[n], n);
         CHECK(short_ones > 25 && short_ones < 65, "%ld of the first 100 are short", short_ones);
         for (uint64_t step = 0; step < 100; step++) {
             task_training_batch(task, step, 0, 400, training);
@@ -172,13 +188,16 @@ TEST(the_default_held_out_set_seeds_1_to_5) {
                 CHECK(!task_sequence_held_out(task, row.source, row.S));
             }
         }
-        batch_free(b), batch_free(training), task_free(task);
+        batch_free(b);
+        batch_free(training);
+        task_free(task);
     }
 }
 
 /* Another seed splits another way, and draws other held-out sequences. */
 TEST(another_seed_another_split) {
-    Task *one = opened("copy", small(61, 16, 1000, 1)), *two = opened("copy", small(61, 16, 1000, 2));
+    Task *one = opened("copy", small(61, 16, 1000, 1)),
+         *two = opened("copy", small(61, 16, 1000, 2));
     Batch *a = batch_for(one, 1000), *b = batch_for(two, 1000);
     task_held_out_batch(one, 0, 1000, a);
     task_held_out_batch(two, 0, 1000, b);
@@ -188,8 +207,8 @@ TEST(another_seed_another_split) {
         both += task_sequence_held_out(two, row.source, row.S);
         other += !same_source(row, batch_row(b, r));
     }
-    CHECK(both > 50 && both < 200, "%ld of 1000 are held out with either seed, want about 1000 · 7 / 61",
-          both);
+    CHECK(both > 50 && both < 200,
+          "%ld of 1000 are held out with either seed, want about 1000 · 7 / 61", both);
     CHECK(other > 900, "%ld of 1000 held-out sequences differ", other);
     /* Row by row the lengths, which no split touches, agree as often as chance has it. */
     task_training_batch(one, 0, 0, 1000, a);
@@ -197,21 +216,26 @@ TEST(another_seed_another_split) {
     long same = 0;
     for (long r = 0; r < 1000; r++) same += batch_row(a, r).S == batch_row(b, r).S;
     CHECK(same < 125, "%ld of 1000 training rows have the same length, want about 1000 / 16", same);
-    batch_free(a), batch_free(b), task_free(one), task_free(two);
+    batch_free(a);
+    batch_free(b);
+    task_free(one);
+    task_free(two);
 }
 
-/* Chi-squared of counts against a uniform distribution, minus its mean, over its standard deviation. */
+/* Chi-squared of counts against a uniform distribution, minus its mean, over its standard
+ * deviation. */
 static double surprise(const long *count, long cells) {
     double total = 0, chi = 0;
     for (long i = 0; i < cells; i++) total += (double)count[i];
     double want = total / (double)cells, freedom = (double)cells - 1;
-    for (long i = 0; i < cells; i++) chi += ((double)count[i] - want) * ((double)count[i] - want) / want;
+    for (long i = 0; i < cells; i++)
+        chi += ((double)count[i] - want) * ((double)count[i] - want) / want;
     return (chi - freedom) / sqrt(2 * freedom);
 }
 
-/* Lengths are uniform; at length 2, small enough to count, so is every sequence of the training side; at
- * lengths so long that the held-out ones leave no trace, so is the symbol at every place, the first included,
- * which is solved for, and so are the first two together. */
+/* Lengths are uniform; at length 2, small enough to count, so is every sequence of the training
+ * side; at lengths so long that the held-out ones leave no trace, so is the symbol at every place,
+ * the first included, which is solved for, and so are the first two together. */
 TEST(training_rows_are_uniform) {
     enum { SYMBOLS = 19, RESERVED = 2, LONGEST = 6, ROWS = 1000, STEPS = 200 };
     for (uint64_t seed = 1; seed <= 5; seed++) {
@@ -238,9 +262,12 @@ TEST(training_rows_are_uniform) {
         CHECK(fabs(surprise(two, drawn)) < 4, "%g", surprise(two, drawn));
         CHECK(fabs(surprise(length, LONGEST)) < 4, "%g", surprise(length, LONGEST));
         for (int i = 0; i < LONGEST; i++)
-            CHECK(fabs(surprise(place[i], SYMBOLS)) < 4, "place %d: %g", i, surprise(place[i], SYMBOLS));
-        CHECK(fabs(surprise(first_two, SYMBOLS * SYMBOLS)) < 4, "%g", surprise(first_two, SYMBOLS * SYMBOLS));
-        batch_free(b), task_free(task);
+            CHECK(fabs(surprise(place[i], SYMBOLS)) < 4, "place %d: %g", i,
+                  surprise(place[i], SYMBOLS));
+        CHECK(fabs(surprise(first_two, SYMBOLS * SYMBOLS)) < 4, "%g",
+              surprise(first_two, SYMBOLS * SYMBOLS));
+        batch_free(b);
+        task_free(task);
     }
 }
 
@@ -251,8 +278,8 @@ static bool same_row(const Batch *a, long r, const Batch *b, long q) {
            !memcmp(x.target_out, y.target_out, target);
 }
 
-/* A row is a function of (seed, step, row): whatever was drawn before, however the rows are cut into batches,
- * and by whichever opening of the task. Steps and rows differ from one another. */
+/* A row is a function of (seed, step, row): whatever was drawn before, however the rows are cut
+ * into batches, and by whichever opening of the task. Steps and rows differ from one another. */
 TEST(a_row_depends_on_seed_step_and_row_alone) {
     static const char *const names[] = {"copy", "lm"};
     for (int i = 0; i < 2; i++) {
@@ -263,7 +290,8 @@ TEST(a_row_depends_on_seed_step_and_row_alone) {
             for (long first = 0, rows = 1; first < 96;
                  first += rows, rows = 2 * rows < 96 - first ? 2 * rows : 96 - first) {
                 task_training_batch(other, (uint64_t)step, first, rows, part);
-                for (long r = 0; r < rows; r++) CHECK(same_row(whole, first + r, part, r), "%s", names[i]);
+                for (long r = 0; r < rows; r++)
+                    CHECK(same_row(whole, first + r, part, r), "%s", names[i]);
             }
             task_training_batch(other, (uint64_t)step + 1, 0, 96, part);
             long same = 0;
@@ -278,12 +306,15 @@ TEST(a_row_depends_on_seed_step_and_row_alone) {
         }
         CHECK(task_held_out_batch(task, task->held_out, 8, whole) == 0);
         CHECK(task_held_out_batch(task, task->held_out - 3, 8, whole) == 3);
-        batch_free(whole), batch_free(part), task_free(task), task_free(other);
+        batch_free(whole);
+        batch_free(part);
+        task_free(task);
+        task_free(other);
     }
 }
 
-/* Rows that are asked for lie in the middles of as many equal parts of the held-out ones, however they are cut into
- * batches; if more are asked for than there are, they are all. */
+/* Rows that are asked for lie in the middles of as many equal parts of the held-out ones, however
+ * they are cut into batches; if more are asked for than there are, they are all. */
 TEST(rows_that_lie_evenly) {
     static const long counts[] = {1, 7, 48, 96, 5000};
     Task *task = opened("lm", task_defaults());
@@ -293,12 +324,15 @@ TEST(rows_that_lie_evenly) {
         for (long batch = 1, n; (n = task_spread_batch(task, counts[i], seen, batch, rows));
              batch = 96, seen += n)
             for (long r = 0; r < n; r++) {
-                task_held_out_batch(task, (2 * (seen + r) + 1) * task->held_out / (2 * count), 1, row);
+                task_held_out_batch(task, (2 * (seen + r) + 1) * task->held_out / (2 * count), 1,
+                                    row);
                 CHECK(same_row(rows, r, row, 0), "row %ld of %ld", seen + r, count);
             }
         CHECK(seen == count, "%ld rows of %ld", seen, count);
     }
-    batch_free(rows), batch_free(row), task_free(task);
+    batch_free(rows);
+    batch_free(row);
+    task_free(task);
 }
 
 /* A guess is any of the symbols, or the end of the answer. */
@@ -315,8 +349,8 @@ TEST(symbols_print_as_rising_characters) {
     Error e = {0};
     Task *task = opened("sort", small(65, 4, 10, 1));
     char *string = tokenizer_string(task->tokenizer, &e);
-    CHECK(!strcmp(string, "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz一丁丂七"), "%s",
-          string);
+    CHECK(!strcmp(string, "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz一丁丂七"),
+          "%s", string);
     char before[TOKEN_LABEL], now[TOKEN_LABEL];
     for (int32_t id = 1; id < 65; id++)
         CHECK(strcmp(tokenizer_label(task->tokenizer, id - 1, before),
@@ -343,12 +377,16 @@ TEST(tasks_refuse_options_out_of_range) {
     for (int i = 0; i < 10; i++) {
         char want[100];
         long low = ranges[i / 2].low, high = ranges[i / 2].high, found = i % 2 ? high + 1 : low - 1;
-        o = usual, *ranges[i / 2].option = found, e = (Error){0};
+        o = usual;
+        *ranges[i / 2].option = found;
+        e = (Error){0};
         sprintf(want, "copy: %s: found %ld, need %ld to %ld", ranges[i / 2].what, found, low, high);
         CHECK(!task_open("copy", &o, &e));
         CHECK_ERROR(e, STATUS_USAGE, want);
     }
-    o = usual, o.validation = NAN, e = (Error){0};
+    o = usual;
+    o.validation = NAN;
+    e = (Error){0};
     CHECK(!task_open("lm", &o, &e));
     CHECK_ERROR(e, STATUS_USAGE, "lm: held-out share: found nan, need one from 0 to less than 1");
     Task *task = opened("copy", small(2, 2, 1, 1));

@@ -1,4 +1,5 @@
-/* add, dates and pairs: rows are what the tasks say they are, and training never sees what is held out. */
+/* add, dates and pairs: rows are what the tasks say they are, and training never sees what is held
+ * out. */
 #include "base/random.h"
 #include "folder.h"
 #include "task_helpers.h"
@@ -9,7 +10,8 @@ enum { TEXT = 64 * TOKEN_BYTES };
 
 /* Source and target of a row as text; begin and end stand where they belong. */
 static void read_row(const Task *task, BatchRow row, char source[TEXT], char target[TEXT]) {
-    CHECK(row.S >= 1 && row.S <= task->max_S && row.T >= 2 && row.T <= task->max_T, "%ld, %ld", row.S, row.T);
+    CHECK(row.S >= 1 && row.S <= task->max_S && row.T >= 2 && row.T <= task->max_T, "%ld, %ld",
+          row.S, row.T);
     CHECK(row.target_in[0] == task->begin_id && row.target_out[row.T - 1] == task->end_id);
     CHECK(!memcmp(row.target_in + 1, row.target_out, (size_t)(row.T - 1) * sizeof(int32_t)));
     tokenizer_decode(task->tokenizer, row.source, row.S, source);
@@ -18,18 +20,23 @@ static void read_row(const Task *task, BatchRow row, char source[TEXT], char tar
 
 /* Calls check for training rows of `steps` batches and for all held-out ones. */
 static void each_row(const Task *task, int steps,
-                     void (*check)(const Task *task, bool held_out, const char *source, const char *target)) {
+                     void (*check)(const Task *task, bool held_out, const char *source,
+                                   const char *target)) {
     char source[TEXT], target[TEXT];
     Batch *b = batch_for(task, 64);
     for (int step = 0; step < steps; step++) {
         task_training_batch(task, (uint64_t)step, 0, 64, b);
-        for (long r = 0; r < b->rows; r++)
-            read_row(task, batch_row(b, r), source, target), check(task, false, source, target);
+        for (long r = 0; r < b->rows; r++) {
+            read_row(task, batch_row(b, r), source, target);
+            check(task, false, source, target);
+        }
     }
     long first = 0;
     for (long count; (count = task_held_out_batch(task, first, 64, b)); first += count)
-        for (long r = 0; r < count; r++)
-            read_row(task, batch_row(b, r), source, target), check(task, true, source, target);
+        for (long r = 0; r < count; r++) {
+            read_row(task, batch_row(b, r), source, target);
+            check(task, true, source, target);
+        }
     CHECK(first == task->held_out);
     batch_free(b);
 }
@@ -59,8 +66,8 @@ TEST(sums_are_sums_and_sides_disjoint) {
         memset(lengths, 0, sizeof lengths);
         each_row(task, 100, check_sum);
         for (long d = 1; d < 10; d++)
-            CHECK(d <= most ? labs(lengths[d] - 7400 / most) < 400 : !lengths[d], "%ld of %ld digits",
-                  lengths[d], d);
+            CHECK(d <= most ? labs(lengths[d] - 7400 / most) < 400 : !lengths[d],
+                  "%ld of %ld digits", lengths[d], d);
         task_free(task);
     }
 }
@@ -73,17 +80,19 @@ static long forms_seen;
 static void check_date(const Task *task, bool held_out, const char *source, const char *target) {
     int year, month, day, n;
     (void)task;
-    CHECK(sscanf(target, "%4d-%2d-%2d%n", &year, &month, &day, &n) == 3 && n == 10 && !target[n], "%s",
-          target);
+    CHECK(sscanf(target, "%4d-%2d-%2d%n", &year, &month, &day, &n) == 3 && n == 10 && !target[n],
+          "%s", target);
     struct tm t = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day, .tm_hour = 12};
     time_t seconds = timegm(&t);
     struct tm back = *gmtime(&seconds);
-    CHECK(back.tm_mon == month - 1 && back.tm_mday == day && year >= 1900 && year < 2100, "%s", target);
+    CHECK(back.tm_mon == month - 1 && back.tm_mday == day && year >= 1900 && year < 2100, "%s",
+          target);
     /* The source has one of the forms, as the C library writes them. */
     static const char *const forms[] = {
-        "the %@ of %B %Y", "the %@ of %B, %Y", "%B %e, %Y", "%B %@, %Y", "%e %B %Y",          "%@ %B %Y",
-        "%A, %e %B %Y",    "%A, %B %e, %Y",    "%e %b %Y",  "%b %e, %Y", "%e-%b-%Y",          "%e.%#.%Y",
-        "%d.%m.%Y",        "%d/%m/%Y",         "%Y/%m/%d",  "%Y %b %e",  "%A the %@ of %B %Y"};
+        "the %@ of %B %Y", "the %@ of %B, %Y",  "%B %e, %Y",     "%B %@, %Y", "%e %B %Y",
+        "%@ %B %Y",        "%A, %e %B %Y",      "%A, %B %e, %Y", "%e %b %Y",  "%b %e, %Y",
+        "%e-%b-%Y",        "%e.%#.%Y",          "%d.%m.%Y",      "%d/%m/%Y",  "%Y/%m/%d",
+        "%Y %b %e",        "%A the %@ of %B %Y"};
     bool found = false;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         char format[64] = "", text[64] = "", *to = format;
@@ -92,17 +101,23 @@ static void check_date(const Task *task, bool held_out, const char *source, cons
                           : day == 3 || day == 23            ? "rd"
                                                              : "th";
         for (const char *at = forms[i]; *at; at++)
-            if (at[0] == '%' && at[1] == '@')
-                to += sprintf(to, "%d%s", day, end), at++;
-            else if (at[0] == '%' && at[1] == 'e')
-                to += sprintf(to, "%d", day), at++;
-            else if (at[0] == '%' && at[1] == '#')
-                to += sprintf(to, "%d", month), at++;
-            else
+            if (at[0] == '%' && at[1] == '@') {
+                to += sprintf(to, "%d%s", day, end);
+                at++;
+            } else if (at[0] == '%' && at[1] == 'e') {
+                to += sprintf(to, "%d", day);
+                at++;
+            } else if (at[0] == '%' && at[1] == '#') {
+                to += sprintf(to, "%d", month);
+                at++;
+            } else
                 *to++ = *at;
         *to = 0;
         strftime(text, sizeof text, format, &back);
-        if (strcmp(text, source) == 0) found = true, forms_seen |= 1L << i;
+        if (strcmp(text, source) == 0) {
+            found = true;
+            forms_seen |= 1L << i;
+        }
     }
     CHECK(found, "%s -> %s", source, target);
     char *side = &date_side[year - 1900][month - 1][day - 1];
@@ -126,7 +141,9 @@ static Task *pairs_of(const char *text, const TokenizerKind *kind, Error *e) {
     FILE *f = fopen(path, "wb");
     if (!f || fputs(text, f) < 0 || fclose(f)) exit(1);
     TaskOptions o = task_defaults();
-    o.pairs = path, o.tokenizer = kind, o.validation = 0.25;
+    o.pairs = path;
+    o.tokenizer = kind;
+    o.validation = 0.25;
     Task *task = task_open("pairs", &o, e);
     char *shown = e->status ? strstr(e->text, "pairs.tsv") : NULL;
     if (shown) memmove(e->text, shown, strlen(shown) + 1);
@@ -141,22 +158,24 @@ static void check_pair(const Task *task, bool held_out, const char *source, cons
     bool blanks = *source == ' ';
     source += blanks;
     int i = source[0] - 'a';
-    CHECK(i >= 0 && i < 8 && !strcmp(source + 1, blanks ? " 无可 mill  " : " 无可 mill"), "%s", source);
-    CHECK((target[0] == source[0] || target[0] == source[0] - 32) && !strcmp(target + 1, "é the\\"), "%s",
-          target);
+    CHECK(i >= 0 && i < 8 && !strcmp(source + 1, blanks ? " 无可 mill  " : " 无可 mill"), "%s",
+          source);
+    CHECK((target[0] == source[0] || target[0] == source[0] - 32) && !strcmp(target + 1, "é the\\"),
+          "%s", target);
     CHECK(!side_of[i] || side_of[i] == 1 + held_out, "%s is on both sides", source);
     side_of[i] = (char)(1 + held_out);
     rows_seen |= 1 << (2 * i + (target[0] != source[0]));
 }
 
-/* Eight sources with two targets each: two sources are held out, with all of their pairs, by every tokenizer. Blanks at
- * the ends make no other source. */
+/* Eight sources with two targets each: two sources are held out, with all of their pairs, by every
+ * tokenizer. Blanks at the ends make no other source. */
 TEST(pairs_from_a_file) {
     static const char *const ends[] = {"\n", "\r\n", "\r"};
     char text[1000] = "\xEF\xBB\xBF\r\n";
     for (int i = 0; i < 16; i++)
-        sprintf(text + strlen(text), i < 8 ? "%c 无可 mill\t%cé the\\%s" : " %c 无可 mill  \t%cé the\\%s",
-                'a' + i % 8, (i < 8 ? 'a' : 'A') + i % 8, i == 15 ? "" : ends[i % 3]);
+        sprintf(text + strlen(text),
+                i < 8 ? "%c 无可 mill\t%cé the\\%s" : " %c 无可 mill  \t%cé the\\%s", 'a' + i % 8,
+                (i < 8 ? 'a' : 'A') + i % 8, i == 15 ? "" : ends[i % 3]);
     for (const Choice *const *all = all_tokenizers; *all != &tokenizer_word.choice; all++) {
         Error e = {0};
         Task *task = pairs_of(text, (const TokenizerKind *)*all, &e);
@@ -165,7 +184,8 @@ TEST(pairs_from_a_file) {
         CHECK(strstr(task->remark, "skipped a byte-order mark") &&
                   strstr(task->remark, ": left out 1 blank line\n"),
               "%s", task->remark);
-        memset(side_of, 0, sizeof side_of), rows_seen = 0;
+        memset(side_of, 0, sizeof side_of);
+        rows_seen = 0;
         each_row(task, 20, check_pair);
         CHECK(rows_seen == (1 << 16) - 1, "%x", (unsigned)rows_seen);
         task_free(task);
@@ -174,13 +194,15 @@ TEST(pairs_from_a_file) {
 
 /* byte takes pairs of any bytes; the other tokenizers say where the first wrong byte is. */
 TEST(pairs_that_are_not_utf8) {
-    static const char latin[] = "caf\xE9 noir\tblack coffee\nth\xE9\ttea\nlait\tmilk\nsucr\xE9\tsweet\n";
+    static const char latin[] =
+        "caf\xE9 noir\tblack coffee\nth\xE9\ttea\nlait\tmilk\nsucr\xE9\tsweet\n";
     for (const Choice *const *all = all_tokenizers; *all; all++) {
         const TokenizerKind *kind = (const TokenizerKind *)*all;
         Error e = {0};
         Task *task = pairs_of(latin, kind, &e);
         CHECK(!task == !kind->any_bytes, "%s: %s", kind->choice.name, e.text);
-        CHECK(task || strstr(e.text, "byte 3: found 0xE9, need UTF-8 text or --tokenizer byte; iconv"),
+        CHECK(task ||
+                  strstr(e.text, "byte 3: found 0xE9, need UTF-8 text or --tokenizer byte; iconv"),
               "%s", e.text);
         task_free(task);
     }
@@ -188,10 +210,12 @@ TEST(pairs_that_are_not_utf8) {
 
 TEST(lines_that_are_no_pairs) {
     static char long_source[MAX_SEQUENCE + 20] = "a\tb\n\n";
-    memset(long_source + 5, 'c', MAX_SEQUENCE + 1), strcat(long_source, "\td\n");
+    memset(long_source + 5, 'c', MAX_SEQUENCE + 1);
+    strcat(long_source, "\td\n");
     const char *const wrong[][2] = {
         {"a\tb\nab\n", "pairs.tsv: line 2: found no tab, need a source, a tab and a target"},
-        {"a\tb\n\nc\td\te\n", "pairs.tsv: line 3: found a second tab, need a source, a tab and a target"},
+        {"a\tb\n\nc\td\te\n",
+         "pairs.tsv: line 3: found a second tab, need a source, a tab and a target"},
         {"\tb\n", "pairs.tsv: line 1: found no source, need a source, a tab and a target"},
         {"a\tb\na\t\r\n", "pairs.tsv: line 2: found no target, need a source, a tab and a target"},
         {"a\tb\na\tc\n", "pairs.tsv: found 1 different source, need at least 2"},
@@ -207,7 +231,8 @@ TEST(lines_that_are_no_pairs) {
 
 TEST(a_remark_ends_where_its_room_ends) {
     char remark[REMARK + 1] = "", line[REMARK];
-    memset(line, 'x', REMARK - 1), line[REMARK - 1] = 0;
+    memset(line, 'x', REMARK - 1);
+    line[REMARK - 1] = 0;
     remark[REMARK] = 'y';
     for (int i = 0; i < 3; i++) task_remark(remark, "%s", line);
     CHECK(strlen(remark) == REMARK - 1 && remark[REMARK] == 'y');

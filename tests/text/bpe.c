@@ -1,5 +1,5 @@
-/* Byte-pair encoding: merges and tokens are those of a plain version that counts everything anew for each merge, and any
- * bytes come back. */
+/* Byte-pair encoding: merges and tokens are those of a plain version that counts everything anew
+ * for each merge, and any bytes come back. */
 #include "base/random.h"
 #include "decoding/next_tokens.h"
 #include "task_helpers.h"
@@ -39,8 +39,9 @@ static int32_t first_token(const Plain *p, const char *text, size_t length, size
     return (unsigned char)*text;
 }
 
-/* Characters of several bytes, the most frequent first, of equals the first to appear; those that come at least twice and
- * at least all / (4 size) times, at most half of what fits beside the bytes. */
+/* Characters of several bytes, the most frequent first, of equals the first to appear; those that
+ * come at least twice and at least all / (4 size) times, at most half of what fits beside the
+ * bytes. */
 static void plain_characters(Plain *p, const char *text, size_t length, long size) {
     uint32_t c;
     size_t bytes;
@@ -51,8 +52,10 @@ static void plain_characters(Plain *p, const char *text, size_t length, long siz
         p->all++;
         if (bytes > 1)
             p->count[token - BYTE_TOKENS]++;
-        else if (n > 1 && p->characters < MOST_MERGES)
-            memcpy(p->character[p->characters], text + at, bytes = (size_t)n), p->count[p->characters++] = 1;
+        else if (n > 1 && p->characters < MOST_MERGES) {
+            memcpy(p->character[p->characters], text + at, bytes = (size_t)n);
+            p->count[p->characters++] = 1;
+        }
     }
     long kept = 0, least = p->all / (4 * size) > 2 ? p->all / (4 * size) : 2;
     for (long i = 0; i < p->characters; i++) {
@@ -60,9 +63,12 @@ static void plain_characters(Plain *p, const char *text, size_t length, long siz
         char moved[UTF8_MAX];
         long count = p->count[i], to = kept++;
         memcpy(moved, p->character[i], UTF8_MAX);
-        for (; to > 0 && p->count[to - 1] < count; to--)
-            p->count[to] = p->count[to - 1], memcpy(p->character[to], p->character[to - 1], UTF8_MAX);
-        p->count[to] = count, memcpy(p->character[to], moved, UTF8_MAX);
+        for (; to > 0 && p->count[to - 1] < count; to--) {
+            p->count[to] = p->count[to - 1];
+            memcpy(p->character[to], p->character[to - 1], UTF8_MAX);
+        }
+        p->count[to] = count;
+        memcpy(p->character[to], moved, UTF8_MAX);
     }
     p->characters = kept < (size - BYTE_TOKENS) / 2 ? kept : (size - BYTE_TOKENS) / 2;
 }
@@ -72,7 +78,8 @@ static void plain_text(Plain *p, const char *text, size_t length) {
     p->length = 0;
     for (size_t at = 0, end = 0; at < length; p->token[p->length++] = -1) {
         end += word_length(text + at, length - at, false);
-        for (; at < end; at += bytes) p->token[p->length++] = first_token(p, text + at, end - at, &bytes);
+        for (; at < end; at += bytes)
+            p->token[p->length++] = first_token(p, text + at, end - at, &bytes);
     }
 }
 
@@ -104,21 +111,22 @@ static void compare(const char *name, const char *text, size_t length, long most
     Tokenizer *k = learned(&tokenizer_bpe, BYTE_TOKENS + most, text, length);
     CHECK(k->merged == BYTE_TOKENS + plain.characters, "%s: %ld characters, want %ld", name,
           k->merged - BYTE_TOKENS, plain.characters);
-    CHECK(k->size - k->merged == plain.merges, "%s: %ld merges, want %ld", name, k->size - k->merged,
-          plain.merges);
+    CHECK(k->size - k->merged == plain.merges, "%s: %ld merges, want %ld", name,
+          k->size - k->merged, plain.merges);
     for (long i = 0; i < plain.characters && i < k->merged - BYTE_TOKENS; i++) {
         const uint32_t *start = k->start + BYTE_TOKENS + i;
-        CHECK(!memcmp(k->text + start[0], plain.character[i], start[1] - start[0]), "%s: character %ld", name,
-              i);
+        CHECK(!memcmp(k->text + start[0], plain.character[i], start[1] - start[0]),
+              "%s: character %ld", name, i);
     }
     for (long m = 0; m < plain.merges && m < k->size - k->merged; m++)
-        CHECK(!memcmp(&k->merge[m], &plain.merge[m], sizeof(Merge)), "%s: merge %ld is %d %d, want %d %d",
-              name, m, (int)k->merge[m].left, (int)k->merge[m].right, (int)plain.merge[m].left,
-              (int)plain.merge[m].right);
+        CHECK(!memcmp(&k->merge[m], &plain.merge[m], sizeof(Merge)),
+              "%s: merge %ld is %d %d, want %d %d", name, m, (int)k->merge[m].left,
+              (int)k->merge[m].right, (int)plain.merge[m].left, (int)plain.merge[m].right);
     CHECK(tokenizer_encode(k, name, text, length, ids, &count, &e), "%s", e.text);
     long n = 0;
     for (long i = 0; i < plain.length; i++)
-        if (plain.token[i] >= 0) CHECK(n < count && ids[n++] == plain.token[i], "%s: token %ld", name, n);
+        if (plain.token[i] >= 0)
+            CHECK(n < count && ids[n++] == plain.token[i], "%s: token %ld", name, n);
     CHECK(n == count, "%s: %ld tokens, want %ld", name, count, n);
     tokenizer_free(k);
 }
@@ -143,8 +151,8 @@ TEST(merges_and_tokens_equal_those_of_a_plain_version) {
     static char rhymes[9000];
     for (uint64_t i = 0; i < 2800; i++) /* the first characters are the most frequent */
         memcpy(rhymes + 3 * i,
-               poem + 3 * (random_below(random_key(9, 0), 2 * i, 15) * random_below(random_key(9, 1), i, 15) /
-                           15),
+               poem + 3 * (random_below(random_key(9, 0), 2 * i, 15) *
+                           random_below(random_key(9, 1), i, 15) / 15),
                3);
     compare("rhymes", rhymes, strlen(rhymes), 16);
     compare("rhymes", rhymes, strlen(rhymes), MOST_MERGES);
@@ -161,13 +169,15 @@ TEST(ties_by_hand) {
     tokenizer_free(k);
 }
 
-/* Random bytes, and random pieces of a text with its words cut anywhere. ALL=1 takes a million of them. */
+/* Random bytes, and random pieces of a text with its words cut anywhere. ALL=1 takes a million of
+ * them. */
 TEST(any_bytes_come_back) {
     enum { MOST = 80 };
     long rounds = getenv("ALL") ? 1000000 : 20000;
     size_t length;
     char *text = whole_file("data/chronicle.txt", &length);
-    Tokenizer *k[] = {learned(&tokenizer_bpe, 600, text, length), learned(&tokenizer_byte, 0, text, length)};
+    Tokenizer *k[] = {learned(&tokenizer_bpe, 600, text, length),
+                      learned(&tokenizer_byte, 0, text, length)};
     for (long round = 0; round < rounds; round++) {
         char bytes[MOST], back[MOST * TOKEN_BYTES + 1];
         int32_t ids[MOST];
@@ -179,11 +189,14 @@ TEST(any_bytes_come_back) {
         for (int i = 0; i < 2; i++) {
             Error e = {0};
             CHECK(tokenizer_encode(k[i], "bytes", bytes, (size_t)n, ids, &count, &e), "%s", e.text);
-            CHECK(tokenizer_decode(k[i], ids, count, back) == (size_t)n && !memcmp(bytes, back, (size_t)n),
+            CHECK(tokenizer_decode(k[i], ids, count, back) == (size_t)n &&
+                      !memcmp(bytes, back, (size_t)n),
                   "round %ld of %s", round, k[i]->kind->choice.name);
         }
     }
-    tokenizer_free(k[0]), tokenizer_free(k[1]), free(text);
+    tokenizer_free(k[0]);
+    tokenizer_free(k[1]);
+    free(text);
 }
 
 /* A text encoded in parts of any size has the tokens of the whole. */
@@ -200,8 +213,8 @@ TEST(parts_of_a_text_have_the_tokens_of_the_whole) {
         CHECK(tokenizer_encode(k, "text", text, length, whole, &count, &e));
         for (size_t at = 0, size = 1; at < length; size = size * 2 % 997, n += found) {
             CHECK(tokenizer_encode_part(k, &p, &at, size, part, &found, &e), "%s", e.text);
-            CHECK(n + found <= count && !memcmp(whole + n, part, (size_t)found * sizeof *part), "token %ld",
-                  n);
+            CHECK(n + found <= count && !memcmp(whole + n, part, (size_t)found * sizeof *part),
+                  "token %ld", n);
         }
         CHECK(n == count, "%ld tokens, want %ld", n, count);
         tokenizer_free(k);
@@ -209,14 +222,16 @@ TEST(parts_of_a_text_have_the_tokens_of_the_whole) {
     free(text);
 }
 
-/* Tokens drawn at random among those that may follow make UTF-8, whatever the model would choose. The vocabulary has bytes
- * and merges that are parts of characters; the machine that the mask steps is not the decoder that judges here. */
+/* Tokens drawn at random among those that may follow make UTF-8, whatever the model would choose.
+ * The vocabulary has bytes and merges that are parts of characters; the machine that the mask steps
+ * is not the decoder that judges here. */
 TEST(tokens_that_may_follow_continue_utf8) {
     static char text[12000], written[200000 + 2 * TOKEN_BYTES];
     size_t length = 0;
     for (uint32_t i = 0; i < 2900; i++) /* of all byte lengths, many of them rare */
         length += (size_t)utf8_encode(1 + i % 7 * (i % 5 ? 0x1D3 : 0x4E01), text + length);
-    Tokenizer *k[] = {learned(&tokenizer_bpe, 700, text, length), learned(&tokenizer_byte, 0, text, length)};
+    Tokenizer *k[] = {learned(&tokenizer_bpe, 700, text, length),
+                      learned(&tokenizer_byte, 0, text, length)};
     for (int i = 0; i < 2; i++) {
         static real scores[1000];
         int32_t ids[8] = {0};
@@ -224,23 +239,30 @@ TEST(tokens_that_may_follow_continue_utf8) {
         size_t bytes = 0;
         for (uint64_t draw = 0; characters < 40000; draw++) {
             for (int32_t id = 0; id < k[i]->size + 2; id++)
-                scores[id] = (real)random_uniform(random_key(7, (uint64_t)i), draw * 1000 + (uint64_t)id);
-            next_tokens_hide(&(NextTokens){k[i], NO_PAD, NO_PAD, NO_PAD}, ids, n, k[i]->size + 2, scores);
+                scores[id] =
+                    (real)random_uniform(random_key(7, (uint64_t)i), draw * 1000 + (uint64_t)id);
+            next_tokens_hide(&(NextTokens){k[i], NO_PAD, NO_PAD, NO_PAD}, ids, n, k[i]->size + 2,
+                             scores);
             int32_t best = 0;
             for (int32_t id = 1; id < k[i]->size + 2; id++)
                 if (scores[id] > scores[best]) best = id;
-            if (n == 8) memmove(ids, ids + 1, 7 * sizeof *ids), n--;
+            if (n == 8) {
+                memmove(ids, ids + 1, 7 * sizeof *ids);
+                n--;
+            }
             ids[n++] = best;
             bytes += tokenizer_decode(k[i], &best, 1, written + bytes);
             parts += tokenizer_state(k[i], ids, n) > 0;
             if (tokenizer_state(k[i], ids, n) > 0 && bytes < sizeof written - TOKEN_BYTES) continue;
             Error e = {0};
             CHECK(utf8_check("text", written, bytes, &e), "%s", e.text);
-            characters += (long)utf8_count(written, bytes), bytes = 0;
+            characters += (long)utf8_count(written, bytes);
+            bytes = 0;
         }
         CHECK(parts > 1000, "%ld tokens end inside a character", parts);
     }
-    tokenizer_free(k[0]), tokenizer_free(k[1]);
+    tokenizer_free(k[0]);
+    tokenizer_free(k[1]);
 }
 
 RUN_TESTS

@@ -6,8 +6,8 @@
 #define BYTES(text)    text, sizeof text - 1
 #define CONVERTS(from) ", need UTF-8 text or --tokenizer byte; iconv -f " from " -t UTF-8 "
 
-/* UTF-16 is named by its mark; of other bytes the place of the first that is no text. The command can be pasted, whatever
- * the name is. */
+/* UTF-16 is named by its mark; of other bytes the place of the first that is no text. The command
+ * can be pasted, whatever the name is. */
 TEST(bytes_that_are_no_text) {
     static const struct {
         const char *where, *text;
@@ -22,8 +22,10 @@ TEST(bytes_that_are_no_text) {
         {"f", BYTES("\xFF"), "f: byte 0: found 0xFF" CONVERTS("ENCODING") "f >NEW converts it"},
         {"it's", BYTES("na\xEFve"),
          "it's: byte 2: found 0xEF" CONVERTS("ENCODING") "'it'\\''s' >NEW converts it"},
-        {"a b", BYTES("a\0b"), "a b: byte 1: found 0x00" CONVERTS("ENCODING") "'a b' >NEW converts it"},
-        {"f", BYTES("Wind, Füß\xC3"), "f: byte 11: found 0xC3" CONVERTS("ENCODING") "f >NEW converts it"},
+        {"a b", BYTES("a\0b"),
+         "a b: byte 1: found 0x00" CONVERTS("ENCODING") "'a b' >NEW converts it"},
+        {"f", BYTES("Wind, Füß\xC3"),
+         "f: byte 11: found 0xC3" CONVERTS("ENCODING") "f >NEW converts it"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Error e = {0};

@@ -19,10 +19,12 @@ TEST(ids_follow_first_appearance) {
     tokenizer_free(k);
 }
 
-/* Random text of n characters, from all of Unicode or, where narrow, from 40 code points of each byte length.
+/* Random text of n characters, from all of Unicode or, where narrow, from 40 code points of each
+ * byte length.
  */
 static size_t random_text(uint64_t key, long n, bool narrow, char *out) {
-    static const uint32_t first[] = {1, 0x80, 0x800, 0x10000}, last[] = {0x7F, 0x7FF, 0xFFFF, 0x10FFFF};
+    static const uint32_t first[] = {1, 0x80, 0x800, 0x10000},
+                          last[] = {0x7F, 0x7FF, 0xFFFF, 0x10FFFF};
     char *start = out;
     for (long i = 0; i < n; i++) {
         long bytes = random_below(key, (uint64_t)(2 * i), 4);
@@ -59,7 +61,8 @@ TEST(the_tokenizer_names_refused_characters_and_their_bytes) {
         size_t length;
         const char *want;
     } prompts[] = {
-        {"aé語b", 7, "prompt: byte 3: found '語' (U+8A9E), need one of the 5 characters of the vocabulary"},
+        {"aé語b", 7,
+         "prompt: byte 3: found '語' (U+8A9E), need one of the 5 characters of the vocabulary"},
         {"abc\033[2J", 7,
          "prompt: byte 3: found '\\x1B' (U+001B), need one of the 5 characters of the vocabulary"},
         {"ab\xC3", 3, "prompt: byte 2: found 0xC3, need UTF-8 text"},
@@ -71,22 +74,26 @@ TEST(the_tokenizer_names_refused_characters_and_their_bytes) {
     CHECK(tokenizer_encode(k, "prompt", "", 0, ids, &count, &e) && count == 0, "%s", e.text);
     for (int i = 0; i < 3; i++) {
         e = (Error){0};
-        CHECK(!tokenizer_encode(k, "prompt", prompts[i].prompt, prompts[i].length, ids, &count, &e));
+        CHECK(
+            !tokenizer_encode(k, "prompt", prompts[i].prompt, prompts[i].length, ids, &count, &e));
         CHECK_ERROR(e, STATUS_BAD_DATA, prompts[i].want);
     }
     tokenizer_free(k);
 
     e = (Error){0};
     CHECK(!tokenizer_learn(&tokenizer_char, 0, &(Passage){"f.txt", "abc\xED\xA0\x80", 6}, 1, &e));
-    CHECK(e.status == STATUS_BAD_DATA && strstr(e.text, "f.txt: byte 3: found 0xED, need UTF-8 text"), "%s",
-          e.text);
+    CHECK(e.status == STATUS_BAD_DATA &&
+              strstr(e.text, "f.txt: byte 3: found 0xED, need UTF-8 text"),
+          "%s", e.text);
     e = (Error){0};
     CHECK(!tokenizer_learn(&tokenizer_word, 0, &(Passage){"f.txt", "é\0b", 4}, 1, &e));
-    CHECK_ERROR(e, STATUS_BAD_DATA, "f.txt: byte 2: found 0x00, need UTF-8 text or --tokenizer byte; iconv -f ENCODING "
+    CHECK_ERROR(e, STATUS_BAD_DATA,
+                "f.txt: byte 2: found 0x00, need UTF-8 text or --tokenizer byte; iconv -f ENCODING "
                 "-t UTF-8 f.txt >NEW converts it");
     e = (Error){0};
     CHECK(!tokenizer_parse("vocabulary", "aéé", &e));
-    CHECK_ERROR(e, STATUS_BAD_DATA, "vocabulary: byte 3: found a duplicate character, need each once");
+    CHECK_ERROR(e, STATUS_BAD_DATA,
+                "vocabulary: byte 3: found a duplicate character, need each once");
     e = (Error){0};
     CHECK(!tokenizer_parse("vocabulary", "", &e));
     CHECK_ERROR(e, STATUS_BAD_DATA, "vocabulary: found an empty vocabulary, need a character");
@@ -117,17 +124,20 @@ static const char *tokens_of(const Tokenizer *k, const char *text) {
     return out;
 }
 
-/* Words come by frequency where not all find room, of equals the earlier first; what is left out is [UNK]. */
+/* Words come by frequency where not all find room, of equals the earlier first; what is left out is
+ * [UNK]. */
 TEST(words_and_rare_characters) {
     static const char text[] = "the mill, the miller and the mill";
     Tokenizer *k = learned(&tokenizer_word, 0, text, strlen(text));
     CHECK(k->size == 7 && k->unknown, "%ld", k->size);
-    CHECK(!strcmp(tokens_of(k, "the mill, and a miller"), "1:the|2: mill|3:,|6: and|0:[UNK]|5: miller|"),
+    CHECK(!strcmp(tokens_of(k, "the mill, and a miller"),
+                  "1:the|2: mill|3:,|6: and|0:[UNK]|5: miller|"),
           "%s", tokens_of(k, "the mill, and a miller"));
     tokenizer_free(k);
     k = learned(&tokenizer_word, 4, text, strlen(text));
-    CHECK(!strcmp(tokens_of(k, text), "3:the|1: mill|0:[UNK]|2: the|0:[UNK]|0:[UNK]|2: the|1: mill|"), "%s",
-          tokens_of(k, text));
+    CHECK(
+        !strcmp(tokens_of(k, text), "3:the|1: mill|0:[UNK]|2: the|0:[UNK]|0:[UNK]|2: the|1: mill|"),
+        "%s", tokens_of(k, text));
     tokenizer_free(k);
     k = learned(&tokenizer_char, 4, "abccbcd", 7);
     CHECK(!strcmp(tokens_of(k, "abcé"), "3:a|2:b|1:c|0:[UNK]|"), "%s", tokens_of(k, "abcé"));
@@ -149,7 +159,8 @@ TEST(words_by_hand) {
         {"无|可|，|a| 花|b한국어| か|な|", true},
         {"'s|'|abc|'|", false},
         {"0123456789012345678901234567890123456789012345678901234567890123|456|", false},
-        /* 61 letters and 2 characters of 2 bytes: a word of 64 bytes would end inside the second. */
+        /* 61 letters and 2 characters of 2 bytes: a word of 64 bytes would end inside the second.
+         */
         {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaé|é|", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -174,18 +185,21 @@ TEST(the_poem_by_every_tokenizer) {
         char back[sizeof poem * TOKEN_BYTES];
         long n;
         CHECK(tokenizer_encode(k, "poem", poem, strlen(poem), ids, &n, &e), "%s", e.text);
-        if (size[kind]) CHECK(k->size == size[kind] && n == count[kind], "%ld ids, %ld tokens", k->size, n);
+        if (size[kind])
+            CHECK(k->size == size[kind] && n == count[kind], "%ld ids, %ld tokens", k->size, n);
         for (int i = 0; i < n && k->kind == &tokenizer_char; i++)
             CHECK(ids[i] == i, "character %d: %d", i, (int)ids[i]);
-        CHECK(n <= 45 && tokenizer_decode(k, ids, n, back) == strlen(poem) && !strcmp(back, poem), "%s",
-              back);
+        CHECK(n <= 45 && tokenizer_decode(k, ids, n, back) == strlen(poem) && !strcmp(back, poem),
+              "%s", back);
         tokenizer_free(k);
     }
 }
 
-/* The string of every kind makes the same tokenizer; a vocabulary as older files have it is one of characters. */
+/* The string of every kind makes the same tokenizer; a vocabulary as older files have it is one of
+ * characters. */
 TEST(strings_of_every_kind) {
-    static const char text[] = "the mill, the miller\n无可 and the mill", twice[] = "无可奈何，无可无不可";
+    static const char text[] = "the mill, the miller\n无可 and the mill",
+                      twice[] = "无可奈何，无可无不可";
     static const struct {
         const TokenizerKind *kind;
         long size;
@@ -203,14 +217,16 @@ TEST(strings_of_every_kind) {
         char *string = tokenizer_string(k, &e);
         CHECK(!strncmp(string, cases[i].begins, strlen(cases[i].begins)), "%s", string);
         Tokenizer *again = tokenizer_parse("f", string, &e);
-        CHECK(again && again->kind == k->kind && again->size == k->size && again->utf8 == k->utf8, "%s",
-              e.text);
+        CHECK(again && again->kind == k->kind && again->size == k->size && again->utf8 == k->utf8,
+              "%s", e.text);
         if (again) {
             char first[4096];
             strcpy(first, tokens_of(k, cases[i].text));
             CHECK(!strcmp(first, tokens_of(again, cases[i].text)), "%s", first);
         }
-        free(string), tokenizer_free(k), tokenizer_free(again);
+        free(string);
+        tokenizer_free(k);
+        tokenizer_free(again);
     }
 }
 
@@ -225,16 +241,22 @@ TEST(strings_that_hold_no_tokenizer) {
          "f: vocabulary: line 3: found another, need a new pair of at most 64 bytes"},
         {"tokenizer bpe\n0 0\n256 256\n257 257\n258 258\n259 259\n260 260\n261 261\n",
          "f: vocabulary: line 8: found another, need a new pair of at most 64 bytes"},
-        {"tokenizer bpe\n01 2\n", "f: vocabulary: line 2: found another, need the ids of two earlier tokens"},
-        {"tokenizer bpe\n无\n无\n", "f: vocabulary: line 3: found another, need a character, each once"},
-        {"tokenizer bpe\n\xE6\x97\n", "f: vocabulary: line 2: found another, need a character, each once"},
-        {"tokenizer bpe\n无可\n", "f: vocabulary: line 2: found another, need a character, each once"},
+        {"tokenizer bpe\n01 2\n",
+         "f: vocabulary: line 2: found another, need the ids of two earlier tokens"},
+        {"tokenizer bpe\n无\n无\n",
+         "f: vocabulary: line 3: found another, need a character, each once"},
+        {"tokenizer bpe\n\xE6\x97\n",
+         "f: vocabulary: line 2: found another, need a character, each once"},
+        {"tokenizer bpe\n无可\n",
+         "f: vocabulary: line 2: found another, need a character, each once"},
         {"tokenizer bpe\n无\n257 256\n",
          "f: vocabulary: line 3: found another, need the ids of two earlier tokens"},
-        {"tokenizer word\n3 the\n3 the\n", "f: vocabulary: line 3: found another, need each text once"},
+        {"tokenizer word\n3 the\n3 the\n",
+         "f: vocabulary: line 3: found another, need each text once"},
         {"tokenizer word\n4 a, b\n",
          "f: vocabulary: line 2: found another, need the length of a word and it"},
-        {"tokenizer word\n9 the\n", "f: vocabulary: line 2: found another, need the length of a word and it"},
+        {"tokenizer word\n9 the\n",
+         "f: vocabulary: line 2: found another, need the length of a word and it"},
         {"tokenizer char\n2 ab\n",
          "f: vocabulary: line 2: found another, need the length of a character and it"},
         {"tokenizer char\n1 \xFF\n",

@@ -1,15 +1,18 @@
-/* The tokens chosen for texts that are made: letters at random gain nothing by merges, words that come again do. */
+/* The tokens chosen for texts that are made: letters at random gain nothing by merges, words that
+ * come again do. */
 #include "text/tokenizer_fit.h"
 #include "base/random.h"
 #include "task_helpers.h"
 
 enum { BYTES = 300000 };
 
-static void check(const char *name, const char *text, double tokens, const TokenizerKind *want, long size) {
+static void check(const char *name, const char *text, double tokens, const TokenizerKind *want,
+                  long size) {
     Error e = {0};
     const TokenizerKind *kind = NULL;
     long found = 0;
-    CHECK(tokenizer_fit(&(Passage){name, text, strlen(text)}, 1, tokens, &kind, &found, &e), "%s", e.text);
+    CHECK(tokenizer_fit(&(Passage){name, text, strlen(text)}, 1, tokens, &kind, &found, &e), "%s",
+          e.text);
     CHECK(kind == want && found == size, "%s: %s %ld, want %s %ld", name, kind->choice.name, found,
           want->choice.name, size);
 }
@@ -30,10 +33,12 @@ TEST(characters_where_letters_follow_each_other_at_random) {
     char *few = random_letters(4), *many = random_letters(26);
     check("4 letters", few, 1e6, &tokenizer_char, 0);
     check("26 letters", many, 1e6, &tokenizer_char, 0);
-    free(few), free(many);
+    free(few);
+    free(many);
 }
 
-/* Words of a random language of 2,000, the n-th as often as 1/n. The more often the text is read, the fewer tokens. */
+/* Words of a random language of 2,000, the n-th as often as 1/n. The more often the text is read,
+ * the fewer tokens. */
 TEST(byte_pairs_where_words_come_again) {
     char *letters = random_letters(26), *text = malloc(BYTES + 20), *end = text;
     if (!text) exit(1);
@@ -52,7 +57,8 @@ TEST(byte_pairs_where_words_come_again) {
     long size = 0;
     CHECK(tokenizer_fit(&(Passage){"text", text, strlen(text)}, 1, 1e6, &kind, &size, &e) &&
           kind == &tokenizer_char && size == 0);
-    free(letters), free(text);
+    free(letters);
+    free(text);
 }
 
 /* Nothing, one letter, and less than a token for each merge. */

@@ -1,11 +1,12 @@
-/* Checkpoints that are truncated or have a flipped bit are refused. resume.c changes their metadata. */
+/* Checkpoints that are truncated or have a flipped bit are refused. resume.c changes their
+ * metadata. */
 #include "run_helpers.h"
 #include "training/checkpoint.h"
 
 /* Almost the smallest model of either kind. */
-#define LEAST                                                                                                \
-    "--d-model", "2", "--heads", "1", "--layers", "1", "--d-ff", "1", "--batch", "1", "--steps", "3",        \
-        "--quiet", "--run", "run"
+#define LEAST                                                                                      \
+    "--d-model", "2", "--heads", "1", "--layers", "1", "--d-ff", "1", "--batch", "1", "--steps",   \
+        "3", "--quiet", "--run", "run"
 
 static const char path[] = "run/checkpoint.safetensors";
 
@@ -29,10 +30,12 @@ static void check_damage(void) {
     header += 8;
     int fd = open(path, O_RDWR | O_CLOEXEC);
     for (size_t i = 0; i < size; i++)
-        for (int bit = i < header ? 0 : (int)(i % 8), end = i < header ? 8 : bit + 1; bit < end; bit++) {
+        for (int bit = i < header ? 0 : (int)(i % 8), end = i < header ? 8 : bit + 1; bit < end;
+             bit++) {
             char other = (char)(bytes[i] ^ 1 << bit);
             CHECK(pwrite(fd, &other, 1, (off_t)i) == 1);
-            CHECK(refused(), "bit %d of byte %zu of %zu, a header of %zu", bit, i, size, (size_t)header);
+            CHECK(refused(), "bit %d of byte %zu of %zu, a header of %zu", bit, i, size,
+                  (size_t)header);
             CHECK(pwrite(fd, &bytes[i], 1, (off_t)i) == 1);
         }
     CHECK(!refused());

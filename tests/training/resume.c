@@ -2,25 +2,27 @@
 #include "base/pool.h"
 #include "formats/safetensors.h"
 #include "model_helpers.h"
-#include "run/run.h"
 #include "record_lines.h"
+#include "run/run.h"
 #include "run_helpers.h"
 #include "training/checkpoint.h"
 #include <sys/stat.h>
 
-/* A record without what differs between equal runs: times, the lines of runs, which say where they were resumed, and looks,
- * which depend on the time. */
+/* A record without what differs between equal runs: times, the lines of runs, which say where they
+ * were resumed, and looks, which depend on the time. */
 static char *figures(const char *path) {
     size_t size = 0, used = 0;
     char *record = read_bytes(path, &size), *kept = record ? calloc(size + 1, 1) : NULL;
     for (const char *line = record; kept && *line; line = next_line(line)) {
-        bool is_step = find_event(line, "step") == line, is_evaluation = find_event(line, "evaluation") == line;
+        bool is_step = find_event(line, "step") == line,
+             is_evaluation = find_event(line, "evaluation") == line;
         if (!is_step && !is_evaluation) continue;
         size_t length = (size_t)(next_line(line) - line);
         memcpy(kept + used, line, length);
         for (int i = 0; i < 2; i++) {
             char *at = strstr(kept + used, i ? "\"seconds\": " : "\"tokens_per_second\": ");
-            for (at = at ? strchr(at, ':') + 1 : NULL; at && strchr(" .0123456789e+-", *at); at++) *at = ' ';
+            for (at = at ? strchr(at, ':') + 1 : NULL; at && strchr(" .0123456789e+-", *at); at++)
+                *at = ' ';
         }
         used += length;
     }
@@ -40,7 +42,9 @@ static void add_a_day(const char *path) {
     static const char seconds[] = "\"seconds\": ";
     for (const char *at = record; at && f && *at; at++) {
         fputc(*at, f);
-        if (at >= record + strlen(seconds) && !strncmp(at + 1 - strlen(seconds), seconds, strlen(seconds))) fputs("8640", f);
+        if (at >= record + strlen(seconds) &&
+            !strncmp(at + 1 - strlen(seconds), seconds, strlen(seconds)))
+            fputs("8640", f);
     }
     if (f) fclose(f);
     free(record);
@@ -60,7 +64,8 @@ static void check_same_runs(const char *a, const char *b) {
     char *want = figures(path[0]), *found = figures(path[1]);
     CHECK(want && found && !strcmp(want, found), "found\n%s\nwant\n%s", found ? found : "none",
           want ? want : "none");
-    free(want), free(found);
+    free(want);
+    free(found);
 }
 
 /* ---- After every step ---- */
@@ -69,7 +74,10 @@ static void check_same_runs(const char *a, const char *b) {
 static long train_some(const char *const *arguments, long most) {
     char *argv[MOST_ARGUMENTS + 2] = {(char *)"train"};
     int argc = 1;
-    while (arguments[argc - 1]) argv[argc] = (char *)arguments[argc - 1], argc++;
+    while (arguments[argc - 1]) {
+        argv[argc] = (char *)arguments[argc - 1];
+        argc++;
+    }
     Error e = {0};
     TrainConfig config;
     Checkpoint past = {0};
@@ -111,7 +119,8 @@ static long train_some(const char *const *arguments, long most) {
     return reached;
 }
 
-/* A run that has made one step is resumed and dropped after each further one, with other numbers of threads and other times. */
+/* A run that has made one step is resumed and dropped after each further one, with other numbers of
+ * threads and other times. */
 static void resume_in_parts(const char *run, long steps) {
     char csv[64];
     snprintf(csv, sizeof csv, "%s/run.jsonl", run);
@@ -127,9 +136,9 @@ static void resume_in_parts(const char *run, long steps) {
 enum { STEPS = 200 };
 #define STEPS_TEXT "200"
 
-/* A run stopped after each of its 200 steps, and resumed with other numbers of threads, has the weights,
- * moments and figures of an uninterrupted run: with AdamW and Muon, dropout, accumulation and windows, and whatever its
- * times. */
+/* A run stopped after each of its 200 steps, and resumed with other numbers of threads, has the
+ * weights, moments and figures of an uninterrupted run: with AdamW and Muon, dropout, accumulation
+ * and windows, and whatever its times. */
 TEST(after_every_step) {
     write_cat_text("text", 599);
 #define MODERN "--preset", "modern"
@@ -156,15 +165,16 @@ static bool same_tensor(const Safetensors *a, const Safetensors *b, const char *
            memcmp(x->bytes, y->bytes, (size_t)x->count * sizeof(real)) == 0;
 }
 
-/* A run begins with another's weights and tokenizer, on a text that has other characters, and trains the norms only: the
- * other weights keep their bytes, and have no moments. Stopped after each step it ends in the same bits, also when the
- * other run is gone. */
+/* A run begins with another's weights and tokenizer, on a text that has other characters, and
+ * trains the norms only: the other weights keep their bytes, and have no moments. Stopped after
+ * each step it ends in the same bits, also when the other run is gone. */
 TEST(weights_of_another_run) {
     Error e = {0};
     Safetensors base, tuned;
     char other[200] = "";
     for (int i = 0; i < 199; i++) other[i] = "at hat"[i % 6];
-    write_cat_text("text", 199), write_text("other", other);
+    write_cat_text("text", 199);
+    write_text("other", other);
     MUST(TRAIN(LM, "--tokenizer", "char", "--positions", "learned", "--steps", "4", "--run",
                "base"));
 #define TUNE                                                                                       \
@@ -187,7 +197,8 @@ TEST(weights_of_another_run) {
                   !safetensors_find(&tuned, moment) == !norm,
               "%s", name);
     }
-    safetensors_free(&base), safetensors_free(&tuned);
+    safetensors_free(&base);
+    safetensors_free(&tuned);
     CHECK(rename("gone", "base") == 0);
     static const struct {
         const char *option, *value;
@@ -272,11 +283,12 @@ TEST(other_choices) {
     CHECK(TRAIN("--resume", "nowhere") == 66 && strstr(err, "nowhere: found no run"), "%s", err);
     CHECK(rename("text", "moved") == 0);
     MUST(TRAIN("lm", "--resume", "run", "--text", "moved", "--steps", "6", "--quiet"));
-    CHECK(!strcmp(steps_of("run/run.jsonl", "step"), "1 2 3 4 5 6 "), "%s", steps_of("run/run.jsonl", "step"));
+    CHECK(!strcmp(steps_of("run/run.jsonl", "step"), "1 2 3 4 5 6 "), "%s",
+          steps_of("run/run.jsonl", "step"));
 }
 
-/* A text learned by heart: a warning, also on the page; the model has the best weights, the checkpoint the last ones, and
- * a resumed run ends with the same. */
+/* A text learned by heart: a warning, also on the page; the model has the best weights, the
+ * checkpoint the last ones, and a resumed run ends with the same. */
 TEST(overfitting_keeps_the_best_weights) {
     char text[301] = {0};
     uint32_t x = 1;
@@ -309,8 +321,9 @@ TEST(may_end_early) {
 
 /* ---- Invalid checkpoints ---- */
 
-/* Copies a checkpoint with a valid checksum and another value of a key; NULL: without the key. A setting is added. If the key
- * names a tensor, it is left out, or written in the other "precision", as "integers", in another "shape", or with a NaN ("nan"). */
+/* Copies a checkpoint with a valid checksum and another value of a key; NULL: without the key. A
+ * setting is added. If the key names a tensor, it is left out, or written in the other "precision",
+ * as "integers", in another "shape", or with a NaN ("nan"). */
 static void change_checkpoint(const char *from, const char *to, const char *key,
                               const char *value) {
     static const real one = 1;
@@ -338,12 +351,17 @@ static void change_checkpoint(const char *from, const char *to, const char *key,
         a->bytes = wide;
         if (!strcmp(value, "precision")) a->dtype = DTYPE_REAL == DTYPE_F32 ? DTYPE_F64 : DTYPE_F32;
         if (!strcmp(value, "integers")) a->dtype = DTYPE_I32;
-        if (!strcmp(value, "shape")) a->size[0] *= 2, a->size[1] /= 2;
+        if (!strcmp(value, "shape")) {
+            a->size[0] *= 2;
+            a->size[1] /= 2;
+        }
         if (!strcmp(value, "nan")) memcpy(wide, &(real){(real)NAN}, sizeof(real));
     }
     if (strcmp(key, "more") == 0) array[arrays++] = array_over(key, DTYPE_REAL, SHAPE(1), &one);
     CHECK(safetensors_write(to, notes, count, array, arrays, &e), "%s", e.text);
-    free(notes), free(array), free(wide);
+    free(notes);
+    free(array);
+    free(wide);
     safetensors_free(&s);
 }
 
@@ -409,7 +427,8 @@ TEST(changed_checkpoints) {
     }
 }
 
-/* A checkpoint that another process replaces after it was read is refused: the other run would be lost. */
+/* A checkpoint that another process replaces after it was read is refused: the other run would be
+ * lost. */
 TEST(replaced_meanwhile) {
     MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));
     char *argv[] = {"train", "--resume", "run", "--quiet"};

@@ -1,6 +1,6 @@
-/* Training: optimizers, clipping and schedules against PyTorch's, the loss against its closed form, and the
- * trainer's promises: k batches of B are one of kB, what is not finite changes nothing, the same seed gives
- * the same bits. */
+/* Training: optimizers, clipping and schedules against PyTorch's, the loss against its closed form,
+ * and the trainer's promises: k batches of B are one of kB, what is not finite changes nothing, the
+ * same seed gives the same bits. */
 #include "base/pool.h"
 #include "base/work.h"
 #include "expect_bug.h"
@@ -38,7 +38,8 @@ static Parameters two_tensors(long rows, long columns, long vector) {
     Parameters p = {0};
     static Tensor leaf[2];
     Error e = {0};
-    bool ok = parameters_add(&p, "matrix", SHAPE(rows, columns), (Init){INIT_CONSTANT, 0}, &leaf[0], &e) &&
+    bool ok = parameters_add(&p, "matrix", SHAPE(rows, columns), (Init){INIT_CONSTANT, 0}, &leaf[0],
+                             &e) &&
               parameters_add(&p, "vector", SHAPE(vector), (Init){INIT_CONSTANT, 0}, &leaf[1], &e) &&
               parameters_allocate(&p, true, &e);
     must(ok ? &p : NULL, &e);
@@ -71,7 +72,8 @@ static void check_optimizer(const char *name, Optimizer o, bool vector) {
         optim_step(&o, &p, 1e-2, 1);
         golden(&s, x, N, "%s.p%d", name, step);
         double error = relative_error(p.value + at, x, N);
-        CHECK(error <= 8 * (double)REAL_EPSILON, "%s, step %d: relative error %.3g", name, step, error);
+        CHECK(error <= 8 * (double)REAL_EPSILON, "%s, step %d: relative error %.3g", name, step,
+              error);
     }
     CHECK(o.step == 5);
     for (long i = 0; i < p.size; i++)
@@ -96,7 +98,8 @@ TEST(optimizers_agree_with_PyTorch) {
 /* A store of two layers' matrices, an embedding and a vector, as a model has them. */
 static Parameters layers(long rows, long columns) {
     static const char *const name[] = {"embedding.weight", "encoder.layers.0.linear1.weight",
-                                       "encoder.layers.1.linear1.weight", "encoder.layers.1.linear1.bias"};
+                                       "encoder.layers.1.linear1.weight",
+                                       "encoder.layers.1.linear1.bias"};
     static Tensor leaf[4];
     Parameters p = {0};
     Error e = {0};
@@ -122,7 +125,8 @@ TEST(muon_agrees_with_PyTorch) {
         Optimizer o = optim_default(&optimizer_muon);
         double x[MOST];
         at = p.entry[2].offset;
-        o.clip_norm = 0, o.matrix_rate = 4;
+        o.clip_norm = 0;
+        o.matrix_rate = 4;
         start_optimizer(&o, &p);
         golden(&s, x, n, "%s.p0", cases[i].name);
         set(p.value + at, x, n);
@@ -132,8 +136,8 @@ TEST(muon_agrees_with_PyTorch) {
             optim_step(&o, &p, 1e-2 / 4, 1);
             golden(&s, x, n, "%s.p%d", cases[i].name, step);
             double error = relative_error(p.value + at, x, n);
-            CHECK(error <= 64 * (double)REAL_EPSILON, "%s, step %d: relative error %.3g", cases[i].name, step,
-                  error);
+            CHECK(error <= 64 * (double)REAL_EPSILON, "%s, step %d: relative error %.3g",
+                  cases[i].name, step, error);
         }
         for (long j = 0; j < n; j++)
             CHECK(p.value[p.entry[1].offset + j] == 1, "without a gradient nothing moves");
@@ -143,8 +147,8 @@ TEST(muon_agrees_with_PyTorch) {
     safetensors_free(&s);
 }
 
-/* Muon gives embeddings and vectors AdamW's step, matrices of layers their decay; and any number of threads gives the
- * same bits. */
+/* Muon gives embeddings and vectors AdamW's step, matrices of layers their decay; and any number of
+ * threads gives the same bits. */
 TEST(muon_divides_the_store) {
     enum { ROWS = 70, COLUMNS = 150, THREADS = 4 };
     real *end = NULL;
@@ -153,16 +157,19 @@ TEST(muon_divides_the_store) {
         Optimizer o = optim_default(&optimizer_muon), adam = optim_default(&optimizer_adamw);
         pool_set_threads(threads);
         o.weight_decay = adam.weight_decay = 0.5;
-        start_optimizer(&o, &p), start_optimizer(&adam, &q);
+        start_optimizer(&o, &p);
+        start_optimizer(&adam, &q);
         for (int step = 0; step < 3; step++) {
             for (int i = 0; i < 4; i++)
                 for (long j = 0; j < shape_count(p.entry[i].shape); j++) {
                     long at = p.entry[i].offset + j;
                     p.grad[at] = q.grad[at] =
                         i == 1 ? 0
-                               : (real)random_normal(random_key(3, (uint64_t)(4 * step + i)), (uint64_t)j);
+                               : (real)random_normal(random_key(3, (uint64_t)(4 * step + i)),
+                                                     (uint64_t)j);
                 }
-            optim_step(&o, &p, 0.125, 1), optim_step(&adam, &q, 0.125, 1);
+            optim_step(&o, &p, 0.125, 1);
+            optim_step(&adam, &q, 0.125, 1);
         }
         for (int i = 0; i < 4; i += 3)
             CHECK(same_bits(p.value + p.entry[i].offset, q.value + p.entry[i].offset,
@@ -171,8 +178,10 @@ TEST(muon_divides_the_store) {
         CHECK_NEAR(decayed, pow(1 - 0.125 * 0.5, 3), 4 * (double)REAL_EPSILON);
         if (!end) end = copy_of(matrix, ROWS * COLUMNS);
         CHECK(same_bits(matrix, end, ROWS * COLUMNS), "%d threads", threads);
-        optim_stop(&o), optim_stop(&adam);
-        parameters_free(&p), parameters_free(&q);
+        optim_stop(&o);
+        optim_stop(&adam);
+        parameters_free(&p);
+        parameters_free(&q);
     }
     free(end);
 }
@@ -182,7 +191,8 @@ TEST(clipping_agrees_with_PyTorch) {
     Safetensors s = golden_file();
     static const char *const cases[] = {"clip", "clip_small"};
     for (int i = 0; i < 2; i++)
-        for (int k = 1; k <= 4; k *= 4) { /* a sum over k batches, scaled by 1/k, is clipped as their mean */
+        for (int k = 1; k <= 4;
+             k *= 4) { /* a sum over k batches, scaled by 1/k, is clipped as their mean */
             Parameters p = two_tensors(2, 3, 4);
             Optimizer o = optim_default(&optimizer_sgd);
             start_optimizer(&o, &p);
@@ -198,8 +208,8 @@ TEST(clipping_agrees_with_PyTorch) {
                 golden(&s, x, j ? 4 : 6, "%s.c%d", cases[i], j + 1);
                 for (int l = 0; l < 6; l++) x[l] = -x[l];
                 double error = relative_error(p.value + p.entry[j].offset, x, j ? 4 : 6);
-                CHECK(error <= 4 * (double)REAL_EPSILON, "%s.c%d: relative error %.3g", cases[i], j + 1,
-                      error);
+                CHECK(error <= 4 * (double)REAL_EPSILON, "%s.c%d: relative error %.3g", cases[i],
+                      j + 1, error);
             }
             optim_stop(&o);
             parameters_free(&p);
@@ -207,8 +217,8 @@ TEST(clipping_agrees_with_PyTorch) {
     safetensors_free(&s);
 }
 
-/* A store of many chunks, whose border between matrices and vectors lies inside one: every element gets the
- * step that the formula gives it, and the same bits from any number of threads. */
+/* A store of many chunks, whose border between matrices and vectors lies inside one: every element
+ * gets the step that the formula gives it, and the same bits from any number of threads. */
 TEST(a_store_of_many_chunks) {
     enum { ROWS = 5, COLUMNS = WORK_GRAIN / 2 + 7, VECTOR = WORK_GRAIN + 3 };
     Parameters p = two_tensors(ROWS, COLUMNS, VECTOR);
@@ -248,8 +258,8 @@ TEST(a_store_of_many_chunks) {
     parameters_free(&p);
 }
 
-/* A gradient with a NaN or an infinity, or one whose square overflows, is refused: weights, moments and count
- * of steps stay. */
+/* A gradient with a NaN or an infinity, or one whose square overflows, is refused: weights, moments
+ * and count of steps stay. */
 TEST(a_gradient_that_is_not_finite_changes_nothing) {
     static const double bad[] = {NAN, INFINITY, -INFINITY, (double)REAL_MAX * 0.5};
     for (int k = 0; all_optimizers[k]; k++)
@@ -263,12 +273,15 @@ TEST(a_gradient_that_is_not_finite_changes_nothing) {
             long moments = kind->moments * p.size;
             real *before = copy_of(p.value, p.size), *moments_before = copy_of(o.moment1, moments);
             p.grad[p.entry[1].offset + 2] = (real)bad[i];
-            bool overflows = isfinite(bad[i]) && sizeof(real) == sizeof(float); /* not in double's squares */
+            bool overflows =
+                isfinite(bad[i]) && sizeof(real) == sizeof(float); /* not in double's squares */
             double norm = optim_step(&o, &p, 0.1, 1);
             CHECK(isfinite(norm) == overflows, "%g: norm %g", bad[i], norm);
-            bool same = same_bits(p.value, before, p.size) && same_bits(o.moment1, moments_before, moments);
+            bool same =
+                same_bits(p.value, before, p.size) && same_bits(o.moment1, moments_before, moments);
             CHECK(o.step == 1 + overflows && same == !overflows, "%g", bad[i]);
-            free(before), free(moments_before);
+            free(before);
+            free(moments_before);
             optim_stop(&o);
             parameters_free(&p);
         }
@@ -315,8 +328,8 @@ TEST(schedules_at_their_ends) {
 
 /* ---- The loss ---- */
 
-/* The mean over targets that are not padding, of -Σ_j q_j log p_j with q = (1-ε) δ + ε/V, in double from the
- * model's logits. */
+/* The mean over targets that are not padding, of -Σ_j q_j log p_j with q = (1-ε) δ + ε/V, in double
+ * from the model's logits. */
 static double closed_form(const Pass *p) {
     const ModelConfig *c = &p->model->config;
     double sum = 0;
@@ -331,7 +344,8 @@ static double closed_form(const Pass *p) {
             if (j == p->batch->target_out[i]) q += 1 - c->label_smoothing;
             loss -= q * ((double)l[j] - log(Z));
         }
-        sum += loss, counted++;
+        sum += loss;
+        counted++;
     }
     return sum / (double)counted;
 }
@@ -341,7 +355,8 @@ TEST(the_loss_is_its_closed_form_without_padding) {
     for (int kind = 0; kind < 2; kind++)
         for (int i = 0; i < 4; i++) {
             ModelConfig c = kind ? small_language_model() : small_seq2seq();
-            c.label_smoothing = smoothing[i], c.pad_id = 0;
+            c.label_smoothing = smoothing[i];
+            c.pad_id = 0;
             Model *m = new_model(c, 1);
             PaddedBatch *b = random_batch(&c, 4, 5, 9, 1);
             Pass p = pass_new(m, b);
@@ -370,7 +385,8 @@ TEST(gradients_that_backward_does_not_reach_are_0) {
     parameters_zero_unreached(q);
     for (int i = 0; i < q->count; i++) {
         bool decoder = strncmp(q->entry[i].name, "decoder.", 8) == 0, any = false;
-        for (long j = 0; j < shape_count(q->entry[i].shape); j++) any |= q->grad[q->entry[i].offset + j] != 0;
+        for (long j = 0; j < shape_count(q->entry[i].shape); j++)
+            any |= q->grad[q->entry[i].offset + j] != 0;
         CHECK(any == !decoder, "%s has %s gradient", q->entry[i].name, any ? "a" : "no");
     }
     free(dy);
@@ -382,17 +398,22 @@ TEST(gradients_that_backward_does_not_reach_are_0) {
 static Task *open_copy(void) {
     Error e = {0};
     TaskOptions o = task_defaults();
-    o.symbols = 9, o.max_length = 6, o.held_out = 50;
+    o.symbols = 9;
+    o.max_length = 6;
+    o.held_out = 50;
     return must(task_open("copy", &o, &e), &e);
 }
 
 static ModelConfig config_for(const Task *task) {
     ModelConfig c = config_seq2seq((int)task->vocab_size, 8, task->pad_id);
-    c.d_model = 16, c.d_ff = 32, c.heads = 2;
+    c.d_model = 16;
+    c.d_ff = 32;
+    c.heads = 2;
     return c;
 }
 
-static Trainer *trainer_with(const Task *task, ModelConfig c, long rows, long accumulate, double dropout) {
+static Trainer *trainer_with(const Task *task, ModelConfig c, long rows, long accumulate,
+                             double dropout) {
     Error e = {0};
     Trainer *t = calloc(1, sizeof *t);
     if (!t) exit(1);
@@ -425,8 +446,8 @@ static StepResult take_step(Trainer *t) {
     return r;
 }
 
-/* Frozen parameters keep their bits and take no memory of gradients and moments; what learns has the gradients, bit by
- * bit, that it has when everything learns, and moves. */
+/* Frozen parameters keep their bits and take no memory of gradients and moments; what learns has
+ * the gradients, bit by bit, that it has when everything learns, and moves. */
 TEST(frozen_parameters_stay) {
     Task *task = open_copy();
     Error e = {0};
@@ -436,22 +457,27 @@ TEST(frozen_parameters_stay) {
         Trainer *all = trainer_new(task, 8, 1, 0), some = *all;
         some.optimizer = optim_default(kind);
         some.optimizer.weight_decay = 0.1;
-        some.learning = "*.layers.0.*", some.batch = NULL, some.source = some.target = (Tokens){0};
+        some.learning = "*.layers.0.*";
+        some.batch = NULL;
+        some.source = some.target = (Tokens){0};
         some.model = trainer_model(&some, &c, &e);
-        CHECK(some.model && model_allocate(some.model, &e) && trainer_start(&some, &e), "%s", e.text);
+        CHECK(some.model && model_allocate(some.model, &e) && trainer_start(&some, &e), "%s",
+              e.text);
         model_init(some.model, 1);
         const Parameters *p = &some.model->parameters, *q = &all->model->parameters;
         real *before = copy_of(p->value, q->size);
         CHECK(parameters_gradient_bytes(p) < parameters_bytes(p, false) &&
               optim_bytes(kind, p) < optim_bytes(kind, q));
-        take_step(all), take_step(&some);
+        take_step(all);
+        take_step(&some);
         for (int j = 0; j < p->count; j++) {
             const Parameter *x = &p->entry[j], *y = &q->entry[j];
             long n = shape_count(x->shape);
             bool moved = !same_bits(p->value + x->offset, before + x->offset, n);
-            CHECK(x->frozen == !strstr(x->name, ".layers.0.") && moved == !x->frozen, "%s", x->name);
-            CHECK(x->frozen || kind->owns || same_bits(p->grad + x->offset, q->grad + y->offset, n), "%s",
+            CHECK(x->frozen == !strstr(x->name, ".layers.0.") && moved == !x->frozen, "%s",
                   x->name);
+            CHECK(x->frozen || kind->owns || same_bits(p->grad + x->offset, q->grad + y->offset, n),
+                  "%s", x->name);
         }
         free(before);
         trainer_stop(&some);
@@ -461,8 +487,9 @@ TEST(frozen_parameters_stay) {
     task_free(task);
 }
 
-/* k batches of B are one of kB, and so are parts of any size: the same tokens, loss and gradient, whatever
- * share of the tokens falls to each part. Sums are taken in another order, so they agree to rounding. */
+/* k batches of B are one of kB, and so are parts of any size: the same tokens, loss and gradient,
+ * whatever share of the tokens falls to each part. Sums are taken in another order, so they agree
+ * to rounding. */
 TEST(k_batches_of_B_are_one_of_kB) {
     Task *task = open_copy();
     Trainer *whole = trainer_new(task, 12, 1, 0);
@@ -470,7 +497,8 @@ TEST(k_batches_of_B_are_one_of_kB) {
     const Parameters *p = &whole->model->parameters;
     double *grad = calloc((size_t)p->size, sizeof *grad);
     for (long i = 0; grad && i < p->size; i++) grad[i] = (double)p->grad[i];
-    static const long batches[][3] = {{6, 2, 6}, {4, 3, 4}, {1, 12, 1}, {12, 1, 5}, {12, 1, 1}, {6, 2, 4}};
+    static const long batches[][3] = {{6, 2, 6},  {4, 3, 4},  {1, 12, 1},
+                                      {12, 1, 5}, {12, 1, 1}, {6, 2, 4}};
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
         Trainer *t = trainer_new(task, batches[i][0], batches[i][1], 0);
         CHECK(t->micro_batch == batches[i][0], "%ld rows at a time", t->micro_batch);
@@ -480,8 +508,9 @@ TEST(k_batches_of_B_are_one_of_kB) {
         CHECK_NEAR(r.loss, want.loss, 4 * (double)REAL_EPSILON * want.loss);
         CHECK_NEAR(r.grad_norm, want.grad_norm, 16 * (double)REAL_EPSILON * want.grad_norm);
         double error = relative_error(t->model->parameters.grad, grad, p->size);
-        CHECK(error <= 16 * (double)REAL_EPSILON, "%ld batches in parts of %ld: gradients differ by %.3g",
-              batches[i][1], batches[i][2], error);
+        CHECK(error <= 16 * (double)REAL_EPSILON,
+              "%ld batches in parts of %ld: gradients differ by %.3g", batches[i][1], batches[i][2],
+              error);
         trainer_free(t);
     }
     free(grad);
@@ -489,7 +518,8 @@ TEST(k_batches_of_B_are_one_of_kB) {
     task_free(task);
 }
 
-/* With dropout too: the same seed gives the same weights, for any number of threads; another seed others. */
+/* With dropout too: the same seed gives the same weights, for any number of threads; another seed
+ * others. */
 TEST(the_same_seed_gives_the_same_bits) {
     Task *task = open_copy();
     real *want = NULL;
@@ -512,8 +542,8 @@ TEST(the_same_seed_gives_the_same_bits) {
     task_free(task);
 }
 
-/* Measuring the pace leaves weights, moments and the count of steps as they were, with Muon too: the steps after it have
- * the same bits. */
+/* Measuring the pace leaves weights, moments and the count of steps as they were, with Muon too:
+ * the steps after it have the same bits. */
 TEST(measuring_the_pace_leaves_no_trace) {
     for (int muon = 0; muon < 2; muon++) {
         Task *task = open_copy();
@@ -530,7 +560,8 @@ TEST(measuring_the_pace_leaves_no_trace) {
             for (int step = 0; step < 3; step++) take_step(t);
             long size = t->model->parameters.size;
             if (!paced) want = copy_of(t->model->parameters.value, size);
-            CHECK(same_bits(t->model->parameters.value, want, size), "muon %d, paced %d", muon, paced);
+            CHECK(same_bits(t->model->parameters.value, want, size), "muon %d, paced %d", muon,
+                  paced);
             trainer_free(t);
         }
         free(want);
@@ -551,14 +582,18 @@ TEST(a_step_that_is_not_finite_changes_nothing) {
         char line[128];
         CHECK(trainer_check(t, &weight), "%s", weight.text);
         p->value[parameters_find(p, name[i])->offset + 3] = i ? (real)NAN : (real)INFINITY;
-        snprintf(line, sizeof line, "step 1: found a weight of %s that is %s, need them within 1e+18",
-                 name[i], i ? "nan" : "inf");
+        snprintf(line, sizeof line,
+                 "step 1: found a weight of %s that is %s, need them within 1e+18", name[i],
+                 i ? "nan" : "inf");
         CHECK(!trainer_check(t, &weight) && weight.status == STATUS_NON_FINITE);
         CHECK(strcmp(weight.text, line) == 0, "found \"%s\", want \"%s\"", weight.text, line);
-        real *value = copy_of(p->value, p->size), *moments = copy_of(t->optimizer.moment1, 2 * p->size);
+        real *value = copy_of(p->value, p->size),
+             *moments = copy_of(t->optimizer.moment1, 2 * p->size);
         StepResult r;
-        CHECK(!trainer_step(t, &r, &e) && e.status == STATUS_NON_FINITE, "status %d", (int)e.status);
-        snprintf(line, sizeof line, "step 2: found a loss that is not a number, first in %s", first[i]);
+        CHECK(!trainer_step(t, &r, &e) && e.status == STATUS_NON_FINITE, "status %d",
+              (int)e.status);
+        snprintf(line, sizeof line, "step 2: found a loss that is not a number, first in %s",
+                 first[i]);
         CHECK(strncmp(e.text, line, strlen(line)) == 0, "found \"%s\", want \"%s…\"", e.text, line);
         CHECK(t->optimizer.step == 1 && same_bits(p->value, value, p->size));
         CHECK(same_bits(t->optimizer.moment1, moments, 2 * p->size));
@@ -586,8 +621,8 @@ static PaddedBatch *held_out_padded(const Task *task) {
     return p;
 }
 
-/* The evaluation is the mean over all held-out tokens, however they are cut into batches, and leaves the
- * model alone; dropout is off. */
+/* The evaluation is the mean over all held-out tokens, however they are cut into batches, and
+ * leaves the model alone; dropout is off. */
 TEST(evaluation_is_a_mean_over_tokens) {
     Task *task = open_copy();
     Evaluation want = {0};
@@ -607,7 +642,8 @@ TEST(evaluation_is_a_mean_over_tokens) {
             Pass q = pass_new(t->model, b);
             CHECK(found.tokens == batch_padded_targets(b), "found %ld tokens", found.tokens);
             CHECK_NEAR(found.loss, pass_loss(&q), 8 * (double)REAL_EPSILON * found.loss);
-            CHECK(found.accuracy > 0 && found.accuracy < 0.5, "accuracy %g before training", found.accuracy);
+            CHECK(found.accuracy > 0 && found.accuracy < 0.5, "accuracy %g before training",
+                  found.accuracy);
             pass_free(&q);
             batch_padded_free(b);
         }
@@ -633,22 +669,27 @@ TEST(training_learns) {
         CHECK(trainer_evaluate(t, 0, &before, &e), "%s", e.text);
         for (int step = 0; step < (SANITIZER ? 2 : 300); step++) take_step(t);
         CHECK(trainer_evaluate(t, 0, &after, &e), "%s", e.text);
-        CHECK(before.loss > 0.8 * log((double)task->vocab_size), "loss %g at the start", before.loss);
-        if (!SANITIZER) CHECK(after.loss < 0.5 * before.loss, "loss %g, then %g", before.loss, after.loss);
+        CHECK(before.loss > 0.8 * log((double)task->vocab_size), "loss %g at the start",
+              before.loss);
+        if (!SANITIZER)
+            CHECK(after.loss < 0.5 * before.loss, "loss %g, then %g", before.loss, after.loss);
         if (!SANITIZER) CHECK(after.accuracy > 0.6, "accuracy %g", after.accuracy);
         trainer_free(t);
         task_free(task);
     }
 }
 
-/* A gradient whose norm is not finite ends the training before its update. The output's rows are so large that the
- * gradient of the last norm's weights overflows, while these weights, nearly 0, keep the loss finite. */
+/* A gradient whose norm is not finite ends the training before its update. The output's rows are so
+ * large that the gradient of the last norm's weights overflows, while these weights, nearly 0, keep
+ * the loss finite. */
 TEST(a_step_whose_gradient_is_not_finite_changes_nothing) {
     static const char text[] = "step 1: found a gradient norm that is ";
     Error e = {0};
     StepResult r;
     TaskOptions o = task_defaults();
-    o.symbols = 9, o.max_length = 1, o.held_out = 2;
+    o.symbols = 9;
+    o.max_length = 1;
+    o.held_out = 2;
     Task *task = must(task_open("copy", &o, &e), &e);
     ModelConfig c = config_for(task);
     c.tied = false;
