@@ -2,13 +2,15 @@
  *
  *     MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O      head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)
  *
- * One matrix product computes the projections of all heads: of q, k and v together in self-attention, of k
- * and v together in cross-attention. Each head then works on its own columns of the result. */
+ * One matrix product computes the projections of all heads: of q, k and v together in
+ * self-attention, of k and v together in cross-attention. Each head then works on its own columns
+ * of the result. */
 #include "nn/nn.h"
 #include <stdio.h>
 
-/* W^Q, W^K, W^V of all heads, and W^O. As in PyTorch the three are one matrix, whose rows make the columns of q | k | v
- * (config_column). Cross-attention multiplies the target by the rows of W^Q and the memory by the others. */
+/* W^Q, W^K, W^V of all heads, and W^O. As in PyTorch the three are one matrix, whose rows make the
+ * columns of q | k | v (config_column). Cross-attention multiplies the target by the rows of W^Q
+ * and the memory by the others. */
 struct Attention {
     Linear in;    /* self-attention: q, k, v in one product */
     Linear q, kv; /* cross-attention: the same rows, split */
@@ -32,7 +34,8 @@ Attention *nn_attention_new(Builder *b, const char *name, bool cross) {
         build_tensor(b, "in_proj_bias", SHAPE(all), init_zeros, &a->in.bias);
     }
     build_linear(b, "out_proj", queries, d, &a->out);
-    if (c->attention->weight) build_tensor(b, "score_weight", SHAPE(d), glorot(d / c->heads, 1), &a->score);
+    if (c->attention->weight)
+        build_tensor(b, "score_weight", SHAPE(d), glorot(d / c->heads, 1), &a->score);
     build_leave(b, outside);
     return a;
 }
@@ -52,8 +55,10 @@ static const real *slopes(const Forward *f) {
     return slope;
 }
 
-/* Concat(head_1, …, head_h), [query rows, d_model], and in *trace its record, if there is a trace. */
-static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in, AttentionTrace **trace) {
+/* Concat(head_1, …, head_h), [query rows, d_model], and in *trace its record, if there is a
+ * trace. */
+static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in,
+                               AttentionTrace **trace) {
     const ModelConfig *c = &f->model->config;
     *trace = NULL;
     Reach reach = in->reach;
@@ -83,8 +88,8 @@ static Tensor *multi_head(const Forward *f, Attention *a, Tensor *x, const Heads
     return y;
 }
 
-/* Not in the paper: normalises the first heads of x, queries and keys, and turns them by the positions of `tokens` (NULL:
- * no turn), where the model is configured so. */
+/* Not in the paper: normalises the first heads of x, queries and keys, and turns them by the
+ * positions of `tokens` (NULL: no turn), where the model is configured so. */
 static Tensor *normalise_and_turn(const Forward *f, Tensor *x, long heads, const Tokens *tokens) {
     const ModelConfig *c = &f->model->config;
     bool turns = tokens && c->positions->turn && !f->model->unplaced;
@@ -100,10 +105,12 @@ static Tensor *project_qkv(const Forward *f, Attention *a, Tensor *x, const Toke
 }
 
 /* Self-attention over the sequences of `tokens`. */
-static Heads heads_of(const Forward *f, Attention *a, Tensor *x, const Tokens *tokens, bool masked) {
+static Heads heads_of(const Forward *f, Attention *a, Tensor *x, const Tokens *tokens,
+                      bool masked) {
     const Sequences *s = &tokens->sequences;
-    return (Heads){
-        .q = project_qkv(f, a, x, tokens), .reach = {s, s, .causal = masked}, .placed = !f->model->unplaced};
+    return (Heads){.q = project_qkv(f, a, x, tokens),
+                   .reach = {s, s, .causal = masked},
+                   .placed = !f->model->unplaced};
 }
 
 Tensor *nn_self_attention(const Forward *f, void *module, Tensor *x) {
@@ -117,7 +124,8 @@ Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
     return multi_head(f, module, x, &all);
 }
 
-/* k | v of the memory. Later passes of decoding have no memory: the cache has kept them. */
+/* The keys and values of cross-attention: the encoder's output times the rows of W^K and W^V. Later
+ * passes of decoding read them from the cache. */
 static Tensor *memory_keys(const Forward *f, Attention *a) {
     const ModelConfig *c = &f->model->config;
     if (!f->memory) return nn_source_keys(f, NULL);
@@ -126,6 +134,8 @@ static Tensor *memory_keys(const Forward *f, Attention *a) {
     return f->cache ? nn_source_keys(f, kv) : kv;
 }
 
+/* The queries are made of x, the decoder's tokens; keys and values of f->memory, the encoder's
+ * output. Every target token attends to the whole source: there is no mask. */
 Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x) {
     Attention *a = module;
     const ModelConfig *c = &f->model->config;

@@ -10,10 +10,10 @@
  * A key is masked if it is padding (beyond its sequence's length) or, with `causal`, if it comes
  * after the query (j > i). A query whose keys are all masked has output 0 and gradient 0.
  *
- * With slopes b_a, head a subtracts b_a · distance from s_ij (ALiBi): a constant, which the
- * derivatives do not contain. With fewer queries than keys, query i stands at key i + n_k - n_q for
- * the distance. The causal mask takes it to stand at key i; decoding, which has the newest query
- * alone, sets no mask.
+ * With slopes b_a, head a subtracts b_a · distance from s_ij (ALiBi). This is a constant, so the
+ * derivatives do not contain it. The distance of query i and key j is |i + n_k - n_q - j|: the last
+ * query stands at the last key. The causal mask compares i and j themselves; decoding, whose only
+ * query is the newest token, sets no mask.
  *
  * The operands may be columns of one matrix, the output of one projection: if k and v are NULL, q
  * holds q|k|v, [n, 3d]; if only v is NULL, k holds k|v, [n_k, 2d].
@@ -25,12 +25,13 @@
  *               = p_ij (dp_ij - D_i)        with D_i = Σ_j' p_ij' Σ_c dy_ic v_j'c = Σ_c dy_ic y_ic
  *     (1) dq_ic += 1/√d_k Σ_j ds_ij k_jc    dk_jc += 1/√d_k Σ_i ds_ij q_ic
  *
- * p is [n_q, n_k] for each head: the largest array of a Transformer, but cheap to recompute.
- * Forward works on blocks of queries and keeps y and, of each row, the maximum M_i and 1/Σ_j
- * e^(s_ij - M_i); from these backward recomputes p with the same bits (Dao et al.,
- * arXiv:2205.14135; Rabe & Staats, arXiv:2112.05682). With `causal`, keys after a block's last
- * query are not computed; within the block later keys are masked. The sequences are the caller's,
- * and must live until backward has run. */
+ * Forward keeps for backward its inputs q, k and v, its output y, and two numbers for each query of
+ * a head: the maximum M_i = max_j s_ij and 1/Σ_j e^(s_ij - M_i). It does not keep p: [n_q, n_k] for
+ * each head would be the largest array of a Transformer. Backward recomputes p from what is kept,
+ * with the same bits (Dao et al., arXiv:2205.14135; Rabe & Staats, arXiv:2112.05682).
+ *
+ * Both directions work on blocks of queries. With `causal`, a block skips the keys after its last
+ * query and masks the other later keys. The caller's sequences must live until backward has run. */
 #include "base/pool.h"
 #include "kernels/product.h"
 #include "kernels/rows.h"

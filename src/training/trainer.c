@@ -32,9 +32,10 @@ static bool check_loss(const Trainer *t, double loss, Error *e) {
         first ? first->op->name : "its sum", first ? first->index : t->tape->nodes);
 }
 
-/* The model's loss on a micro-batch, times the micro-batch's share of the step's tokens, so that
- * the gradients of all add up to that of the mean over the step; adds it to step->loss. NULL: the
- * error. */
+/* Computes the model's loss on a micro-batch, adds its share to step->loss, and returns the loss
+ * times that share: the micro-batch's part of the step's tokens. So the gradients of all
+ * micro-batches add up to the gradient of the mean loss over the step's tokens. NULL: the error is
+ * in e. */
 static Tensor *forward(Trainer *t, long micro_batch, StepResult *step, Error *e) {
     long first = micro_batch * t->micro_batch, left = t->batch->rows - first;
     take_rows(t, first, left < t->micro_batch ? left : t->micro_batch);
@@ -65,6 +66,9 @@ static void want_started(const Trainer *t, const char *function) {
         error_bug("%s: the trainer has no memory, want trainer_start first", function);
 }
 
+/* A step: (1) draws a batch; (2) for each micro-batch, runs the model forward and backward, which
+ * adds to the gradients; (3) clips the gradients' norm; (4) updates the weights with the schedule's
+ * rate. */
 bool trainer_step(Trainer *t, StepResult *step, Error *e) {
     WANT(t);
     WANT(step);
