@@ -96,7 +96,10 @@ void child_stop(Child *c);
 /* Copies the last printed line, such as the message of a bug, into text as far as it fits. */
 const char *child_last_line(char *text, size_t size, const char *printed);
 
-/* Whether a program says that the machine has no memory, no process or no space on its disk for it. */
+/* The text of CHILD_NOT_BORN. */
+#define CHILD_LACK "could not be run: no process or no memory for it"
+
+/* Whether a text says that the machine has no memory, no process or no space on its disk for a program. */
 bool child_lacks(const char *text);
 
 /* "crashed: signal 11 (Segmentation fault)": the end in words, which are printable; "" for CHILD_DONE. Of a bug it is the last

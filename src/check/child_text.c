@@ -15,9 +15,12 @@ const char *child_last_line(char *text, size_t size, const char *printed) {
 }
 
 bool child_lacks(const char *text) {
-    static const char *const words[] = {
-        "No space left on device", "Resource temporarily unavailable", "Cannot allocate memory",
-        "Killed signal terminated program"};
+    static const char *const words[] = {"No space left on device",
+                                        "Resource temporarily unavailable",
+                                        "Cannot allocate memory",
+                                        "Killed signal terminated program",
+                                        CHILD_LACK,
+                                        "signal 9 (Killed)"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strstr(text, words[i])) return true;
     return false;
@@ -51,8 +54,7 @@ const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLi
     case CHILD_INTERRUPTED:
         snprintf(text, CHILD_TEXT, "was not waited for: the run was asked to end");
         break;
-    case CHILD_NOT_BORN:
-        snprintf(text, CHILD_TEXT, "could not be run: no process or no memory for it");
+    case CHILD_NOT_BORN: snprintf(text, CHILD_TEXT, CHILD_LACK);
     }
     return text;
 }

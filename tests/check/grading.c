@@ -445,6 +445,28 @@ TEST(a_judge_may_die) {
     CHECK(is_near(score_of("g/a.c.json").points, 4), "%s", out);
 }
 
+/* A disk that is full for a while costs no points: the file is judged again. If it stays full, the report names it. */
+TEST(a_lack_of_the_machine_costs_nothing) {
+    static const char script[] =
+        "#!/bin/sh\nsleep 0.5\n[ -e ${0%cc}room ] || { echo No space left on device; exit 1; }\n"
+        "exec /usr/bin/cc \"$@\"\n";
+    char cc[256];
+    CHECK(mkdir("files", 0777) == 0 && chmod(".", 0755) == 0);
+    write_text("cases.c", teachers);
+    write_square("files/a.c", "1", right, "");
+    write_text("cc", script);
+    CHECK(chmod("cc", 0777) == 0);
+    snprintf(cc, sizeof cc, "%s/cc", folder);
+    setenv("CC", cc, 1);
+    CHECK(GRADCHECK("files", "--gradescope", "g") == STATUS_INCONCLUSIVE, "%s%s", out, err);
+    CHECK(strstr(out, "the machine lacks memory, processes or disk space: No space left"), "%s",
+          out);
+    Child child = start_program("gradcheck", ARGUMENTS("files"), (Streams){0});
+    usleep(800000);
+    write_text("room", "");
+    CHECK(end_program(child) == 0, "%s%s", out, err);
+}
+
 /* A reader of the table that closes the pipe does not change the grade. */
 TEST(a_reader_that_goes_costs_no_grade) {
     write_text("cases.c", teachers);

@@ -314,8 +314,9 @@ static void take_one(void *context, long job, const ChildEnd *end) {
                   child_text(text, end, &(ChildLimits){0}));
     }
     bool judged = told && sent.lines;
-    if (is_lack(f->found.status) && f->found.status != STATUS_UNAVAILABLE && !judged &&
-        !run->last) {
+    bool lacked = judged ? child_lacks(end->result + sizeof sent)
+                         : is_lack(f->found.status) && f->found.status != STATUS_UNAVAILABLE;
+    if (lacked && !run->last) {
         f->again = true;
         return;
     }

@@ -70,6 +70,13 @@ static _Noreturn void give_up(const CaseReport *r) {
     child_finish();
 }
 
+/* There is no process for a case. */
+static _Noreturn void lack(const ChildLimits *limits) {
+    const ChildEnd none = {.fate = CHILD_NOT_BORN, .result = "", .printed = ""};
+    CaseReport r = ended(&none, limits, NULL);
+    give_up(&r);
+}
+
 /* A reference that ends is not the fault of the student's file: inconclusive. */
 static void lost_reference(void *context, const ChildEnd *end, const CheckRun *run) {
     const Judging *j = context;
@@ -133,7 +140,7 @@ static Program start_tape(Judging *j, bool reference) {
     Program p = {
         .child = child_start(0, &limits, serve, &s), .runner = tape_program_run, .context = j};
     p.lost = reference ? lost_reference : lost_program;
-    if (!p.child) error_bug("no process for a case");
+    if (!p.child) lack(j->limits);
     return p;
 }
 
@@ -144,7 +151,7 @@ static void start_functions(Program *p, Judging *j, long cases) {
     limits.cases = cases;
     *p =
         (Program){.child = functions_start(j->plan, &limits), .runner = protocol_run, .context = j};
-    if (!p->child) error_bug("no process for a case");
+    if (!p->child) lack(j->limits);
     Plan heard = {0};
     j->program = p;
     if (!j->plan->attached && !functions_hello(p, &heard, "", &e)) {
