@@ -1,12 +1,13 @@
-# The beginning of the test scripts, read by `. tests/check.sh` with $program set. Defines $folder, which is removed at the
-# end, `check`, `remake` and $failed, for the last line `exit $failed`.
+# The beginning of the test scripts, read by `. tests/check.sh` with $program set. Defines $folder,
+# which is removed at the end, `check`, `remake` and $failed, for the last line `exit $failed`.
 folder=$(mktemp -d) || exit 74
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 failed=0
 
-# check NAME COMMAND...: one test, which passes if the command does; what it printed is shown if not.
+# check NAME COMMAND...: one test, which passes if the command does; what it printed is shown if
+# not.
 check() {
     name=$1
     shift

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Runs test programs, one more at once than there are processors (or JOBS), because some wait. Prints what they print in the
-# order given, and last the line `N passed, N failed`. Status 1 if any test failed or a program died.
-# A program in Python needs NumPy (tests/faults: nothing; tests/interop: PyTorch and safetensors as well). Without them it is
-# skipped with a line that says so, and counts neither as passed nor as failed.
-# UNDER="valgrind -q": test programs run under that.
-# TIMES=20: then the twenty that took longest, in seconds.
-# Tests write to memory if the system has a folder there with 1 GB that allows programs: no test waits for a disk.
-# Otherwise they write to the first of /tmp, /var/tmp and this folder that allows programs.
+# Runs test programs, one more at once than there are processors (or JOBS), because some wait.
+# Prints what they print in the order given, and last the line `N passed, N failed`. Status 1 if any
+# test failed or a program died. A program in Python needs NumPy (tests/faults: nothing;
+# tests/interop: PyTorch and safetensors as well). Without them it is skipped with a line that says
+# so, and counts neither as passed nor as failed. UNDER="valgrind -q": test programs run under that.
+# TIMES=20: then the twenty that took longest, in seconds. Tests write to memory if the system has a
+# folder there with 1 GB that allows programs: no test waits for a disk. Otherwise they write to the
+# first of /tmp, /var/tmp and this folder that allows programs.
 runs_programs() {
     try=$(mktemp "$1/try.XXXXXX" 2>/dev/null) || return 1
     printf '#!/bin/sh\n' >"$try" && chmod 700 "$try" && "$try" 2>/dev/null
@@ -27,7 +27,8 @@ trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Runs program $3, the $2th; what it prints goes to a file in folder $1. Says its number when it has ended.
+# Runs program $3, the $2th; what it prints goes to a file in folder $1. Says its number when it has
+# ended.
 run='
     began=$(date +%s)
     case $3 in

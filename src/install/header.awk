@@ -1,6 +1,6 @@
-# Makes one header of src/tapeformer.h and the headers that it includes: of those the types, macros and inline
-# functions, each once and where it is needed first; lists of names, *.def, wherever they are included; of functions
-# what src/tapeformer.h itself lists.
+# Makes one header of src/tapeformer.h and the headers that it includes: of those the types, macros
+# and inline functions, each once and where it is needed first; lists of names, *.def, wherever they
+# are included; of functions what src/tapeformer.h itself lists.
 #
 #     awk -f src/install/header.awk src/tapeformer.h >tapeformer.h
 function take(path, listed, line, file) {
@@ -23,8 +23,8 @@ function take(path, listed, line, file) {
     end_part(listed)
 }
 
-# Lines of a part, up to an empty line outside of braces; a statement that is a function's or a variable's prototype is
-# left out, and a part of which nothing else remains with it.
+# Lines of a part, up to an empty line outside of braces; a statement that is a function's or a
+# variable's prototype is left out, and a part of which nothing else remains with it.
 function hold(line) {
     if (line == "" && depth <= 0 && !dropping) {
         end_part(0)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The loss that one and five minutes of ./train lm buy on each text, and with each of the seeds 1 to 3:
+# The loss that one and five minutes of ./train lm buy on each text, and with each of the seeds 1 to
+# 3:
 #
 #     sh tests/bench/minutes.sh data/chronicle.txt my-1-MB.txt my-10-MB.txt
 #

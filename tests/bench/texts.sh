@@ -1,11 +1,13 @@
 #!/bin/sh
-# The tokens that ./train lm chooses for eleven texts, beside characters and three vocabularies of byte pairs: held-out loss in
-# nats a character after 600 steps (STEPS=…). The choice is to be the best or within 0.02 of it on ten of them.
+# The tokens that ./train lm chooses for eleven texts, beside characters and three vocabularies of
+# byte pairs: held-out loss in nats a character after 600 steps (STEPS=…). The choice is to be the
+# best or within 0.02 of it on ten of them.
 #
 #   sh tests/bench/texts.sh [TEXT...]     of: kjv english russian german chinese tang song headers dna motifs names
 #
-# Texts come from packages (bible-kjv, fortunes, fortunes-ru, fortunes-de, fortunes-zh, C headers) and from awk; one that is not
-# installed is left out. NAMES=FILE is a list of names, a line each. One thread; a loss does not depend on speed.
+# Texts come from packages (bible-kjv, fortunes, fortunes-ru, fortunes-de, fortunes-zh, C headers)
+# and from awk; one that is not installed is left out. NAMES=FILE is a list of names, a line each.
+# One thread; a loss does not depend on speed.
 set -u
 cd "$(dirname "$0")/../.."
 train=$PWD/train steps=${STEPS:-600} folder=$(mktemp -d) fortunes=/usr/share/games/fortunes
@@ -43,7 +45,8 @@ loss() {
         sed -n 's/.*"final": true.*"val_nats_per_char": \([0-9.]*\).*/\1/p; s/.*"val_nats_per_char": \([0-9.]*\).*"final": true.*/\1/p'
 }
 
-# beside TOKENS OPTIONS: the loss with these tokens, which is that of the choice if they were chosen.
+# beside TOKENS OPTIONS: the loss with these tokens, which is that of the choice if they were
+# chosen.
 beside() {
     case $tokens in
     "$1 "*) echo "$chosen" ;;

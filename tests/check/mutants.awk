@@ -47,7 +47,8 @@ function next_string(   text, piece) {
     }
     return text
 }
-# The text with a piece replaced wherever it stands, or "" where it does not. Any white space is alike.
+# The text with a piece replaced wherever it stands, or "" where it does not. Any white space is
+# alike.
 function replaced(text, from, to,   done) {
     gsub(/[][\\^$.|?*+(){}\/]/, "[&]", from)
     gsub(/[ \n]+/, "[ \n]+", from)
@@ -70,7 +71,8 @@ function renamed(text, is_name, ending,   done, word, before) {
     }
     return done text
 }
-function write_mutant(operation, from, to, ending,   text, n, i, name, is_name, define, undefine, line, lines, open) {
+function write_mutant(operation, from, to, ending,
+                      text, n, i, name, is_name, define, undefine, line, lines, open) {
     found = 0
     text = replaced(source[operation], from, to)
     if (!found) print "#error src/ops/" operation ".c has no " from
@@ -104,5 +106,6 @@ END {
         write_mutant(operation, from, next_string(), "_" ++count)
         list = list "    case " count ": return &op_" operation "_" count ";\n"
     }
-    printf "static const Op *mutant_op(int i) {\n    switch (i) {\n%s    }\n    return NULL;\n}\n", list
+    print "static const Op *mutant_op(int i) {\n    switch (i) {"
+    print list "    }\n    return NULL;\n}"
 }

@@ -134,7 +134,8 @@ class Job:
             left = [path for path in files() if "tmp" in path]
             assert not left or "unlink" in where, f"{where}: {left} left"
         for path, old, new in ((MODEL, self.old[0], self.new[0]), (GRADIENTS, self.old[3], self.new[3])):
-            # An error in the middle of training keeps what was learned until then, with a checkpoint of it.
+            # An error in the middle of training keeps what was learned until then, with a
+            # checkpoint of it.
             early = path == MODEL and status > 0 and digest(CHECKPOINT) not in (self.old[1], None)
             assert early or digest(path) in (old, new, None), f"{where}: {path} is neither old nor new"
         if state() != self.old or any("tmp" in path for path in files()):

@@ -1,9 +1,9 @@
 #!/bin/sh
 # `make fuzz`: builds tests/fuzz/fuzz.c with clang's libFuzzer and sanitizers, and feeds the READERS
 # what it makes of their seeds, for SECONDS each or, with RUNS, as many inputs. An input that
-# crashes, takes 5 seconds (of a machine that may be busy), or has a reader allocate more than 64 MiB
-# at once is kept in build-fuzz/float/found. Two readers run at a time; the argument is one of them.
-# The last line is `N passed, N failed`.
+# crashes, takes 5 seconds (of a machine that may be busy), or has a reader allocate more than 64
+# MiB at once is kept in build-fuzz/float/found. Two readers run at a time; the argument is one of
+# them. The last line is `N passed, N failed`.
 cd "$(dirname "$0")/../.." || exit 74
 folder=build-fuzz/float reader=$1
 if [ -z "$reader" ]; then

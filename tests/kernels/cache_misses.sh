@@ -1,8 +1,9 @@
 #!/bin/sh
-# Packing: how often a product with A transposed misses an 8-way first-level cache of 32 KB, beside one whose A is read
-# by rows. Rows that are a power of two apart, or columns that cross pages, would show here on any machine: valgrind
-# simulates the cache. (It knows no AVX-512, so that the tile is AVX2's.) The product is a sixteenth of 2048x1536x384,
-# with the same distances between rows.
+# Packing: how often a product with A transposed misses an 8-way first-level cache of 32 KB, beside
+# one whose A is read by rows. Rows that are a power of two apart, or columns that cross pages,
+# would show here on any machine: valgrind simulates the cache. (It knows no AVX-512, so that the
+# tile is AVX2's.) The product is a sixteenth of 2048x1536x384, with the same distances between
+# rows.
 say() { echo "skip cache misses: $*"; exit 0; }
 cd "$(dirname "$0")/../.." || exit 74
 command -v valgrind >/dev/null || say "there is no valgrind"

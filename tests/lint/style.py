@@ -1,4 +1,4 @@
-"""Prints each place that breaks a rule of style which clang-tidy lacks; status 1 if there is one."""
+"""Prints each place that breaks a rule of style that clang-tidy lacks; status 1 if one does."""
 import pathlib, re, sys
 
 SKIP = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^#(?:\\\n|[^\n])*'
@@ -40,8 +40,8 @@ def check(code, say):
             for fault in broken: say(fault)
             if token != ";": stack.pop()
             hidden = "~" + re.sub("[,;&]", " ", text).replace("?", "\0") + "~"
-            after = "" if kind == "block" else stack[-1][1] + (hidden if kind in ("call", "group") else "")
-            stack[-1][1] = after
+            hidden = hidden if kind in ("call", "group") else ""
+            stack[-1][1] = "" if kind == "block" else stack[-1][1] + hidden
             if len(stack) == 1 and token == "}": calls = {}
         else:
             stack[-1][1] += token.replace("\n", " ")

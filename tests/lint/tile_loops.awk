@@ -1,13 +1,16 @@
-# Reads the assembly of src/kernels/gemm_tile.c (x86, as gcc and clang write it) and looks at the loop over k of every
-# tile: it must store nothing and read nothing from the stack, or sums have been spilled out of their registers.
-# Prints what is wrong and "N loops"; the status is 1 if something is wrong or a tile's loop was not found.
+# Reads the assembly of src/kernels/gemm_tile.c (x86, as gcc and clang write it) and looks at the
+# loop over k of every tile: it must store nothing and read nothing from the stack, or sums have
+# been spilled out of their registers. Prints what is wrong and "N loops"; the status is 1 if
+# something is wrong or a tile's loop was not found.
 
 function look(from, to,    i) {
     loops++
     seen[name] = 1
     for (i = from; i <= to; i++) {
-        if (line[i] ~ /\(%rsp/ || (framed && line[i] ~ /\(%rbp/)) complain(line[i], "reads the stack")
-        else if (line[i] ~ /\)[ \t]*$/ && line[i] !~ /^[ \t]*(prefetch|cmp|test)/) complain(line[i], "stores")
+        if (line[i] ~ /\(%rsp/ || (framed && line[i] ~ /\(%rbp/))
+            complain(line[i], "reads the stack")
+        else if (line[i] ~ /\)[ \t]*$/ && line[i] !~ /^[ \t]*(prefetch|cmp|test)/)
+            complain(line[i], "stores")
     }
 }
 function complain(instruction, does) {
@@ -16,7 +19,15 @@ function complain(instruction, does) {
     wrong = 1
 }
 
-/^tile_[a-z0-9_]*:/ { name = $1; sub(/:.*/, "", name); n = 0; framed = 0; jump = -1; tiles[name]; delete label; delete products }
+/^tile_[a-z0-9_]*:/ {
+    name = $1
+    sub(/:.*/, "", name)
+    tiles[name]
+    n = framed = 0
+    jump = -1
+    delete label
+    delete products
+}
 name == "" { next }
 /^[ \t]+\.|^[ \t]*#/ { next } # what the assembler is told
 { sub(/[ \t]*#.*/, "") }
@@ -25,7 +36,8 @@ name == "" { next }
 /movq[ \t]+%rsp, %rbp/ { framed = 1 }
 # The loop over k is the one that jumps back over nothing but itself, and multiplies.
 $1 ~ /^(j|ret)/ {
-    if (($2 in label) && label[$2] > jump && products[n] > products[label[$2]]) look(label[$2], n - 1)
+    if (($2 in label) && label[$2] > jump && products[n] > products[label[$2]])
+        look(label[$2], n - 1)
     jump = n - 1
 }
 

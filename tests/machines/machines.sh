@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds for other compilers, C libraries and processors than this machine's, runs what was built (other processors' by
-# qemu-user), and prints README's tables, a row each, and who reads whose checkpoints:
+# Builds for other compilers, C libraries and processors than this machine's, runs what was built
+# (other processors' by qemu-user), and prints README's tables, a row each, and who reads whose
+# checkpoints:
 #
 #     sh tests/machines/machines.sh                        all of them: `make machines`
 #     sh tests/machines/machines.sh clang musl aarch64     these
@@ -11,11 +12,12 @@
 #     tests       those of $quick, in float, and of $long where no emulator makes minutes of them
 #     weights     after 20 steps of ./train the file of the weights is that of the native build, to the bit
 #
-# Equal checkpoints of these trainings share a row of the second table. Every machine goes on from each for a step: with a
-# fused multiply-add, to the files of the native build, by their sha256, and to the same answers.
+# Equal checkpoints of these trainings share a row of the second table. Every machine goes on from
+# each for a step: with a fused multiply-add, to the files of the native build, by their sha256, and
+# to the same answers.
 #
-# The last line counts rows of both; a machine whose compiler or emulator is missing counts as neither. CC="ccache gcc" runs every
-# compiler by ccache, JOBS=1 one at a time.
+# The last line counts rows of both; a machine whose compiler or emulator is missing counts as
+# neither. CC="ccache gcc" runs every compiler by ccache, JOBS=1 one at a time.
 cd "$(dirname "$0")/../.." || exit 74
 quick='formats/json check/npy base/random kernels/rows formats/safetensors autograd/tape text/tokenizer'
 long='kernels/gemm nn/model kernels/vector_math'
@@ -27,7 +29,8 @@ passed=0 failed=0 launcher= trained=native
 here=${CC:-cc}
 case $here in ccache\ *) launcher='ccache ' here=${here#ccache } ;; esac
 
-# Sets what a machine is: compiler, processor, options of make, emulator, and whether it has a fused multiply-add.
+# Sets what a machine is: compiler, processor, options of make, emulator, and whether it has a fused
+# multiply-add.
 describe() {
     name=$1 compiler=$here arch=native options= emulator= fused=yes
     case $name in

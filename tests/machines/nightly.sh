@@ -13,7 +13,8 @@ part() {
     "$@" >"$log" 2>&1
     status=$?
     grep -vE '^(ok|CC|AR|LD) ' "$log"
-    line=$(tail -n 1 "$log" | grep -E '^[0-9]+ passed, [0-9]+ failed$') || line="$((!status)) passed, $((!!status)) failed"
+    line=$(tail -n 1 "$log" | grep -E '^[0-9]+ passed, [0-9]+ failed$') ||
+        line="$((!status)) passed, $((!!status)) failed"
     passed=$((passed + ${line%% *}))
     line=${line#*, }
     failed=$((failed + ${line%% *}))
@@ -21,7 +22,8 @@ part() {
 
 # The tests of the core once more, in double.
 in_double() {
-    programs=$(ls tests/*/*.c | sed -nE 's#^(tests/(autograd|kernels|ops|nn|decoding|formats|training)/.*)\.c$#build/double/\1#p')
+    rooms='autograd|kernels|ops|nn|decoding|formats|training'
+    programs=$(ls tests/*/*.c | sed -nE "s#^(tests/($rooms)/.*)\.c\$#build/double/\1#p")
     # shellcheck disable=SC2086
     $make -s $programs && sh tests/run.sh $programs
 }
