@@ -7,7 +7,8 @@
 /* A live hypothesis and a further token. */
 typedef struct Candidate {
     double sum; /* log P */
-    real score; /* of the token: tells equal sums of one hypothesis apart, as greedy decoding does */
+    real
+        score; /* of the token: tells equal sums of one hypothesis apart, as greedy decoding does */
     long parent;
     int32_t id;
 } Candidate;
@@ -31,7 +32,8 @@ static double penalty(const Beam *b, long n) {
 /* The hypothesis found that is the same text; b->found: there is none. */
 static long find_same(const Beam *b, const int32_t *ids, long tokens) {
     long at = b->o->same ? 0 : b->found;
-    while (at < b->found && !b->o->same(b->o->context, b->best[at].ids, b->best[at].n, ids, tokens)) at++;
+    while (at < b->found && !b->o->same(b->o->context, b->best[at].ids, b->best[at].n, ids, tokens))
+        at++;
     return at;
 }
 
@@ -65,7 +67,8 @@ static void consider(Beam *b, Candidate c) {
     long at = b->count;
     if (at == b->width && !beats(&c, &b->candidate[at - 1])) return;
     if (at == b->width) at = --b->count;
-    for (; at > 0 && beats(&c, &b->candidate[at - 1]); at--) b->candidate[at] = b->candidate[at - 1];
+    for (; at > 0 && beats(&c, &b->candidate[at - 1]); at--)
+        b->candidate[at] = b->candidate[at - 1];
     b->candidate[at] = c;
     b->count++;
 }
@@ -81,13 +84,13 @@ static void extend(Beam *b) {
         double log_sum = largest + log(sum);
         for (long id = 0; id < c.count; id++)
             if (isfinite(c.scores[id]))
-                consider(b, (Candidate){b->sum[i] + ((double)c.scores[id] - log_sum), c.scores[id], i,
-                                        (int32_t)id});
+                consider(b, (Candidate){b->sum[i] + ((double)c.scores[id] - log_sum), c.scores[id],
+                                        i, (int32_t)id});
     }
 }
 
-/* Moves candidates that end, by a token or for lack of room, to the best hypotheses; the others are the live ones.
- * Returns the number of live ones; -1: STATUS_NO_MEMORY. */
+/* Moves candidates that end, by a token or for lack of room, to the best hypotheses; the others are
+ * the live ones. Returns the number of live ones; -1: STATUS_NO_MEMORY. */
 static long select_live(Beam *b, Error *e) {
     Decoder *d = b->d;
     long live = 0, n = d->length - b->prompt;
@@ -96,8 +99,8 @@ static long select_live(Beam *b, Error *e) {
         int32_t *ids = decoder_ids(d, c.parent) + b->prompt;
         bool end = c.id == d->next.end_id;
         ids[n] = c.id;
-        bool leaves =
-            end || d->length + 1 == d->capacity || (b->o->ends && b->o->ends(b->o->context, ids, n + 1));
+        bool leaves = end || d->length + 1 == d->capacity ||
+                      (b->o->ends && b->o->ends(b->o->context, ids, n + 1));
         if (leaves && !finish(b, c.sum, ids, end ? n : n + 1, n + 1, e)) return -1;
         if (!leaves) b->candidate[live] = c, b->from[live++] = c.parent;
     }
@@ -128,10 +131,14 @@ bool beam_search(Decoder *d, const BeamOptions *o, Hypothesis *best, long *found
     long n = d->sequences;
     Beam b = {.d = d, .o = o, .width = n, .prompt = d->length, .best = best};
     b.candidate = calloc((size_t)n, sizeof *b.candidate);
-    b.sum = calloc((size_t)n, sizeof *b.sum), b.from = calloc((size_t)n, sizeof *b.from);
-    bool ok = (b.candidate && b.sum && b.from) || error_set(e, STATUS_NO_MEMORY, "memory: the hypotheses");
+    b.sum = calloc((size_t)n, sizeof *b.sum);
+    b.from = calloc((size_t)n, sizeof *b.from);
+    bool ok = (b.candidate && b.sum && b.from) ||
+              error_set(e, STATUS_NO_MEMORY, "memory: the hypotheses");
     ok = ok && search(&b, e);
-    free(b.candidate), free(b.sum), free(b.from);
+    free(b.candidate);
+    free(b.sum);
+    free(b.from);
     *found = b.found;
     return ok;
 }

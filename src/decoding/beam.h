@@ -1,12 +1,13 @@
-/* Beam search. Each step extends all live hypotheses by every token and keeps the `width` likeliest; of
- * these, the ones that end leave the beam. A hypothesis y of n tokens, its end token among them, scores, as
- * in Wu et al. (arXiv:1609.08144, equation 14) and section 6.1 of the paper, where A = 0.6,
+/* Beam search. Each step extends all live hypotheses by every token and keeps the `width`
+ * likeliest; of these, the ones that end leave the beam. A hypothesis y of n tokens, its end token
+ * among them, scores, as in Wu et al. (arXiv:1609.08144, equation 14) and section 6.1 of the paper,
+ * where A = 0.6,
  *
  *     log P(y) / ((5 + n) / 6)^A
  *
- * Log P only falls, so that a live hypothesis can reach at most log P(so far) / ((5 + N) / 6)^A, N being the
- * most tokens. The search ends when none can beat the worst of the n_best found. With width 1 it is greedy
- * decoding; a width that keeps all hypotheses is exhaustive search. */
+ * Log P only falls, so that a live hypothesis can reach at most log P(so far) / ((5 + N) / 6)^A, N
+ * being the most tokens. The search ends when none can beat the worst of the n_best found. With
+ * width 1 it is greedy decoding; a width that keeps all hypotheses is exhaustive search. */
 #pragma once
 
 #include "decoding/decode.h"
@@ -27,6 +28,7 @@ typedef struct Hypothesis {
     long n;
 } Hypothesis;
 
-/* Searches from what a new decoder was given; its sequences are the beam. Hypotheses without an end are cut
- * off where the decoder has no more room. best, [n_best], gets *found of them, best first, even if it fails. */
+/* Searches from what a new decoder was given; its sequences are the beam. Hypotheses without an end
+ * are cut off where the decoder has no more room. best, [n_best], gets *found of them, best first,
+ * even if it fails. */
 bool beam_search(Decoder *d, const BeamOptions *o, Hypothesis *best, long *found, Error *e);

@@ -22,13 +22,15 @@ bool prompts_next(Prompts *p, Error *e) {
     ssize_t bytes = getline(&p->line, &p->room, p->in);
     if (bytes < 0 && marks) putc('\n', stderr);
     if (bytes < 0 && ferror(p->in) && errno == EISDIR)
-        return error_set(e, STATUS_NO_INPUT, "%s: found a directory, need a file", ESCAPED(p->name));
+        return error_set(e, STATUS_NO_INPUT, "%s: found a directory, need a file",
+                         ESCAPED(p->name));
     if (bytes < 0 && ferror(p->in))
         return error_set(e, STATUS_IO, "%s: reading failed: %s", ESCAPED(p->name), strerror(errno));
     if (bytes < 0) return false;
     while (bytes > 0 && strchr("\r\n", p->line[bytes - 1])) bytes--;
     size_t mark = p->count++ ? 0 : utf8_mark(p->line, (size_t)bytes);
-    p->text = p->line + mark, p->bytes = (size_t)bytes - mark;
+    p->text = p->line + mark;
+    p->bytes = (size_t)bytes - mark;
     snprintf(p->where, sizeof p->where, "%s: line %ld", ESCAPED(p->name), p->count);
     if (mark) fprintf(stderr, "%s: skipped a byte-order mark\n", ESCAPED(p->name));
     return true;

@@ -17,9 +17,11 @@ typedef struct Prompts {
     char where[ESCAPED_TEXT + 32]; /* "NAME: line N" */
 } Prompts;
 
-/* Opens the file at `path`; NULL: standard input. To be closed, also after failure: STATUS_NO_INPUT. */
+/* Opens the file at `path`; NULL: standard input. To be closed, also after failure:
+ * STATUS_NO_INPUT. */
 bool prompts_open(Prompts *p, const char *path, Error *e);
 void prompts_close(Prompts *p);
 
-/* Reads the next line. False at the end, or with the error: STATUS_NO_INPUT for a directory, STATUS_IO. */
+/* Reads the next line. False at the end, or with the error: STATUS_NO_INPUT for a directory,
+ * STATUS_IO. */
 bool prompts_next(Prompts *p, Error *e);

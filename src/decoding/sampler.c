@@ -10,7 +10,8 @@ static int descending(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* The least weight that the filters keep. The largest weight is 1. `sorted` has room for count numbers. */
+/* The least weight that the filters keep. The largest weight is 1. `sorted` has room for count
+ * numbers. */
 static double least_kept(const Sampler *s, long count, const double *weight, double *sorted) {
     bool cuts_k = s->top_k > 0 && s->top_k<count, cuts_p = s->top_p> 0 && s->top_p < 1;
     double least = 0, total = 0, sum = 0;
@@ -30,7 +31,8 @@ static bool is_share(double x) {
 
 static void check_sampler(const Sampler *s) {
     WANT(s);
-    if (!(s->temperature >= 0)) error_bug("sampler: temperature is %g, want at least 0", s->temperature);
+    if (!(s->temperature >= 0))
+        error_bug("sampler: temperature is %g, want at least 0", s->temperature);
     if (!(s->repetition_penalty >= 0))
         error_bug("sampler: repetition_penalty is %g, want at least 0", s->repetition_penalty);
     if (s->top_k < 0) error_bug("sampler: top_k is %ld, want at least 0", s->top_k);
@@ -69,7 +71,8 @@ long decode_probabilities(const Sampler *s, const Scores *c, double *p) {
 
 long decode_choose(const Sampler *s, const Scores *c, uint64_t sequence, double *p) {
     check_choice(s, c, p);
-    bool greedy = s->temperature <= 0, penalised = s->repetition_penalty > 0 && s->repetition_penalty != 1;
+    bool greedy = s->temperature <= 0,
+         penalised = s->repetition_penalty > 0 && s->repetition_penalty != 1;
     if (greedy && !penalised) return kernel_argmax(c->count, c->scores);
     long best = decode_probabilities(s, c, p);
     if (greedy) return best;

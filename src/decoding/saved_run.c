@@ -17,7 +17,8 @@ static bool read_number(const char *text, int *id) {
     return setting_read(&number, id, text, "", STATUS_BAD_DATA, &(Error){0});
 }
 
-/* Reads an id from the notes. It follows the ids of the characters, or is one of a language model; it is not padding. */
+/* Reads an id from the notes. It follows the ids of the characters, or is one of a language model;
+ * it is not padding. */
 static bool read_id(const SavedRun *r, const char *key, int *id, Error *e) {
     const char *text = model_notes_find(&r->notes, key);
     const ModelConfig *c = &r->model->config;

@@ -1,7 +1,8 @@
 #include "decoding/stream.h"
 #include <string.h>
 
-/* The place where the stop text begins in the held bytes, or may begin at their end; otherwise the end. */
+/* The place where the stop text begins in the held bytes, or may begin at their end; otherwise the
+ * end. */
 static size_t find_stop(const Stream *s, bool *whole) {
     size_t length = s->stop ? strlen(s->stop) : 0, at = length ? 0 : s->count;
     for (; at < s->count; at++) {

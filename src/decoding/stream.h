@@ -1,5 +1,5 @@
-/* Text on its way out while its tokens come. A byte leaves once it cannot belong to the stop text, and not
- * before its character of UTF-8 is complete; bytes that are no UTF-8 leave as they are. */
+/* Text on its way out while its tokens come. A byte leaves once it cannot belong to the stop text,
+ * and not before its character of UTF-8 is complete; bytes that are no UTF-8 leave as they are. */
 #pragma once
 
 #include "text/tokenizer.h"
@@ -20,5 +20,6 @@ typedef struct Stream {
 /* Takes a token. False: the stop text is complete. */
 bool stream_take(Stream *s, int32_t id);
 
-/* Ends the text: bytes that began the stop text leave. A character that is not complete is left out. */
+/* Ends the text: bytes that began the stop text leave. A character that is not complete is left
+ * out. */
 void stream_end(Stream *s);

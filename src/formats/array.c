@@ -12,7 +12,7 @@ static const struct {
     const char *name;
     size_t size;
 } dtypes[DTYPES] = {
-    [DTYPE_I32] = {"I32", 4}, [DTYPE_I64] = {"I64", 8}, [DTYPE_F16] = {"F16", 2},
+    [DTYPE_I32] = {"I32", 4},   [DTYPE_I64] = {"I64", 8}, [DTYPE_F16] = {"F16", 2},
     [DTYPE_BF16] = {"BF16", 2}, [DTYPE_F32] = {"F32", 4}, [DTYPE_F64] = {"F64", 8},
 };
 
@@ -55,8 +55,8 @@ bool array_shape(const Array *a, Shape *s, Error *e) {
     WANT(a);
     WANT(s);
     if (a->rank > MAX_RANK)
-        return error_set(e, STATUS_BAD_DATA, "%s: found %d axes, need at most %d", ARRAY_PLACE(a), a->rank,
-                         MAX_RANK);
+        return error_set(e, STATUS_BAD_DATA, "%s: found %d axes, need at most %d", ARRAY_PLACE(a),
+                         a->rank, MAX_RANK);
     *s = (Shape){.rank = a->rank};
     for (int i = 0; i < a->rank; i++) s->size[i] = a->size[i];
     return true;
@@ -65,8 +65,9 @@ bool array_shape(const Array *a, Shape *s, Error *e) {
 bool array_expect_shape(const Array *a, Shape want, Error *e) {
     Shape found;
     if (!array_shape(a, &found, e)) return false;
-    return shape_equal(found, want) || error_set(e, STATUS_BAD_DATA, "%s: found shape %s, need %s",
-                                                 ARRAY_PLACE(a), shape_text(found), shape_text(want));
+    return shape_equal(found, want) ||
+           error_set(e, STATUS_BAD_DATA, "%s: found shape %s, need %s", ARRAY_PLACE(a),
+                     shape_text(found), shape_text(want));
 }
 
 /* IEEE 754 half precision: 1 bit of sign, 5 of exponent, 10 of fraction. */
@@ -117,8 +118,8 @@ bool array_to_real(const Array *a, real *out, Error *e) {
         double x = element_as_double(a, i);
         out[i] = (real)x;
         if (isinf(out[i]) && !isinf(x))
-            return error_set(e, STATUS_BAD_DATA, "%s: element %ld: found %g, need at most %g", ARRAY_PLACE(a),
-                             i, x, (double)REAL_MAX);
+            return error_set(e, STATUS_BAD_DATA, "%s: element %ld: found %g, need at most %g",
+                             ARRAY_PLACE(a), i, x, (double)REAL_MAX);
     }
     return true;
 }
@@ -127,8 +128,8 @@ bool array_to_int32(const Array *a, int32_t *out, Error *e) {
     WANT(a);
     if (a->count) WANT(out);
     if (a->dtype >= DTYPE_F16)
-        return error_set(e, STATUS_BAD_DATA, "%s: found numbers of type %s, need integers", ARRAY_PLACE(a),
-                         dtype_name(a->dtype));
+        return error_set(e, STATUS_BAD_DATA, "%s: found numbers of type %s, need integers",
+                         ARRAY_PLACE(a), dtype_name(a->dtype));
     for (long i = 0; i < a->count; i++) {
         double x = element_as_double(a, i); /* rounds only integers out of range */
         if (x < INT32_MIN || x > INT32_MAX)

@@ -1,4 +1,5 @@
-/* An array of a file: a type, a shape and bytes. Conversion gives its elements as `real` numbers. */
+/* An array of a file: a type, a shape and bytes. Conversion gives its elements as `real`
+ * numbers. */
 #pragma once
 
 #include "base/error.h"
@@ -56,8 +57,8 @@ bool array_shape(const Array *a, Shape *s, Error *e);
 /* Fails with STATUS_BAD_DATA unless the array has this shape. */
 bool array_expect_shape(const Array *a, Shape s, Error *e);
 
-/* Convert all a->count elements. Numbers of any type are rounded to real or double; a finite one that would
- * become infinite is STATUS_BAD_DATA. Integers become int32; one out of range, or a
+/* Convert all a->count elements. Numbers of any type are rounded to real or double; a finite one
+ * that would become infinite is STATUS_BAD_DATA. Integers become int32; one out of range, or a
  * floating-point array, is STATUS_BAD_DATA. Messages name file, array and index. */
 void array_to_double(const Array *a, double *out);
 bool array_to_real(const Array *a, real *out, Error *e);

@@ -52,7 +52,8 @@ bool json_enter(Json *j, char bracket) {
 /* Advances to the next value in the innermost bracket; false if the bracket closes. */
 static bool next_in(Json *j, char open, char close) {
     if (j->failed) return false;
-    if (!j->depth || j->open[j->depth - 1] != open) error_bug("json: %s: no %c is open", j->where, open);
+    if (!j->depth || j->open[j->depth - 1] != open)
+        error_bug("json: %s: no %c is open", j->where, open);
     if (peek(j) == close) {
         j->at++;
         j->depth--;
@@ -85,7 +86,8 @@ static bool hexadecimal(Json *j, uint32_t *n) {
     *n = 0;
     for (int i = 0; i < 4; i++, j->at++) {
         static const char digits[] = "0123456789abcdefABCDEF";
-        const char *found = j->at < j->length ? memchr(digits, j->text[j->at], sizeof digits - 1) : NULL;
+        const char *found =
+            j->at < j->length ? memchr(digits, j->text[j->at], sizeof digits - 1) : NULL;
         if (!found) return need(j, "a hexadecimal digit");
         uint32_t digit = (uint32_t)(found - digits);
         *n = *n << 4 | (digit < 16 ? digit : digit - 6);
@@ -106,7 +108,8 @@ static bool escape(Json *j, char **out) {
     }
     uint32_t c, low;
     if (!hexadecimal(j, &c)) return false;
-    if (c >= 0xDC00 && c <= 0xDFFF) return json_fail(j, "found the second half of a surrogate pair alone");
+    if (c >= 0xDC00 && c <= 0xDFFF)
+        return json_fail(j, "found the second half of a surrogate pair alone");
     if (c >= 0xD800 && c <= 0xDBFF) {
         bool follows = j->length - j->at >= 2 && memcmp(j->text + j->at, "\\u", 2) == 0;
         if (follows) j->at += 2;
@@ -115,7 +118,8 @@ static bool escape(Json *j, char **out) {
             return json_fail(j, "found the first half of a surrogate pair alone");
         c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
     }
-    *out += utf8_encode(c, *out); /* at most as long as the escape, so it does not overtake the reading */
+    *out += utf8_encode(
+        c, *out); /* at most as long as the escape, so it does not overtake the reading */
     return true;
 }
 

@@ -1,4 +1,5 @@
-/* JSON (RFC 8259), read without building a tree: the caller walks the text and states what it expects.
+/* JSON (RFC 8259), read without building a tree: the caller walks the text and states what it
+ * expects.
  *
  *     Json j = json_over(path, text, length, e);
  *     json_enter(&j, '{');
@@ -7,8 +8,9 @@
  *         else json_skip(&j);
  *     return json_end(&j);
  *
- * After the first error every call returns false and does nothing, so a walk may check for errors at its end.
- * Strings are decoded in place: reading overwrites the text, and strings point into it. */
+ * After the first error every call returns false and does nothing, so a walk may check for errors
+ * at its end. Strings are decoded in place: reading overwrites the text, and strings point into
+ * it. */
 #pragma once
 
 #include "base/error.h"
@@ -40,17 +42,18 @@ Json json_over(const char *where, char *text, size_t length, Error *e);
 /* Enters the object '{' or the array '['. */
 bool json_enter(Json *j, char bracket);
 
-/* Advances to the next value of the array. After the last one, leaves the array and returns false. */
+/* Advances to the next value of the array. After the last one, leaves the array and returns
+ * false. */
 bool json_element(Json *j);
 
-/* Advances to the value of the next member of the object and stores its key. After the last one, leaves the
- * object and returns false. Does not check for duplicate keys. */
+/* Advances to the value of the next member of the object and stores its key. After the last one,
+ * leaves the object and returns false. Does not check for duplicate keys. */
 bool json_member(Json *j, JsonString *key);
 
 /* Reads the current value. */
 bool json_string(Json *j, JsonString *s);
 bool json_natural(Json *j, uint64_t *n); /* digits only: no sign, fraction or exponent */
-bool json_skip(Json *j);                 /* any value; does not check how a number or a word is spelt */
+bool json_skip(Json *j); /* any value; does not check how a number or a word is spelt */
 
 /* True if nothing failed and only white space is left. */
 bool json_end(Json *j);

@@ -1,4 +1,5 @@
-/* Reads and writes .safetensors. The reader accepts a subset of what the format's own library accepts. */
+/* Reads and writes .safetensors. The reader accepts a subset of what the format's own library
+ * accepts. */
 #include "formats/safetensors.h"
 #include "base/crc32.h"
 #include "base/file.h"
@@ -17,8 +18,8 @@ enum { OPENING = sizeof checksum_opening - 1, DIGITS = 8 };
 
 /* ---- Reading: the header ---- */
 
-/* The array of `count` elements, perhaps moved, with room for one more; NULL: no memory. The header bounds
- * their number. */
+/* The array of `count` elements, perhaps moved, with room for one more; NULL: no memory. The header
+ * bounds their number. */
 static void *grown(const Safetensors *s, void *array, int count, size_t size, Error *e) {
     if (count & (count - 1)) return array; /* full at 0 and at powers of two */
     void *larger = realloc(array, (count ? 2 * (size_t)count : 1) * size);
@@ -53,7 +54,8 @@ static bool read_dtype(Json *j, Array *a) {
             a->dtype = (Dtype)d;
             return true;
         }
-    return json_fail(j, "found type \"%s\", need I32, I64, F16, BF16, F32 or F64", ESCAPED(name.text));
+    return json_fail(j, "found type \"%s\", need I32, I64, F16, BF16, F32 or F64",
+                     ESCAPED(name.text));
 }
 
 static bool read_shape(Json *j, Array *a) {
@@ -62,7 +64,8 @@ static bool read_shape(Json *j, Array *a) {
         uint64_t size;
         if (a->rank == ARRAY_RANK) return json_fail(j, "found more than %d axes", ARRAY_RANK);
         if (!json_natural(j, &size)) return false;
-        if (size > LONG_MAX) return json_fail(j, "found size %" PRIu64 ", need one below " LONG_BOUND, size);
+        if (size > LONG_MAX)
+            return json_fail(j, "found size %" PRIu64 ", need one below " LONG_BOUND, size);
         a->size[a->rank++] = (long)size;
     }
     return !j->failed;
@@ -89,7 +92,8 @@ static bool read_tensor(Json *j, Array *a, const char *data, size_t size) {
         int i = 0;
         while (i < FIELDS && strcmp(key.text, fields[i]) != 0) i++;
         if (i == FIELDS)
-            return json_fail(j, "found key \"%s\", need dtype, shape and data_offsets", ESCAPED(key.text));
+            return json_fail(j, "found key \"%s\", need dtype, shape and data_offsets",
+                             ESCAPED(key.text));
         if (seen[i]) return json_fail(j, "found duplicate key \"%s\"", fields[i]);
         seen[i] = true;
         if (i == 0 && !read_dtype(j, a)) return false;
@@ -101,8 +105,9 @@ static bool read_tensor(Json *j, Array *a, const char *data, size_t size) {
     if (!shape_fits(a->rank, a->size, dtype_size(a->dtype), &a->count))
         return json_fail(j, "found a shape of more than " LONG_BOUND " bytes");
     if (offset[0] > offset[1] || offset[1] > size)
-        return json_fail(j, "found data from %" PRIu64 " to %" PRIu64 ", need a range in the file's %zu",
-                         offset[0], offset[1], size);
+        return json_fail(
+            j, "found data from %" PRIu64 " to %" PRIu64 ", need a range in the file's %zu",
+            offset[0], offset[1], size);
     size_t bytes = (size_t)a->count * dtype_size(a->dtype);
     if (offset[1] - offset[0] != bytes)
         return json_fail(j, "found %" PRIu64 " bytes of data, need %zu for type and shape",
@@ -156,16 +161,20 @@ static int by_place(const void *a, const void *b) {
 }
 
 static bool duplicate(const Safetensors *s, const char *key, Error *e) {
-    return error_set(e, STATUS_BAD_DATA, "%s: header: found duplicate key \"%s\"", s->path, ESCAPED(key));
+    return error_set(e, STATUS_BAD_DATA, "%s: header: found duplicate key \"%s\"", s->path,
+                     ESCAPED(key));
 }
 
 static bool keys_differ(Safetensors *s, Error *e) {
     if (s->tensors) qsort(s->tensor, (size_t)s->tensors, sizeof *s->tensor, by_name);
-    if (s->metadata_count) qsort(s->metadata, (size_t)s->metadata_count, sizeof *s->metadata, by_key);
+    if (s->metadata_count)
+        qsort(s->metadata, (size_t)s->metadata_count, sizeof *s->metadata, by_key);
     for (int i = 1; i < s->tensors; i++)
-        if (by_name(&s->tensor[i - 1], &s->tensor[i]) == 0) return duplicate(s, s->tensor[i].name, e);
+        if (by_name(&s->tensor[i - 1], &s->tensor[i]) == 0)
+            return duplicate(s, s->tensor[i].name, e);
     for (int i = 1; i < s->metadata_count; i++)
-        if (by_key(&s->metadata[i - 1], &s->metadata[i]) == 0) return duplicate(s, s->metadata[i].key, e);
+        if (by_key(&s->metadata[i - 1], &s->metadata[i]) == 0)
+            return duplicate(s, s->metadata[i].key, e);
     return true;
 }
 
@@ -176,14 +185,15 @@ static bool data_is_covered(Safetensors *s, const char *data, size_t size, Error
     for (int i = 0; i < s->tensors; i++) {
         const char *start = s->tensor[i].bytes;
         if (start != at)
-            return error_set(e, STATUS_BAD_DATA,
-                             "%s: found its data at %td, need it at %td, the end of the last tensor's",
-                             ARRAY_PLACE(&s->tensor[i]), start - data, at - data);
+            return error_set(
+                e, STATUS_BAD_DATA,
+                "%s: found its data at %td, need it at %td, the end of the last tensor's",
+                ARRAY_PLACE(&s->tensor[i]), start - data, at - data);
         at = start + array_bytes(&s->tensor[i]);
     }
     return at == data + size ||
-           error_set(e, STATUS_BAD_DATA, "%s: found %td bytes after the last tensor's data", s->path,
-                     data + size - at);
+           error_set(e, STATUS_BAD_DATA, "%s: found %td bytes after the last tensor's data",
+                     s->path, data + size - at);
 }
 
 /* The checksum of the file with eight zeros in place of its digits, which begin at `digits`. */
@@ -194,11 +204,16 @@ static uint32_t checksum(const char *file, size_t size, size_t digits) {
 
 /* True if the file begins as safetensors_write's do, the letters of "crc32" perhaps damaged. */
 static bool has_checksum(const char *file, size_t size) {
-    enum { KEY = sizeof "{\"__metadata__\": {\"" - 1, LETTERS = sizeof "crc32" - 1, BEHIND = KEY + LETTERS };
+    enum {
+        KEY = sizeof "{\"__metadata__\": {\"" - 1,
+        LETTERS = sizeof "crc32" - 1,
+        BEHIND = KEY + LETTERS
+    };
     if (size < 8 + OPENING + DIGITS + 1) return false;
     const char *digits = file + 8 + OPENING;
     bool misspelt = digits[DIGITS] == '"';
-    for (int i = 0; i < DIGITS; i++) misspelt &= digits[i] && strchr("0123456789ABCDEF", digits[i]) != NULL;
+    for (int i = 0; i < DIGITS; i++)
+        misspelt &= digits[i] && strchr("0123456789ABCDEF", digits[i]) != NULL;
     return memcmp(file + 8, checksum_opening, KEY) == 0 &&
            memcmp(file + 8 + BEHIND, checksum_opening + BEHIND, OPENING - BEHIND) == 0 &&
            (misspelt || memcmp(file + 8 + KEY, "crc32", LETTERS) == 0);
@@ -214,23 +229,26 @@ static bool checksum_fits(const char *path, const char *file, size_t size, Error
     memcpy(found, file + digits, DIGITS);
     sprintf(need, "%08X", (unsigned)checksum(file, size, digits));
     return strcmp(found, need) == 0 ||
-           error_set(e, STATUS_BAD_DATA, "%s: the file is damaged: found checksum %s, need %s", path,
-                     ESCAPED(found), need);
+           error_set(e, STATUS_BAD_DATA, "%s: the file is damaged: found checksum %s, need %s",
+                     path, ESCAPED(found), need);
 }
 
 static bool parse(Safetensors *s, size_t size, bool check, Error *e) {
-    if (size < 8) return error_set(e, STATUS_BAD_DATA, "%s: found %zu bytes, need at least 8", s->path, size);
+    if (size < 8)
+        return error_set(e, STATUS_BAD_DATA, "%s: found %zu bytes, need at least 8", s->path, size);
     uint64_t length;
     memcpy(&length, s->data, 8);
     uint64_t most = size - 8 < MAX_HEADER ? size - 8 : MAX_HEADER;
     if (length > most)
-        return error_set(e, STATUS_BAD_DATA, "%s: found a header of %" PRIu64 " bytes, need at most %" PRIu64,
-                         s->path, length, most);
+        return error_set(e, STATUS_BAD_DATA,
+                         "%s: found a header of %" PRIu64 " bytes, need at most %" PRIu64, s->path,
+                         length, most);
     s->checksum = check && has_checksum(s->data, size);
     if (s->checksum && !checksum_fits(s->path, s->data, size, e)) return false;
 
     char header_where[ARRAY_WHERE + 16];
-    snprintf(header_where, sizeof header_where, "%s: header", ARRAY_PLACE(&(Array){.file = s->path}));
+    snprintf(header_where, sizeof header_where, "%s: header",
+             ARRAY_PLACE(&(Array){.file = s->path}));
     char *data = s->data + 8 + length;
     Json j = json_over(header_where, s->data + 8, (size_t)length, e);
     size_t data_size = size - 8 - (size_t)length;
@@ -240,7 +258,8 @@ static bool parse(Safetensors *s, size_t size, bool check, Error *e) {
     return true;
 }
 
-bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, bool check, Error *e) {
+bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, bool check,
+                       Error *e) {
     *s = (Safetensors){.path = path, .data = data};
     if (parse(s, size, check, e)) return true;
     safetensors_free(s);
@@ -290,8 +309,9 @@ const char *safetensors_metadata(const Safetensors *s, const char *key) {
     WANT(key);
     Metadata wanted = {.key = key};
     const Metadata *found =
-        s->metadata_count ? bsearch(&wanted, s->metadata, (size_t)s->metadata_count, sizeof wanted, by_key)
-                          : NULL;
+        s->metadata_count
+            ? bsearch(&wanted, s->metadata, (size_t)s->metadata_count, sizeof wanted, by_key)
+            : NULL;
     return found ? found->value : NULL;
 }
 
@@ -303,9 +323,11 @@ static void check_text(const char *kind, const char *text, bool taken) {
     if (taken) error_bug("safetensors_write: %s \"%s\" is taken", kind, text);
 }
 
-static void check_names(const Metadata *metadata, int metadata_count, const Array *tensors, int count) {
+static void check_names(const Metadata *metadata, int metadata_count, const Array *tensors,
+                        int count) {
     if (metadata_count < 0 || count < 0)
-        error_bug("safetensors_write: %d metadata and %d tensors, want at least 0", metadata_count, count);
+        error_bug("safetensors_write: %d metadata and %d tensors, want at least 0", metadata_count,
+                  count);
     if (metadata_count) WANT(metadata);
     if (count) WANT(tensors);
     for (int i = 0; i < metadata_count; i++) {
@@ -317,7 +339,8 @@ static void check_names(const Metadata *metadata, int metadata_count, const Arra
         check_text("metadata value", metadata[i].value, false);
     }
     for (int i = 0; i < count; i++) {
-        if (!tensors[i].name || !*tensors[i].name) error_bug("safetensors_write: tensor %d has no name", i);
+        if (!tensors[i].name || !*tensors[i].name)
+            error_bug("safetensors_write: tensor %d has no name", i);
         bool taken = strcmp(tensors[i].name, "__metadata__") == 0;
         for (int k = 0; k < i; k++) taken |= by_name(&tensors[i], &tensors[k]) == 0;
         check_text("tensor name", tensors[i].name, taken);
@@ -325,14 +348,15 @@ static void check_names(const Metadata *metadata, int metadata_count, const Arra
 }
 
 /* Wider types come first, so that all are aligned. */
-#define FOR_EACH_IN_FILE_ORDER(a, tensors, count)                                                            \
-    for (size_t size_ = 8; size_; size_ /= 2)                                                                \
-        for (const Array *a = (tensors); a < (tensors) + (count); a++)                                       \
+#define FOR_EACH_IN_FILE_ORDER(a, tensors, count)                                                  \
+    for (size_t size_ = 8; size_; size_ /= 2)                                                      \
+        for (const Array *a = (tensors); a < (tensors) + (count); a++)                             \
             if (dtype_size(a->dtype) == size_)
 
-/* Prints 8 bytes for the length and the header, without checksum; returns their number, a multiple of 8. */
-static size_t print_header(FILE *text, const Metadata *metadata, int metadata_count, const Array *tensors,
-                           int count) {
+/* Prints 8 bytes for the length and the header, without checksum; returns their number, a multiple
+ * of 8. */
+static size_t print_header(FILE *text, const Metadata *metadata, int metadata_count,
+                           const Array *tensors, int count) {
     fprintf(text, "%8s%s00000000\"", "", checksum_opening);
     for (int i = 0; i < metadata_count; i++) {
         fprintf(text, ", ");
@@ -355,8 +379,8 @@ static size_t print_header(FILE *text, const Metadata *metadata, int metadata_co
     return (size_t)ftell(text);
 }
 
-bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_count, const Array *tensors,
-                            int count, Error *e) {
+bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_count,
+                            const Array *tensors, int count, Error *e) {
     check_names(metadata, metadata_count, tensors, count);
     size_t written = 0, size = 0;
     char *header = NULL;
@@ -367,7 +391,8 @@ bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_coun
         return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the header", file_path(f));
     }
     memcpy(header, &(uint64_t){size - 8}, 8);
-    if (size - 8 > MAX_HEADER) error_bug("safetensors_write: %s: a header of %zu bytes", file_path(f), size);
+    if (size - 8 > MAX_HEADER)
+        error_bug("safetensors_write: %s: a header of %zu bytes", file_path(f), size);
 
     char digits[DIGITS + 1];
     uint32_t crc = crc32_update(0, header, size);
@@ -380,13 +405,14 @@ bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_coun
     return true;
 }
 
-bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count, const Array *tensors,
-                       int count, Error *e) {
+bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count,
+                       const Array *tensors, int count, Error *e) {
     WANT(path);
     check_names(metadata, metadata_count, tensors, count); /* a bug, before the file is touched */
     File *f = file_create(path, e);
     if (!f) return false;
-    if (safetensors_write_into(f, metadata, metadata_count, tensors, count, e)) return file_commit(f, e);
+    if (safetensors_write_into(f, metadata, metadata_count, tensors, count, e))
+        return file_commit(f, e);
     file_abandon(f);
     return false;
 }

@@ -9,8 +9,9 @@
  *
  *     {"__metadata__": {"crc32": "XXXXXXXX"
  *
- * where XXXXXXXX is the CRC-32 of the file with eight zeros in its place. A file in which only the letters of
- * `crc32` differ is damaged. A header that begins otherwise, from another program, has no checksum. */
+ * where XXXXXXXX is the CRC-32 of the file with eight zeros in its place. A file in which only the
+ * letters of `crc32` differ is damaged. A header that begins otherwise, from another program, has
+ * no checksum. */
 #pragma once
 
 #include "base/file.h"
@@ -30,16 +31,18 @@ typedef struct Safetensors {
     char *data;    /* the whole file */
 } Safetensors;
 
-/* Reads a file. STATUS_BAD_DATA: a header of more than 100,000,000 bytes, a duplicate key, an unknown key or
- * type, gaps or overlaps between arrays, a rank above ARRAY_RANK, a wrong checksum. s keeps `path` for
- * messages. To be freed with safetensors_free, even after a failure. */
+/* Reads a file. STATUS_BAD_DATA: a header of more than 100,000,000 bytes, a duplicate key, an
+ * unknown key or type, gaps or overlaps between arrays, a rank above ARRAY_RANK, a wrong checksum.
+ * s keeps `path` for messages. To be freed with safetensors_free, even after a failure. */
 bool safetensors_read(Safetensors *s, const char *path, Error *e);
 
 /* The same without checking the checksum. */
 bool safetensors_read_damaged(Safetensors *s, const char *path, Error *e);
 
-/* As safetensors_read, of `size` bytes from malloc, which s then owns; `check`: with the checksum. */
-bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, bool check, Error *e);
+/* As safetensors_read, of `size` bytes from malloc, which s then owns; `check`: with the
+ * checksum. */
+bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, bool check,
+                       Error *e);
 
 void safetensors_free(Safetensors *s);
 
@@ -50,12 +53,12 @@ const Array *safetensors_need(const Safetensors *s, const char *name, Error *e);
 /* The value of the key in __metadata__, or NULL. */
 const char *safetensors_metadata(const Safetensors *s, const char *key);
 
-/* Writes a file atomically (base/file.h), without copying the arrays. Wider types come first, so that all are
- * aligned. It is a bug if a name is empty, not UTF-8, "__metadata__" or a duplicate, or a key is "crc32" or a
- * duplicate. */
-bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count, const Array *tensors,
-                       int count, Error *e);
+/* Writes a file atomically (base/file.h), without copying the arrays. Wider types come first, so
+ * that all are aligned. It is a bug if a name is empty, not UTF-8, "__metadata__" or a duplicate,
+ * or a key is "crc32" or a duplicate. */
+bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count,
+                       const Array *tensors, int count, Error *e);
 
 /* Writes into an open, empty file. The caller commits it. */
-bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_count, const Array *tensors,
-                            int count, Error *e);
+bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_count,
+                            const Array *tensors, int count, Error *e);

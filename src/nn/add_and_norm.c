@@ -1,9 +1,10 @@
 /* 3.1, 5.4 Add & Norm: the residual connection, dropout and norm around every sublayer. */
 #include "nn/nn.h"
 
-/* x + Dropout(Sublayer(in)). Without dropout and trace, a sublayer that ends in nn_project adds x in its last product, which
- * is faster. */
-static Tensor *add_residual(const Forward *f, Tensor *x, Sublayer *sublayer, void *module, Tensor *in) {
+/* x + Dropout(Sublayer(in)). Without dropout and trace, a sublayer that ends in nn_project adds x
+ * in its last product, which is faster. */
+static Tensor *add_residual(const Forward *f, Tensor *x, Sublayer *sublayer, void *module,
+                            Tensor *in) {
     double dropout = f->model->dropout;
     bool drops = f->tape->training && dropout > 0;
     Residual residual = {.x = x};
@@ -16,7 +17,8 @@ static Tensor *add_residual(const Forward *f, Tensor *x, Sublayer *sublayer, voi
 }
 
 Tensor *nn_add_and_norm(const Forward *f, Sublayer *sublayer, void *module, Norm *norm, Tensor *x) {
-    if (f->model->config.norm == NORM_PRE) return add_residual(f, x, sublayer, module, nn_norm(f, norm, x));
+    if (f->model->config.norm == NORM_PRE)
+        return add_residual(f, x, sublayer, module, nn_norm(f, norm, x));
     return nn_norm(f, norm, add_residual(f, x, sublayer, module, x));
 }
 

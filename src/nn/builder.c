@@ -33,7 +33,8 @@ void build_leave(Builder *b, size_t length) {
     b->prefix[length] = 0;
 }
 
-void build_split(Builder *b, const char *name, Shape s, Init init, Tensor *upper, long rows, Tensor *lower) {
+void build_split(Builder *b, const char *name, Shape s, Init init, Tensor *upper, long rows,
+                 Tensor *lower) {
     char full[PARAMETER_NAME];
     if (snprintf(full, sizeof full, "%s%s", b->prefix, name) >= PARAMETER_NAME)
         error_bug("%s%s: found a longer name, need at most %d characters", b->prefix, name,

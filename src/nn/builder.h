@@ -1,4 +1,5 @@
-/* A module calls these functions to add its parameters to a model: names in a weight file, shapes and initial values.
+/* A module calls these functions to add its parameters to a model: names in a weight file, shapes
+ * and initial values.
  *
  *     typedef struct Dense { Linear in, out; } Dense;
  *
@@ -9,8 +10,9 @@
  *         return m;
  *     }
  *
- * A leaf has its shape at once; it gets its memory once all modules are added. The order of calls is the order of a
- * weight file and determines the initial values. A failure is remembered: the caller of the modules reports it. */
+ * A leaf has its shape at once; it gets its memory once all modules are added. The order of calls
+ * is the order of a weight file and determines the initial values. A failure is remembered: the
+ * caller of the modules reports it. */
 #pragma once
 
 #include "base/arena.h"
@@ -38,18 +40,22 @@ void *build_module(Builder *b, size_t bytes);
 __attribute__((format(printf, 2, 3))) size_t build_enter(Builder *b, const char *part, ...);
 void build_leave(Builder *b, size_t length);
 
-/* A tensor of any shape. In _split the leaf `upper` has the first `rows` rows, and `lower` the others. */
+/* A tensor of any shape. In _split the leaf `upper` has the first `rows` rows, and `lower` the
+ * others. */
 void build_tensor(Builder *b, const char *name, Shape s, Init init, Tensor *leaf);
-void build_split(Builder *b, const char *name, Shape s, Init init, Tensor *upper, long rows, Tensor *lower);
+void build_split(Builder *b, const char *name, Shape s, Init init, Tensor *upper, long rows,
+                 Tensor *lower);
 
 /* NAME.weight, initialised as glorot(in, out), and NAME.bias, all 0. */
 void build_linear(Builder *b, const char *name, long in, long out, Linear *l);
 
-/* Uniform within ±√(6 / (fan_in + fan_out)): Glorot & Bengio, as PyTorch's nn.Transformer initialises matrices. */
+/* Uniform within ±√(6 / (fan_in + fan_out)): Glorot & Bengio, as PyTorch's nn.Transformer
+ * initialises matrices. */
 Init glorot(long fan_in, long fan_out);
 
-/* Embeddings and output matrices begin normal, with σ = ½ d_model^-½. Times √d_model, an embedding is as large as a
- * positional encoding; as an output matrix it gives small logits and a first loss near log(vocab_size). */
+/* Embeddings and output matrices begin normal, with σ = ½ d_model^-½. Times √d_model, an embedding
+ * is as large as a positional encoding; as an output matrix it gives small logits and a first loss
+ * near log(vocab_size). */
 Init small_normal(const ModelConfig *c);
 
 extern const Init init_zeros, init_ones; /* {INIT_CONSTANT, 0.5}: 0.5 everywhere */

@@ -58,15 +58,20 @@ ModelConfig config_language_model(int vocab_size, int max_length) {
 
 void config_set_preset(ModelConfig *c, Preset preset) {
     if (preset == PRESET_PAPER) {
-        c->norm = NORM_POST, c->positions = &positions_sinusoidal, c->activation = &activation_relu;
+        c->norm = NORM_POST;
+        c->positions = &positions_sinusoidal;
+        c->activation = &activation_relu;
         c->label_smoothing = 0.1; /* 5.4 */
     } else {
-        c->norm = NORM_PRE, c->positions = &positions_learned, c->activation = &activation_gelu;
+        c->norm = NORM_PRE;
+        c->positions = &positions_learned;
+        c->activation = &activation_gelu;
         c->label_smoothing = 0;
     }
     bool modern = preset == PRESET_MODERN;
     if (modern) c->positions = &positions_rotary;
-    c->qk_norm = modern, c->init_output = modern;
+    c->qk_norm = modern;
+    c->init_output = modern;
 }
 
 void config_derive(ModelConfig *c, bool is_lm) {
@@ -121,7 +126,8 @@ bool config_has_field(const char *name) {
     return false;
 }
 
-/* Reads one field. A choice that the file lacks is the first of its words, or false; it must have the numbers. */
+/* Reads one field. A choice that the file lacks is the first of its words, or false; it must have
+ * the numbers. */
 static bool parse_field(Described *d, const Setting *s, const char *text, const char *file,
                         Error *e) {
     char key[SETTING_KEY], where[ERROR_TEXT];

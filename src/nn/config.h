@@ -1,4 +1,5 @@
-/* The configuration of a model: the choices and sizes that, with the weights, define it completely. */
+/* The configuration of a model: the choices and sizes that, with the weights, define it
+ * completely. */
 #pragma once
 
 #include "base/choice.h"
@@ -29,7 +30,8 @@ enum { NO_PAD = -1 };
 /* Defaults of a model and its training: the paper's, nanoGPT's, and newer ones. */
 typedef enum Preset { PRESET_PAPER, PRESET_GPT, PRESET_MODERN } Preset;
 
-/* Symbols as in the paper: N layers, width d_model, h heads, feed-forward width d_ff. settings.def has a row for each. */
+/* Symbols as in the paper: N layers, width d_model, h heads, feed-forward width d_ff. settings.def
+ * has a row for each. */
 typedef struct ModelConfig {
     int encoder_layers, decoder_layers; /* a language model has only encoder layers: config_is_lm */
     int heads;
@@ -78,28 +80,31 @@ static inline long config_head_column(const ModelConfig *c, AttentionPart part, 
     return heads_head_column(config_heads(c), part, head);
 }
 
-/* The paper's encoder-decoder (N = 2, d_model = 128, h = 4, d_ff = 512) and a decoder-only language model
- * (N = 4). */
+/* The paper's encoder-decoder (N = 2, d_model = 128, h = 4, d_ff = 512) and a decoder-only language
+ * model (N = 4). */
 ModelConfig config_seq2seq(int vocab_size, int max_length, int pad_id);
 ModelConfig config_language_model(int vocab_size, int max_length);
 
 /* "seq2seq" or "lm". */
 const char *config_kind(const ModelConfig *c);
 
-/* Sets what presets choose: norm, positions, activation, label smoothing, …; config_derive must follow. */
+/* Sets what presets choose: norm, positions, activation, label smoothing, …; config_derive must
+ * follow. */
 void config_set_preset(ModelConfig *c, Preset preset);
 
 /* Sets what follows from the other settings: decoder layers, final norm, scale of the embedding. */
 void config_derive(ModelConfig *c, bool is_lm);
 
-/* False, with `status` and a message about the first invalid setting, if there can be no such model. */
+/* False, with `status` and a message about the first invalid setting, if there can be no such
+ * model. */
 bool config_check(const ModelConfig *c, Status status, Error *e);
 
-/* The settings of a model; ends with {0}. Rows without help are in weight files alone. Their struct begins with a
- * ModelConfig. */
+/* The settings of a model; ends with {0}. Rows without help are in weight files alone. Their struct
+ * begins with a ModelConfig. */
 extern const Setting config_settings[];
 
-/* Name and value of field `index` as a weight file's metadata hold them: "d_model", "128". False beyond the last field. */
+/* Name and value of field `index` as a weight file's metadata hold them: "d_model", "128". False
+ * beyond the last field. */
 enum { CONFIG_FIELDS = 48 /* at most */ };
 typedef struct ConfigField {
     char key[SETTING_KEY], value[SETTING_VALUE];

@@ -1,7 +1,7 @@
-/* 3.1 Decoder: a stack of N identical layers with three sub-layers: self-attention, attention over the
- * encoder's output, and feed-forward. Self-attention is masked so that "the predictions for position i can
- * depend only on the known outputs at positions less than i". The task shifts the inputs right by one
- * position (tasks/batch.h). */
+/* 3.1 Decoder: a stack of N identical layers with three sub-layers: self-attention, attention over
+ * the encoder's output, and feed-forward. Self-attention is masked so that "the predictions for
+ * position i can depend only on the known outputs at positions less than i". The task shifts the
+ * inputs right by one position (tasks/batch.h). */
 #include "nn/nn.h"
 
 /* Figure 1, right. */
@@ -37,7 +37,8 @@ static Tensor *decoder_layer(const Forward *f, DecoderLayer *l, Tensor *x) {
 Tensor *nn_decoder(const Forward *f) {
     Model *m = f->model;
     Forward at = *f;
-    if (f->cache) kv_cache_advance(f->cache, &f->target->sequences); /* room for the keys of these tokens */
+    if (f->cache)
+        kv_cache_advance(f->cache, &f->target->sequences); /* room for the keys of these tokens */
     Tensor *x = nn_embedding(f, f->target);
     for (at.layer = 0; at.layer < m->config.decoder_layers; at.layer++)
         x = decoder_layer(&at, &m->decoder[at.layer], x);

@@ -1,8 +1,8 @@
 /* 3.1 Encoder: "a stack of N identical layers. Each layer has two sub-layers": self-attention and
  * feed-forward.
  *
- * Deviation: with config.final_norm the stack ends in one more layer norm, as pre-norm needs; the paper has
- * none. */
+ * Deviation: with config.final_norm the stack ends in one more layer norm, as pre-norm needs; the
+ * paper has none. */
 #include "nn/nn.h"
 
 /* Figure 1, left. */
@@ -27,7 +27,8 @@ EncoderLayer *nn_encoder_new(Builder *b) {
     return layers;
 }
 
-static Tensor *encoder_layer(const Forward *f, EncoderLayer *l, Sublayer *self_attention, Tensor *x) {
+static Tensor *encoder_layer(const Forward *f, EncoderLayer *l, Sublayer *self_attention,
+                             Tensor *x) {
     x = nn_add_and_norm(f, self_attention, l->self_attention, l->norm1, x);
     return nn_add_and_norm(f, nn_feed_forward, l->feed_forward, l->norm2, x);
 }

@@ -1,4 +1,5 @@
-/* 3.3 Position-wise feed-forward network: FFN(x) = act(x W_1ᵀ + b_1) W_2ᵀ + b_2, the same at every position.
+/* 3.3 Position-wise feed-forward network: FFN(x) = act(x W_1ᵀ + b_1) W_2ᵀ + b_2, the same at every
+ * position.
  *
  * With a gated activation, W_1 and b_1 have twice as many rows, gates and values (ops/swiglu.c). */
 #include "nn/nn.h"

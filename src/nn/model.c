@@ -48,8 +48,9 @@ size_t model_bytes(const Model *m) {
     return parameters_bytes(&m->parameters, m->parameters.training) + table_bytes(&m->config);
 }
 
-/* Reserves address space for the positions, if the model has a table. nn_make_positions computes only the rows that are
- * used: max_length comes from a file, and no array in that file confirms it. */
+/* Reserves address space for the positions, if the model has a table. nn_make_positions computes
+ * only the rows that are used: max_length comes from a file, and no array in that file confirms
+ * it. */
 static bool reserve_positions(Model *m, Error *e) {
     size_t bytes = table_bytes(&m->config);
     if (!bytes) return true;
@@ -61,12 +62,14 @@ static bool reserve_positions(Model *m, Error *e) {
 bool model_set_length(Model *m, long max_length, Error *e) {
     if (m->config.positions->learn) return true;
     if (m->position_table) pages_free(m->position_table, table_bytes(&m->config));
-    m->config.max_length = (int)max_length, m->positions_made = 0;
+    m->config.max_length = (int)max_length;
+    m->positions_made = 0;
     return reserve_positions(m, e);
 }
 
 bool model_allocate(Model *m, Error *e) {
-    return parameters_allocate(&m->parameters, m->parameters.training, e) && reserve_positions(m, e);
+    return parameters_allocate(&m->parameters, m->parameters.training, e) &&
+           reserve_positions(m, e);
 }
 
 void model_init(Model *m, uint64_t seed) {
@@ -89,7 +92,8 @@ void model_zero_outputs(Model *m) {
     for (int i = 0; i < m->parameters.count; i++) {
         const Parameter *p = &m->parameters.entry[i];
         if (strstr(p->name, "out_proj.weight") || strstr(p->name, "linear2.weight"))
-            memset(m->parameters.value + p->offset, 0, (size_t)shape_count(p->shape) * sizeof(real));
+            memset(m->parameters.value + p->offset, 0,
+                   (size_t)shape_count(p->shape) * sizeof(real));
     }
 }
 

@@ -18,8 +18,8 @@ void model_notes_free(Notes *n) {
 
 /* ---- Writing ---- */
 
-bool model_write(const Model *m, File *f, const Metadata *note, int count, const Array *more, int arrays,
-                 Error *e) {
+bool model_write(const Model *m, File *f, const Metadata *note, int count, const Array *more,
+                 int arrays, Error *e) {
     const Parameters *p = &m->parameters;
     ConfigField field[CONFIG_FIELDS];
     int fields = 0;
@@ -31,8 +31,8 @@ bool model_write(const Model *m, File *f, const Metadata *note, int count, const
         metadata[fields] = (Metadata){field[fields].key, field[fields].value};
     for (int i = 0; ok && i < count; i++) metadata[fields + i] = note[i];
     for (int i = 0; ok && i < p->count; i++)
-        tensor[i] =
-            array_over(p->entry[i].name, DTYPE_REAL, p->entry[i].shape, p->value + p->entry[i].offset);
+        tensor[i] = array_over(p->entry[i].name, DTYPE_REAL, p->entry[i].shape,
+                               p->value + p->entry[i].offset);
     for (int i = 0; ok && i < arrays; i++) tensor[p->count + i] = more[i];
     ok = ok && safetensors_write_into(f, metadata, fields + count, tensor, p->count + arrays, e);
     free(metadata);
@@ -62,7 +62,8 @@ static bool read_notes(const Safetensors *file, Notes *notes, Error *e) {
     for (int i = 0; i < file->metadata_count; i++)
         bytes += strlen(file->metadata[i].key) + strlen(file->metadata[i].value) + 2;
     *notes = (Notes){.checksum = file->checksum, .entry = malloc(bytes)};
-    if (!notes->entry) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its metadata", file->path);
+    if (!notes->entry)
+        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its metadata", file->path);
     char *text = (char *)(notes->entry + file->metadata_count + 1);
     for (int i = 0; i < file->metadata_count; i++) {
         if (config_has_field(file->metadata[i].key)) continue;
@@ -81,8 +82,9 @@ static bool check_tensors(const Safetensors *file, const Parameters *p, bool all
         const Array *a = safetensors_find(file, entry->name);
         if (!a && !all) continue;
         if (!a)
-            return error_set(e, STATUS_BAD_DATA, "%s: %s: found no such tensor, need one of shape %s",
-                             file->path, entry->name, shape_text(entry->shape));
+            return error_set(e, STATUS_BAD_DATA,
+                             "%s: %s: found no such tensor, need one of shape %s", file->path,
+                             entry->name, shape_text(entry->shape));
         if (!array_expect_shape(a, entry->shape, e)) return false;
     }
     for (int i = 0; (!all || file->tensors > p->count) && i < file->tensors; i++)
@@ -105,8 +107,9 @@ const double model_largest_weight = 1e18;
 static bool check_sizes(const Array *a, const real *value, Error *e) {
     for (long i = 0; i < a->count; i++)
         if (fabs((double)value[i]) > model_largest_weight)
-            return error_set(e, STATUS_BAD_DATA, "%s: element %ld: found %g, need a weight within %g",
-                             ARRAY_PLACE(a), i, (double)value[i], model_largest_weight);
+            return error_set(e, STATUS_BAD_DATA,
+                             "%s: element %ld: found %g, need a weight within %g", ARRAY_PLACE(a),
+                             i, (double)value[i], model_largest_weight);
     return true;
 }
 

@@ -1,4 +1,5 @@
-/* The kinds of norm, and what is common to them: a name, for a trace, and the parameters of the configured kind. */
+/* The kinds of norm, and what is common to them: a name, for a trace, and the parameters of the
+ * configured kind. */
 #include "nn/nn.h"
 #include <stdio.h>
 

@@ -10,16 +10,18 @@
 
 enum { LINE_REALS = 64 / sizeof(real) };
 
-bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init init, Tensor *upper, long rows,
-                          Tensor *lower, Error *e) {
+bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init init, Tensor *upper,
+                          long rows, Tensor *lower, Error *e) {
     if (p->count == p->capacity) {
         int capacity = p->capacity ? 2 * p->capacity : 64;
         Parameter *grown = realloc(p->entry, (size_t)capacity * sizeof *grown);
         if (!grown) return error_set(e, STATUS_NO_MEMORY, "memory: the list of parameters");
-        p->entry = grown, p->capacity = capacity;
+        p->entry = grown;
+        p->capacity = capacity;
     }
     long count;
-    if (!shape_fits(shape.rank, shape.size, sizeof(real), &count) || count > LONG_MAX / 128 - p->elements)
+    if (!shape_fits(shape.rank, shape.size, sizeof(real), &count) ||
+        count > LONG_MAX / 128 - p->elements)
         return error_set(e, STATUS_NO_MEMORY, "memory: %s is %s, more than any machine holds", name,
                          shape_text(shape));
     Parameter *entry = &p->entry[p->count++];
@@ -38,7 +40,8 @@ bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init ini
     return true;
 }
 
-bool parameters_add(Parameters *p, const char *name, Shape shape, Init init, Tensor *leaf, Error *e) {
+bool parameters_add(Parameters *p, const char *name, Shape shape, Init init, Tensor *leaf,
+                    Error *e) {
     return parameters_add_split(p, name, shape, init, leaf, 0, NULL, e);
 }
 
@@ -46,7 +49,8 @@ static long whole_lines(long count) {
     return (count + LINE_REALS - 1) / LINE_REALS * LINE_REALS;
 }
 
-/* Places the matrices that learn, then the vectors, then what is frozen. Returns the reals of all. */
+/* Places the matrices that learn, then the vectors, then what is frozen. Returns the reals of
+ * all. */
 static long lay_out(Parameters *p) {
     long end[3], size = 0;
     for (int group = 0; group < 3; group++) {
@@ -59,14 +63,16 @@ static long lay_out(Parameters *p) {
         }
         end[group] = size;
     }
-    p->decayed = end[0], p->size = end[1];
+    p->decayed = end[0];
+    p->size = end[1];
     return size;
 }
 
 static size_t bytes_of(const Parameters *p, bool frozen) {
     size_t size = 0;
     for (int i = 0; i < p->count; i++)
-        if (p->entry[i].frozen == frozen) size += (size_t)whole_lines(shape_count(p->entry[i].shape));
+        if (p->entry[i].frozen == frozen)
+            size += (size_t)whole_lines(shape_count(p->entry[i].shape));
     return size * sizeof(real);
 }
 

@@ -2,9 +2,10 @@
  *
  *     values of those that learn | values of frozen ones | gradients
  *
- * Gradients, `size` reals, are in the order of the values. Matrices come first, then vectors: an optimizer decays one
- * range, and its step is one pass. Frozen parameters have no gradient, no moments and no decay. Each tensor begins on a
- * cache line. The gaps between tensors are 0 and stay 0. */
+ * Gradients, `size` reals, are in the order of the values. Matrices come first, then vectors: an
+ * optimizer decays one range, and its step is one pass. Frozen parameters have no gradient, no
+ * moments and no decay. Each tensor begins on a cache line. The gaps between tensors are 0 and stay
+ * 0. */
 #pragma once
 
 #include "autograd/tensor.h"
@@ -14,7 +15,8 @@
 /* The initial values of a tensor. */
 typedef struct Init {
     enum { INIT_CONSTANT, INIT_NORMAL, INIT_UNIFORM } how;
-    double scale; /* the constant; standard deviation of a normal, bound of a uniform distribution */
+    double
+        scale; /* the constant; standard deviation of a normal, bound of a uniform distribution */
 } Init;
 
 enum { PARAMETER_NAME = 64, PARAMETER_PARTS = 2 };
@@ -25,7 +27,8 @@ typedef struct Parameter {
     long offset; /* in each part of the store */
     Init init;
     bool frozen;
-    Tensor *part[PARAMETER_PARTS]; /* leaves that modules use: the tensor, or its upper and lower rows */
+    Tensor *part
+        [PARAMETER_PARTS]; /* leaves that modules use: the tensor, or its upper and lower rows */
 } Parameter;
 
 typedef struct Parameters {
@@ -41,21 +44,23 @@ typedef struct Parameters {
     long decodings;
 } Parameters;
 
-/* Registers a tensor; parameters_allocate gives its leaf memory. In _split, the leaf `upper` has the first
- * `rows` rows and `lower` the others. */
-bool parameters_add(Parameters *p, const char *name, Shape shape, Init init, Tensor *leaf, Error *e);
-bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init init, Tensor *upper, long rows,
-                          Tensor *lower, Error *e);
+/* Registers a tensor; parameters_allocate gives its leaf memory. In _split, the leaf `upper` has
+ * the first `rows` rows and `lower` the others. */
+bool parameters_add(Parameters *p, const char *name, Shape shape, Init init, Tensor *leaf,
+                    Error *e);
+bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init init, Tensor *upper,
+                          long rows, Tensor *lower, Error *e);
 
-/* Freezes the parameters whose names do not match the fnmatch pattern, before they are allocated. STATUS_USAGE: none
- * matches, so that nothing would learn. */
+/* Freezes the parameters whose names do not match the fnmatch pattern, before they are allocated.
+ * STATUS_USAGE: none matches, so that nothing would learn. */
 bool parameters_train_only(Parameters *p, const char *pattern, Error *e);
 
 /* Allocates the values of all registered tensors, and with `training` their gradients. */
 bool parameters_allocate(Parameters *p, bool training, Error *e);
 void parameters_free(Parameters *p);
 
-/* Bytes that parameters_allocate takes; those of the gradients among them, which are as many as those of a moment. */
+/* Bytes that parameters_allocate takes; those of the gradients among them, which are as many as
+ * those of a moment. */
 size_t parameters_bytes(const Parameters *p, bool training);
 size_t parameters_gradient_bytes(const Parameters *p);
 
@@ -68,8 +73,8 @@ void parameters_want_grad(const Parameters *p, const char *caller);
 /* Discards all gradients: the next backward stores instead of adding. */
 void parameters_clear_grad(Parameters *p);
 
-/* Sets to 0 the gradients that backward has not reached since parameters_clear_grad. All gradients are valid
- * then. */
+/* Sets to 0 the gradients that backward has not reached since parameters_clear_grad. All gradients
+ * are valid then. */
 void parameters_zero_unreached(Parameters *p);
 
 /* The entry of that name, or NULL. */

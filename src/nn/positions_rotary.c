@@ -11,7 +11,8 @@ static long width(const ModelConfig *c) {
 static void turns(long pos, long d, real *out) {
     for (long i = 0; i < d; i += 2) {
         double angle = nn_angle(pos, i, d);
-        out[i / 2] = (real)cos(angle), out[(d + i) / 2] = (real)sin(angle);
+        out[i / 2] = (real)cos(angle);
+        out[(d + i) / 2] = (real)sin(angle);
     }
 }
 

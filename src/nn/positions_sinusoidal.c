@@ -12,7 +12,8 @@ double nn_angle(long pos, long i, long d) {
 void nn_sinusoids(long pos, long d, real *out) {
     for (long i = 0; i < d; i += 2) {
         double angle = nn_angle(pos, i, d);
-        out[i] = (real)sin(angle), out[i + 1] = (real)cos(angle);
+        out[i] = (real)sin(angle);
+        out[i + 1] = (real)cos(angle);
     }
 }
 

@@ -1,11 +1,12 @@
-/* 3.4 Embeddings: "we multiply those weights by √d_model"; 5.4: dropout on "the sums of the embeddings and
- * the positional encodings". */
+/* 3.4 Embeddings: "we multiply those weights by √d_model"; 5.4: dropout on "the sums of the
+ * embeddings and the positional encodings". */
 #include "nn/nn.h"
 #include <math.h>
 
 void nn_embedding_add(Builder *b, Model *m) {
     const ModelConfig *c = b->config;
-    build_tensor(b, "embedding.weight", SHAPE(c->vocab_size, c->d_model), small_normal(c), &m->embedding);
+    build_tensor(b, "embedding.weight", SHAPE(c->vocab_size, c->d_model), small_normal(c),
+                 &m->embedding);
     if (c->positions->learn) c->positions->learn(b, m);
 }
 

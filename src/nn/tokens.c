@@ -33,7 +33,8 @@ static void fill(Tokens *x, long sequences, const long *start, long longest, con
     x->sequences = (Sequences){sequences, x->start, x->rows, x->rows, 0, 0};
     for (long s = 0; s < sequences; s++) {
         long from = start ? start[s] : s * longest, to = start ? start[s + 1] : from + longest;
-        if (to < from) error_bug("tokens: sequence %ld ends at %ld, before its start %ld", s, to, from);
+        if (to < from)
+            error_bug("tokens: sequence %ld ends at %ld, before its start %ld", s, to, from);
         if (to > from && !ids) error_bug("tokens: ids is NULL");
         x->start[s] = (int32_t)row;
         for (long i = from; i < to; i++) {

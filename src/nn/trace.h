@@ -1,5 +1,5 @@
-/* The matrices of attention, for display. If a Forward has a trace, nn_plain_attention computes attention, and its steps
- * are kept in the trace. */
+/* The matrices of attention, for display. If a Forward has a trace, nn_plain_attention computes
+ * attention, and its steps are kept in the trace. */
 #pragma once
 
 #include "nn/config.h"
@@ -11,9 +11,10 @@ typedef struct AttentionSteps {
     Tensor *q, *k, *v; /* [h, n, d_k], [h, m, d_k], [h, m, d_k] */
     Tensor *scores;    /* [h, n, m] q kᵀ; of additive attention Σ w tanh(q + k) */
     Tensor *scaled;    /* [h, n, m] scores / √d_k; of additive attention `scores` itself */
-    Tensor *masked;    /* [h, n, m] -∞ where a query may not attend; `scaled` itself if nothing is hidden */
-    Tensor *weights;   /* [h, n, m] softmax: each row sums to 1 */
-    Tensor *z;         /* [h, n, d_k] weights v */
+    Tensor *
+        masked; /* [h, n, m] -∞ where a query may not attend; `scaled` itself if nothing is hidden */
+    Tensor *weights;       /* [h, n, m] softmax: each row sums to 1 */
+    Tensor *z;             /* [h, n, d_k] weights v */
     Tensor *concatenation; /* [n, d_model] the heads side by side */
 } AttentionSteps;
 
@@ -35,8 +36,8 @@ typedef struct ModuleTrace {
     struct ModuleTrace *next;
 } ModuleTrace;
 
-/* Starts as {0}, in the order of computation. The tape owns its contents: set it to {0} when the tape is
- * reset. */
+/* Starts as {0}, in the order of computation. The tape owns its contents: set it to {0} when the
+ * tape is reset. */
 typedef struct Trace {
     AttentionTrace *first, *last;
     ModuleTrace *modules; /* the newest first */
@@ -46,8 +47,8 @@ typedef struct Trace {
 const AttentionTrace *nn_trace_find(const Trace *trace, const char *name);
 const ModuleTrace *nn_trace_find_module(const Trace *trace, const char *name);
 
-/* For modules: appends an attention over `sequences` sequences, its steps still empty. `x` is any tensor of
- * the tape. */
+/* For modules: appends an attention over `sequences` sequences, its steps still empty. `x` is any
+ * tensor of the tape. */
 AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, long sequences);
 
 /* For modules: adds input and output. */

@@ -1,5 +1,6 @@
-/* 3 Model architecture, Figure 1: the encoder maps the source to a sequence of representations, the memory.
- * The decoder reads the memory and the target so far, and predicts the next token at every position. */
+/* 3 Model architecture, Figure 1: the encoder maps the source to a sequence of representations, the
+ * memory. The decoder reads the memory and the target so far, and predicts the next token at every
+ * position. */
 #include "nn/nn.h"
 
 Tensor *nn_transformer(Forward *f) {

@@ -142,7 +142,8 @@ static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
         fprintf(stderr, "generate: %s: the run in %s\n", ESCAPED(name),
                 ESCAPED(r->saved.directory));
     r->tape = tape_new();
-    r->lm = config_is_lm(&r->saved.model->config), r->text = r->lm && !r->saved.lines;
+    r->lm = config_is_lm(&r->saved.model->config);
+    r->text = r->lm && !r->saved.lines;
     s.sampler.seed = seed;
     bool texts = r->lm && !s.beam && !s.show;
     if (!s.has_temperature && !s.greedy && (texts || drawing_option())) s.sampler.temperature = 0.8;
@@ -257,7 +258,8 @@ static bool sample(Run *r, Error *e) {
     free(r->stream);
     if (ok && r->talks) {
         free(r->said);
-        r->said = d->ids, r->said_count = d->tokens[0];
+        r->said = d->ids;
+        r->said_count = d->tokens[0];
         d->ids = NULL;
     }
     return ok;
@@ -273,7 +275,8 @@ static bool same_text(void *run, const int32_t *a, long a_tokens, const int32_t 
     char *one = text_of(run, a, a_tokens, &one_bytes),
          *other = text_of(run, b, b_tokens, &other_bytes);
     bool same = one && other && one_bytes == other_bytes && memcmp(one, other, one_bytes) == 0;
-    free(one), free(other);
+    free(one);
+    free(other);
     return same;
 }
 
@@ -298,7 +301,8 @@ static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
     if (!r->lm) given = (Given){&r->saved.begin_id, 1, 1, start, ids};
     given.next = saved_run_next(&r->saved);
     r->echo = ids + n - echoed, r->echoed = r->lm ? echoed : 0;
-    r->prompted = given.prompt_tokens, r->begun = false;
+    r->prompted = given.prompt_tokens;
+    r->begun = false;
     long most =
         r->saved.model->config.max_length + 1 - r->prompted; /* of an answer and of a line */
     if (r->text || most > s.length) most = s.length;

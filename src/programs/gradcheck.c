@@ -1,4 +1,5 @@
-/* gradcheck: checks the gradients of this project's operations, of students' files and of whole models.
+/* gradcheck: checks the gradients of this project's operations, of students' files and of whole
+ * models.
  *
  *     ./gradcheck            every operation, every case
  *     ./gradcheck softmax    one operation
