@@ -118,7 +118,7 @@ bool explain_heads(const ExplainOptions *o, Error *e) {
                "table shows right answers on circles that training does not use.",
                PLACES, SYMBOLS, WIDTH, STEPS);
     for (int i = 0; i < COUNTS; i++)
-        for (uint64_t seed = 0; seed < SEEDS; seed++) { /* the first seed gives the pictures */
+        for (uint64_t seed = 0; seed < SEEDS; seed++) { /* the first seed gives the maps */
             if (!run(o, heads_of[i], o->seed + seed, &both, seed ? others : maps[i], e)) return false;
             least[i] = fmin(least[i], both), most[i] = fmax(most[i], both);
             seeds_below_half[i] += both < 50;

@@ -139,7 +139,7 @@ bool explain_relevance(const ExplainOptions *o, Error *e) {
                "table shows right signs over all %d sentences.",
                REFERRING, WORDS - REFERRING, SENTENCES);
     for (Rule rule = FIXED; rule < RULES; rule++)
-        for (uint64_t i = 0; i < (rule == FIXED ? 1 : SEEDS); i++) { /* the first seed gives the pictures */
+        for (uint64_t i = 0; i < (rule == FIXED ? 1 : SEEDS); i++) { /* the first seed gives the maps */
             if (!run(rule, o->seed + i, &s, i ? others : a[rule], e)) return false;
             print(o, rule_name[rule], rule == FIXED ? NAN : (double)(o->seed + i), s);
             best[rule] = fmax(best[rule], s.others);

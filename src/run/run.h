@@ -99,6 +99,11 @@ static inline bool run_can_overfit(const Task *task) {
 /* Evaluates the last step, if it has not been, on the rows of the evaluations before it. */
 bool run_judge(Run *r, Error *e);
 
+/* Whether the task is a text of characters that can be counted. */
+static inline bool run_is_of_text(const Run *r) {
+    return r->trainer->task->characters > 0;
+}
+
 /* A loss in nats per token as it is shown: per character, if the task is a text. */
 static inline double run_shown_loss(const Run *r, double loss) {
     return loss / (r->trainer->task->characters > 0 ? r->trainer->task->characters : 1);
