@@ -102,7 +102,9 @@ static long select_live(Beam *b, Error *e) {
         bool leaves = end || d->length + 1 == d->capacity ||
                       (b->o->ends && b->o->ends(b->o->context, ids, n + 1));
         if (leaves && !finish(b, c.sum, ids, end ? n : n + 1, n + 1, e)) return -1;
-        if (!leaves) b->candidate[live] = c, b->from[live++] = c.parent;
+        if (leaves) continue;
+        b->candidate[live] = c;
+        b->from[live++] = c.parent;
     }
     for (long i = live; i < b->width; i++) b->from[i] = -1;
     decoder_reorder(d, b->from);

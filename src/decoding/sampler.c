@@ -14,13 +14,16 @@ static int descending(const void *a, const void *b) {
  * numbers. */
 static double least_kept(const Sampler *s, long count, const double *weight, double *sorted) {
     bool cuts_k = s->top_k > 0 && s->top_k<count, cuts_p = s->top_p> 0 && s->top_p < 1;
-    double least = 0, total = 0, sum = 0;
+    double least = 0, total = 0, sum = 0, top_p = cuts_p ? s->top_p : 0;
     if (cuts_k || cuts_p) {
         memcpy(sorted, weight, (size_t)count * sizeof *sorted);
         qsort(sorted, (size_t)count, sizeof *sorted, descending);
         if (cuts_k) least = sorted[s->top_k - 1];
         for (long i = 0; i < count && sorted[i] >= least; i++) total += sorted[i];
-        for (long i = 0; cuts_p && sum < s->top_p * total; i++) sum += least = sorted[i];
+        for (long i = 0; sum < top_p * total; i++) {
+            least = sorted[i];
+            sum += least;
+        }
     }
     return fmax(least, s->min_p);
 }
@@ -55,7 +58,8 @@ long decode_probabilities(const Sampler *s, const Scores *c, double *p) {
     double temperature = s->temperature > 0 ? s->temperature : 1, sum = 0;
     long best = 0;
     for (long i = 0; i < c->count; i++) p[i] = (double)c->scores[i];
-    for (long i = 0; penalty != 1 && i < c->n; i++) {
+    for (long i = 0; i < c->n; i++) {
+        if (penalty == 1) break;
         double score = (double)c->scores[c->ids[i]];
         p[c->ids[i]] = score > 0 ? score / penalty : score * penalty;
     }

@@ -23,7 +23,8 @@ static bool add_rows(Tape *t, Model *m, const int32_t *source, long S, long rows
         Forward f = {t, m, &from, &to};
         const Prediction *p = nn_predict(&f, nn_hidden(&f), out);
         ok = !tape_failed(t, e);
-        for (long i = 0; ok && i < tokens; i++) {
+        for (long i = 0; i < tokens; i++) {
+            if (!ok) break;
             *nats += p[i].loss;
             if (l) l->token(l->context, out[i], p[i].loss);
         }
@@ -42,7 +43,8 @@ static Task *open_text(const SavedRun *r, const char *path, Error *e) {
     o.text = path;
     o.lines = r->lines;
     o.unix_newlines = r->unix_newlines;
-    o.tokenizer = r->tokenizer->kind, o.vocabulary = model_notes_find(&r->notes, "vocabulary");
+    o.tokenizer = r->tokenizer->kind;
+    o.vocabulary = model_notes_find(&r->notes, "vocabulary");
     o.context = r->model->config.max_length;
     o.validation = 0;
     return task_open("lm", &o, e);
@@ -65,7 +67,10 @@ static bool score_text(Tape *t, const SavedRun *r, const char *path, const Score
         for (long i = 0; i < batch_target_tokens(b); i++)
             known += (double)tokenizer_characters(r->tokenizer, b->target_out[i]);
     }
-    if (ok) out->known += known, out->characters += known + (double)c->unknown;
+    if (ok) {
+        out->known += known;
+        out->characters += known + (double)c->unknown;
+    }
     if (ok && r->lines) out->lines += task->held_out;
     if (c && c->long_lines)
         fprintf(stderr, "%s: cut %ld line%s of more than %ld tokens\n", ESCAPED(path),
@@ -142,7 +147,8 @@ static bool score_pairs(Tape *t, const SavedRun *r, const char *path, const Scor
     bool ok = pairs_read(&f, path, r->tokenizer->kind->any_bytes, remark, e) &&
               (f.count || error_set(e, STATUS_BAD_DATA, "%s: found no pair, need one", path));
     fputs(remark, stderr);
-    for (long i = 0; ok && i < f.count; i++) {
+    for (long i = 0; i < f.count; i++) {
+        if (!ok) break;
         snprintf(where, sizeof where, "%s: line %ld", path, f.pair[i].line);
         ok = score_pair(t, r, &f.pair[i], where, out, e);
     }

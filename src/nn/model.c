@@ -29,7 +29,10 @@ Model *model_without_memory(const ModelConfig *c, bool training, Error *e) {
     WANT(c);
     if (!config_check(c, STATUS_USAGE, e)) return NULL;
     Model *m = calloc(1, sizeof *m);
-    if (m) m->config = *c, m->parameters.training = training;
+    if (m) {
+        m->config = *c;
+        m->parameters.training = training;
+    }
     if (!m || !add_modules(m, e)) {
         error_set(e, STATUS_NO_MEMORY,
                   "memory: the layers of the model"); /* unless add_modules knows better */

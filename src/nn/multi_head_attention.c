@@ -84,7 +84,10 @@ static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in,
 static Tensor *multi_head(const Forward *f, Attention *a, Tensor *x, const Heads *in) {
     AttentionTrace *trace;
     Tensor *y = nn_project(f, &a->out, attend_in_heads(f, a, in, &trace));
-    if (trace) trace->input = x, trace->memory = f->memory, trace->output = y;
+    if (!trace) return y;
+    trace->input = x;
+    trace->memory = f->memory;
+    trace->output = y;
     return y;
 }
 

@@ -47,7 +47,8 @@ typedef struct Block {
 static void predict_rows(void *block, long chunk) {
     const Block *b = block;
     long V = b->logits.columns, begin = chunk * b->rows_per_chunk;
-    for (long i = begin, end = chunk_end(begin, b->rows_per_chunk, b->logits.rows); i < end; i++) {
+    long end = chunk_end(begin, b->rows_per_chunk, b->logits.rows);
+    for (long i = begin; i < end; i++) {
         const real *row = b->logits.at + i * V;
         b->out[i] = (Prediction){cross_entropy_row(V, row, b->targets[i], 0, 0, NULL),
                                  (int32_t)kernel_argmax(V, row)};

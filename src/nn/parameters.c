@@ -139,7 +139,8 @@ void parameters_init(Parameters *p, uint64_t seed) {
         const Parameter *entry = &p->entry[i];
         real *x = p->value + entry->offset;
         uint64_t key = random_key(seed, STREAM_WEIGHTS + (uint64_t)i);
-        for (long j = 0, count = shape_count(entry->shape); j < count; j++)
+        long count = shape_count(entry->shape);
+        for (long j = 0; j < count; j++)
             x[j] = (real)initial_value(entry->init, key, (uint64_t)j);
     }
 }

@@ -72,7 +72,10 @@ static void add_steps(Count *sum, const Batch *queries, const Batch *keys, bool 
         sum->outputs += pairs * (double)(kind->inner * config_d_k(c)) + q + k;
         sum->views += pairs + q + k;
     }
-    if (placed && c->positions->scores) sum->outputs += pairs, sum->saved += pairs;
+    if (placed && c->positions->scores) {
+        sum->outputs += pairs;
+        sum->saved += pairs;
+    }
 }
 
 static void add_attention(Count *sum, const Batch *queries, const Batch *keys, bool causal,

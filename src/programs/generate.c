@@ -147,7 +147,8 @@ static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
     s.sampler.seed = seed;
     bool texts = r->lm && !s.beam && !s.show;
     if (!s.has_temperature && !s.greedy && (texts || drawing_option())) s.sampler.temperature = 0.8;
-    if (!s.length) s.length = !r->text ? r->saved.model->config.max_length : s.show ? 1 : 400;
+    if (!s.length && !r->text) s.length = r->saved.model->config.max_length;
+    if (!s.length) s.length = s.show ? 1 : 400;
     if (!r->saved.notes.checksum)
         fprintf(stderr, "generate: %s: %s\n", r->saved.path,
                 s.no_checksum ? "checksum ignored"
@@ -186,7 +187,9 @@ static void write_one(const Run *r, long i, double score, const int32_t *ids, lo
 static char *text_of(const Run *r, const int32_t *ids, long n, size_t *bytes) {
     char *text = NULL;
     FILE *out = open_memstream(&text, bytes);
-    if (out) write_text(r, ids, n, out), fclose(out);
+    if (!out) return NULL;
+    write_text(r, ids, n, out);
+    fclose(out);
     return text;
 }
 
@@ -251,7 +254,10 @@ static bool sample(Run *r, Error *e) {
     if (!r->stream) return error_set(e, STATUS_NO_MEMORY, "memory: the texts");
     r->alone = s.count == 1 && !s.show;
     bool ok = decoder_run(d, &s.sampler, hear, r, e);
-    if (r->alone && (r->begun || ok)) stream_end(r->stream), putchar('\n');
+    if (r->alone && (r->begun || ok)) {
+        stream_end(r->stream);
+        putchar('\n');
+    }
     for (long i = 0; ok && s.count > 1 && i < s.count; i++)
         write_one(r, i, 0, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted);
     if (ok && s.count > 1 && r->saved.lines) say_new_lines(r);
@@ -300,7 +306,8 @@ static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
     Given given = {.prompt = ids, .prompt_tokens = n};
     if (!r->lm) given = (Given){&r->saved.begin_id, 1, 1, start, ids};
     given.next = saved_run_next(&r->saved);
-    r->echo = ids + n - echoed, r->echoed = r->lm ? echoed : 0;
+    r->echo = ids + n - echoed;
+    r->echoed = r->lm ? echoed : 0;
     r->prompted = given.prompt_tokens;
     r->begun = false;
     long most =
