@@ -183,10 +183,16 @@ class Case:
         return dict(zip(names, got))
 
 
+def is_upstream(name):
+    """Whether a parameter is called like an upstream gradient: dy, grad, g, upstream."""
+    return name[0] in "dgu"
+
+
 class Functions:
     """forward(x, …), and backward(dy, …, cache), backward(dy, …, x, …) or the gradient df(x)."""
     parameters = {}
     declares = False  # a gradient of None means that there is none
+    is_layer = False
 
     def others(self):
         """Other forms that a function alone may have."""
@@ -198,19 +204,21 @@ class Functions:
 
     def forward(self, case, values):
         y = case.call(self.f, values)
-        return *self.split(case, y, self.b, prefers_cache=True), ()
+        return *self.split(case, y, self.b), ()
 
-    def split(self, case, y, b, prefers_cache):
-        """Outputs and cache. A backward that takes more than as many values takes the inputs too."""
+    def split(self, case, y, b):
+        """Outputs and cache. There is none if backward takes the inputs too, or a layer's a dy for each."""
         if not b:
             if not isinstance(y, tuple) or len(y) < 2:
                 raise TypeError("the function returned no gradient beside its value: give a backward")
             return [y[0]], y[1:]
+        if not isinstance(y, tuple):
+            return listed(y), ()
         needs, more = self.needs(case, b)
-        is_output = isinstance(y, tuple) and (is_array(y[-1]) or isinstance(y[-1], (int, float)))
-        plainly = isinstance(y, tuple) and (len(needs) > len(y) or more and len(needs) == len(y))
-        no_cache = is_output and (plainly or not prefers_cache and len(needs) == len(y))
-        return (listed(y), ()) if no_cache or not isinstance(y, tuple) else (list(y[:-1]), y[-1:])
+        is_output = is_array(y[-1]) or isinstance(y[-1], (int, float))
+        as_many = len(needs) == len(y) and (more or self.is_layer and is_upstream(needs[-1]))
+        no_cache = is_output and (len(needs) > len(y) or as_many)
+        return (list(y), ()) if no_cache else (list(y[:-1]), y[-1:])
 
     @staticmethod
     def needs(case, b):
@@ -226,7 +234,7 @@ class Functions:
         needs, more = self.needs(case, self.b)
         row, _ = case.arrange(self.f, 0)
         upstream = more or len(needs) > len(row) or needs and needs[0] not in case.names and \
-            needs[0] not in (parameters_of(self.f) or ()) and needs[0][0] in "dgu"
+            needs[0] not in (parameters_of(self.f) or ()) and is_upstream(needs[0])
         if state or upstream:
             return case.call(self.b, values, *dy, *state, strict=False)
         return times(case.call(self.b, values), dy[0])
@@ -243,6 +251,8 @@ def times(g, dy):
 
 class Layer(Functions):
     """An object that keeps what backward needs, or its class. Each forward runs on a copy of it."""
+    is_layer = True
+
     def __init__(self, f, forward, backward, library):
         super().__init__(f, backward, library)
         try:
@@ -255,7 +265,7 @@ class Layer(Functions):
         op = copy.deepcopy(self.made)
         arrays = arrays_in(op)
         y = case.call(getattr(op, self.name), values)
-        outputs, cache = self.split(case, y, getattr(op, self.b), prefers_cache=False)
+        outputs, cache = self.split(case, y, getattr(op, self.b))
         return outputs, (op, cache), arrays
 
     def backward(self, case, dy, state, values):

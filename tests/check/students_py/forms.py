@@ -122,6 +122,25 @@ class BetweenWrong(Between):
         return d, None, d
 
 
+class TwoOutputs:
+    def forward(self, a, b):
+        self.a, self.b = a, b
+        return a + b, a * b
+
+    def backward(self, d1, d2):
+        return d1 + d2 * self.b, d1 + d2 * self.a
+
+
+class WithCache:
+    def forward(self, x):
+        return x * x, x
+
+    def backward(self, d, cache):
+        return 2 * cache * d
+
+
+listed("PASS", "", TwoOutputs, a=(3,), b=(3,))
+listed("PASS", "", WithCache(), x=(3,))
 mask = np.array([1.0, 0, 1])
 listed("PASS", "", lambda x, w: x * w, lambda d, *inputs: (d * inputs[1], d * inputs[0]), x=(3,), w=(3,))
 listed("FAIL", "", lambda x, w: x * w, lambda d, *inputs: (d * inputs[0], d * inputs[1]), x=(3,), w=(3,))
