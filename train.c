@@ -13,40 +13,33 @@
 #include "run/run.h"
 #include "run/page.h"
 
-static bool evaluate(Trainer *t, Run *r, Pace *p, Error *e) {
+static bool evaluate(Trainer *t, Run *r, Error *e) {
     Evaluation v;
-    double start = clock_seconds();
-    bool ok = trainer_evaluate(t, trainer_evaluation_rows(t), &v, e) && run_evaluated(r, &v, e);
-    pace_evaluated(p, clock_seconds() - start);
-    return ok;
+    return trainer_evaluate(t, trainer_evaluation_rows(t), &v, e) && run_evaluated(r, &v, e);
 }
 
 /* Section 5. Ctrl-C ends the training between two micro-batches, without the step's update. */
-static bool train(Trainer *t, Run *r, Pace *p, TrainConfig *config, Error *e) {
+static bool train(Trainer *t, Run *r, const Pace *p, Error *e) {
     StepResult step;
-    pace_start(p, clock_seconds());
     for (;;) {
         /* A resumed run may owe the evaluation of its step. */
-        if (trainer_evaluation_due(t) && !evaluate(t, r, p, e)) return false;
+        if (trainer_evaluation_due(t) && !evaluate(t, r, e)) return false;
         /* 5.2: a fixed number of steps. */
         if (t->state.step >= t->schedule.steps || !run_goes_on(r)) return true;
+        if (pace_is_late(p, clock_seconds())) return true;
         if (!trainer_step(t, &step, e)) return e->status == STATUS_DONE;
-        pace_follow(p, t, clock_seconds());
-        config->schedule = t->schedule;
         run_stepped(r, &step);
     }
 }
 
-/* --minutes: sets the number of steps that fit into the time left, after the `made` of a run to resume. */
+/* --minutes: sets the number of steps that fit into the time left, after the `made` of a run to
+ * resume. */
 static bool set_pace(Pace *p, Trainer *t, TrainConfig *config, long made, Error *e) {
     double seconds = 60 * config->minutes;
-    if (!pace_measure(p, t, seconds / 40, e) ||
-        !pace_measure_rest(p, t, config->quiet ? NULL : &config->data, e))
-        return false;
+    if (!pace_measure(p, t, seconds / 40, e) || !pace_measure_rest(p, t, e)) return false;
     long every = train_config_is_set(config, &config->eval_every) ? config->eval_every : 0;
     config->minutes = 0;
-    config->schedule.plans = NULL;
-    train_config_set_steps(config, t->task, pace_steps(p, clock_seconds(), made, every));
+    train_config_set_steps(config, t->task, pace_steps(p, t->task, clock_seconds(), made, every));
     if (!train_config_check_warmup(config, e)) return false;
     Trainer paced = train_config_trainer(config, t->task);
     t->model->dropout = config->dropout;
@@ -93,18 +86,25 @@ static void describe(const Task *task, TrainConfig *config, Trainer *t, const Mo
 
 static bool run_task(const Task *task, TrainConfig *config, double began, Checkpoint *past, Error *e) {
     ModelConfig c = train_config_model(config, task);
-    Pace pace = {.end = config->minutes > 0 ? began + 60 * config->minutes : 0};
+    Pace pace = pace_of(began, config->minutes);
+    Yardsticks yardsticks; /* before the trainer has memory: counting takes as much for a moment */
+    long made = past ? past->state.step : 0;
     if (!config_check(&c, STATUS_USAGE, e)) return false;
+    if (config->minutes == 0 && made > config->schedule.steps)
+        return error_set(e, STATUS_USAGE, "--steps: found %ld, need at least the %ld that %s has made",
+                         config->schedule.steps, made, config->run);
     Trainer t = train_config_trainer(config, task);
     size_t arrays = trainer_bytes(&t, &c, config->dropout, e), bytes = run_footprint(arrays);
     if (!arrays) return false;
     if (config->dry_run) {
-        describe(task, config, &t, &c, bytes, past ? past->state.step : 0, e);
-    } else if (pages_exist(bytes, "the training", e) && start(&t, &c, config, &pace, past, e)) {
+        describe(task, config, &t, &c, bytes, made, e);
+    } else if (pages_exist(bytes, "the training", e) && task_yardsticks(task, &yardsticks, e) &&
+               start(&t, &c, config, &pace, past, e)) {
         Run run;
-        if (run_open(&run, config, &t, past, e) && !run.finished) {
+        if (run_open(&run, config, &t, &yardsticks, past, e) && !run.finished) {
+            run.pace = &pace;
             if (!config->quiet) run_describe(stderr, task, config, t.model, bytes);
-            run_finish(&run, train(&t, &run, &pace, config, e), e);
+            run_finish(&run, train(&t, &run, &pace, e), e);
         }
         run_close(&run);
     }

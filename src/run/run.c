@@ -52,7 +52,6 @@ void run_stepped(Run *r, const StepResult *step) {
     record_step(r, step, seconds);
     snprintf(r->loss, sizeof r->loss, "loss %.3f", run_shown_loss(r, step->loss));
     r->report.done = r->trainer->state.step;
-    r->bar.total = r->trainer->schedule.steps; /* --minutes measures again */
     r->report.rate = r->tokens / r->training_seconds;
     if (!trainer_evaluation_due(r->trainer)) progress_show(&r->bar, &r->report);
 }
@@ -188,8 +187,7 @@ static bool show_result(Run *r, const Evaluation *v, double exact, Error *e) {
             loss_text(loss, r, v->loss, 4), 100 * v->accuracy);
     show_yardsticks(r);
     if (!lm)
-        fprintf(stderr, "greedy decoding: %.2f %% of %ld answers exact\n", 100 * exact,
-                t->task->held_out);
+        fprintf(stderr, "greedy decoding: %.2f %% of %ld answers exact\n", 100 * exact, r->answers);
     if (!lm && !samples_lengths(t, &r->config->data, &r->tally, e)) return false;
     if (r->config->samples == 0) return true;
     if (t->task->lines) return samples_lines(t, r->config->samples, e);
@@ -201,13 +199,12 @@ static bool judge_last_step(Run *r, Error *e) {
     return trainer_check(r->trainer, e) && run_judge(r, e) && run_evaluated(r, &r->last, e);
 }
 
-/* Judges all held-out rows, and shows the result. */
+/* Makes the last evaluation, and shows the result. */
 static bool finish(Run *r, Error *e) {
     Evaluation v;
     double exact = NAN;
-    if (!trainer_evaluate(r->trainer, 0, &v, e)) return false;
-    if (!task_is_language_model(r->trainer->task) &&
-        !samples_answers(r->trainer, 0, false, &exact, &r->tally, e))
+    if (!run_evaluate_last(r, &v, e)) return false;
+    if (!task_is_language_model(r->trainer->task) && !run_answer_last(r, &exact, e))
         return false;
     record_evaluation(r, &v, exact, true);
     if (!watch_look(&r->watch, clock_seconds() - r->start, true, e)) return false;
@@ -225,9 +222,10 @@ static void end_bar(Run *r, bool trained) {
         progress_end(&r->bar, &r->report);
     else
         progress_clear(&r->bar);
-    if (trained && interrupt_signal() && !r->config->quiet)
-        fprintf(stderr, "stopped after step %ld of %ld; a second Ctrl-C stops at once\n",
-                r->trainer->state.step, r->config->schedule.steps);
+    long step = r->trainer->state.step, steps = r->config->schedule.steps;
+    if (!trained || step >= steps || r->config->quiet) return;
+    fprintf(stderr, "stopped after step %ld of %ld%s\n", step, steps,
+            interrupt_signal() ? "; a second Ctrl-C stops at once" : ": the time of --minutes is over");
 }
 
 static const char *what_stands(const Run *r) {

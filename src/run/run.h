@@ -16,6 +16,9 @@ typedef struct Run {
     off_t keep; /* bytes of the record that a resumed run keeps */
     Yardsticks yardsticks;
     Watch watch;
+    const Pace *pace;
+    long answers;    /* decoded at the end */
+    bool is_cut_off; /* a signal ended the last evaluation */
     Progress bar;
     Report report;
     char loss[64], val_loss[200], warning[256];
@@ -42,7 +45,8 @@ typedef struct Run {
  * `past`, which the trainer has restored, unless it is NULL; if that is finished, changes
  * nothing and sets `finished`. From here on a signal ends the training (base/interrupt.h).
  * STATUS_CANNOT_CREATE, STATUS_IO. To be closed with run_close, also after failure. */
-bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e);
+bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Yardsticks *yardsticks,
+              const Checkpoint *past, Error *e);
 void run_close(Run *r);
 
 /* Before each step: saves a checkpoint if one is due. False: a signal has arrived. */
@@ -57,8 +61,8 @@ void run_stepped(Run *r, const StepResult *step);
 bool run_evaluated(Run *r, const Evaluation *v, Error *e);
 
 /* Ends the training: saves model and checkpoint, also where an error ended it, and, unless
- * `trained` is false, evaluates the model on all held-out rows, records that, writes the page,
- * and shows the result. */
+ * `trained` is false, makes the last evaluation, records that, writes the page, and shows the
+ * result. */
 bool run_finish(Run *r, bool trained, Error *e);
 
 /* ---- The files: run_files.c ---- */
@@ -87,6 +91,12 @@ bool run_save(Run *r, bool trained, Error *e);
 /* Removes temporary files that a killed process has left; that of the model is the lock, once it
  * is taken. */
 void run_remove_leftovers(Run *r);
+
+/* The last evaluation, and the last answers: last_evaluation.c. At most a tenth of the time of --minutes
+ * is for each; without it at most a million tokens, unless --evaluate-all is given. On stderr are the
+ * progress and the number of rows, unless all are judged. A signal ends the evaluation. */
+bool run_evaluate_last(Run *r, Evaluation *v, Error *e);
+bool run_answer_last(Run *r, double *exact, Error *e);
 
 /* Evaluations whose losses differ by less, in nats per token, are equal but for noise. */
 #define RUN_CLEARLY_WORSE 0.02

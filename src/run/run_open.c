@@ -92,7 +92,6 @@ static void remark_on_resume(const Run *r, const Checkpoint *past) {
              c->schedule.kind->falls) {
         Schedule before = r->trainer->schedule;
         before.steps = c->planned_steps;
-        before.plans = c->planned_before;
         fprintf(stderr,
                 "the schedule now ends at step %ld, not %ld: the learning rate goes from %.3g to "
                 "%.3g\n",
@@ -181,13 +180,10 @@ static bool complete_files(Run *r, Error *e) {
            page_of_run(record, page, e);
 }
 
-bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e) {
+bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Yardsticks *yardsticks,
+              const Checkpoint *past, Error *e) {
     char path[PATH_ROOM], word[PATH_ROOM];
     *r = (Run){.config = config, .trainer = t, .kept = past != NULL, .judged = -1, .record.fd = -1};
-    if (t->state.step > config->schedule.steps)
-        return error_set(e, STATUS_USAGE,
-                         "--steps: found %ld, need at least the %ld that %s has made",
-                         config->schedule.steps, t->state.step, config->run);
     if (!run_path_of(r, "model.safetensors", path, e) || !run_may_take(r, past, e)) return false;
     snprintf(word, sizeof word, "%s%s", *config->run == '-' ? "./" : "",
              config->run); /* no option */
@@ -201,9 +197,8 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
     r->place = file_create(path, e);
     if (!r->place || !run_may_take(r, past, e)) return false;
     run_remove_leftovers(r);
-    if (!task_yardsticks(t->task, &r->yardsticks, e) || !open_record(r, past, e) ||
-        !run_can_open_files(r, e))
-        return false;
+    r->yardsticks = *yardsticks;
+    if (!open_record(r, past, e) || !run_can_open_files(r, e)) return false;
     r->watch = watch_open(config, t, &r->record);
     const Parameters *p = &t->model->parameters;
     if (!file_reserve(r->place, (size_t)p->elements * sizeof(real), e)) return false;

@@ -70,7 +70,7 @@ bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Tally *ta
         error_set(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->micro_batch, max);
     while (ok && first < rows) {
         long next = rows - first < t->micro_batch ? rows - first : t->micro_batch;
-        first += task_held_out_batch(task, first, next, t->batch);
+        first += task_spread_batch(task, shown ? task->held_out : rows, first, next, t->batch);
         ok = decode_answers(t->tape, t->model, &greedy, b->rows, b->source_start, b->source,
                             task->begin_id, task->end_id, max, a.ids, a.length, e);
         if (ok) right += judge_answers(t, &a, shown, tally);

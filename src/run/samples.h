@@ -11,8 +11,8 @@ typedef struct Tally {
     long right[LENGTH_CLASSES], count[LENGTH_CLASSES];
 } Tally;
 
-/* Decodes greedy answers to the first `rows` held-out sources (0: all); *exact is the share
- * without error. `show` prints each beside its source on stderr. */
+/* Decodes greedy answers to `rows` held-out sources (0: all), evenly spread; *exact is the share
+ * without error. `show` takes the first ones, and prints each beside its source on stderr. */
 bool samples_answers(Trainer *t, long rows, bool show, double *exact, Tally *tally, Error *e);
 
 /* A task like the trainer's, whose options are o, with sequences that are longer than any in

@@ -31,16 +31,35 @@ static uint32_t *characters(const Corpus *c, long from, long to, long *count, Er
     return out;
 }
 
-/* The n-grams count the last 4 million characters at most, which takes two seconds. */
+/* Characters that n-grams count, and those that they judge, at most: each takes about two seconds. */
+enum { MAX_CHARACTERS = 1 << 22 };
+
+/* The first of the last tokens before `end` that have so many characters. */
+static long last_tokens(const Corpus *c, long end) {
+    size_t characters = 0;
+    while (end > 0 && characters < MAX_CHARACTERS)
+        characters += tokenizer_characters(c->tokenizer, c->ids[--end]);
+    return end;
+}
+
+/* The end of the first tokens from `begin` on that have so many characters. */
+static long first_tokens(const Corpus *c, long begin) {
+    size_t characters = 0;
+    while (begin < c->count && characters < MAX_CHARACTERS)
+        characters += tokenizer_characters(c->tokenizer, c->ids[begin++]);
+    return begin;
+}
+
+/* Counts the end of the training text, and judges the beginning of the tail. */
 static bool judge_text(const Task *task, const Corpus *c, Yardsticks *y, Error *e) {
-    enum { MOST = 1 << 22 };
     static const char *const names[] = {"uniform guess", "1-gram", "2-gram",
                                         "3-gram",        NULL,     "5-gram"};
     double loss[NGRAM_ORDER + 1];
     long trained, judged;
-    uint32_t *training = characters(c, 0, c->training, &trained, e),
-             *tail = characters(c, c->validation, c->count, &judged, e);
-    long skipped = trained > MOST ? trained - MOST : 0;
+    uint32_t *training =
+        characters(c, last_tokens(c, c->training), c->training, &trained, e);
+    uint32_t *tail = characters(c, c->validation, first_tokens(c, c->validation), &judged, e);
+    long skipped = trained > MAX_CHARACTERS ? trained - MAX_CHARACTERS : 0;
     bool ok = training && tail &&
               ngram_losses(training + skipped, trained - skipped, tail, judged, loss, e);
     for (int n = 0; ok && n <= NGRAM_ORDER; n++)

@@ -54,6 +54,12 @@ static bool make_room(Grams *g, Error *e) {
     return true;
 }
 
+/* A text of characters at random fills the table before it ends: 100 MB. */
+static bool is_full(const Grams *g) {
+    enum { MAX_SLOTS = 1 << 22 };
+    return g->slots == MAX_SLOTS && 2 * (g->used + NGRAM_ORDER) >= g->slots;
+}
+
 /* Counts the character that ends `now`, after each of its contexts. */
 static bool count_character(Grams *g, const Suffixes *before, const Suffixes *now, Error *e) {
     if (!make_room(g, e)) return false;
@@ -95,7 +101,7 @@ bool ngram_losses(const uint32_t *training, long trained, const uint32_t *judged
         Suffixes one = with(&empty, i < trained ? training[i] : judged[i - trained]);
         ok = count_character(&seen, &empty, &one, e);
     }
-    for (long i = 0; ok && i < trained; i++, before = now) {
+    for (long i = 0; ok && i < trained && !is_full(&grams); i++, before = now) {
         now = with(&before, training[i]);
         ok = count_character(&grams, &before, &now, e);
     }

@@ -1,48 +1,14 @@
 #include "training/schedule.h"
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #define SCHEDULE(name) &schedule_##name.choice,
 const Choice *const all_schedules[] = {ALL_SCHEDULES(SCHEDULE) NULL};
 
-/* Reads "UNTIL:STEPS" and a comma. Returns what follows; NULL: the text does not begin so. */
-static const char *read_plan(const char *text, long *until, long *steps) {
-    int used = 0;
-    if (sscanf(text, "%10ld:%10ld%n", until, steps, &used) != 2) return NULL;
-    return text + used + (text[used] == ',');
-}
-
-bool schedule_check_plans(const Schedule *s, Error *e) {
-    long last = 0, until = 0, steps;
-    for (const char *c = s->plans ? s->plans : ""; c && *c; last = until) {
-        c = read_plan(c, &until, &steps);
-        if (!c || until <= last || until > steps || until > s->steps)
-            return error_set(e, STATUS_USAGE,
-                             "--plans: found \"%.200s\", need STEP:STEPS,… with rising steps up to "
-                             "the %ld of --steps",
-                             s->plans, s->steps);
-    }
-    return true;
-}
-
 double schedule_rate(const Schedule *s, long step) {
     WANT(s);
     WANT(s->kind);
-    Schedule first = *s;
-    const char *rest = s->plans ? s->plans : "";
-    double at = 0;   /* the step of the first plan at which a plan begins */
-    double pace = 1; /* steps of the first plan for one of this plan */
-    for (long begin = 0, until, steps;; begin = until) {
-        bool last = !(rest = read_plan(rest, &until, &steps));
-        if (last) steps = s->steps;
-        if (begin == 0)
-            first.steps = steps;
-        else
-            pace = ((double)first.steps - at) / (double)(steps - begin);
-        if (last || step <= until) return s->kind->rate(&first, at + pace * (double)(step - begin));
-        at += pace * (double)(until - begin);
-    }
+    return s->kind->rate(s, (double)step);
 }
 
 /* rate · d_model^-½ · min(step^-½, step · warmup^-3/2): section 5.3, equation 3 */
@@ -65,7 +31,7 @@ static double cosine(const Schedule *s, double at) {
                (1 + cos(3.14159265358979323846 * (at - 1 - warmup) / ((double)s->steps - warmup)));
 }
 
-const ScheduleKind schedule_cosine = {{"cosine", "warmup min-lr plans"}, cosine, .falls = true};
+const ScheduleKind schedule_cosine = {{"cosine", "warmup min-lr"}, cosine, .falls = true};
 
 static double constant(const Schedule *s, double at) {
     (void)at;
@@ -86,4 +52,4 @@ static double linear(const Schedule *s, double at) {
     return fmin(s->rate * fmin(1, at / (warmup + 1)), falling);
 }
 
-const ScheduleKind schedule_linear = {{"linear", "warmup min-lr plans"}, linear, .falls = true};
+const ScheduleKind schedule_linear = {{"linear", "warmup min-lr"}, linear, .falls = true};

@@ -11,7 +11,7 @@ typedef struct Schedule Schedule;
 typedef struct ScheduleKind {
     Choice choice;
     double (*rate)(const Schedule *s, double step);
-    bool falls;  /* reads min_rate, steps and plans */
+    bool falls;  /* reads min_rate and steps */
     bool scales; /* its rate is a factor, usually 1 */
 } ScheduleKind;
 
@@ -26,15 +26,8 @@ struct Schedule {
     double min_rate; /* the final rate */
     long warmup;     /* steps of linear warm-up */
     long steps;      /* total steps */
-    /* "300:534,400:500": 534 steps were planned until step 300, then 500 until step 400, and now
-     * `steps`. Each plan goes faster or slower through what is left of the first one's rates. NULL
-     * or "": `steps` is the only plan. */
-    const char *plans;
     int d_model; /* noam */
 };
 
 /* The learning rate at step s = 1, 2, …. */
 double schedule_rate(const Schedule *s, long step);
-
-/* STATUS_USAGE: the plans are no such list. */
-bool schedule_check_plans(const Schedule *s, Error *e);

@@ -236,7 +236,7 @@ static void fill_in(TrainConfig *r) {
 
 bool train_config_check_warmup(const TrainConfig *r, Error *e) {
     const Schedule *s = &r->schedule;
-    bool known = r->minutes == 0 && !r->resume && !s->plans;
+    bool known = r->minutes == 0 && !r->resume;
     if (!known || s->warmup <= s->steps || !choice_reads(&s->kind->choice, "warmup")) return true;
     return error_set(e, STATUS_USAGE, "--warmup: found %ld, need at most the %ld of --steps",
                      s->warmup, s->steps);
@@ -247,7 +247,7 @@ static bool check(const TrainConfig *r, Error *e) {
     for (const Setting *row = train_settings; row->name; row++)
         if (r->given[row - train_settings] && !setting_check_effect(train_settings, r, row, e))
             return false;
-    if (!train_config_check_warmup(r, e) || !schedule_check_plans(s, e)) return false;
+    if (!train_config_check_warmup(r, e)) return false;
     if (s->min_rate > s->rate)
         return error_set(e, STATUS_USAGE, "--min-lr: found %g, need at most the %g of --lr",
                          s->min_rate, s->rate);
@@ -260,7 +260,7 @@ static bool check(const TrainConfig *r, Error *e) {
 
 /* Refuses two options of which a run has one. */
 static bool check_pairs(TrainConfig *r, Error *e) {
-    const char *const pairs[][2] = {{"run", "resume"}, {"minutes", "steps"}, {"minutes", "plans"}};
+    const char *const pairs[][2] = {{"run", "resume"}, {"minutes", "steps"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (*given(r, pairs[i][0]) && *given(r, pairs[i][1]))
             return error_set(e, STATUS_USAGE, "--%s: found --%s, need one of the two", pairs[i][0],

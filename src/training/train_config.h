@@ -30,12 +30,11 @@ typedef struct TrainConfig {
     long eval_every, checkpoint_every, samples;
     double checkpoint_minutes, minutes;
     const char *run, *resume, *config;
-    bool force, json, quiet, dry_run, compare;
+    bool evaluate_all, force, json, quiet, dry_run, compare;
     char **compared; /* directories of the runs to compare, [compared_count]; part of argv */
     int compared_count;
 
-    long planned_steps;         /* the checkpoint's --steps … */
-    const char *planned_before; /* … and --plans */
+    long planned_steps; /* the checkpoint's --steps */
 
     bool given[TRAIN_SETTINGS];   /* by row of the table: set by the user, not by a default */
     bool taken[TRAIN_SETTINGS];   /* set by the model of --from */

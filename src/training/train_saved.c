@@ -95,9 +95,6 @@ bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e
             text_append(changeable, sizeof changeable, "%s, ", s->name);
         if (s->saved != SAVED_NOWHERE && !resume_setting(r, s, checkpoint, others, e)) return false;
     }
-    r->planned_before = r->schedule.plans;
-    if (r->schedule.steps != r->planned_steps)
-        r->schedule.plans = NULL; /* a new end is a new schedule */
     if (r->from && !*r->from) r->from = NULL;
     if (r->train && !*r->train) r->train = NULL;
     if (!*others) return true;

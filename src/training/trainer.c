@@ -130,24 +130,31 @@ static bool add_batch(Trainer *t, Evaluation *sum, Error *e) {
     return ok;
 }
 
-bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
+bool trainer_evaluate_watched(Trainer *t, long rows, const EvaluationWatch *watch, Evaluation *v,
+                              Error *e) {
     WANT(t);
-    WANT(result);
+    WANT(v);
     want_started(t, "trainer_evaluate");
     if (rows < 0) error_bug("trainer_evaluate: %ld rows, want at least 0", rows);
-    bool ok = true;
-    *result = (Evaluation){0};
+    *v = (Evaluation){0};
     if (rows == 0 || rows > t->task->held_out) rows = t->task->held_out;
-    for (long first = 0, count; ok && first < rows; first += count) {
-        long wanted = rows - first < t->micro_batch ? rows - first : t->micro_batch;
-        count = task_spread_batch(t->task, rows, first, wanted, t->batch);
-        ok = add_batch(t, result, e);
+    while (v->rows < rows) {
+        long left = rows - v->rows;
+        long wanted = left < t->micro_batch ? left : t->micro_batch;
+        long count = task_spread_batch(t->task, rows, v->rows, wanted, t->batch);
+        if (!add_batch(t, v, e)) return false;
+        v->rows += count;
+        if (watch && !watch->goes_on(watch->context, v->rows)) break;
     }
-    if (result->tokens) {
-        result->loss /= (double)result->tokens;
-        result->accuracy /= (double)result->tokens;
+    if (v->tokens) {
+        v->loss /= (double)v->tokens;
+        v->accuracy /= (double)v->tokens;
     }
-    return ok && check_finite(t->state.step, "a held-out loss", result->loss, e);
+    return check_finite(t->state.step, "a held-out loss", v->loss, e);
+}
+
+bool trainer_evaluate(Trainer *t, long rows, Evaluation *v, Error *e) {
+    return trainer_evaluate_watched(t, rows, NULL, v, e);
 }
 
 long trainer_evaluation_rows(const Trainer *t) {

@@ -27,7 +27,7 @@ typedef struct StepResult {
 typedef struct Evaluation {
     double loss; /* mean cross-entropy of the held-out targets, in nats, without label smoothing */
     double accuracy; /* share of held-out tokens that are the likeliest under teacher forcing */
-    long tokens;
+    long tokens, rows;
 } Evaluation;
 
 /* The user chooses the first part; trainer_start adds the second. */
@@ -85,7 +85,16 @@ bool trainer_check(const Trainer *t, Error *e);
 
 /* Evaluates the model on `rows` held-out rows that lie evenly among all of the task (0: on all).
  * STATUS_NON_FINITE: the loss is not finite. */
-bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e);
+bool trainer_evaluate(Trainer *t, long rows, Evaluation *v, Error *e);
+
+/* The same. Calls goes_on with the rows judged so far, after some at a time, and stops where it returns
+ * false. */
+typedef struct EvaluationWatch {
+    bool (*goes_on)(void *context, long judged);
+    void *context;
+} EvaluationWatch;
+bool trainer_evaluate_watched(Trainer *t, long rows, const EvaluationWatch *watch, Evaluation *v,
+                              Error *e);
 
 /* True every eval_every steps, but not at the last step, which run_finish evaluates. */
 bool trainer_evaluation_due(const Trainer *t);

@@ -161,9 +161,6 @@ TEST(train_contradictions) {
          "--vocab-size: found --tokenizer byte, need char, bpe or word"},
         {"train copy --vocab-size 100", 2, "--vocab-size: found the task copy, need pairs or lm"},
         {"train copy --minutes 1 --steps 5", 2, "--minutes: found --steps, need one of the two"},
-        {"train copy --minutes 1 --plans 5:9", 2, "--minutes: found --plans, need one of the two"},
-        {"train copy --steps 9 --plans 5:9,4:9", 2,
-         "--plans: found \"5:9,4:9\", need STEP:STEPS,… with rising steps up to the 9 of --steps"},
         {"train copy --quiet --samples 3", 2, "--samples: found --quiet, need one of the two"});
 }
 

@@ -329,12 +329,6 @@ TEST(steps_of_a_run_that_goes_on) {
         "%s", err);
     CHECK(!strstr(err, " 0 tok/s"), "a line before the first step: %s", err);
     CHECK(TRAIN("--resume", "run", "--steps", "20") == 0 && !strstr(err, "schedule"), "%s", err);
-    /* A new end leaves the plans behind: 0.001 (20 + 1 - 20) / 14, and 0.001 (20 + 1 - 11) / 14. */
-    MUST(TRAIN(LOUD, "--steps", "10", "--plans", "5:20", "--schedule", "linear", "--lr", "0.001",
-               "--warmup", "0", "--run", "plans"));
-    CHECK(TRAIN("--resume", "plans", "--steps", "20") == 0 &&
-              strstr(err, "from 7.14e-05 to 0.000714\n"),
-          "%s", err);
     CHECK(TRAIN(LOUD, "--steps", "5", "--schedule", "noam", "--run", "noam") == 0 &&
               TRAIN("--resume", "noam", "--steps", "9") == 0 && !strstr(err, "schedule"),
           "%s", err);

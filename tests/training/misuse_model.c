@@ -106,7 +106,7 @@ TEST(training_says_what_it_wants) {
     EXPECT_BUG("trainer_step: step is NULL", trainer_step(&none, NULL, &e));
     EXPECT_BUG("trainer_evaluate: the trainer has no memory, want trainer_start first",
                trainer_evaluate(&none, 0, &evaluation, &e));
-    EXPECT_BUG("trainer_evaluate: result is NULL", trainer_evaluate(&none, 0, NULL, &e));
+    EXPECT_BUG("trainer_evaluate_watched: v is NULL", trainer_evaluate(&none, 0, NULL, &e));
     EXPECT_BUG("trainer_stop: t is NULL", trainer_stop(NULL));
     trainer_stop(&none);
     optim_stop(&o);
