@@ -217,14 +217,17 @@ def libraries_find_what_they_need():
 
 
 def hostile_files_harm_nobody():
+    os.mkdir("slow")
     os.mkdir("all")
     for name, (old, new, verdict, says) in HOSTILE.items():
         assert old in SOFTMAX
-        write("all/" + name, SOFTMAX.replace(old, new, 1) if name != "is_global.py" else SOFTMAX.replace(
+        write(("slow/" if says == "time limit" else "all/") + name, SOFTMAX.replace(old, new, 1) if name != "is_global.py" else SOFTMAX.replace(
             "return y, (y", "global kept; kept = y; return y, (y").replace(old, new))
     write("all/good.c", open(os.path.join(here, "../examples/cube.c")).read())
-    status, out, err = gradcheck("all", "--json", "--time-limit", "2", "--gradescope", "reports")
-    rows = [json.loads(line) for line in out.splitlines()]
+    rows = []
+    for folder, limit in ("slow", "2"), ("all", "300"):
+        status, out, err = gradcheck(folder, "--json", "--time-limit", limit, "--gradescope", "reports")
+        rows += [json.loads(line) for line in out.splitlines()]
     for name, verdict, says in [(n, v, s) for n, (_, _, v, s) in HOSTILE.items()] + [("good.c", "PASS", "")]:
         own = [r for r in rows if r["file"] == name]
         worst = "FAIL" if any(r["verdict"] == "FAIL" for r in own) else "PASS"
