@@ -8,8 +8,8 @@
  *         {"empty", rows, {{"x", DIMS(0, 5)}}},
  *     };
  *
- * The values of an input are random; seed, operation, case and input determine them, so that every run
- * checks the same points. */
+ * The values of an input are random; seed, operation, case and input determine them, so that every
+ * run checks the same points. */
 #pragma once
 
 #include "autograd/op.h"

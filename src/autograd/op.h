@@ -62,8 +62,8 @@ static inline uint64_t branch_hash(uint64_t hash, long branch) {
         __VA_ARGS__                                                                                \
     }
 
-/* Stops with a bug if the tape or one of these tensors is NULL. A function that records an operation begins with it:
- * op_want("matmul", t, INPUTS(a, b)). */
+/* Stops with a bug if the tape or one of these tensors is NULL. A function that records an
+ * operation begins with it: op_want("matmul", t, INPUTS(a, b)). */
 static inline void op_want(const char *op, const Tape *t, int inputs, Tensor *const in[]) {
     if (!t) error_bug("%s: the tape is NULL", op);
     for (int i = 0; i < inputs; i++)

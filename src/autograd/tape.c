@@ -37,7 +37,8 @@ static Node *new_node(Tape *t, const Op *op, int inputs, Tensor *const in[]) {
 static void set_output(Node *n, Tensor *out) {
     n->out = out;
     out->maker = n;
-    for (int i = 0; i < n->inputs && !n->tape->no_grad; i++)
+    if (n->tape->no_grad) return;
+    for (int i = 0; i < n->inputs; i++)
         if (n->in[i] && tensor_wants_grad(n->in[i])) out->grad_state = GRAD_UNALLOCATED;
 }
 
@@ -152,7 +153,10 @@ void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
     y->grad = tape_array(t, count);
     y->grad_state = GRAD_SUM;
     if (y->grad && count) memcpy(y->grad, dy, (size_t)count * sizeof(real));
-    for (Node *n = t->last; n && !t->error.status; n = n->previous) backward_node(n);
+    for (Node *n = t->last; n; n = n->previous) {
+        if (t->error.status) return;
+        backward_node(n);
+    }
 }
 
 void tape_backward(Tape *t, Tensor *loss) {

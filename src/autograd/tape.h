@@ -49,8 +49,7 @@ typedef struct Tape {
     struct Arena *records;     /* nodes, tensors, attributes */
     Node *last;                /* the newest node; `previous` leads to the others */
     long nodes;
-    uint64_t
-        epoch; /* differs between tapes and between resets; a tensor belongs to the epoch that made it */
+    uint64_t epoch; /* differs between tapes and resets; a tensor has that of its tape */
     bool spent;  /* backward has run */
     Error error; /* memory has run out */
 } Tape;

@@ -1,4 +1,5 @@
-/* The last evaluation of a run: of all held-out rows, or of as many as its time allows, evenly spread. */
+/* The last evaluation of a run: of all held-out rows, or of as many as its time allows, evenly
+ * spread. */
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "run/run.h"

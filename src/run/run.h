@@ -92,9 +92,10 @@ bool run_save(Run *r, bool trained, Error *e);
  * is taken. */
 void run_remove_leftovers(Run *r);
 
-/* The last evaluation, and the last answers: last_evaluation.c. At most a tenth of the time of --minutes
- * is for each; without it at most a million tokens, unless --evaluate-all is given. On stderr are the
- * progress and the number of rows, unless all are judged. A signal ends the evaluation. */
+/* The last evaluation, and the last answers: last_evaluation.c. At most a tenth of the time of
+ * --minutes is for each; without it at most a million tokens, unless --evaluate-all is given. On
+ * stderr are the progress and the number of rows, unless all are judged. A signal ends the
+ * evaluation. */
 bool run_evaluate_last(Run *r, Evaluation *v, Error *e);
 bool run_answer_last(Run *r, double *exact, Error *e);
 

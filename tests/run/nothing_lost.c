@@ -113,7 +113,8 @@ TEST(the_old_run_stands) {
 TEST(saved_before_it_is_judged) {
     write_cat_text("text", 300000);
     double began = clock_seconds();
-    Child t = START(LM, "--tokenizer", "byte", "--tail", "0.9", "--steps", "1", "--run", "run");
+    Child t = START(LM, "--tokenizer", "byte", "--tail", "0.9", "--steps", "1", "--run", "run",
+                    "--d-model", "64", "--layers", "3");
     CHECK(appears("run/model.safetensors"));
     double saved = clock_seconds();
     CHECK(events_in("run/run.jsonl", "evaluation") == 0);

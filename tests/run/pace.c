@@ -3,8 +3,8 @@
 #include "run/samples.h"
 #include "test.h"
 
-/* A minute less 2 s that are over, 10 evaluations of 0.1 s, and all 400 rows of 0.01 s, or a tenth of
- * the minute for more rows; steps of 0.05 s. */
+/* A minute less 2 s that are over, 10 evaluations of 0.1 s, and all 400 rows of 0.01 s, or a tenth
+ * of the minute for more rows; steps of 0.05 s. */
 TEST(steps_fill_the_time) {
     Pace p = pace_of(100, 1);
     Task task = {.held_out = 400, .max_T = 10};
@@ -31,8 +31,8 @@ TEST(a_time_that_is_too_short_makes_ten_steps) {
     CHECK(!pace_is_late(&(Pace){0}, 1e9), "a run of steps is never late");
 }
 
-/* Without --minutes a million tokens, with them what a tenth of the time allows; at least one row and
- * at most all. */
+/* Without --minutes a million tokens, with them what a tenth of the time allows; at least one row
+ * and at most all. */
 TEST(the_last_evaluation_is_bounded) {
     Task task = {.held_out = 50000, .max_T = 64};
     Pace none = pace_of(3, 0), minute = pace_of(3, 1);
@@ -43,7 +43,8 @@ TEST(the_last_evaluation_is_bounded) {
     CHECK(pace_rows(&none, &task, 0) == 15000);
 }
 
-/* Answers to longer sources follow the last step where a task has them and the positions need no training. */
+/* Answers to longer sources follow the last step where a task has them and the positions need no
+ * training. */
 TEST(longer_answers_are_foreseen) {
     static const struct {
         const char *task;
