@@ -317,9 +317,9 @@ TEST(properties_are_tests) {
         const char *slope, *says;
         double of_row; /* of the properties of the row, which are worth 1.5 */
     } files[] = {
-        {"n->in[0]->grad[i] == 1 ? 1 : 2 * x[i]", "FAIL row: backward must add", PROPERTIES - 2},
+        {"n->in[0]->grad[i] == 1 ? 1 : 2 * x[i]", "FAIL row: backward must add", PROPERTIES - 3},
         {"n->in[0]->grad[i] == 1 ? *(volatile int *)0 : 2 * x[i]", "FAIL row: crashed",
-         PROPERTY_ACCUMULATES - 1}};
+         PROPERTY_ACCUMULATES - 2}};
     write_text("cases.c", teachers);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         size_t size;
@@ -329,7 +329,7 @@ TEST(properties_are_tests) {
         CHECK(json && strstr(json, "{\"name\": \"square/property linear\"") &&
                   strstr(json, files[i].says),
               "%s", json);
-        double points = 2.5 + 1.5 * files[i].of_row / (PROPERTIES - 1);
+        double points = 2.5 + 1.5 * files[i].of_row / (PROPERTIES - 2);
         CHECK(is_near(score_of("g.json").points, points), "%g points, need %g",
               score_of("g.json").points, points);
         free(json);

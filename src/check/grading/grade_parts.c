@@ -134,11 +134,15 @@ static double right_part(const Parts *all, const CaseReport *r) {
     return r->wanted ? (double)right / r->wanted : 1;
 }
 
-/* The number of properties that are checked. */
-static int properties_of(const CaseReport *r) {
+/* Whether a property has points: it is checked, and not told by the student's process. */
+static bool has_points(const CaseReport *r, int property) {
+    bool checked = !r->functions || report_property[property].of_functions;
+    return checked && property != PROPERTY_READ_ONLY;
+}
+
+static int properties_with_points(const CaseReport *r) {
     int count = 0;
-    for (int k = PROPERTY_FORWARD + 1; k < PROPERTIES; k++)
-        count += !r->functions || report_property[k].of_functions;
+    for (int k = PROPERTY_FORWARD + 1; k < PROPERTIES; k++) count += has_points(r, k);
     return count;
 }
 
@@ -150,7 +154,8 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
     fprintf(all->text, "%s\n", report_property[which].meaning);
     for (; count; count--, r++) {
         if (!r->planned) continue;
-        double points = r->points / shares(r) / properties_of(r), right = right_part(all, r);
+        double right = right_part(all, r), points = 0;
+        if (has_points(r, which)) points = r->points / shares(r) / properties_with_points(r);
         Verdict verdict = verdict_on(r, which);
         bool checked = (int)which < r->properties;
         p->points += points;
