@@ -1,11 +1,10 @@
-#include "check/child.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "check/child_job.h"
 #include "check/directories.h"
 #include "check/sandbox.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,17 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { AT_ONCE = 64, RESULT_LIMIT = 1 << 26 };
 
-/* The last byte that a job sends if it returns. */
-static const char end_mark = 'E';
-
-/* The end of a pipe that is read, and the bytes read from it, followed by a NUL if there are any. */
+/* The end of a pipe that is read, and the bytes read from it, followed by a NUL if there are any.
+ */
 typedef struct Inflow {
     int end; /* -1: closed */
     char *bytes;
@@ -41,158 +37,17 @@ struct Child {
     double waited; /* seconds in which it was waited for, if it talks */
     double used;   /* processor time when its limits began */
     Inflow result, printed;
-    int request
-        [2]; /* both ends of its pipe stay open, so that writing to one that has ended is no error */
+    int request[2]; /* both ends of its pipe stay open, so that writing to one that has ended is no
+                       error */
     bool timed_out, full, interrupted, ended;
     double measured; /* when its directory was */
 };
-
-static int result_pipe = -1, request_pipe = -1; /* in a child */
 
 /* Milliseconds to wait for a message, and for a job that has closed its pipes. */
 enum { GLANCE = 20, MOMENT = 1 };
 
 /* A child that uses less of its time sleeps. On a busy machine one that computes uses more. */
 static const double SLEEPING = 0.02;
-
-/* In a child: sends all bytes, or takes them. */
-static bool pass(bool sends, char *at, size_t size) {
-    while (size) {
-        ssize_t n = sends ? write(result_pipe, at, size) : read(request_pipe, at, size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        at += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
-bool child_send(const void *bytes, size_t size) {
-    return pass(true, (char *)(uintptr_t)bytes, size);
-}
-
-bool child_read(void *to, size_t size) {
-    return pass(false, to, size);
-}
-
-_Noreturn void child_become(char *const argument[]) {
-    dup2(request_pipe, STDIN_FILENO);
-    dup2(result_pipe, STDOUT_FILENO);
-    execvp(argument[0], argument);
-    fprintf(stderr, "%s: cannot be run\n", argument[0]);
-    _exit(STATUS_BUG);
-}
-
-static void end_family(int signal_number) {
-    (void)signal_number;
-    kill(0, SIGKILL);
-}
-
-_Noreturn void child_become_family(char *const argument[], int cannot_run) {
-    int status = 0;
-    pid_t parent = getppid();
-    signal(SIGTERM, end_family);
-    system_end_with_parent(parent, SIGTERM);
-    pid_t child = fork();
-    if (child == 0) {
-        execvp(argument[0], argument);
-        printf("%s: cannot be run", argument[0]);
-        fflush(stdout);
-        _exit(cannot_run);
-    }
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    if (child < 0) {
-        printf("%s: %s", argument[0], strerror(errno));
-        fflush(stdout);
-        _exit(STATUS_NO);
-    }
-    if (WIFSIGNALED(status)) {
-        signal(WTERMSIG(status), SIG_DFL);
-        raise(WTERMSIG(status));
-    }
-    _exit(WEXITSTATUS(status));
-}
-
-_Noreturn void child_finish(void) {
-    fflush(NULL);
-    _exit(child_send(&end_mark, 1) ? 0 : STATUS_IO);
-}
-
-enum { FIRST_FREE = 3, MOST_DESCRIPTORS = 1024 };
-
-/* Closes the parent's other open files. */
-static void close_others(const ChildLimits *limits) {
-    for (int file = FIRST_FREE; file < MOST_DESCRIPTORS; file++) {
-        bool kept = file == result_pipe || file == request_pipe;
-        for (int i = 0; i < CHILD_KEEPS; i++) kept |= file == limits->keep[i];
-        if (!kept) close(file);
-    }
-}
-
-/* Copies a pipe's end to a number as high as the limit of open files lets it, so that a job that closes or writes low
- * numbers does not meet it. A program that follows does not inherit it. */
-static int moved_up(int end) {
-    int copy = -1;
-    for (int from = 200; copy < 0 && from >= FIRST_FREE; from /= 2)
-        copy = fcntl(end, F_DUPFD_CLOEXEC, from);
-    return copy;
-}
-
-/* Processor time after which the system ends a job. */
-static double most_seconds(const ChildLimits *l) {
-    return ceil(l->seconds * (l->cases ? (double)l->cases : 1));
-}
-
-static void set_limits(const ChildLimits *l) {
-    system_lower_limit(RLIMIT_CORE, 0, 0);
-    system_lower_limit(RLIMIT_CPU, most_seconds(l), most_seconds(l) + 1);
-    if (l->file_bytes)
-        system_lower_limit(RLIMIT_FSIZE, (double)l->file_bytes, (double)l->file_bytes);
-    if (l->bytes && !SANDBOX_SANITIZED)
-        system_lower_limit(RLIMIT_AS, (double)l->bytes, (double)l->bytes);
-}
-
-enum { DIRECTORY_PATH = 4096 + 32 };
-
-static char own_directory[PATH_MAX]; /* in a child */
-
-/* The directory of a job's own. */
-static const char *directory_of(const ChildLimits *limits, pid_t pid, char path[DIRECTORY_PATH]) {
-    snprintf(path, DIRECTORY_PATH, "%s/tmp.%ld", limits->folder, (long)pid);
-    return path;
-}
-
-static void make_directory(const ChildLimits *limits) {
-    static const char *const names[] = {"TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"};
-    char path[DIRECTORY_PATH];
-    if (mkdir(directory_of(limits, getpid(), path), 0700) != 0 || !realpath(path, own_directory))
-        return;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) setenv(names[i], own_directory, 1);
-}
-
-const char *child_directory(void) {
-    return *own_directory ? own_directory : NULL;
-}
-
-enum { RESULT, PRINTED, REQUEST, PIPES };
-
-static _Noreturn void live(long i, const ChildLimits *limits, int pipe[PIPES][2], pid_t parent,
-                           void (*job)(void *context, long i), void *context) {
-    setsid(); /* a group of its own, and no terminal */
-    system_end_with_parent(parent, SIGKILL);
-    interrupt_leave();
-    if (limits->folder) make_directory(limits);
-    int nothing = open("/dev/null", O_RDONLY);
-    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
-    dup2(pipe[PRINTED][1], STDOUT_FILENO);
-    dup2(pipe[PRINTED][1], STDERR_FILENO);
-    result_pipe = moved_up(pipe[RESULT][1]);
-    request_pipe = moved_up(pipe[REQUEST][0]);
-    close_others(limits);
-    set_limits(limits);
-    job(context, i);
-    child_finish();
-}
 
 /* Opens a pipe that a program which follows does not inherit. */
 static bool open_pipe(int end[2]) {
@@ -219,7 +74,7 @@ Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context,
     while (pipes < PIPES && open_pipe(pipe[pipes])) pipes++;
     fflush(NULL); /* or the child prints what the parent has buffered */
     pid_t parent = getpid(), pid = pipes == PIPES ? fork() : -1;
-    if (pid == 0) live(i, limits, pipe, parent, job, context);
+    if (pid == 0) child_live(i, limits, pipe, parent, job, context);
     for (int k = 0; k < pipes; k++) {
         if (k != REQUEST || pid < 0) close(pipe[k][1]);
         if (pid < 0) close(pipe[k][0]);
@@ -244,10 +99,9 @@ static void keep(Inflow *f, const char *bytes, size_t size) {
     if (kept && f->size + kept >= f->capacity) {
         size_t capacity = 2 * (f->size + kept) + 4096;
         char *grown = realloc(f->bytes, capacity);
-        if (grown)
-            f->bytes = grown, f->capacity = capacity;
-        else
-            kept = 0;
+        if (grown) f->bytes = grown;
+        if (grown) f->capacity = capacity;
+        if (!grown) kept = 0;
     }
     f->lost |= kept < size;
     if (!kept) return;
@@ -272,19 +126,25 @@ static void drain(Inflow *f) {
     }
 }
 
+static ChildEnd ended_with(ChildEnd end, ChildFate fate, int number) {
+    end.fate = fate;
+    end.number = number;
+    return end;
+}
+
 /* Ends the process group of a child that has ended, and reads the rest of its output. */
 static ChildEnd bury(Child *c, int status) {
     Inflow *all[] = {&c->result, &c->printed}, *result = all[0];
-    char path[DIRECTORY_PATH];
+    char path[CHILD_PATH];
     kill(-c->pid, SIGKILL);
     c->ended = true;
-    if (c->limits.folder) directory_remove(directory_of(&c->limits, c->pid, path));
+    if (c->limits.folder) directory_remove(child_directory_of(&c->limits, c->pid, path));
     for (int k = 0; k < 2; k++) {
         drain(all[k]);
         if (all[k]->end >= 0) close(all[k]->end);
     }
     ChildEnd end = {.result = "", .printed = c->printed.bytes ? c->printed.bytes : ""};
-    bool whole = result->size && !result->lost && result->bytes[result->size - 1] == end_mark;
+    bool whole = result->size && !result->lost && result->bytes[result->size - 1] == CHILD_END;
     if (c->interrupted)
         end.fate = CHILD_INTERRUPTED;
     else if (c->full)
@@ -292,9 +152,9 @@ static ChildEnd bury(Child *c, int status) {
     else if (c->timed_out || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
         end.fate = CHILD_TIMED_OUT;
     else if (WIFSIGNALED(status))
-        end.fate = CHILD_SIGNALLED, end.number = WTERMSIG(status);
+        end = ended_with(end, CHILD_SIGNALLED, WTERMSIG(status));
     else if (!whole || WEXITSTATUS(status))
-        end.fate = CHILD_EXITED, end.number = WEXITSTATUS(status);
+        end = ended_with(end, CHILD_EXITED, WEXITSTATUS(status));
     if (result->size) {
         end.result = result->bytes;
         end.size = result->size - (end.fate == CHILD_DONE);
@@ -316,7 +176,8 @@ void child_again(Child *c) {
     c->used = c->pid ? seconds_of(c->pid) : 0;
 }
 
-/* Whether its time is over: the limit of processor time, three times as long, or the limit if it sleeps. */
+/* Whether its time is over: the limit of processor time, three times as long, or the limit if it
+ * sleeps. */
 static bool is_late(const Child *c) {
     double limit = c->limits.seconds, passed = c->talks ? c->waited : clock_seconds() - c->born,
            used = seconds_of(c->pid) - c->used;
@@ -326,11 +187,11 @@ static bool is_late(const Child *c) {
 
 /* Whether its own directory holds more than it may. */
 static bool is_full(Child *c) {
-    char path[DIRECTORY_PATH];
+    char path[CHILD_PATH];
     double now = clock_seconds();
     if (!c->limits.folder || now - c->measured < GLANCE * 1e-3) return false;
     c->measured = now;
-    return directory_bytes(directory_of(&c->limits, c->pid, path)) > c->limits.folder_bytes;
+    return directory_bytes(child_directory_of(&c->limits, c->pid, path)) > c->limits.folder_bytes;
 }
 
 /* The end of a child that is no child of this process: its pipe is closed, or its time is over. */
@@ -357,9 +218,10 @@ bool child_lives(Child *c, ChildEnd *end) {
     }
     double used;
     if (!system_ended(c->pid, &status, &used)) return true;
-    /* The system kills a process that runs past its limit. A kill before that has another reason. */
+    /* The system kills a process that runs past its limit. A kill before that has another reason.
+     */
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        c->timed_out |= used >= most_seconds(&c->limits);
+        c->timed_out |= used >= child_seconds(&c->limits);
     *end = bury(c, status);
     return false;
 }
@@ -424,7 +286,8 @@ void child_stop(Child *c) {
     free(c);
 }
 
-/* Waits for output of a child, or for a moment: one whose pipe is closed dies soon, without a sign. */
+/* Waits for output of a child, or for a moment: one whose pipe is closed dies soon, without a sign.
+ */
 static void wait_for_news(Child *const *child, int children) {
     struct pollfd fd[2 * AT_ONCE];
     nfds_t count = 0;

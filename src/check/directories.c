@@ -49,10 +49,11 @@ enum { MAX_DEPTH = 64 };
 static void for_entries(int folder, void (*each)(int folder, const char *name, int depth, void *to),
                         int depth, void *to) {
     DIR *d = fdopendir(folder);
-    for (const struct dirent *entry; d && (entry = readdir(d));)
+    if (!d) return;
+    for (const struct dirent *entry = readdir(d); entry; entry = readdir(d))
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             each(dirfd(d), entry->d_name, depth, to);
-    if (d) closedir(d);
+    closedir(d);
 }
 
 static int open_below(int folder, const char *name) {
@@ -170,8 +171,8 @@ static bool has_ending(const char *name, const char *const *endings) {
 typedef struct Listing {
     const char *const *endings;
     FileNames *found, *left;
-    char way
-        [PATH_ROOM]; /* of the directory at hand, from the first: empty, or with a slash at its end */
+    char way[PATH_ROOM]; /* of the directory at hand, from the first: empty, or with a slash at its
+                            end */
 } Listing;
 
 /* Lists an entry of the directory at hand, or what is below it. */

@@ -1,6 +1,6 @@
-/* Keeps a student's code from everything but its own memory and time. Each measure is taken if the system
- * offers it to an ordinary user; src/check/README.md lists what remains possible without it. This is
- * the one file besides base/system.c that knows systems and uses more than POSIX. */
+/* Keeps a student's code from everything but its own memory and time. Each measure is taken if the
+ * system offers it to an ordinary user; src/check/README.md lists what remains possible without it.
+ * This is the one file besides base/system.c that knows systems and uses more than POSIX. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,28 +16,43 @@
 #define SANDBOX_SANITIZED 0
 #endif
 
-/* Keeps other processes of the same user from reading or changing the memory of this one and of its children. */
+/* Sanitizers start processes and read /proc, so nothing is confined under them; musl comes without
+ * the kernel's headers. */
+#if defined __has_include && !defined LEAST_SYSTEM && !SANDBOX_SANITIZED
+#if __has_include(<linux/seccomp.h>) && __has_include(<linux/capability.h>)
+#define SANDBOX_CONFINES 1
+#endif
+#endif
+
+/* Keeps other processes of the same user from reading or changing the memory of this one and of its
+ * children. */
 void sandbox_protect(void);
 
-/* A confined process needs these besides its folder and the system's libraries; lists end with NULL. */
+/* A confined process needs these besides its folder and the system's libraries; lists end with
+ * NULL. */
 typedef struct SandboxNeeds {
     /* Files and folders that it reads when it becomes an interpreter; NULL: it becomes none. */
     const char *const *interpreter;
     const char *writable; /* a directory in which it may write; NULL: none */
-    /* Programs of which a compiler consists; NULL: it is none. A compiler may start processes, write in its folder, and read
-     * the system's headers and tools. */
+    /* Programs of which a compiler consists; NULL: it is none. A compiler may start processes,
+     * write in its folder, and read the system's headers and tools. */
     const char *const *programs;
     const char *headers; /* a folder that it may read; NULL: none */
 } SandboxNeeds;
 
-/* Confines this process before it loads a student's code or reads it as a compiler, for good. Landlock leaves it its needs and
- * the folder, which becomes the working directory. A filter of system calls keeps it from other processes, from terminals
- * and from the network; where there is no Landlock, from writing files too. A superuser becomes a user who owns nothing but
- * the folder. */
+/* Confines this process before it loads a student's code or reads it as a compiler, for good.
+ * Landlock leaves it its needs and the folder, which becomes the working directory. A filter of
+ * system calls keeps it from other processes, from terminals and from the network; where there is
+ * no Landlock, from writing files too. A superuser becomes a user who owns nothing but the folder.
+ */
 void sandbox_enter(const char *folder, const SandboxNeeds *needs);
 
-/* Names all that this system does not confine: "the files that the compiler reads, processes"; NULL: it confines all.
- * Children that enter the folder try it. */
+/* The last step of it (sandbox_calls.c): refuses system calls, except execve and those that change
+ * files if they are allowed. */
+void sandbox_refuse_calls(bool may_execute, bool may_write);
+
+/* Names all that this system does not confine: "the files that the compiler reads, processes";
+ * NULL: it confines all. Children that enter the folder try it. */
 const char *sandbox_gap(const char *folder);
 
 /* ---- Functions of Linux beyond POSIX, for the processes and libraries of students' code ---- */

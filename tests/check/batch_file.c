@@ -1,4 +1,5 @@
-/* Batch files, which other programs write: they are read as written, or refused if they do not fit the model. */
+/* Batch files, which other programs write: they are read as written, or refused if they do not fit
+ * the model. */
 #include "check/grading/batch_file.h"
 #include "folder.h"
 #include "model_helpers.h"
@@ -57,7 +58,8 @@ TEST(batch_as_written) {
     x.tensor[1] = array_over("target_in", DTYPE_I32, SHAPE(1, 4), in);
     x.tensors = 2;
     b = must(read_back(&x, small_language_model(), &path, &e), &e);
-    CHECK(b->rows == 1 && b->S == 0 && b->T == 4 && b->pad_id == NO_PAD && batch_padded_targets(b) == 4);
+    CHECK(b->rows == 1 && b->S == 0 && b->T == 4 && b->pad_id == NO_PAD &&
+          batch_padded_targets(b) == 4);
     CHECK(memcmp(b->target_in, in, sizeof in) == 0 && memcmp(b->target_out, out, sizeof out) == 0);
     batch_padded_free(b);
 }
@@ -75,23 +77,25 @@ static void expect_no_batch(Ids x, const char *line) {
 }
 
 /* A batch that is right but for this change, and what is said of it. */
-#define WRONG(change, line)                                                                                  \
-    do {                                                                                                     \
-        Ids x = ids_new();                                                                                   \
-        change;                                                                                              \
-        expect_no_batch(x, line);                                                                            \
+#define WRONG(change, line)                                                                        \
+    do {                                                                                           \
+        Ids x = ids_new();                                                                         \
+        change;                                                                                    \
+        expect_no_batch(x, line);                                                                  \
     } while (0)
 
 TEST(wrong_batches) {
     int64_t longer[ROWS * 5] = {1, 2, 3, 4, 5, 1, 2, 3, 4, 5};
     WRONG(x.tensors = 2, ": found no tensor \"target_out\"");
     WRONG(x.tensor[0].name = "src", ": found no tensor \"source\"");
-    WRONG(x.tensor[2].size[0] = T; x.tensor[2].size[1] = ROWS, ": target_out: found shape [4,2], need [2,4]");
+    WRONG(x.tensor[2].size[0] = T;
+          x.tensor[2].size[1] = ROWS, ": target_out: found shape [4,2], need [2,4]");
     WRONG(x.tensor[1].rank = 1;
           x.tensor[1].size[0] = ROWS * T, ": target_in: found 1 axes, need [sequences,tokens]");
     WRONG(x.tensor[0].size[0] = S;
           x.tensor[0].size[1] = ROWS, ": source: found 3 sequences, need 2 as in target_in");
-    WRONG(x.tensor[0].size[0] = 0; x.tensor[0].count = 0, ": source: found [0,3], need at least one token");
+    WRONG(x.tensor[0].size[0] = 0;
+          x.tensor[0].count = 0, ": source: found [0,3], need at least one token");
     WRONG(x.source[4] = 11, ": source[1,1]: found token 11, need it in [0,11)");
     WRONG(x.out[2] = -100, ": target_out[0,2]: found token -100, need it in [0,11)");
     WRONG(x.in[5] = (int64_t)1 << 32,

@@ -79,7 +79,8 @@ TEST(folders_for_a_while) {
           "%s", e.text);
 }
 
-/* By their way, in order, links among them; what is hidden, leads away or is of another kind is left out. */
+/* By their way, in order, links among them; what is hidden, leads away or is of another kind is
+ * left out. */
 TEST(files_are_found) {
     static const char *const files[] = {
         "b.c", "a.c", "sub/deep/c.c", "sub/z.c", ".hidden.c", ".git/x.c", "sub/.c", "d.h", "c"};
@@ -134,7 +135,8 @@ TEST(a_directory_too_deep_is_reported) {
     CHECK(access("top", F_OK) != 0, "something is left");
 }
 
-/* A directory is measured, copied by ending, and removed with what is below it; links are not followed. */
+/* A directory is measured, copied by ending, and removed with what is below it; links are not
+ * followed. */
 TEST(directories_are_copied_and_removed) {
     static const char *const headers[] = {".h", NULL};
     Error e = {0};
@@ -158,7 +160,8 @@ TEST(endings) {
           !directory_ends_in("a.h", ".c"));
 }
 
-/* No bytes are a page, and no page is nothing to free. tests/autograd/misuse.c asks for too many bytes. */
+/* No bytes are a page, and no page is nothing to free. tests/autograd/misuse.c asks for too many
+ * bytes. */
 TEST(no_bytes_are_allocated) {
     pages_free(NULL, 1);
     Error e = {0};

@@ -1,4 +1,5 @@
-/* ./gradcheck as a teacher uses it, from the template to the points: verdicts, scores and report files. */
+/* ./gradcheck as a teacher uses it, from the template to the points: verdicts, scores and report
+ * files. */
 #include "check/gradcheck/report.h"
 #include "less_confined.h"
 #include "ops/ops.h"
@@ -63,8 +64,8 @@ TEST(every_template_compiles) {
     CHECK(exercises > ops_count / 2, "%d exercises", exercises);
 }
 
-/* Files solved as in the project pass, whatever their arguments, also where the project's cases call other
- * operations. */
+/* Files solved as in the project pass, whatever their arguments, also where the project's cases
+ * call other operations. */
 TEST(a_solution_is_like_the_operation) {
     static const char *const solved[] = {"softmax", "dropout", "masked_fill", "contiguous"};
     enum { SOLVED = sizeof solved / sizeof *solved };
@@ -125,8 +126,8 @@ TEST(a_teachers_cases_judge) {
           "%s", err);
 }
 
-/* A right gradient of another function fails --like: an operation, a solution, or either at a teacher's
- * cases. */
+/* A right gradient of another function fails --like: an operation, a solution, or either at a
+ * teacher's cases. */
 TEST(another_function_is_found) {
     static const char *const like[] = {"square", "solution.c"};
     write_text("cases.c", teachers);
@@ -210,7 +211,8 @@ TEST(forgotten_sizes_are_checked) {
     CHECK(GRADCHECK("op.c", "--json") == 0, "%s", out);
 }
 
-/* y = sum of (k + 1) x_k over as many inputs as an operation may have; `slope` stands for the gradient's k
+/* y = sum of (k + 1) x_k over as many inputs as an operation may have; `slope` stands for the
+ * gradient's k
  * + 1. */
 static void write_widest(const char *path, const char *slope) {
     FILE *f = fopen(path, "w");
@@ -275,8 +277,8 @@ TEST(untested_layouts_and_sizes_are_reported) {
 
 /* ---- Points and reports ---- */
 
-/* Two cases of 3 points and 1: half for the gradient and half for the properties, whatever is handed in. The second has
- * no elements: it has points only if the first is right. */
+/* Two cases of 3 points and 1: half for the gradient and half for the properties, whatever is
+ * handed in. The second has no elements: it has points only if the first is right. */
 enum { TEACHERS_TESTS = 2 + PROPERTIES - 1 };
 
 TEST(the_denominator_is_the_teachers) {
@@ -336,7 +338,8 @@ TEST(properties_are_tests) {
     }
 }
 
-/* Another function loses the points of the output. Its gradients are compared with those of the reference. */
+/* Another function loses the points of the output. Its gradients are compared with those of the
+ * reference. */
 TEST(the_output_has_points) {
     static const struct {
         const char *slope;
@@ -393,8 +396,8 @@ static void expect_no_points(const char *report) {
           "%s: %d tests of %g points", report, s.tests, s.of);
 }
 
-/* A run that is killed leaves a report in which all tests fail; in a directory, one for each file. A run
- * that is asked to end says so in the report, accuses no file and removes its files. */
+/* A run that is killed leaves a report in which all tests fail; in a directory, one for each file.
+ * A run that is asked to end says so in the report, accuses no file and removes its files. */
 TEST(runs_that_end_leave_reports) {
     char *json;
     size_t size;
@@ -445,7 +448,8 @@ TEST(a_judge_may_die) {
     CHECK(is_near(score_of("g/a.c.json").points, 4), "%s", out);
 }
 
-/* A disk that is full for a while costs no points: the file is judged again. If it stays full, the report names it. */
+/* A disk that is full for a while costs no points: the file is judged again. If it stays full, the
+ * report names it. */
 TEST(a_lack_of_the_machine_costs_nothing) {
     static const char script[] =
         "#!/bin/sh\nsleep 0.5\n[ -e ${0%cc}room ] || { echo No space left on device; exit 1; }\n"
@@ -499,7 +503,8 @@ TEST(loops_get_less_time) {
     CHECK(strstr(out, "square/6: did not end within its time limit of 0.05 s"), "%s", out);
 }
 
-/* Cases that the checker adds are not run where the file's own never end: they would take a time limit each. */
+/* Cases that the checker adds are not run where the file's own never end: they would take a time
+ * limit each. */
 TEST(cases_are_not_added_to_loops) {
     write_square("op.c", "1", "({ volatile long n = N; while (n == 6) continue; x[i]; })", "");
     CHECK(GRADCHECK("op.c", "--time-limit", "0.5", "--threads", "1") == 1, "%s", err);
@@ -543,7 +548,8 @@ TEST(a_folder_is_a_table) {
           err);
 }
 
-/* Files of one name, a long name, links: each has a line and a report of its own, and costs no other file its points. */
+/* Files of one name, a long name, links: each has a line and a report of its own, and costs no
+ * other file its points. */
 TEST(every_file_has_its_own_line) {
     char name[256] = "", path[300], report[300];
     size_t size;

@@ -1,4 +1,5 @@
-/* Students' files before they run, the cases that their processes send, and the report files of graders. */
+/* Students' files before they run, the cases that their processes send, and the report files of
+ * graders. */
 #include "check/child.h"
 #include "check/grading/compile.h"
 #include "check/grading/gradcheck_show.h"
@@ -72,8 +73,8 @@ static void use_compiler(const char *script) {
 
 #define LACKS "the machine lacks memory, processes or disk space"
 
-/* A missing or empty source and missing headers need no compiler. Every failure of a compiler gives one
- * line. */
+/* A missing or empty source and missing headers need no compiler. Every failure of a compiler gives
+ * one line. */
 TEST(compilers_are_heard) {
     static const struct {
         const char *script, *source, *headers, *says; /* what it says begins so; "" for nothing */
@@ -228,8 +229,8 @@ TEST(sent_cases_are_read) {
     arena_free(&arena);
 }
 
-/* A process that runs foreign code may send anything. Truncated or changed anywhere, it is a valid case or
- * none. */
+/* A process that runs foreign code may send anything. Truncated or changed anywhere, it is a valid
+ * case or none. */
 TEST(damaged_cases_are_refused) {
     static Told t, changed;
     static const unsigned char wrong[] = {0x00, 0x7F, 0x80, 0xF0, 0xFF};

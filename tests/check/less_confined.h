@@ -1,5 +1,5 @@
-/* Systems that confine less: without Landlock, as an older kernel; not as the superuser. For a test's own process and what it
- * starts. */
+/* Systems that confine less: without Landlock, as an older kernel; not as the superuser. For a
+ * test's own process and what it starts. */
 #pragma once
 
 #include "child.h"

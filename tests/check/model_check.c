@@ -1,5 +1,5 @@
-/* gradcheck model: golden models and generated ones are proved, their files have PyTorch's values, wrong gradients are found by
- * differences, and each file that does not fit gets a clear line. */
+/* gradcheck model: golden models and generated ones are proved, their files have PyTorch's values,
+ * wrong gradients are found by differences, and each file that does not fit gets a clear line. */
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/model_pass.h"
 #include "child.h"
@@ -25,7 +25,8 @@ static const char *golden(const char *model, const char *part) {
 
 #define MODEL(name) "--weights", golden(name, "weights"), "--batch", golden(name, "batch")
 
-/* The logits of a position are 0 where target_out is padding, also if target_in is a token there. */
+/* The logits of a position are 0 where target_out is padding, also if target_in is a token there.
+ */
 TEST(padding_has_no_logits) {
     Error e = {0};
     Safetensors batch, found, want;
@@ -65,7 +66,8 @@ static double distance(const Array *a, const Array *b) {
     return off / largest;
 }
 
-/* All parameters of the golden models are proved, and a pass that is written has PyTorch's loss, logits and gradients. */
+/* All parameters of the golden models are proved, and a pass that is written has PyTorch's loss,
+ * logits and gradients. */
 TEST(golden_models_pass) {
     for (int i = 0; i < GOLDEN; i += SANITIZER ? 3 : 1) {
         const char *model = golden_models[i];
@@ -143,8 +145,8 @@ TEST(choices_of_generated_models_pass) {
     free(text);
 }
 
-/* The gradient of a key's bias is 0: its float values are rounding errors, here of more than ±4 ε of the largest
- * gradient of the tensor. */
+/* The gradient of a key's bias is 0: its float values are rounding errors, here of more than ±4 ε
+ * of the largest gradient of the tensor. */
 TEST(rounding_of_cancelling_terms_is_no_mistake) {
     if (!IN_DOUBLE) return;
     CHECK(MODEL_CHECK("seq2seq", "--seed", "44", "--samples", "0") == 0, "%s", out);
@@ -152,8 +154,8 @@ TEST(rounding_of_cancelling_terms_is_no_mistake) {
 
 /* ---- Differences ---- */
 
-/* A weight that the forward pass does not use though its gradient says so: two norms of one weight. The
- * parameter whose gradient is wrong fails, with its values; one beside it passes. */
+/* A weight that the forward pass does not use though its gradient says so: two norms of one weight.
+ * The parameter whose gradient is wrong fails, with its values; one beside it passes. */
 TEST(wrong_gradients_are_found) {
     if (!IN_DOUBLE) return;
     Error e = {0};

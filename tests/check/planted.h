@@ -28,15 +28,17 @@ static bool among(const char *words, const char *word) {
     return false;
 }
 
-/* The word that says most of a failed case: its first broken property, or the pattern of a wrong gradient. Some patterns break
- * properties too, and some broken properties look like patterns: the more specific one counts. */
+/* The word that says most of a failed case: its first broken property, or the pattern of a wrong
+ * gradient. Some patterns break properties too, and some broken properties look like patterns: the
+ * more specific one counts. */
 static const char *diagnosis_of(const CaseReport *r) {
     Pattern pattern = PATTERN_UNKNOWN;
     for (int vague = 1; vague >= 0; vague--) /* of several the first that is not */
         for (int i = r->inputs - 1; i >= 0; i--) {
             Pattern found = r->in[i].pattern;
             bool is_vague = found == PATTERN_ONLY_SOMEWHERE || found == PATTERN_WRONG_SLOPE;
-            if (r->in[i].verdict == FAIL && found > PATTERN_UNKNOWN && is_vague == vague) pattern = found;
+            if (r->in[i].verdict == FAIL && found > PATTERN_UNKNOWN && is_vague == vague)
+                pattern = found;
         }
     Property property = report_broken(r);
     bool tells_little = property == PROPERTY_ANY_LAYOUT || property == PROPERTY_INSIDE_A_GRAPH ||

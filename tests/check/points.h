@@ -4,7 +4,8 @@
 #include "folder.h"
 
 typedef struct Score {
-    int tests, passed_without; /* passed_without: tests that are worth points and passed with none */
+    int tests,
+        passed_without; /* passed_without: tests that are worth points and passed with none */
     double points, of;
 } Score;
 

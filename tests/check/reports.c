@@ -1,5 +1,6 @@
-/* The text of reports: the table, a wrong gradient in many cases, its map and its smallest case; and which explanation is
- * believed. Reports are made by hand, or by operations with a known mistake. */
+/* The text of reports: the table, a wrong gradient in many cases, its map and its smallest case;
+ * and which explanation is believed. Reports are made by hand, or by operations with a known
+ * mistake. */
 #include "autograd/op.h"
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/gradcheck_show.h"
@@ -17,7 +18,8 @@ static char *text_of(Say *say, const CaseReport *r, long count) {
     return text;
 }
 
-static void check_said(Say *say, const CaseReport *r, long count, const char *want, const char *what) {
+static void check_said(Say *say, const CaseReport *r, long count, const char *want,
+                       const char *what) {
     char *text = text_of(say, r, count);
     CHECK(strcmp(text, want) == 0, "%s: found\n%swant\n%s", what, text, want);
     free(text);
@@ -50,10 +52,11 @@ static CaseReport failing(const char *op, const char *name, long wrong, const ch
 TEST(rows_are_aligned) {
     CaseReport r = report("op", "über");
     r.in[0].kinks = 2, r.in[0].flat = 3, r.moved = 1;
-    check_said(rows, &r, 1,
-               "op/über                        dx              6  1.0e-13   1.0e-12  PASS  2 on a kink, 3 "
-               "flat, another point drawn\n",
-               "remarks");
+    check_said(
+        rows, &r, 1,
+        "op/über                        dx              6  1.0e-13   1.0e-12  PASS  2 on a kink, 3 "
+        "flat, another point drawn\n",
+        "remarks");
     r = failing("op", "a name that leaves no room beside", 6, "");
     r.inputs = 2, r.in[1] = (InputReport){.name = "db", .coordinates = 0};
     REPORT_SET(r.broken[PROPERTY_LINEAR], "it bends");
@@ -73,7 +76,8 @@ TEST(rows_are_aligned) {
 
 /* ---- One report ---- */
 
-#define WORST "     worst at [1,1], for a random upstream gradient: yours 2  right 1 ± 1.0e-12  ratio 2\n"
+#define WORST                                                                                      \
+    "     worst at [1,1], for a random upstream gradient: yours 2  right 1 ± 1.0e-12  ratio 2\n"
 
 static CaseReport unclear(void) {
     CaseReport r = failing("op", "case", 0, "it is noise");
@@ -121,15 +125,17 @@ TEST(one_report_has_its_text) {
         {with_a_map,
          "\nFAIL op/case, dx: 2 of 6 elements are wrong\n     twice\n"
          "     dx: rows 0 to 3 right, row 4 WRONG\n"
-         "     right at the values drawn, wrong with values at the ends of the case's\n     ranges\n"
+         "     right at the values drawn, wrong with values at the ends of the case's\n     "
+         "ranges\n"
          "     The smallest case that fails, 'case':\n       x [1] = 1\n       its numbers\n"},
         {unclear, "\nINCONCLUSIVE op/case, dx: 2 of 6 elements are neither proved nor refuted\n"
                   "     it is noise\n" WORST},
         {known_values, "\nFAIL op/case, dx: all 6 elements are wrong\n"
                        "     worst at [1,1]: yours nan  right 1 ± 1.0e-12\n"},
-        {with_a_kink, "\nop/case, dx: kink at x[0,1]: one-sided derivatives 0 and 1; 3 in all\n"
-                      "op/case, dx: 1 of 6 elements is flat: the derivative is too small to show in the\n"
-                      "     output\n"},
+        {with_a_kink,
+         "\nop/case, dx: kink at x[0,1]: one-sided derivatives 0 and 1; 3 in all\n"
+         "op/case, dx: 1 of 6 elements is flat: the derivative is too small to show in the\n"
+         "     output\n"},
         {crashed, "\nFAIL op/case: it crashed\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -140,8 +146,8 @@ TEST(one_report_has_its_text) {
 
 /* ---- Many cases ---- */
 
-/* The smallest case that somebody wrote comes first and in full. The others have a line each, those that the checker added
- * one together. */
+/* The smallest case that somebody wrote comes first and in full. The others have a line each, those
+ * that the checker added one together. */
 TEST(a_mistake_is_reported_once) {
     CaseReport r[6] = {failing("op", "large", 6, "twice"),
                        failing("op", "small", 2, "twice"),
@@ -150,10 +156,12 @@ TEST(a_mistake_is_reported_once) {
                        report("op", "fine"),
                        failing("another", "case", 6, "twice")};
     for (int i = 0; i < 6; i++) r[i].in[0].form = i == 2 ? 2 : 1;
-    r[0].in[0].full_size = 20, r[1].in[0].full_size = 4, r[3].in[0].full_size = 2, r[3].added = true;
+    r[0].in[0].full_size = 20, r[1].in[0].full_size = 4, r[3].in[0].full_size = 2,
+    r[3].added = true;
     REPORT_SET(r[1].in[0].full, "all of it\n");
     check_said(gradcheck_explain_all, r, 6,
-               "\nFAIL op/small, dx: 2 of 6 elements are wrong\n     in the cases 'large', 'small': twice\n"
+               "\nFAIL op/small, dx: 2 of 6 elements are wrong\n     in the cases 'large', "
+               "'small': twice\n"
                "     The smallest case that fails, 'small':\n       all of it\n"
                "FAIL op/large, dx: all 6 elements are wrong\n"
                "FAIL op/other, dx: 3 of 6 elements are wrong. a sum\n"
@@ -186,10 +194,12 @@ static CaseReport explained(const char *name, const char *letters, size_t count,
     return r;
 }
 
-/* Explanations of three written and two added cases, and the one that each gets in the end; -: none. */
+/* Explanations of three written and two added cases, and the one that each gets in the end; -:
+ * none. */
 TEST(cases_agree_on_an_explanation) {
     static const char *const cases[][2] = {
-        {"A,A,A,A,A", "AAAAA"},   {",,,,", "-----"}, {"BC,AC,C,C,C", "CCCCC"}, /* it fits all, A one */
+        {"A,A,A,A,A", "AAAAA"},   {",,,,", "-----"},
+        {"BC,AC,C,C,C", "CCCCC"}, /* it fits all, A one */
         {"AB,A,B,,B", "AAB-B"},   /* the first of two that fit half; then what is left */
         {"A,,,C,C", "-----"},     /* one of three is no half; added cases alone say nothing */
         {"ab,ba,a,,a", "aaa-a"},  /* the first of two that are seen everywhere */
@@ -207,14 +217,16 @@ TEST(cases_agree_on_an_explanation) {
         }
         gradcheck_agree(r, 5);
         for (int i = 0; i < 5; i++) found[i] = r[i].in[0].reason[0] ? r[i].in[0].reason[0] : '-';
-        CHECK(strcmp(found, cases[k][1]) == 0, "%s: found %s, want %s", cases[k][0], found, cases[k][1]);
+        CHECK(strcmp(found, cases[k][1]) == 0, "%s: found %s, want %s", cases[k][0], found,
+              cases[k][1]);
     }
 }
 
 /* A factor that is the same at other sizes is not a size. */
 TEST(a_factor_has_the_source_of_all_cases) {
-    static const char *const reasons[][2] = {{"factor 4. 4 is the size of axis 0 of x", "factor 4"},
-                                             {"factor 4. 4 is the size of axis 0 of x", "factor 3. 3 is"}};
+    static const char *const reasons[][2] = {
+        {"factor 4. 4 is the size of axis 0 of x", "factor 4"},
+        {"factor 4. 4 is the size of axis 0 of x", "factor 3. 3 is"}};
     for (int k = 0; k < 2; k++) {
         CaseReport r[2];
         for (int i = 0; i < 2; i++) {
@@ -249,8 +261,10 @@ typedef struct Lie {
 static const Lie *lie;
 
 static Arrays arrays_of(Node *n) {
-    Arrays a = {
-        .n = shape_count(n->in[0]->shape), .out = n->out->data, .y = n->out->data, .dy = n->out->grad};
+    Arrays a = {.n = shape_count(n->in[0]->shape),
+                .out = n->out->data,
+                .y = n->out->data,
+                .dy = n->out->grad};
     real *x[2] = {NULL, NULL};
     for (int k = 0; k < n->inputs; k++) {
         x[k] = node_record(n, (size_t)shape_count(n->in[k]->shape) * sizeof(real));
@@ -273,9 +287,9 @@ static Tensor *build(Tape *t, Tensor **x) {
 }
 
 #define EACH(i) for (long i = 0; i < a->n; i++)
-#define PASS_OF(name, statement)                                                                             \
-    static void name(const Arrays *a) {                                                                      \
-        EACH(i) statement;                                                                                   \
+#define PASS_OF(name, statement)                                                                   \
+    static void name(const Arrays *a) {                                                            \
+        EACH(i) statement;                                                                         \
     }
 
 /* clang-format off */
@@ -313,7 +327,7 @@ PASS_OF(last_alone, a->dx[i] += i % 2 ? 2 * a->x[i] * a->dy[i] : 0)
 static const double negative[] = {-1, -1.5, -0.5, -2, -1.25, 1}, mask[] = {1, 0, 0, 1, 0, 1},
                     with_a_0[] = {0.5, 0, 1.5, 2}, hidden_row[] = {1, 1, 0, 0, 0, 0};
 
-#define LIE(what, forward, backward, pattern, says, never, ...)                                              \
+#define LIE(what, forward, backward, pattern, says, never, ...)                                    \
     { what, {__VA_ARGS__}, forward, backward, pattern, says, never }
 static const Lie lies[] = {
     LIE("√7, which no size gives", squares, times_root_7, "constant factor", "2.64575 = √7", NULL,
@@ -322,16 +336,17 @@ static const Lie lies[] = {
         {"x", DIMS(3, 4)}),
     LIE("every second", squares, every_second_twice, "only somewhere",
         "columns 1 and every second after it WRONG", NULL, {"x", DIMS(2, 6)}),
-    LIE("a condition", squares, below_half, "only somewhere", "wrong only where x is above about 0.", NULL,
-        {"x", DIMS(5, 6)}),
+    LIE("a condition", squares, below_half, "only somewhere",
+        "wrong only where x is above about 0.", NULL, {"x", DIMS(5, 6)}),
     LIE("values are no cause", squares, largest_alone, "only somewhere",
         "rows 1 and 2 in columns 2 and 3 WRONG", "where x", {"x", DIMS(3, 4)}),
     LIE("a sign is no function of x", squares, sign_of_three, "only somewhere",
         "x[3 to 5] right, x[0 to 2] WRONG", "instead of", {"x", DIMS(6), .values = negative}),
-    LIE("one column", squares, last_alone, "no gradient in part", "arrives at column 0. column 1 is right",
-        NULL, {"x", DIMS(3, 2)}),
-    LIE("a mask", masked, mask_forgotten, "only somewhere", "the output does not depend on this element",
-        NULL, {"x", DIMS(6)}, {"m", DIMS(6), .values = mask, .constant = true}),
+    LIE("one column", squares, last_alone, "no gradient in part",
+        "arrives at column 0. column 1 is right", NULL, {"x", DIMS(3, 2)}),
+    LIE("a mask", masked, mask_forgotten, "only somewhere",
+        "the output does not depend on this element", NULL, {"x", DIMS(6)},
+        {"m", DIMS(6), .values = mask, .constant = true}),
     LIE("a forward that is not finite", x_log_x, its_slope, "forward not finite",
         "forward gives nan at y[1], where x[1] = 0", "yours 0.1768      right",
         {"x", DIMS(4), .values = with_a_0}),
@@ -356,8 +371,8 @@ TEST(mistakes_are_shown) {
             memmove(at, at + 5, strlen(at + 5) + 1), *at = ' ';
         const char *pattern = report_pattern[r.in[0].pattern];
         CHECK(strcmp(pattern, lie->pattern) == 0, "%s: %s: %s", lie->what, pattern, r.in[0].reason);
-        CHECK(strstr(text, lie->says) && (!lie->never || !strstr(text, lie->never)), "%s: %s", lie->what,
-              text);
+        CHECK(strstr(text, lie->says) && (!lie->never || !strstr(text, lie->never)), "%s: %s",
+              lie->what, text);
         free(text);
     }
 }
@@ -365,7 +380,8 @@ TEST(mistakes_are_shown) {
 /* The numbers of the case, yours beside the right ones. */
 TEST(the_smallest_case_is_shown_in_full) {
     static const double values[] = {1, 3};
-    static const Lie half = {"", {{"x", DIMS(2), .values = values}}, squares, mask_forgotten, "", "", NULL};
+    static const Lie half = {
+        "", {{"x", DIMS(2), .values = values}}, squares, mask_forgotten, "", "", NULL};
     CaseReport r;
     CheckCase c = {"case", build, {{"x", DIMS(2), .values = values}}};
     if (sizeof(real) < sizeof(double)) return;
@@ -373,9 +389,11 @@ TEST(the_smallest_case_is_shown_in_full) {
     gradcheck_case("lie", &c, 1, &r);
     char *text = text_of(gradcheck_explain_all, &r, 1);
     CHECK(strstr(text, "x [2] = 1 3\n"), "%s", text);
-    CHECK(strstr(text, "x[0]       for y[0]   yours 1           right 2           ratio 0.5  WRONG\n"), "%s",
-          text);
-    CHECK(strstr(text, "x[1]       for y[1]   yours 1           right 6           ratio 0.1667  WRONG\n"),
+    CHECK(strstr(text,
+                 "x[0]       for y[0]   yours 1           right 2           ratio 0.5  WRONG\n"),
+          "%s", text);
+    CHECK(strstr(text,
+                 "x[1]       for y[1]   yours 1           right 6           ratio 0.1667  WRONG\n"),
           "%s", text);
     free(text);
 }
@@ -395,11 +413,13 @@ TEST(other_numbers_look_other) {
                  {0, 1e-300, 4}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int digits = report_digits(cases[i].a, cases[i].b, 4);
-        CHECK(digits == cases[i].digits, "%.17g and %.17g: %d digits", cases[i].a, cases[i].b, digits);
+        CHECK(digits == cases[i].digits, "%.17g and %.17g: %d digits", cases[i].a, cases[i].b,
+              digits);
     }
 }
 
-/* A case whose gradients are all 0 is left to one that proves another gradient of its inputs; alone it proves nothing. */
+/* A case whose gradients are all 0 is left to one that proves another gradient of its inputs; alone
+ * it proves nothing. */
 TEST(gradients_of_0_prove_nothing) {
     enum { ZERO, SLOPED, FLAT, WRONG };
     static const struct {
@@ -437,7 +457,8 @@ static const Part *part_of(const Part *part, long parts, const char *name) {
     return NULL;
 }
 
-/* Each part of a planned case has its share of the points, and the words of what it is about alone. */
+/* Each part of a planned case has its share of the points, and the words of what it is about alone.
+ */
 TEST(parts_have_their_words) {
     CaseReport r[2] = {failing("a", "case", 6, "wrong"), report("a", "good")};
     long parts;
@@ -456,7 +477,8 @@ TEST(parts_have_their_words) {
               strstr(p->text, "FAIL a/case, dx: all 6") && !strstr(p->text, "property"),
           "%s", p ? p->text : "none");
     p = part_of(part, parts, "case: dy");
-    CHECK(p && p->verdict == FAIL && p->points == 2 && strstr(p->text, "the property 'zero' does not hold"),
+    CHECK(p && p->verdict == FAIL && p->points == 2 &&
+              strstr(p->text, "the property 'zero' does not hold"),
           "%s", p ? p->text : "none");
     p = part_of(part, parts, "good: dx");
     CHECK(p && p->verdict == PASS && p->score == 2 &&
@@ -465,9 +487,11 @@ TEST(parts_have_their_words) {
     p = part_of(part, parts, "good: dy");
     CHECK(p && p->verdict == PASS && !strcmp(p->text, "PASS\n"), "%s", p ? p->text : "none");
     p = part_of(part, parts, "property zero");
-    CHECK(p && p->verdict == FAIL && strstr(p->text, "FAIL case: it is not 0\n") &&
-              strstr(p->text, "good: holds, and counts as far as its gradients are right: 0.5 of its points"),
-          "%s", p ? p->text : "none");
+    CHECK(
+        p && p->verdict == FAIL && strstr(p->text, "FAIL case: it is not 0\n") &&
+            strstr(p->text,
+                   "good: holds, and counts as far as its gradients are right: 0.5 of its points"),
+        "%s", p ? p->text : "none");
     p = part_of(part, parts, "property linear"); /* of the failing case not checked */
     CHECK(p && p->verdict == FAIL && strstr(p->text, "FAIL case: not checked: it is not 0\n"), "%s",
           p ? p->text : "none");
@@ -478,23 +502,26 @@ TEST(parts_have_their_words) {
     grade_parts_free(part, parts);
 }
 
-/* In a report about files each array is a part, and so is an unjudged file. Without a plan, properties have no
- * points. */
+/* In a report about files each array is a part, and so is an unjudged file. Without a plan,
+ * properties have no points. */
 TEST(files_have_parts) {
     CaseReport r[3] = {report("a", "files"), {.verdict = FAIL}, report("a", "nothing wanted")};
     long parts;
     REPORT_SET(r[1].op, "a");
     REPORT_SET(r[1].name, "damaged");
     REPORT_SET(r[1].trouble, "case.json: byte 0: found the end");
-    r[2].planned = r[2].judged = r[2].like = true, r[2].points = 3, r[2].properties = PROPERTY_FORWARD + 1;
+    r[2].planned = r[2].judged = r[2].like = true, r[2].points = 3,
+    r[2].properties = PROPERTY_FORWARD + 1;
     Part *part = grade_parts(r, 3, &parts);
     const Part *p = part_of(part, parts, "files: dx");
     CHECK(p && p->verdict == PASS && p->points == 1 && p->score == 1, "%s", p ? p->text : "none");
     p = part_of(part, parts, "damaged");
-    CHECK(p && p->verdict == FAIL && p->points == 1 && p->score == 0 && strstr(p->text, "found the end"),
+    CHECK(p && p->verdict == FAIL && p->points == 1 && p->score == 0 &&
+              strstr(p->text, "found the end"),
           "%s", p ? p->text : "none");
     p = part_of(part, parts, "nothing wanted: y");
-    CHECK(p && p->verdict == PASS && p->score == p->points && p->points > 0, "%s", p ? p->text : "none");
+    CHECK(p && p->verdict == PASS && p->score == p->points && p->points > 0, "%s",
+          p ? p->text : "none");
     grade_parts_free(part, parts);
 }
 

@@ -1,9 +1,11 @@
-/* A student's file as it is handed in: by itself, with the header of tests/check/students in its text. */
+/* A student's file as it is handed in: by itself, with the header of tests/check/students in its
+ * text. */
 #pragma once
 
 #include "folder.h"
 
-/* Writes the text to a file in the place of its line `#include "…student.h"`. `tree`: the source tree. */
+/* Writes the text to a file in the place of its line `#include "…student.h"`. `tree`: the source
+ * tree. */
 static inline void write_with_header(FILE *to, const char *tree, const char *text) {
     char path[4200];
     size_t size;

@@ -12,7 +12,8 @@ PaddedBatch *batch_padded(long rows, long S, long T, int32_t pad_id, Error *e) {
     bool fits = shape_fits(2, (long[]){rows, S + 2 * T}, sizeof pad_id, &count);
     PaddedBatch *b = fits ? malloc(sizeof *b + (size_t)count * sizeof pad_id) : NULL;
     if (!b) {
-        error_set(e, STATUS_NO_MEMORY, "no memory for a batch of %ld rows of %ld + %ld tokens", rows, S, T);
+        error_set(e, STATUS_NO_MEMORY, "no memory for a batch of %ld rows of %ld + %ld tokens",
+                  rows, S, T);
         return NULL;
     }
     int32_t *ids = (int32_t *)(b + 1);
@@ -36,24 +37,26 @@ long batch_padded_targets(const PaddedBatch *b) {
 }
 
 /* The [B,T] ids of that name; B of -1 stands for any number of rows. */
-static const Array *find_ids(const Safetensors *file, const char *name, long B, const ModelConfig *c,
-                             Error *e) {
+static const Array *find_ids(const Safetensors *file, const char *name, long B,
+                             const ModelConfig *c, Error *e) {
     const Array *a = safetensors_need(file, name, e);
     if (!a) return NULL;
     const char *where = ARRAY_PLACE(a);
     if (a->rank != 2)
         error_set(e, STATUS_BAD_DATA, "%s: found %d axes, need [sequences,tokens]", where, a->rank);
     else if (a->count < 1)
-        error_set(e, STATUS_BAD_DATA, "%s: found [%ld,%ld], need at least one token", where, a->size[0],
-                  a->size[1]);
+        error_set(e, STATUS_BAD_DATA, "%s: found [%ld,%ld], need at least one token", where,
+                  a->size[0], a->size[1]);
     else if (B >= 0 && a->size[0] != B)
-        error_set(e, STATUS_BAD_DATA, "%s: found %ld sequences, need %ld as in target_in", where, a->size[0],
-                  B);
+        error_set(e, STATUS_BAD_DATA, "%s: found %ld sequences, need %ld as in target_in", where,
+                  a->size[0], B);
     else if (a->size[1] > c->max_length)
-        error_set(e, STATUS_BAD_DATA, "%s: found sequences of %ld tokens, need at most the model's %d", where,
+        error_set(e, STATUS_BAD_DATA,
+                  "%s: found sequences of %ld tokens, need at most the model's %d", where,
                   a->size[1], c->max_length);
     else if (a->count > INT32_MAX)
-        error_set(e, STATUS_BAD_DATA, "%s: found %ld tokens, need at most %d", where, a->count, INT32_MAX);
+        error_set(e, STATUS_BAD_DATA, "%s: found %ld tokens, need at most %d", where, a->count,
+                  INT32_MAX);
     else
         return a;
     return NULL;
@@ -64,14 +67,15 @@ static bool read_ids(const Array *a, const ModelConfig *c, int32_t *out, Error *
     for (long i = 0; i < a->count; i++)
         if (out[i] < 0 || out[i] >= c->vocab_size)
             return error_set(e, STATUS_BAD_DATA, "%s[%ld,%ld]: found token %ld, need it in [0,%d)",
-                             ARRAY_PLACE(a), i / a->size[1], i % a->size[1], (long)out[i], c->vocab_size);
+                             ARRAY_PLACE(a), i / a->size[1], i % a->size[1], (long)out[i],
+                             c->vocab_size);
     return true;
 }
 
 /* A position that is padding is not computed, so nothing can be asked of it. */
 static bool check_targets(const PaddedBatch *b, const char *path, Error *e) {
-    for (long i = 0; i < b->rows * b->T && b->pad_id != NO_PAD; i++)
-        if (b->target_in[i] == b->pad_id && !batch_is_padding(b, i))
+    for (long i = 0; i < b->rows * b->T; i++)
+        if (b->pad_id != NO_PAD && b->target_in[i] == b->pad_id && !batch_is_padding(b, i))
             return error_set(e, STATUS_BAD_DATA,
                              "%s: target_in[%ld,%ld]: found padding, need a token, as in "
                              "target_out",
@@ -86,7 +90,8 @@ static PaddedBatch *read_batch(const Safetensors *file, const ModelConfig *c, Er
     const Array *out = safetensors_need(file, "target_out", e), *source = NULL;
     if (!out || !array_expect_shape(out, SHAPE(B, T), e)) return NULL;
     if (!config_is_lm(c)) {
-        if (!(source = find_ids(file, "source", B, c, e))) return NULL;
+        source = find_ids(file, "source", B, c, e);
+        if (!source) return NULL;
         S = source->size[1];
     }
     PaddedBatch *b = batch_padded(B, S, T, c->pad_id, e);
@@ -123,7 +128,8 @@ void batch_random_tokens(const ModelConfig *c, uint64_t key, long n, int32_t *id
     for (long i = 0; i < n; i++) ids[i] = random_token(c, key, (uint64_t)i);
 }
 
-PaddedBatch *batch_random(const ModelConfig *c, long rows, long S, long T, uint64_t seed, Error *e) {
+PaddedBatch *batch_random(const ModelConfig *c, long rows, long S, long T, uint64_t seed,
+                          Error *e) {
     if (config_is_lm(c)) S = 0;
     PaddedBatch *b = batch_padded(rows, S, T, c->pad_id, e);
     if (!b) return NULL;

@@ -115,8 +115,8 @@ static bool may_be_graded(const StudentFile *f, bool graded, Error *e) {
     return true;
 }
 
-/* Checks the operand: all operations, a file, a folder, or an operation and a part of its cases' names.
- * A run that ends without a verdict leaves graders' files that say why. */
+/* Checks the operand: all operations, a file, a folder, or an operation and a part of its cases'
+ * names. A run that ends without a verdict leaves graders' files that say why. */
 static void check_operand(Grading *g, const char *name, const char *part, Error *e) {
     bool is_folder = name && is_a_folder(name),
          is_file = name && !is_folder &&

@@ -1,5 +1,6 @@
-/* gradcheck model: a forward and backward pass of a whole model over a batch. The gradient of every parameter is
- * compared with differences of the loss. The results are written to files, with which a port is compared. */
+/* gradcheck model: a forward and backward pass of a whole model over a batch. The gradient of every
+ * parameter is compared with differences of the loss. The results are written to files, with which
+ * a port is compared. */
 #include "base/directory.h"
 #include "base/options.h"
 #include "base/utf8.h"
@@ -26,8 +27,8 @@ typedef struct ModelCheck {
 
     /* After open_check. */
     ModelPass pass;
-    double *
-        gradient; /* of all parameters, as in Parameters.grad; model_differences overwrites that one */
+    double *gradient; /* of all parameters, as in Parameters.grad; model_differences overwrites that
+                         one */
 } ModelCheck;
 
 static const char *kind_of(const ModelCheck *c) {
@@ -67,7 +68,8 @@ static ModelConfig generated_config(const ModelCheck *c, bool lm) {
     return config;
 }
 
-/* Reads or generates model and batch, runs the pass and writes the files. To be closed, also after failure. */
+/* Reads or generates model and batch, runs the pass and writes the files. To be closed, also after
+ * failure. */
 static bool open_check(ModelCheck *c, bool lm, Error *e) {
     ModelConfig config = generated_config(c, lm);
     return (c->weights ? pass_open(&c->pass, c->weights, c->batch, c->seed, e)

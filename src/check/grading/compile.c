@@ -94,8 +94,8 @@ static bool prepare(StudentSource *s) {
     return s->kind != STUDENTS || file_copy(s->source, path, SUBMITTED, &s->error);
 }
 
-/* The compiler speaks English, in the bytes of the user's terminal, and to a file: a pipe keeps too little. What is on the
- * way to it (ccache) writes nothing elsewhere. */
+/* The compiler speaks English, in the bytes of the user's terminal, and to a file: a pipe keeps too
+ * little. What is on the way to it (ccache) writes nothing elsewhere. */
 static void speak_to(const char *path) {
     unsetenv("LC_ALL");
     unsetenv("LANGUAGE");
@@ -118,8 +118,8 @@ static char **words_of(const char *cc, int *programs) {
     return word;
 }
 
-/* Replaces the process by the compiler. Options in $CC, as in "gcc -O3", take precedence. A student's file is compiled where
- * nothing else can be read. */
+/* Replaces the process by the compiler. Options in $CC, as in "gcc -O3", take precedence. A
+ * student's file is compiled where nothing else can be read. */
 static void run_compiler(void *context, long i) {
     const StudentSource *s = context;
     const char *cc = getenv("CC");
@@ -147,9 +147,10 @@ static void run_compiler(void *context, long i) {
     if (s->kind == TEACHERS_CASES) {
         snprintf(cases, sizeof cases, "%.*s/check/cases_only.h", PATH_ROOM - 32, headers);
         n = add_flags(argument, n, cases_flags);
-        argument[n++] = "-include", argument[n++] = cases;
+        n = add_flags(argument, n, (const char *const[]){"-include", cases, NULL});
     }
-    if (access(OWN_NAMES, R_OK) == 0) argument[n++] = "-include", argument[n++] = OWN_NAMES;
+    if (access(OWN_NAMES, R_OK) == 0)
+        n = add_flags(argument, n, (const char *const[]){"-include", OWN_NAMES, NULL});
     const char *const files[] = {"-isystem", headers, source, "-o", LIBRARY, NULL};
     add_flags(argument, n, files); /* -isystem: no warnings from the headers */
     child_become_family((char *const *)argument, CANNOT_RUN);
@@ -181,8 +182,8 @@ static bool begins_another(const char *line) {
            line_has(line, " generated.");
 }
 
-/* The first error and what belongs to it: the files that include the line, the line itself, notes. Without one, the line
- * about an undefined name, or the first line. */
+/* The first error and what belongs to it: the files that include the line, the line itself, notes.
+ * Without one, the line about an undefined name, or the first line. */
 static const char *first_error(const char *text, size_t *length) {
     const char *error = text, *begin, *end;
     while (*error && !is_error(error)) error = next_line(error);
@@ -203,7 +204,8 @@ static const char *first_error(const char *text, size_t *length) {
     return begin;
 }
 
-/* Appends a part of what the compiler says to the text, as far as it fits; instead of the source's path its name. */
+/* Appends a part of what the compiler says to the text, as far as it fits; instead of the source's
+ * path its name. */
 static void append_said(const StudentSource *s, const char *said, size_t length, char *text,
                         size_t size) {
     char path[PATH_ROOM] = "./" SUBMITTED;
@@ -241,7 +243,8 @@ static void refuse(StudentSource *s, const char *said, size_t length) {
     error_set(&s->error, STATUS_NO, "%.*s", (int)strcspn(s->message, "\n"), s->message);
 }
 
-/* The name about which a line complains because the project's headers define it too. False: it says something else. */
+/* The name about which a line complains because the project's headers define it too. False: it says
+ * something else. */
 static bool clashing_name(const char *line, char name[COMPILE_NAME]) {
     static const char *const clash[] = {"conflicting type", "static declaration of",
                                         "redefinition of", "redeclar"};
@@ -257,8 +260,8 @@ static bool clashing_name(const char *line, char name[COMPILE_NAME]) {
     return length > 0 && length < COMPILE_NAME;
 }
 
-/* Writes a header that includes the project's operations with other names in place of those that clash. Returns whether
- * any does. */
+/* Writes a header that includes the project's operations with other names in place of those that
+ * clash. Returns whether any does. */
 static bool write_own_names(const StudentSource *s, const char *said) {
     char path[PATH_ROOM], name[COMPILE_NAME];
     bool any = false;
@@ -274,7 +277,8 @@ static bool write_own_names(const StudentSource *s, const char *said) {
     return any;
 }
 
-/* Whether the machine failed, and not the file: it killed the compiler, or had no memory or space for it. */
+/* Whether the machine failed, and not the file: it killed the compiler, or had no memory or space
+ * for it. */
 static bool is_lack(const ChildEnd *end, const char *said) {
     bool killed = end->fate == CHILD_SIGNALLED && end->number == SIGKILL;
     return killed || end->fate == CHILD_NOT_BORN || child_lacks(said) ||
@@ -311,8 +315,8 @@ static void compiled(void *context, long i, const ChildEnd *end) {
 
 /* ---- What the compiler has read ---- */
 
-/* Takes the next path of a list in the form of make, in which a backslash or another dollar sign stands before some
- * characters. */
+/* Takes the next path of a list in the form of make, in which a backslash or another dollar sign
+ * stands before some characters. */
 static const char *next_path(const char *at, char path[PATH_ROOM]) {
     size_t used = 0;
     while (isspace((unsigned char)*at) || (at[0] == '\\' && at[1] == '\n')) at++;
@@ -334,7 +338,8 @@ static bool is_same_file(const char *path, const char *const *others) {
     return false;
 }
 
-/* Refuses a source that includes what it may not. The real paths decide, so no spelling of a path helps. */
+/* Refuses a source that includes what it may not. The real paths decide, so no spelling of a path
+ * helps. */
 static void judge_included(StudentSource *s) {
     char path[PATH_ROOM], word[PATH_ROOM], whole[2 * PATH_ROOM], found[PATH_ROOM],
         project[PATH_ROOM] = "";
@@ -344,7 +349,7 @@ static void judge_included(StudentSource *s) {
     if (s->project && !realpath(s->project, project)) *project = 0;
     size_t length = strlen(project);
     const char *at = text + strcspn(text, ":");
-    while (*(at = next_path(at + (*at == ':'), word))) {
+    for (at = next_path(at + (*at == ':'), word); *word; at = next_path(at, word)) {
         snprintf(whole, sizeof whole, "%s/%s", beside(s, WORK, path), word);
         if (!realpath(*word == '/' ? word : whole, found)) continue;
         bool ours = length && strncmp(found, project, length) == 0 && found[length] == '/';

@@ -60,7 +60,8 @@ static void summary(FILE *out, const CheckTotals *t, double seconds) {
 
 /* ---- Aspects of an operation that its cases leave untested ---- */
 
-/* Fills a report `coverage` of the untested aspects: passed, or inconclusive if `strict`. False: there are none. */
+/* Fills a report `coverage` of the untested aspects: passed, or inconclusive if `strict`. False:
+ * there are none. */
 static bool find_untested(const CaseReport *all, long count, bool strict, CaseReport *r) {
     bool runs = false, elements = false, smooth = false, slope = false, one = false, sizes = false;
     const Shape *first = NULL;
@@ -122,7 +123,8 @@ static bool is_open(const Show *show, const CaseReport *r) {
     return gradcheck_is_open(r) || (show->how->json && is_wrong(r));
 }
 
-/* Prints and counts the reports that are not open, up to the first that is; at the end of an operation all. */
+/* Prints and counts the reports that are not open, up to the first that is; at the end of an
+ * operation all. */
 static void settle(Show *show, bool at_end) {
     const ShowOptions *how = show->how;
     for (; show->settled < show->count; show->settled++) {

@@ -1,5 +1,5 @@
-/* Shows reports as they arrive: a table, then explanations, totals and report files; or lines of JSON, those
- * of an operation from its first wrong case on together.
+/* Shows reports as they arrive: a table, then explanations, totals and report files; or lines of
+ * JSON, those of an operation from its first wrong case on together.
  *
  *     Show show;
  *     show_start(&show, &how);
@@ -64,21 +64,22 @@ void show_report(void *show, const CaseReport *r);
 /* Ends the reports of an operation, as the first report of another one and show_finish do. */
 void show_end_operation(Show *show);
 
-/* Writes the report files (gradcheck_files.c): JSON lines, and Gradescope's results.json with a test for each Part. */
+/* Writes the report files (gradcheck_files.c): JSON lines, and Gradescope's results.json with a
+ * test for each Part. */
 bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e);
 
 /* Frees the reports. */
 void show_free(Show *show);
 
-/* Prints the rest and frees the reports. False: STATUS_NO if a case failed, STATUS_INCONCLUSIVE if a case
- * is inconclusive and none failed, or a report file cannot be written. */
+/* Prints the rest and frees the reports. False: STATUS_NO if a case failed, STATUS_INCONCLUSIVE if
+ * a case is inconclusive and none failed, or a report file cannot be written. */
 bool show_finish(Show *show, Error *e);
 
-/* ---- Reports for other programs. A CaseReport has a part for each gradient: of an input, of an array in
- * a file, of a parameter of a model ---- */
+/* ---- Reports for other programs. A CaseReport has a part for each gradient: of an input, of an
+ * array in a file, of a parameter of a model ---- */
 
-/* Prints a line of JSON for each part of a report, or one with "part": null if it has none. "file" is left
- * out if `file` is NULL. */
+/* Prints a line of JSON for each part of a report, or one with "part": null if it has none. "file"
+ * is left out if `file` is NULL. */
 void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r);
 
 /* A test of a grader, with its points. */
@@ -90,12 +91,13 @@ typedef struct Part {
     char *text; /* for the student */
 } Part;
 
-/* The tests of reports in which those of an operation are adjacent. A planned case has a test for each
- * gradient that it wants, one for its output if that is compared, and a share in each property of the
- * operation. Its points are divided evenly among gradients, output and all properties together. A property
- * counts in the cases in which it holds, in proportion to their right gradients. A case without elements
- * or slope scores only where the operation's other cases are right. The points of all tests do not depend
- * on the results. To be freed; ends the program if memory runs out. */
+/* The tests of reports in which those of an operation are adjacent. A planned case has a test for
+ * each gradient that it wants, one for its output if that is compared, and a share in each property
+ * of the operation. Its points are divided evenly among gradients, output and all properties
+ * together. A property counts in the cases in which it holds, in proportion to their right
+ * gradients. A case without elements or slope scores only where the operation's other cases are
+ * right. The points of all tests do not depend on the results. To be freed; ends the program if
+ * memory runs out. */
 Part *grade_parts(const CaseReport *r, long count, long *parts);
 void grade_parts_free(Part *part, long parts);
 

@@ -28,7 +28,8 @@ static void finish(const Parts *all, const Part *p) {
     if (fclose(all->text) != 0 || !p->text) error_no_memory("a part of a report");
 }
 
-/* The number of equal shares of a planned case: gradients, its output if compared, and the properties. */
+/* The number of equal shares of a planned case: gradients, its output if compared, and the
+ * properties. */
 static int shares(const CaseReport *r) {
     return r->wanted + r->like + 1;
 }
@@ -39,8 +40,8 @@ static const InputReport *input_called(const CaseReport *r, const char *name) {
     return NULL;
 }
 
-/* ---- Vacuous cases: no gradient has an element that is not 0, so that a backward that does nothing is
- * right ---- */
+/* ---- Vacuous cases: no gradient has an element that is not 0, so that a backward that does
+ * nothing is right ---- */
 
 static bool is_vacuous(const CaseReport *r) {
     for (int i = 0; i < r->inputs; i++)
@@ -56,7 +57,8 @@ static bool is_unproved(const CaseReport *r, long count) {
             const InputReport *in = input_called(&r[i], r[i].want[k]);
             Verdict found = in ? in->verdict : r[i].verdict;
             if (found == FAIL || r[i].broken[PROPERTY_FORWARD][0]) return true;
-            any |= found == PASS && !is_vacuous(&r[i]), all &= found == PASS;
+            any |= found == PASS && !is_vacuous(&r[i]);
+            all &= found == PASS;
         }
     return !any && !all;
 }
@@ -75,7 +77,8 @@ static void score(const Parts *all, Part *p, const CaseReport *r) {
 
 /* ---- Of a case ---- */
 
-/* Adds one gradient, or (name "") the whole case. `in` is NULL if it was not judged or does not exist. */
+/* Adds one gradient, or (name "") the whole case. `in` is NULL if it was not judged or does not
+ * exist. */
 static void add_gradient(Parts *all, const CaseReport *r, const char *name, const InputReport *in,
                          double points) {
     Part *p = add(all, r, points, in ? in->verdict : r->verdict);
@@ -84,7 +87,8 @@ static void add_gradient(Parts *all, const CaseReport *r, const char *name, cons
     score(all, p, r);
     alone.verdict = p->verdict;
     alone.inputs = in != NULL;
-    if (in) alone.in[0] = *in, alone.trouble[0] = 0;
+    if (in) alone.in[0] = *in;
+    if (in) alone.trouble[0] = 0;
     if (in || p->verdict != PASS || r->trouble[0]) gradcheck_explain(all->text, &alone);
     if (p->verdict == PASS && in)
         fprintf(all->text, "PASS, worst relative error %.1e\n", in->error);
@@ -175,8 +179,8 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
     finish(all, p);
 }
 
-/* Rounds the points of all parts so that their sums are exact: each is a multiple of a power of two, and the last has what
- * is left of the whole. */
+/* Rounds the points of all parts so that their sums are exact: each is a multiple of a power of
+ * two, and the last has what is left of the whole. */
 static void round_points(Part *part, long parts) {
     enum { FRACTIONS = 1024 };
     double whole = 0, given = 0;
@@ -220,7 +224,10 @@ double grade_points(const CaseReport *r, long count, double *of) {
     double points = 0;
     Part *part = grade_parts(r, count, &parts);
     *of = 0;
-    for (long i = 0; i < parts; i++) points += part[i].score, *of += part[i].points;
+    for (long i = 0; i < parts; i++) {
+        points += part[i].score;
+        *of += part[i].points;
+    }
     grade_parts_free(part, parts);
     return points;
 }

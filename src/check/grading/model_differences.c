@@ -44,7 +44,8 @@ static void probe_backward(Node *n) {
     double sum = 0;
     for (long i = 0; i < probe.count; i++) sum += (double)probe.direction[i] * (double)dw[i];
     n->in[DIRECTION]->grad[0] += probe.unit * (real)sum;
-    for (long k = 0; k < probe.samples; k++) n->in[ELEMENTS]->grad[k] += probe.unit * dw[probe.sample[k]];
+    for (long k = 0; k < probe.samples; k++)
+        n->in[ELEMENTS]->grad[k] += probe.unit * dw[probe.sample[k]];
     parameters_clear_grad(all);
 }
 
@@ -84,13 +85,15 @@ static void choose_direction(const double *dw, uint64_t seed) {
         sum = squares = 0;
         for (long i = 0; i < probe.count; i++) {
             double term = (double)probe.direction[i] * dw[i];
-            sum += term, squares += term * term;
+            sum += term;
+            squares += term * term;
         }
     }
 }
 
-/* A power of two near the root mean square of w, so that nothing is rounded; of a vector at least 1/4: a
- * bias that training has barely moved from 0 would change the loss by less than its rounding. */
+/* A power of two near the root mean square of w, so that nothing is rounded; of a vector at least
+ * 1/4: a bias that training has barely moved from 0 would change the loss by less than its
+ * rounding. */
 static real unit_of(const real *w, const Parameter *parameter) {
     double sum = 0, least = parameter->shape.rank == 1 ? 0.25 : 1e-30;
     for (long i = 0; i < probe.count; i++) sum += (double)w[i] * (double)w[i];
@@ -98,8 +101,8 @@ static real unit_of(const real *w, const Parameter *parameter) {
     return (real)(sum > 0 ? ldexp(1, ilogb(fmax(size, least))) : 1);
 }
 
-/* Converts from units of the inputs to units of dL/dw. A random cotangent multiplies the whole. What the
- * checker says of s and the e_i says nothing of w. */
+/* Converts from units of the inputs to units of dL/dw. A random cotangent multiplies the whole.
+ * What the checker says of s and the e_i says nothing of w. */
 static void to_gradient(InputReport *r, uint64_t seed) {
     real cotangent = 1;
     if (r->output < 0) check_run_cotangent(&cotangent, 1, seed, 0);
@@ -112,16 +115,20 @@ static void to_gradient(InputReport *r, uint64_t seed) {
     r->step *= (double)probe.unit;
     r->output = 0;
     r->map[0] = r->full[0] = 0;
-    if (r->verdict == FAIL) r->pattern = PATTERN_NONE, r->reason[0] = 0;
+    if (r->verdict != FAIL) return;
+    r->pattern = PATTERN_NONE;
+    r->reason[0] = 0;
 }
 
-void model_differences(ModelPass *p, int i, const double *dw, long samples, uint64_t seed, const char *model,
-                       CaseReport *report) {
+void model_differences(ModelPass *p, int i, const double *dw, long samples, uint64_t seed,
+                       const char *model, CaseReport *report) {
     static double ones[MOST_SAMPLES];
     Parameters *all = &p->model->parameters;
     const Parameter *w = &all->entry[i];
     Arena arena = {0};
-    probe.pass = p, probe.parameter = w, probe.count = shape_count(w->shape);
+    probe.pass = p;
+    probe.parameter = w;
+    probe.count = shape_count(w->shape);
     probe.start = arena_alloc(&arena, (size_t)probe.count * sizeof(real));
     probe.direction = arena_alloc(&arena, (size_t)probe.count * sizeof(real));
     memcpy(probe.start, weights(), (size_t)probe.count * sizeof(real));

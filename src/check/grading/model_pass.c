@@ -59,7 +59,10 @@ bool pass_open(ModelPass *p, const char *weights, const char *batch, uint64_t se
 
 ModelConfig pass_config(bool lm) {
     ModelConfig c = lm ? config_language_model(13, TARGET) : config_seq2seq(11, SOURCE, 0);
-    c.d_model = 16, c.d_ff = 32, c.heads = 2, c.encoder_layers = 2;
+    c.d_model = 16;
+    c.d_ff = 32;
+    c.heads = 2;
+    c.encoder_layers = 2;
     return c;
 }
 
@@ -69,7 +72,7 @@ bool pass_make(ModelPass *p, const ModelConfig *c, uint64_t seed, Error *e) {
     Parameters *w = &p->model->parameters;
     uint64_t key = random_key(seed, STREAM_DISTURBANCE);
     for (int i = 0; i < w->count; i++)
-        for (long j = 0, n = shape_count(w->entry[i].shape); j < n; j++) {
+        for (long j = 0; j < shape_count(w->entry[i].shape); j++) {
             real *x = &w->value[w->entry[i].offset + j];
             *x = (real)(float)(*x + (real)(0.1 * random_normal(random_key(key, (uint64_t)i),
                                                                (uint64_t)j)));

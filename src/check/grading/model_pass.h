@@ -1,9 +1,11 @@
-/* A forward and backward pass of a model over one batch without dropout: loss, logits and the gradient of every
- * parameter. Model and batch come from files, or are small generated ones, from which a port can start too.
+/* A forward and backward pass of a model over one batch without dropout: loss, logits and the
+ * gradient of every parameter. Model and batch come from files, or are small generated ones, from
+ * which a port can start too.
  *
  * A gradient file holds the results of a pass, in F32 or F64:
  *
- *     loss []      logits [B,T,V], 0 where target_out is padding      grad.NAME for each parameter NAME */
+ *     loss []      logits [B,T,V], 0 where target_out is padding      grad.NAME for each parameter
+ * NAME */
 #pragma once
 
 #include "check/gradcheck/report.h"
@@ -53,13 +55,14 @@ bool pass_write(const ModelPass *p, const char *path, Error *e);
  *
  *     w_i = w₀_i + u (s - 1) v_i + u (e_i - 1)        s = e_i = 1 is the model itself
  *
- * along a random direction v through all elements, where a large error of any element shows in dL/ds = u Σ_i v_i
- * dL/dw_i; and along single elements: the one with the largest gradient and others at random. u is the size of w's
- * elements. s and the e_i are inputs of an operation, checked like any other (gradcheck.h). */
+ * along a random direction v through all elements, where a large error of any element shows in
+ * dL/ds = u Σ_i v_i dL/dw_i; and along single elements: the one with the largest gradient and
+ * others at random. u is the size of w's elements. s and the e_i are inputs of an operation,
+ * checked like any other (gradcheck.h). */
 
 enum { MOST_SAMPLES = 1000 };
 
-/* Checks parameter i and up to `samples` single elements. The report has the parts ds and dw, in units of
- * dL/dw. Restores the weights; overwrites the gradients. */
+/* Checks parameter i and up to `samples` single elements. The report has the parts ds and dw, in
+ * units of dL/dw. Restores the weights; overwrites the gradients. */
 void model_differences(ModelPass *p, int i, const double *dw, long samples, uint64_t seed,
                        const char *model, CaseReport *report);

@@ -21,15 +21,15 @@ static const char *end_of_task(const char *text) {
 /* Prints the header comment with the task in place of its derivation. Returns the text after it. */
 static const char *print_task(const char *text, const char *op, FILE *out) {
     fwrite(text, 1, (size_t)(end_of_task(text) - text), out);
-    fprintf(
-        out,
-        " * Write forward and backward below. Check them at the cases of this file, to which you may add,\n"
-        " * and at those of the project, where your forward must give the same output:\n"
-        " *\n"
-        " *     ./gradcheck FILE.c\n"
-        " *     ./gradcheck FILE.c --like %s\n"
-        " */\n",
-        op);
+    fprintf(out,
+            " * Write forward and backward below. Check them at the cases of this file, to which "
+            "you may add,\n"
+            " * and at those of the project, where your forward must give the same output:\n"
+            " *\n"
+            " *     ./gradcheck FILE.c\n"
+            " *     ./gradcheck FILE.c --like %s\n"
+            " */\n",
+            op);
     return strstr(text, "*/\n") + strlen("*/\n");
 }
 
@@ -45,19 +45,23 @@ static void print_stub(const char *function, const Op *op, FILE *out) {
 static void print_stubs(const Op *op, FILE *out) {
     if (!op->view) {
         fprintf(out,
-                "/* Computes n->out->data from n->in[i]->data. The output is contiguous. Inputs have any\n"
-                " * ->stride; tensor_copy_out(n->in[0], array) copies one in the order of its ->shape, and\n"
-                " * shape_count(shape) is its number of elements. n->attr points to what the operation was\n"
-                " * recorded with besides tensors. node_array(n, count) is an array to save for backward.\n"
+                "/* Computes n->out->data from n->in[i]->data. The output is contiguous. Inputs "
+                "have any\n"
+                " * ->stride; tensor_copy_out(n->in[0], array) copies one in the order of its "
+                "->shape, and\n"
+                " * shape_count(shape) is its number of elements. n->attr points to what the "
+                "operation was\n"
+                " * recorded with besides tensors. node_array(n, count) is an array to save for "
+                "backward.\n"
                 " * node_record(n, bytes) is zeroed memory that lives as long as the tape. */\n");
         print_stub("forward", op, out);
         fprintf(out, "\n");
     }
-    fprintf(
-        out,
-        "/* Given n->out->grad, dL/dy, adds dL/dx to n->in[i]->grad of each input. Both are contiguous.\n"
-        " * The gradient of an input that takes none is NULL, and so is an optional input that is absent.\n"
-        " * Changes nothing else. */\n");
+    fprintf(out, "/* Given n->out->grad, dL/dy, adds dL/dx to n->in[i]->grad of each input. Both "
+                 "are contiguous.\n"
+                 " * The gradient of an input that takes none is NULL, and so is an optional input "
+                 "that is absent.\n"
+                 " * Changes nothing else. */\n");
     print_stub("backward", op, out);
     fprintf(out, "\n");
 }
@@ -131,18 +135,21 @@ static void print_functions(const char *text, const Op *op, const PlanItem *item
         int length = (int)strcspn(line, "\n"), skip = words > line + 3 ? 3 : (int)(words - line);
         fprintf(out, "%.*s\n", length - skip, line + skip);
     }
-    fprintf(out,
-            "Write forward, which returns y and what backward needs, and backward, which returns the "
-            "gradients.\n\n"
-            "    ./gradcheck FILE.py\n    ./gradcheck FILE.py --like %s\n\"\"\"\nimport numpy as np\n\n"
-            "cases = [dict(",
-            op->name);
+    fprintf(
+        out,
+        "Write forward, which returns y and what backward needs, and backward, which returns the "
+        "gradients.\n\n"
+        "    ./gradcheck FILE.py\n    ./gradcheck FILE.py --like %s\n\"\"\"\nimport numpy as np\n\n"
+        "cases = [dict(",
+        op->name);
     print_inputs(out, &item->c, true);
     fprintf(out, ", **{%s})]\n\n\ndef forward(", item->arguments);
     print_inputs(out, &item->c, false);
     print_parameters(out, item->arguments);
-    fprintf(out, "):\n    raise NotImplementedError(\"forward is to be written\")\n    return y, cache\n\n\n"
-                 "def backward(dy, cache):\n    raise NotImplementedError(\"backward is to be written\")\n");
+    fprintf(
+        out,
+        "):\n    raise NotImplementedError(\"forward is to be written\")\n    return y, cache\n\n\n"
+        "def backward(dy, cache):\n    raise NotImplementedError(\"backward is to be written\")\n");
 }
 
 static bool print_in_python(const char *text, const Op *op, FILE *out) {
@@ -154,20 +161,24 @@ static bool print_in_python(const char *text, const Op *op, FILE *out) {
     return fits;
 }
 
-bool template_print(const char *name, const char *language, const char *headers, FILE *out, Error *e) {
+bool template_print(const char *name, const char *language, const char *headers, FILE *out,
+                    Error *e) {
     bool python = strcmp(language, "python") == 0;
     const OpEntry *entry = ops_find(name);
     char path[PATH_ROOM], *text;
     size_t size;
     if (!python && strcmp(language, "c") != 0)
-        return error_set(e, STATUS_USAGE, "--language: found '%s', need c or python", ESCAPED(language));
+        return error_set(e, STATUS_USAGE, "--language: found '%s', need c or python",
+                         ESCAPED(language));
     if (!entry)
-        return error_set(e, STATUS_USAGE, "--template: found '%s', need an operation that --list shows",
+        return error_set(e, STATUS_USAGE,
+                         "--template: found '%s', need an operation that --list shows",
                          ESCAPED(name));
     snprintf(path, sizeof path, "%.*s/ops/%s.c", PATH_ROOM - 80, headers, name);
     if (!file_read(path, 1 << 20, &text, &size, e)) return false;
     bool printed = (python ? print_in_python : print_in_c)(text, entry->op, out);
     free(text);
-    return printed || error_set(e, STATUS_USAGE, "--template: %s is no exercise%s", name,
-                                python ? " for functions" : ": no part of its file is marked as one");
+    return printed ||
+           error_set(e, STATUS_USAGE, "--template: %s is no exercise%s", name,
+                     python ? " for functions" : ": no part of its file is marked as one");
 }

@@ -1,0 +1,297 @@
+#include "base/directory.h"
+#include "base/file.h"
+#include "base/pool.h"
+#include "base/utf8.h"
+#include "check/directories.h"
+#include "check/grading/grade_files.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const SOURCES[] = {".c", ".py", NULL};
+
+/* ---- A directory: each file is judged by a process of its own, which writes its report ---- */
+
+/* How a file's process has ended. */
+typedef struct FileEnd {
+    bool ended, again;          /* it is judged again, alone: the machine lacked something */
+    Error found;                /* the verdict */
+    char *row, *lines, *warned; /* for stdout, reports and stderr */
+} FileEnd;
+
+typedef struct FolderRun {
+    Grading *all;
+    const char *path, *folder;
+    FileNames files, left;
+    FileEnd *end; /* [files] */
+    long *job;    /* [files] the files that are judged now */
+    long next;    /* the next file to be printed */
+    bool last;    /* no file is judged again after this time */
+    Status worst; /* of the verdicts on files */
+    Error *error; /* why no file can be judged */
+} FolderRun;
+
+/* What a file's process sends: this, the lines and the row. */
+typedef struct FileSent {
+    Error found;
+    size_t lines;
+} FileSent;
+
+/* DIR/NAME.json for the file NAME. NAME may begin with directories, which are created. The name of
+ * a report is not longer than a file system takes, and then ends with the file's number. */
+static bool report_path(const char *directory, const char *file, long number, char path[PATH_ROOM],
+                        Error *e) {
+    enum { MAX_NAME = 240, KEPT = 220 };
+    char name[PATH_ROOM], folder[PATH_ROOM];
+    const char *last = file_name(file);
+    int before = (int)(last - file), length = (int)strlen(last);
+    if (length > MAX_NAME)
+        snprintf(name, sizeof name, "%.*s%.*s-%ld.json", before, file, KEPT, last, number);
+    else
+        snprintf(name, sizeof name, "%.*s%s.json", before, file, last);
+    if (!directory_file(path, directory, name, STATUS_CANNOT_CREATE, e)) return false;
+    snprintf(folder, sizeof folder, "%.*s", (int)(file_name(path) - path), path);
+    return directory_make(folder, e);
+}
+
+/* How the reports of file i are written: `path` gets room for one. */
+static bool show_of(const FolderRun *run, long i, char path[PATH_ROOM], ShowOptions *how,
+                    Error *e) {
+    const char *name = run->files.name[i];
+    *how = run->all->show;
+    how->file = name;
+    how->apart = true;
+    how->reports = NULL;
+    if (!how->gradescope) return true;
+    how->gradescope = path;
+    return report_path(run->all->show.gradescope, name, i, path, e);
+}
+
+/* Writes the report of a file that is not judged, and keeps its lines. */
+static bool report_unjudged(FolderRun *run, long i, const Error *why, Error *e) {
+    char path[PATH_ROOM];
+    ShowOptions how;
+    long count;
+    size_t size;
+    CaseReport *all = grade_reports(&run->all->plan, grade_verdict_on(why), why->text, &count);
+    free(run->end[i].lines);
+    FILE *out = open_memstream(&run->end[i].lines, &size);
+    if (!out) error_no_memory("a report");
+    for (long k = 0; k < count; k++) gradcheck_json_report(out, run->files.name[i], &all[k]);
+    if (fclose(out) != 0) error_no_memory("a report");
+    bool ok = show_of(run, i, path, &how, e) && show_write(&how, all, count, 0, e);
+    free(all);
+    return ok;
+}
+
+static bool report_all_unjudged(FolderRun *run, const Error *why, Error *e) {
+    for (long i = 0; i < run->files.count; i++)
+        if (!report_unjudged(run, i, why, e)) return false;
+    return true;
+}
+
+static void print_row(FILE *out, const char *name, const Show *show, const char *why) {
+    const CheckTotals *t = &show->totals;
+    double of, points = grade_points(show->report, show->count, &of);
+    for (long i = 0; i < show->count && !*why; i++)
+        if (show->report[i].verdict != PASS) why = show->report[i].trouble;
+    fprintf(out, "%-28s %6ld %7ld %7ld %8ld %8.4g %8.4g  %.*s\n", ESCAPED(name), t->cases,
+            t->passed, t->failed, t->inconclusive, points, of, (int)strcspn(why, "\n"), why);
+}
+
+/* In the process of a file: judges it and sends the result. The compiler's warnings go to stderr,
+ * below the rows. */
+static void judge_one(void *context, long job) {
+    FolderRun *run = context;
+    Grading g = *run->all;
+    Show show;
+    FileSent sent = {0};
+    Error *e = &sent.found;
+    char source[PATH_ROOM], path[PATH_ROOM], *row = NULL, *lines = NULL;
+    size_t size = 0;
+    long i = run->job[job];
+    if (run->error->status) return;
+    if (run->files.count > 1) pool_set_threads(1); /* the files are judged side by side */
+    FILE *out = open_memstream(&row, &size), *to_lines = open_memstream(&lines, &sent.lines);
+    if (!out || !to_lines) error_no_memory("a report");
+    bool ok = show_of(run, i, path, &g.show, e) &&
+              directory_file(source, run->path, run->files.name[i], STATUS_NO_INPUT, e);
+    g.show.json = true;
+    g.show.out = to_lines;
+    show_start(&show, &g.show);
+    ok = ok && grade_in(&g, run->folder, i, source, run->files.name[i], &show, e);
+    print_row(out, run->files.name[i], &show, e->text);
+    if (ok) show_finish(&show, e);
+    if (fclose(out) != 0 || fclose(to_lines) != 0) error_no_memory("a report");
+    child_send(&sent, sizeof sent);
+    child_send(lines, sent.lines);
+    child_send(row, size);
+}
+
+/* Prints what is known of the next files, in their order. */
+static void print_ended(FolderRun *run) {
+    for (; run->next < run->files.count && run->end[run->next].ended; run->next++) {
+        const FileEnd *f = &run->end[run->next];
+        fputs(run->all->show.json ? f->lines : f->row, stdout);
+    }
+    fflush(stdout);
+}
+
+/* Takes a verdict without reports. */
+static void take_unjudged(FolderRun *run, long i) {
+    FileEnd *f = &run->end[i];
+    size_t size;
+    report_unjudged(run, i, &f->found, run->error);
+    FILE *out = open_memstream(&f->row, &size);
+    if (!out) error_no_memory("a report");
+    print_row(out, run->files.name[i], &(Show){0}, f->found.text);
+    if (fclose(out) != 0) error_no_memory("a report");
+}
+
+static void take_worst(FolderRun *run, Status found) {
+    if (!found || run->worst == STATUS_NO) return;
+    run->worst =
+        found == STATUS_INCONCLUSIVE || grade_is_lack(found) ? STATUS_INCONCLUSIVE : STATUS_NO;
+}
+
+static void take_one(void *context, long job, const ChildEnd *end) {
+    FolderRun *run = context;
+    long i = run->job[job];
+    FileEnd *f = &run->end[i];
+    FileSent sent;
+    char own[GRADE_PATH], text[CHILD_TEXT];
+    directory_remove(grade_own_path(own, run->folder, i)); /* a process that died has left it */
+    if (run->error->status || end->fate == CHILD_INTERRUPTED) return;
+    bool told = end->fate == CHILD_DONE && end->size >= sizeof sent;
+    f->found = (Error){0};
+    if (told) {
+        memcpy(&sent, end->result, sizeof sent);
+        f->found = sent.found;
+    } else {
+        error_set(&f->found, STATUS_NO_MEMORY, "not judged: the judge %s",
+                  child_text(text, end, &(ChildLimits){0}));
+    }
+    bool judged = told && sent.lines;
+    bool lacked = judged ? child_lacks(end->result + sizeof sent)
+                         : grade_is_lack(f->found.status) && f->found.status != STATUS_UNAVAILABLE;
+    if (lacked && !run->last) {
+        f->again = true;
+        return;
+    }
+    f->ended = true;
+    f->again = false;
+    if (judged) {
+        free(f->lines);
+        f->lines = strndup(end->result + sizeof sent, sent.lines);
+        f->row = strdup(end->result + sizeof sent + sent.lines);
+        f->warned = strdup(end->printed);
+    } else {
+        take_unjudged(run, i);
+    }
+    print_ended(run);
+    take_worst(run, f->found.status);
+}
+
+static void print_lines(FILE *out, const void *context) {
+    const FolderRun *run = context;
+    for (long i = 0; i < run->files.count; i++) fputs(run->end[i].lines, out);
+}
+
+/* Judges the files side by side, and those for which the machine lacked something once more, one
+ * after the other. */
+static void judge_twice(FolderRun *run) {
+    const ChildLimits unlimited = {.seconds = 1e6,
+                                   .keep = {run->all->plan.keep[0], run->all->plan.keep[1]}};
+    long count = 0;
+    for (long i = 0; i < run->files.count; i++) run->job[i] = i;
+    /* One more than there are processors: some files sleep until their time is over. */
+    child_run_all(run->files.count, pool_threads() + 1, &unlimited, judge_one, take_one, run);
+    for (long i = 0; i < run->files.count; i++)
+        if (run->end[i].again) run->job[count++] = i;
+    run->last = true;
+    child_run_all(count, 1, &unlimited, judge_one, take_one, run);
+}
+
+/* The result of the run: a program that no file can do without, or the worst verdict. */
+static bool conclude(const FolderRun *run, Error *e) {
+    if (e->status) return false;
+    for (long i = 0; i < run->files.count; i++)
+        if (run->end[i].found.status == STATUS_UNAVAILABLE)
+            return error_set(e, STATUS_UNAVAILABLE, "%s", run->end[i].found.text);
+    return run->worst == STATUS_DONE ||
+           error_set(e, run->worst, "%s: not all is proved", ESCAPED(run->path));
+}
+
+static bool judge_all(FolderRun *run, Error *e) {
+    const ShowOptions *how = &run->all->show;
+    Error unwritten = {0};
+    const Error before = {STATUS_NO, "not judged: the run ended before it"};
+    if (!report_all_unjudged(run, &before, e)) return false;
+    if (how->reports && !file_print(how->reports, print_lines, run, e)) return false;
+    if (!how->json)
+        printf("%-28s %6s %7s %7s %8s %8s %8s\n", "file", "cases", "passed", "failed", "unproved",
+               "points", "of");
+    judge_twice(run);
+    for (long i = 0; i < run->files.count; i++) /* not between the rows */
+        if (run->end[i].warned) fputs(run->end[i].warned, stderr);
+    if (how->reports && !file_print(how->reports, print_lines, run, &unwritten)) *e = unwritten;
+    return conclude(run, e);
+}
+
+static void free_run(FolderRun *run) {
+    for (long i = 0; run->end && i < run->files.count; i++) {
+        free(run->end[i].row);
+        free(run->end[i].lines);
+        free(run->end[i].warned);
+    }
+    free(run->end);
+    free(run->job);
+    directory_files_free(&run->files);
+    directory_files_free(&run->left);
+}
+
+/* Names the files that are not judged. */
+static void print_left(FILE *out, const FileNames *left) {
+    enum { NAMED = 20 };
+    for (long i = 0; i < left->count && i < NAMED; i++)
+        fprintf(out, "%s%s", i ? ", " : "left out, because they do not end in .c or .py: ",
+                ESCAPED(left->name[i]));
+    if (left->count > NAMED) fprintf(out, " and %ld more", left->count - NAMED);
+    if (left->count) fprintf(out, "\n");
+}
+
+static bool has_python(const FileNames *files) {
+    for (long i = 0; i < files->count; i++)
+        if (grade_is_python(files->name[i])) return true;
+    return false;
+}
+
+/* Finds the files. False: there are none. */
+static bool list_files(FolderRun *run, Error *e) {
+    if (!directory_files(run->path, SOURCES, &run->files, &run->left, e)) return false;
+    size_t count = (size_t)run->files.count;
+    run->end = calloc(count + 1, sizeof *run->end);
+    run->job = calloc(count + 1, sizeof *run->job);
+    if (!run->end || !run->job) error_no_memory("%zu reports", count);
+    return count || error_set(e, STATUS_NO_INPUT, "%s: found no C or Python files in it, need one",
+                              ESCAPED(run->path));
+}
+
+bool grade_folder(Grading *g, const char *path, Error *e) {
+    char folder[TEMPORARY_PATH] = "";
+    FolderRun run = {.all = g, .path = path, .folder = folder, .error = e};
+    Error unfit = {0}, unwritten = {0};
+    bool ok = list_files(&run, e) && grade_open(g, folder, e);
+    if (ok && has_python(&run.files)) python_find(&g->plan);
+    if (ok && !grade_add_given(g, &unfit)) {
+        report_all_unjudged(&run, &unfit, &unwritten);
+        ok = error_set(e, unfit.status, "%s", unfit.text);
+    }
+    ok = ok && judge_all(&run, e);
+    print_left(g->show.json ? stderr : stdout, &run.left);
+    if (ok || e->status == STATUS_NO || e->status == STATUS_INCONCLUSIVE)
+        show_gap(&g->show, stdout);
+    free_run(&run);
+    grade_close(g, folder);
+    return ok;
+}
