@@ -1,6 +1,6 @@
+#include "check/child.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "check/child_job.h"
 #include "check/directories.h"
 #include "check/sandbox.h"
 #include <errno.h>
@@ -70,13 +70,13 @@ static Child *new_child(Child with) {
 
 Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context, long i),
                    void *context) {
-    int pipe[PIPES][2], pipes = 0;
-    while (pipes < PIPES && open_pipe(pipe[pipes])) pipes++;
+    int pipe[CHILD_PIPES][2], pipes = 0;
+    while (pipes < CHILD_PIPES && open_pipe(pipe[pipes])) pipes++;
     fflush(NULL); /* or the child prints what the parent has buffered */
-    pid_t parent = getpid(), pid = pipes == PIPES ? fork() : -1;
+    pid_t parent = getpid(), pid = pipes == CHILD_PIPES ? fork() : -1;
     if (pid == 0) child_live(i, limits, pipe, parent, job, context);
     for (int k = 0; k < pipes; k++) {
-        if (k != REQUEST || pid < 0) close(pipe[k][1]);
+        if (k != CHILD_REQUEST || pid < 0) close(pipe[k][1]);
         if (pid < 0) close(pipe[k][0]);
     }
     if (pid < 0) return NULL;
@@ -84,9 +84,9 @@ Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context,
                              .job = i,
                              .limits = *limits,
                              .born = clock_seconds(),
-                             .result = {.end = pipe[RESULT][0], .most = RESULT_LIMIT},
-                             .printed = {.end = pipe[PRINTED][0], .most = CHILD_PRINTED},
-                             .request = {pipe[REQUEST][0], pipe[REQUEST][1]}});
+                             .result = {.end = pipe[CHILD_RESULT][0], .most = RESULT_LIMIT},
+                             .printed = {.end = pipe[CHILD_PRINTS][0], .most = CHILD_PRINTED},
+                             .request = {pipe[CHILD_REQUEST][0], pipe[CHILD_REQUEST][1]}});
 }
 
 Child *child_attach(int from, int to, const ChildLimits *limits) {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include <stddef.h>
+#include <sys/types.h>
 
 enum { CHILD_KEEPS = 2 };
 typedef struct ChildLimits {
@@ -115,3 +116,22 @@ bool child_lacks(const char *text);
  * CHILD_DONE. Of a bug it is the last printed line. */
 enum { CHILD_TEXT = 512 };
 const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLimits *limits);
+
+/* ---- Between child.c and the job's side of it, child_job.c ---- */
+
+/* The last byte that a job sends if it returns. */
+#define CHILD_END 'E'
+
+/* Pipes: to the parent what it sends and what it prints, and from the parent what it is told. */
+enum { CHILD_RESULT, CHILD_PRINTS, CHILD_REQUEST, CHILD_PIPES };
+
+/* In a new process: runs the job. */
+_Noreturn void child_live(long i, const ChildLimits *limits, int pipe[CHILD_PIPES][2], pid_t parent,
+                          void (*job)(void *context, long i), void *context);
+
+/* The directory of a job's own. */
+enum { CHILD_PATH = 4096 + 32 };
+const char *child_directory_of(const ChildLimits *limits, pid_t pid, char path[CHILD_PATH]);
+
+/* Processor time after which the system ends a job. */
+double child_seconds(const ChildLimits *l);

@@ -1,5 +1,5 @@
-#include "check/child_job.h"
 #include "base/interrupt.h"
+#include "check/child.h"
 #include "check/sandbox.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -136,7 +136,7 @@ const char *child_directory(void) {
     return *own_directory ? own_directory : NULL;
 }
 
-_Noreturn void child_live(long i, const ChildLimits *limits, int pipe[PIPES][2], pid_t parent,
+_Noreturn void child_live(long i, const ChildLimits *limits, int pipe[CHILD_PIPES][2], pid_t parent,
                           void (*job)(void *context, long i), void *context) {
     setsid(); /* a group of its own, and no terminal */
     system_end_with_parent(parent, SIGKILL);
@@ -144,10 +144,10 @@ _Noreturn void child_live(long i, const ChildLimits *limits, int pipe[PIPES][2],
     if (limits->folder) make_directory(limits);
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
-    dup2(pipe[PRINTED][1], STDOUT_FILENO);
-    dup2(pipe[PRINTED][1], STDERR_FILENO);
-    result_pipe = moved_up(pipe[RESULT][1]);
-    request_pipe = moved_up(pipe[REQUEST][0]);
+    dup2(pipe[CHILD_PRINTS][1], STDOUT_FILENO);
+    dup2(pipe[CHILD_PRINTS][1], STDERR_FILENO);
+    result_pipe = moved_up(pipe[CHILD_RESULT][1]);
+    request_pipe = moved_up(pipe[CHILD_REQUEST][0]);
     close_others(limits);
     set_limits(limits);
     job(context, i);

@@ -37,6 +37,7 @@ const char *grade_own_path(char own[GRADE_PATH], const char *folder, long number
 bool grade_in(Grading *g, const char *folder, long number, const char *path, const char *shown,
               Show *show, Error *e);
 
+/* Whether the path is that of a Python file; NULL is none. */
 bool grade_is_python(const char *path);
 
 /* Whether the machine lacks something, and the file is not at fault; the verdict on a file that is
