@@ -98,7 +98,7 @@ static long train_some(const char *const *arguments, long most) {
     t.model->dropout = config.dropout;
     ok = trainer_start(&t, &e) && (!config.resume || checkpoint_restore(&past, &t, &e)) &&
          (config.resume || !config.from || from_read_weights(&t, &config, &e)) &&
-         run_open(&run, &config, &t, config.resume ? &past : NULL, &e);
+         run_open(&run, &config, &t, &(Yardsticks){0}, config.resume ? &past : NULL, &e);
     for (long i = 0; ok; i++) {
         StepResult step;
         Evaluation v;
@@ -446,7 +446,8 @@ TEST(replaced_meanwhile) {
     MUST(TRAIN("--resume", "run", "--steps", "5", "--quiet"));
     char *before = strdup(list_folder("run"));
     Run run;
-    CHECK(!run_open(&run, &config, &t, &past, &e) && e.status == STATUS_CANNOT_CREATE);
+    CHECK(!run_open(&run, &config, &t, &(Yardsticks){0}, &past, &e) &&
+          e.status == STATUS_CANNOT_CREATE);
     CHECK(!strcmp(e.text,
                   "run/checkpoint.safetensors: another process has replaced it since it was read"),
           "%s", e.text);
