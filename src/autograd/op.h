@@ -62,13 +62,9 @@ static inline uint64_t branch_hash(uint64_t hash, long branch) {
         __VA_ARGS__                                                                                \
     }
 
-/* Stops with a bug if the tape or one of these tensors is NULL. A function that records an
- * operation begins with it: op_want("matmul", t, INPUTS(a, b)). */
-static inline void op_want(const char *op, const Tape *t, int inputs, Tensor *const in[]) {
-    if (!t) error_bug("%s: the tape is NULL", op);
-    for (int i = 0; i < inputs; i++)
-        if (!in[i]) error_bug("%s: argument %d is NULL, want a tensor", op, i + 1);
-}
+/* Stops with a bug if the tape or one of these tensors is NULL. A function that records an operation
+ * begins with it: op_want("matmul", t, INPUTS(a, b)). */
+void op_want(const char *op, const Tape *t, int inputs, Tensor *const in[]);
 
 /* Puts a node on the tape, with a contiguous output of shape `out`, ready for attributes:
  * tape_node(t, &op_x, shape, INPUTS(a, b)). The output needs a gradient if an input does.

@@ -42,6 +42,12 @@ static void set_output(Node *n, Tensor *out) {
         if (n->in[i] && tensor_wants_grad(n->in[i])) out->grad_state = GRAD_UNALLOCATED;
 }
 
+void op_want(const char *op, const Tape *t, int inputs, Tensor *const in[]) {
+    if (!t) error_bug("%s: the tape is NULL", op);
+    for (int i = 0; i < inputs; i++)
+        if (!in[i]) error_bug("%s: argument %d is NULL, want a tensor", op, i + 1);
+}
+
 Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]) {
     if (inputs > 0) WANT(in);
     Node *n = new_node(t, op, inputs, in);
