@@ -202,6 +202,18 @@ static bool want_doubtful(Judge *j) {
     return any;
 }
 
+/* Marks those whose derivative rounding may hide. */
+static bool want_hidden(Judge *j) {
+    bool any = false;
+    for (Line *line = j->lines.line; line < end_of_lines(j); line++) {
+        bool hidden = false;
+        for (long q = 0; q < j->e->cotangents; q++) hidden |= may_be_hidden(j, entry_of(j, line, q));
+        line->wanted &= hidden;
+        any |= line->wanted;
+    }
+    return any;
+}
+
 /* Judges a line by its two one-sided derivatives. */
 static void take_kink(Judge *j, const Line *line) {
     for (long q = 0; q < j->e->cotangents; q++) {
@@ -286,9 +298,11 @@ static void judge_lines(Judge *j) {
         judge_coordinates(j);
     }
     if (!want_doubtful(j)) return;
-    lines_sweep(&j->lines, ldexp(1, HIGHER), 0);
-    take_results(j, true);
-    judge_coordinates(j);
+    if (want_hidden(j)) {
+        lines_sweep(&j->lines, ldexp(1, HIGHER), 0);
+        take_results(j, true);
+        judge_coordinates(j);
+    }
     if (!want_doubtful(j)) return;
     try_kinks(j);
     judge_coordinates(j);

@@ -13,6 +13,9 @@ enum { WHOLE_OUTPUTS = 128, WHOLE_ENTRIES = 1 << 14, RANDOM = 3 };
  * sample of each input is: as many elements as WORK allows, at least LEAST. */
 enum { WORK = 1 << 22, LEAST = 4 };
 
+/* The runs of a case, as far as its elements are concerned. */
+enum { RUNS = 4000, ALONE = RUNS / CHECK_ENTRIES_RUNS };
+
 static void *zeros(Arena *arena, long count, size_t size) {
     return arena_alloc(arena, (size_t)count * size);
 }
@@ -57,12 +60,13 @@ static void lay_out(Gradients *g) {
         if (point_has_gradient(point, k)) coordinates += point->in[k].stored, inputs++;
     }
     set_cotangents(g, coordinates);
-    g->sampled = (double)coordinates * (double)numbers > WORK;
+    g->sampled = (double)coordinates * (double)numbers > WORK || coordinates > ALONE;
     g->run->planned = g->run->evaluations + g->cotangents + 60;
     for (int k = 0; k < point->inputs; k++) {
         const PointInput *in = &point->in[k];
         if (!point_has_gradient(point, k)) continue;
         long own = in->stored, most = WORK / numbers / inputs;
+        if (most > ALONE / inputs) most = ALONE / inputs;
         if (most < LEAST) most = LEAST;
         bool all = !g->sampled || own <= most;
         g->element[k] = new_entries(g, k, all ? own : most);

@@ -62,10 +62,19 @@ static bool is_nowhere(const Lines *l, const Line *line, long q) {
     return l->nowhere[q] && !line->crossed && line->sweep[q].levels == 0;
 }
 
+/* The estimate is sharp and confirms the gradient: more steps would change no verdict. */
+static bool confirms(const Lines *l, const Line *line, long q) {
+    const Sweep *s = &line->sweep[q];
+    double analytic = l->e->entry[q * l->e->coordinates + line->coordinate].analytic;
+    return sweep_settled(s, CHECK_SHARP / (20 * SWEEP_TRUST)) &&
+           fabs(analytic - s->value) <= CHECK_SHARP / 2 * fabs(s->value);
+}
+
 static bool all_settled(const Lines *l, const Line *line) {
-    for (long q = 0; q < l->e->cotangents; q++)
-        if (!is_nowhere(l, line, q) && !sweep_settled(&line->sweep[q], 64 * (double)REAL_EPSILON))
-            return false;
+    for (long q = 0; q < l->e->cotangents; q++) {
+        if (is_nowhere(l, line, q) || confirms(l, line, q)) continue;
+        if (!sweep_settled(&line->sweep[q], 64 * (double)REAL_EPSILON)) return false;
+    }
     return true;
 }
 
