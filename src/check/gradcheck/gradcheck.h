@@ -2,11 +2,13 @@
  *
  *     backward's dx_j  =  Σ_i c_i ∂y_i/∂x_j  =  lim_{h→0} Σ_i c_i (y_i(x + h e_j) - y_i(x - h e_j)) / 2h
  *
- * Read in this order: check_case.h (inputs), check_point, job and tape_runner (an operation at a point), check_run (many
- * runs), numeric_derivative and check_lines (the limit), entries and check_entries (the comparison), check_gradients (a
- * case), check_ties and check_smooth (kinks, added points), check_properties (what holds without a limit), report and
- * gradcheck (all of it); then diagnosis and pattern_* (what a mistake looks like), wrong_map and counterexample (what is
- * shown), agreement (all cases of an operation), gradcheck_text.
+ * Read in this order: check_case.h (inputs), check_point, job and tape_runner (an operation at a
+ * point), check_run (many runs), numeric_derivative and check_lines (the limit), entries and
+ * check_entries (the comparison), check_gradients (a case), check_digits, check_ties and
+ * check_smooth (digits, kinks, added points), check_properties (what holds without a limit),
+ * report and gradcheck (all of it); then diagnosis and pattern_* (what a mistake looks like),
+ * wrong_map and counterexample (what is shown), agreement (all cases of an operation),
+ * gradcheck_text.
  *
  * The two sides are compared entry by entry: every coordinate of every input, with random signed cotangents and, where the case
  * is small, with each one-hot cotangent too, which makes it the whole Jacobian matrix.
