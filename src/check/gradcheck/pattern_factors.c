@@ -126,6 +126,7 @@ static bool is_quotient(const Factors *t, const double *value, int f, int g, dou
     for (long i = 0; i < t->count; i++) {
         if (!t->known[i]) continue;
         double found = t->factor[i] * value_of(g, value[i]), want = value_of(f, value[i]);
+        if (want == 0 && value_of(g, value[i]) == 0) return false; /* any factor would fit */
         if (!(fabs(found - want) <= tolerance * fmax(fabs(found), fabs(want)))) return false;
     }
     return true;
