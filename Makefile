@@ -56,12 +56,14 @@ endif
 # One job for each processor, unless -j or an outer make decides.
 GIVEN   := $(MAKELEVEL:0=)$(filter -j% --jobs%,$(MAKEFLAGS))
 MAKEFLAGS += $(if $(GIVEN),,-j$(shell getconf _NPROCESSORS_ONLN))
-all: $(if $(SAN),$(BUILT),$(PROGRAMS))
-include src/install/Makefile src/web/Makefile tests/Makefile
-
 # Strings for C: the parts of a run's page, and the derivations in the operations' comments.
 PAGE      = $(wildcard src/run/*.html src/run/*.css src/run/*.js)
 GENERATED = $(patsubst %,$(BUILD)/generated/%.inc,$(PAGE:src/%=%) explain/derivations)
+sources = $(filter-out src/kernels/gemm$(if $(BLAS),,_blas).c,$(wildcard $(1:%=src/%/*.c)))
+objects = $(addprefix $(BUILD)/$(1)/,$(patsubst %.c,%.o,$(call sources,$(2))))
+all: $(if $(SAN),$(BUILT),$(PROGRAMS))
+include src/install/Makefile src/web/Makefile tests/Makefile
+
 $(BUILD)/generated/%.inc: src/%
 	@mkdir -p $(@D) && sed 's/[\\"?]/\\&/g; s/.*/"&\\n",/' $< >$@
 $(BUILD)/generated/explain/derivations.inc: src/explain/derivations.awk $(wildcard src/ops/*.c)
@@ -84,8 +86,6 @@ $(BUILD)/float/%.o: %.c $(BUILD)/flags | $(GENERATED)
 	$(COMPILE)
 $(BUILD)/double/%.o: %.c $(BUILD)/flags | $(GENERATED)
 	$(COMPILE)
-sources = $(filter-out src/kernels/gemm$(if $(BLAS),,_blas).c,$(wildcard $(1:%=src/%/*.c)))
-objects = $(addprefix $(BUILD)/$(1)/,$(patsubst %.c,%.o,$(call sources,$(2))))
 $(BUILD)/%/libcore.a: $(call objects,%,$(CORE) run) \
     $(BUILD)/%/src/check/npy.o $(BUILD)/%/src/check/grading/batch_file.o
 	$(ARCHIVE)
