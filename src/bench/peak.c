@@ -4,8 +4,8 @@
 #include "kernels/vector.h"
 #include <math.h>
 
-/* Enough accumulators to hide the latency of a multiply-add on two units; with factor and term they fit into
- * 16 registers. */
+/* Enough accumulators to hide the latency of a multiply-add on two units; with factor and term they
+ * fit into 16 registers. */
 enum { CHAINS = 12, ROUNDS = 1 << 20 };
 
 static volatile real sink; /* keeps the loop from being optimised away */

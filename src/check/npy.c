@@ -11,7 +11,8 @@
 
 enum { BEFORE_HEADER = 10, MAX_HEADER = 10000 /* as in NumPy */ };
 
-static const char *const types[DTYPES] = {[DTYPE_F32] = "<f4", [DTYPE_F64] = "<f8", [DTYPE_I64] = "<i8"};
+static const char *const types[DTYPES] = {
+    [DTYPE_F32] = "<f4", [DTYPE_F64] = "<f8", [DTYPE_I64] = "<i8"};
 
 /* The text after 'key': in the header. */
 static const char *value_of(const char *header, const char *key) {
@@ -26,11 +27,13 @@ static bool read_shape(Array *a, const char *text, Error *e) {
     for (; ok && text[strspn(text, ", ")] != ')'; text = end) {
         text += strspn(text, ", ");
         if (a->rank == ARRAY_RANK)
-            return error_set(e, STATUS_BAD_DATA, "%s: found more than %d axes", a->file, ARRAY_RANK);
+            return error_set(e, STATUS_BAD_DATA, "%s: found more than %d axes", a->file,
+                             ARRAY_RANK);
         a->size[a->rank++] = strtol(text, &end, 10);
         ok = end > text && a->size[a->rank - 1] >= 0;
     }
-    return ok || error_set(e, STATUS_BAD_DATA, "%s: found no shape like (3, 4) in its header", a->file);
+    return ok ||
+           error_set(e, STATUS_BAD_DATA, "%s: found no shape like (3, 4) in its header", a->file);
 }
 
 static bool read_header(Array *a, const char *header, Error *e) {
@@ -41,11 +44,13 @@ static bool read_header(Array *a, const char *header, Error *e) {
     else if (strncmp(type, "<f8", 3) == 0)
         a->dtype = DTYPE_F64;
     else
-        return error_set(e, STATUS_BAD_DATA, "%s: found numbers of type '%.*s', need '<f8' or '<f4'", a->file,
+        return error_set(e, STATUS_BAD_DATA,
+                         "%s: found numbers of type '%.*s', need '<f8' or '<f4'", a->file,
                          length < 16 ? length : 16, type);
     if (strncmp(value_of(header, "fortran_order"), "False", 5) != 0)
         return error_set(e, STATUS_BAD_DATA,
-                         "%s: found another order of its elements, need 'fortran_order': False", a->file);
+                         "%s: found another order of its elements, need 'fortran_order': False",
+                         a->file);
     return read_shape(a, value_of(header, "shape"), e);
 }
 
@@ -78,9 +83,11 @@ void npy_start(const Array *a, char start[NPY_START]) {
     /* NumPy pads the header to a multiple of 64 bytes and leaves room for the first size to grow. At most 8
      * axes, whose sizes have at most 26 digits together since their bytes fit in a long, always take 128. */
     char sizes[48] = "";
-    for (int i = 0, n = 0; i < a->rank; i++) n += sprintf(sizes + n, i ? ", %ld" : "%ld", a->size[i]);
-    int n = sprintf(start, "\x93NUMPY\1%c%c%c{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }", 0,
-                    NPY_START - BEFORE_HEADER, 0, types[a->dtype], sizes, a->rank == 1 ? "," : "");
+    for (int i = 0, n = 0; i < a->rank; i++)
+        n += sprintf(sizes + n, i ? ", %ld" : "%ld", a->size[i]);
+    int n = sprintf(
+        start, "\x93NUMPY\1%c%c%c{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }", 0,
+        NPY_START - BEFORE_HEADER, 0, types[a->dtype], sizes, a->rank == 1 ? "," : "");
     memset(start + n, ' ', (size_t)(NPY_START - 1 - n));
     start[NPY_START - 1] = '\n';
 }

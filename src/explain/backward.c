@@ -87,7 +87,8 @@ BackwardTerm *backward_terms(Arena *arena, Node *n, int i, long cell, long *coun
     for (long at = 0; at < outputs; at++) {
         for (int j = 0; j < n->inputs; j++)
             if (a.dx[j]) memset(a.dx[j], 0, (size_t)shape_count(n->in[j]->shape) * sizeof(real));
-        memset(a.dy, 0, (size_t)outputs * sizeof(real)); /* backward may have used it as scratch memory */
+        memset(a.dy, 0,
+               (size_t)outputs * sizeof(real)); /* backward may have used it as scratch memory */
         a.dy[at] = 1;
         run(n, true);
         real slope = a.dx[i][cell];
@@ -152,7 +153,8 @@ Sweep backward_difference(Node *n, long cell) {
         real up = *x = at + (real)step, above = loss_after(n->tape, n);
         real down = *x = at - (real)step, below = loss_after(n->tape, n);
         double width = (double)(up - down);
-        sweep_add(&s, step, (double)(above - below) / width, 4 * (double)REAL_EPSILON * loss / width);
+        sweep_add(&s, step, (double)(above - below) / width,
+                  4 * (double)REAL_EPSILON * loss / width);
     }
     *x = at;
     loss_after(n->tape, n);

@@ -9,8 +9,9 @@
 /* From the header comment of an operation's file. */
 typedef struct Derivation {
     const char *op;
-    const char *formula; /* lines: those of forward, and those that backward implements: "dx_k += …" */
-    const char *keeps;   /* "Forward keeps only y."; "": the comment does not say */
+    const char
+        *formula; /* lines: those of forward, and those that backward implements: "dx_k += …" */
+    const char *keeps; /* "Forward keeps only y."; "": the comment does not say */
 } Derivation;
 
 /* NULL: an operation that is not of this project. */

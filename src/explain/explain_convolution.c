@@ -27,7 +27,8 @@ static void convolve(const Tensor *x, const Tensor *w, double y[PLACES * OUT]) {
             for (int tap = 0; tap < TAPS; tap++) {
                 int j = i + tap - 1;
                 for (int b = 0; b < IN && j >= 0 && j < PLACES; b++)
-                    sum += (double)w->data[c * TAPS * IN + tap * IN + b] * (double)x->data[j * IN + b];
+                    sum +=
+                        (double)w->data[c * TAPS * IN + tap * IN + b] * (double)x->data[j * IN + b];
             }
             y[i * OUT + c] = sum;
         }
@@ -64,7 +65,8 @@ static const Table table = {"convolution",
                              {"ends", "error at the ends", 17, AS_POWER}}};
 
 /* Over every step-th row from first to last. */
-static double largest_difference(const Tensor *y, const double *want, int first, int last, int step) {
+static double largest_difference(const Tensor *y, const double *want, int first, int last,
+                                 int step) {
     double largest = 0;
     for (int i = first; i <= last; i += step)
         for (int c = 0; c < OUT; c++) { /* gcc 12 for aarch64 crashes on fmax here */
@@ -82,12 +84,14 @@ bool explain_convolution(const ExplainOptions *o, Error *e) {
     double want[PLACES * OUT], inside[SHARPNESSES], ends[SHARPNESSES];
     if (tape_failed(t, e)) return false;
     convolve(x, w, want);
-    show_start(o, &table,
-               "%d positions, %d channels in, %d out, %d heads, one for each distance d. Infinite sharpness: "
-               "the score is 0 at distance d and -inf elsewhere. The error is the largest difference from "
-               "the convolution. At the ends the convolution takes x beyond the end as 0; a softmax whose "
-               "scores are finite gives that weight to the end itself.",
-               PLACES, IN, OUT, TAPS);
+    show_start(
+        o, &table,
+        "%d positions, %d channels in, %d out, %d heads, one for each distance d. Infinite "
+        "sharpness: "
+        "the score is 0 at distance d and -inf elsewhere. The error is the largest difference from "
+        "the convolution. At the ends the convolution takes x beyond the end as 0; a softmax whose "
+        "scores are finite gives that weight to the end itself.",
+        PLACES, IN, OUT, TAPS);
     for (int s = 0; s < SHARPNESSES; s++) {
         Tensor *y = attend(t, x, w, sharpness[s], maps);
         if (tape_failed(t, e)) return false;
@@ -100,11 +104,17 @@ bool explain_convolution(const ExplainOptions *o, Error *e) {
     Map drawn[TAPS];
     for (int tap = 0; tap < TAPS; tap++)
         drawn[tap] = (Map){title[tap],
-                                  tap == 1 ? NULL : "Where the token is beyond an end the row is empty.", PLACES, PLACES, "query", "key", .values = maps[tap]->data};
+                           tap == 1 ? NULL : "Where the token is beyond an end the row is empty.",
+                           PLACES,
+                           PLACES,
+                           "query",
+                           "key",
+                           .values = maps[tap]->data};
     enum { INFINITE = SHARPNESSES - 1, FINITE = SHARPNESSES - 2 };
-    return show_found(o, &table, drawn, TAPS,
-                      "With -inf outside one distance attention computes the convolution within %.1e, ends "
-                      "included; with the sharpest finite score within %.1e inside, but it is off by %.1f at "
-                      "the ends, where a softmax cannot give 0.",
-                      fmax(inside[INFINITE], ends[INFINITE]), inside[FINITE], ends[FINITE]);
+    return show_found(
+        o, &table, drawn, TAPS,
+        "With -inf outside one distance attention computes the convolution within %.1e, ends "
+        "included; with the sharpest finite score within %.1e inside, but it is off by %.1f at "
+        "the ends, where a softmax cannot give 0.",
+        fmax(inside[INFINITE], ends[INFINITE]), inside[FINITE], ends[FINITE]);
 }

@@ -37,7 +37,8 @@ static void aggregate(Rule rule, double h[NODES][NODES]) {
         int count = 0;
         for (int j = 0; j < NODES; j++) count += linked(i, j);
         for (int j = 0; j < NODES; j++)
-            for (int c = 0; c < NODES && linked(i, j); c++) out[i][c] += h[j][c] / (rule == MEAN ? count : 1);
+            for (int c = 0; c < NODES && linked(i, j); c++)
+                out[i][c] += h[j][c] / (rule == MEAN ? count : 1);
     }
     memcpy(h, out, sizeof out);
 }
@@ -45,15 +46,17 @@ static void aggregate(Rule rule, double h[NODES][NODES]) {
 /* The same, and the rule of attention, as attention under the mask of the edges. */
 static Tensor *attend(Tape *t, Rule rule, Tensor *h, Tensor *wq, Tensor *wk) {
     static uint8_t hidden[NODES * NODES];
-    Tensor *scores = tape_constant(t, SHAPE(NODES, NODES)), *size = tape_constant(t, SHAPE(NODES, 1));
+    Tensor *scores = tape_constant(t, SHAPE(NODES, NODES)),
+           *size = tape_constant(t, SHAPE(NODES, 1));
     for (int i = 0; size->data && i < NODES * NODES; i++) {
         hidden[i] = !linked(i / NODES, i % NODES);
         size->data[i / NODES] += !hidden[i];
     }
     if (rule == ATTENTION)
-        scores = tape_matmul(t, tape_matmul(t, h, wq), tape_transpose(t, tape_matmul(t, h, wk), 0, 1));
-    Tensor *a =
-        tape_softmax(t, tape_masked_fill(t, scores, hidden, SHAPE(NODES, NODES), (real)-INFINITY), -1);
+        scores =
+            tape_matmul(t, tape_matmul(t, h, wq), tape_transpose(t, tape_matmul(t, h, wk), 0, 1));
+    Tensor *a = tape_softmax(
+        t, tape_masked_fill(t, scores, hidden, SHAPE(NODES, NODES), (real)-INFINITY), -1);
     return rule == SUM ? tape_mul(t, tape_matmul(t, a, h), size) : tape_matmul(t, a, h);
 }
 
@@ -79,14 +82,18 @@ bool explain_graph(const ExplainOptions *o, Error *e) {
     int exceptions = 0;
     for (int r = 0; r < RULES; r++) {
         h[r] = tape_constant(t, SHAPE(NODES, NODES));
-        for (int i = 0; h[r]->data && i < NODES * NODES; i += NODES + 1) want[r][i] = h[r]->data[i] = 1;
+        for (int i = 0; h[r]->data && i < NODES * NODES; i += NODES + 1)
+            want[r][i] = h[r]->data[i] = 1;
     }
-    show_start(o, &table,
-               "A graph of %d nodes has the edges A-B A-C B-C C-D D-E E-F F-G F-H G-H; N_i are node i and "
-               "its neighbours. With equal scores attention under the mask gives the mean, and |N_i| times "
-               "that the sum. The table shows errors; then the pairs of nodes within as many hops as there "
-               "are layers, and those of which the first holds something of the second.",
-               NODES);
+    show_start(
+        o, &table,
+        "A graph of %d nodes has the edges A-B A-C B-C C-D D-E E-F F-G F-H G-H; N_i are node i and "
+        "its neighbours. With equal scores attention under the mask gives the mean, and |N_i| "
+        "times "
+        "that the sum. The table shows errors; then the pairs of nodes within as many hops as "
+        "there "
+        "are layers, and those of which the first holds something of the second.",
+        NODES);
     for (int layer = 0; layer < LAYERS; layer++) {
         double off[RULES] = {0};
         int within = 0, reached[RULES] = {0};
@@ -109,16 +116,25 @@ bool explain_graph(const ExplainOptions *o, Error *e) {
                  (Cell[]){NUMBER(layer + 1), NUMBER(off[MEAN]), NUMBER(off[SUM]), NUMBER(within),
                           NUMBER(reached[MEAN]), NUMBER(reached[ATTENTION])});
     }
-    static const char *const title[] = {"The mean after 1 layer", "After 2 layers", "After 5 layers"};
+    static const char *const title[] = {"The mean after 1 layer", "After 2 layers",
+                                        "After 5 layers"};
     static const int after[] = {0, 1, LAYERS - 1};
     Map maps[3];
     for (int i = 0; i < 3; i++)
         maps[i] = (Map){title[i],
-                                i ? NULL : "A node holds something of its neighbours and of itself.", NODES, NODES, "node", "holds of", node_name, node_name,
-                                        mean[after[i]]->data, .high = 0.5};
-    return show_found(o, &table, maps, 3,
-                      "Attention with equal scores gives the neighbours' mean within %.1e and their sum "
-                      "within %.1e; after 1 to %d layers, with q.k too, a node holds something of the nodes "
-                      "within as many hops and of no others, with %d exceptions.",
-                      worst[MEAN], worst[SUM], LAYERS, exceptions);
+                        i ? NULL : "A node holds something of its neighbours and of itself.",
+                        NODES,
+                        NODES,
+                        "node",
+                        "holds of",
+                        node_name,
+                        node_name,
+                        mean[after[i]]->data,
+                        .high = 0.5};
+    return show_found(
+        o, &table, maps, 3,
+        "Attention with equal scores gives the neighbours' mean within %.1e and their sum "
+        "within %.1e; after 1 to %d layers, with q.k too, a node holds something of the nodes "
+        "within as many hops and of no others, with %d exceptions.",
+        worst[MEAN], worst[SUM], LAYERS, exceptions);
 }

@@ -26,12 +26,14 @@ typedef struct Circle {
     Fit fit;
     int heads;
     OneAttention attention;
-    int32_t symbol[TOKENS], answer[2 * TOKENS]; /* of every token: the symbol before, the symbol after */
+    int32_t symbol[TOKENS],
+        answer[2 * TOKENS]; /* of every token: the symbol before, the symbol after */
 } Circle;
 
 static bool open(Circle *c, int heads, uint64_t seed, Error *e) {
     c->heads = heads, c->fit = (Fit){0};
-    return one_attention_add(&c->attention, &c->fit.weights, SYMBOLS, 2 * SYMBOLS, WIDTH, BATCH, PLACES, e) &&
+    return one_attention_add(&c->attention, &c->fit.weights, SYMBOLS, 2 * SYMBOLS, WIDTH, BATCH,
+                             PLACES, e) &&
            fit_start(&c->fit, seed, e);
 }
 
@@ -93,16 +95,18 @@ static bool look(Circle *c, uint64_t seed, real *maps, Error *e) {
 enum { MOST_HEADS = 4, COUNTS = 3 };
 static const int heads_of[COUNTS] = {1, 2, MOST_HEADS};
 
-static const Table table = {"heads",
-                            "Can one head attend to two positions at once?",
-                            "one head     z = sum_j a_j v_j\n"
-                            "four heads   z = [z^1 z^2 z^3 z^4],  z^h = sum_j a^h_j v^h_j",
-                            {{"heads", "heads", 5, 0}, {"seed", "seed", 5, 0}, {"both", "both %", 8, 2}}};
+static const Table table = {
+    "heads",
+    "Can one head attend to two positions at once?",
+    "one head     z = sum_j a_j v_j\n"
+    "four heads   z = [z^1 z^2 z^3 z^4],  z^h = sum_j a^h_j v^h_j",
+    {{"heads", "heads", 5, 0}, {"seed", "seed", 5, 0}, {"both", "both %", 8, 2}}};
 
-static bool run(const ExplainOptions *o, int heads, uint64_t seed, double *both, real *maps, Error *e) {
+static bool run(const ExplainOptions *o, int heads, uint64_t seed, double *both, real *maps,
+                Error *e) {
     static Circle c;
-    bool ok =
-        open(&c, heads, seed, e) && train(&c, seed, e) && judge(&c, seed, both, e) && look(&c, seed, maps, e);
+    bool ok = open(&c, heads, seed, e) && train(&c, seed, e) && judge(&c, seed, both, e) &&
+              look(&c, seed, maps, e);
     if (ok) show_row(o, &table, (Cell[]){NUMBER(heads), NUMBER(seed), NUMBER(*both)});
     fit_stop(&c.fit);
     return ok;
@@ -112,31 +116,38 @@ bool explain_heads(const ExplainOptions *o, Error *e) {
     real maps[COUNTS][MOST_HEADS * PLACES * PLACES], others[MOST_HEADS * PLACES * PLACES];
     double both, least[COUNTS] = {100, 100, 100}, most[COUNTS] = {0};
     int seeds_below_half[COUNTS] = {0};
-    show_start(o, &table,
-               "At each of %d positions in a circle of %d symbols, name the symbol before and the symbol "
-               "after. The model is one attention of width %d, which the heads share, after %d steps. The "
-               "table shows right answers on circles that training does not use.",
-               PLACES, SYMBOLS, WIDTH, STEPS);
+    show_start(
+        o, &table,
+        "At each of %d positions in a circle of %d symbols, name the symbol before and the symbol "
+        "after. The model is one attention of width %d, which the heads share, after %d steps. The "
+        "table shows right answers on circles that training does not use.",
+        PLACES, SYMBOLS, WIDTH, STEPS);
     for (int i = 0; i < COUNTS; i++)
         for (uint64_t seed = 0; seed < SEEDS; seed++) { /* the first seed gives the maps */
-            if (!run(o, heads_of[i], o->seed + seed, &both, seed ? others : maps[i], e)) return false;
+            if (!run(o, heads_of[i], o->seed + seed, &both, seed ? others : maps[i], e))
+                return false;
             least[i] = fmin(least[i], both), most[i] = fmax(most[i], both);
             seeds_below_half[i] += both < 50;
         }
     Map drawn[1 + MOST_HEADS];
-    static const char *const title[1 + MOST_HEADS] = {"One head", "Head 1 of four", "Head 2 of four",
-                                                      "Head 3 of four", "Head 4 of four"};
+    static const char *const title[1 + MOST_HEADS] = {
+        "One head", "Head 1 of four", "Head 2 of four", "Head 3 of four", "Head 4 of four"};
     for (int i = 0; i < 1 + MOST_HEADS; i++)
         drawn[i] = (Map){title[i],
-                                i ? NULL
-                                  : "One head has a single distribution a row for both neighbours. Only "
-                                    "unequal weights tell them apart.", PLACES, PLACES, "query", "key",
-                                        .values = i ? maps[COUNTS - 1] + (i - 1) * PLACES * PLACES : maps[0],
-                                        .high = 1};
-    return show_found(o, &table, drawn, 1 + MOST_HEADS,
-                      "Over %d seeds four heads of width %d name both symbols at %.2f %% of the positions or "
-                      "more, and one head of width %d, which gives one mean of both, at %.2f to %.2f %%, for "
-                      "%d of %d seeds at less than half of them.",
-                      SEEDS, WIDTH / MOST_HEADS, least[COUNTS - 1], WIDTH, least[0], most[0],
-                      seeds_below_half[0], SEEDS);
+                         i ? NULL
+                           : "One head has a single distribution a row for both neighbours. Only "
+                             "unequal weights tell them apart.",
+                         PLACES,
+                         PLACES,
+                         "query",
+                         "key",
+                         .values = i ? maps[COUNTS - 1] + (i - 1) * PLACES * PLACES : maps[0],
+                         .high = 1};
+    return show_found(
+        o, &table, drawn, 1 + MOST_HEADS,
+        "Over %d seeds four heads of width %d name both symbols at %.2f %% of the positions or "
+        "more, and one head of width %d, which gives one mean of both, at %.2f to %.2f %%, for "
+        "%d of %d seeds at less than half of them.",
+        SEEDS, WIDTH / MOST_HEADS, least[COUNTS - 1], WIDTH, least[0], most[0], seeds_below_half[0],
+        SEEDS);
 }

@@ -16,7 +16,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { KNOWN = 160, HELD_OUT = 1000, WAVES = 4, FEATURES = 2 * WAVES, STEPS = 300, GRID = 200, CURVE = 40 };
+enum {
+    KNOWN = 160,
+    HELD_OUT = 1000,
+    WAVES = 4,
+    FEATURES = 2 * WAVES,
+    STEPS = 300,
+    GRID = 200,
+    CURVE = 40
+};
 #define X_NAME     "x in steps of 1/8 (query)"
 #define KNOWN_NAME "4 points x_j a cell (key)"
 enum { TOGETHER = KNOWN / CURVE }; /* known points that share a column of a weight map */
@@ -51,7 +59,8 @@ static void draw(Points *p, long count, uint64_t seed, uint64_t which) {
     uint64_t places = random_key(seed, STREAM_EXPERIMENT + 2 * which),
              noise = random_key(seed, STREAM_EXPERIMENT + 2 * which + 1);
     p->count = count;
-    for (long i = 0; i < count; i++) p->x[i] = (real)(longest * (double)random_uniform(places, (uint64_t)i));
+    for (long i = 0; i < count; i++)
+        p->x[i] = (real)(longest * (double)random_uniform(places, (uint64_t)i));
     qsort(p->x, (size_t)count, sizeof *p->x, ascending);
     for (long i = 0; i < count; i++)
         p->y[i] = (real)(truth((double)p->x[i]) + 0.5 * random_normal(noise, (uint64_t)i));
@@ -67,7 +76,8 @@ static Tensor *features(Tape *t, long count, const real *x) {
     return f;
 }
 
-static bool open(Regression *r, Kernel kernel, double h, const Points *known, uint64_t seed, Error *e) {
+static bool open(Regression *r, Kernel kernel, double h, const Points *known, uint64_t seed,
+                 Error *e) {
     *r = (Regression){.kernel = kernel, .known = known};
     Parameters *p = &r->fit.weights;
     Init start = {INIT_NORMAL, 1 / sqrt(FEATURES)};
@@ -87,15 +97,18 @@ static Tensor *kernel_of(Regression *r, long count, const real *x) {
         return tape_exp(t, tape_scale(t, scores, (real)(1 / sqrt(FEATURES))));
     }
     double h = exp((double)r->log_h.data[0]);
-    Tensor *far = tape_constant(t, SHAPE(count, KNOWN)), *inverse_h = tape_exp(t, tape_neg(t, &r->log_h));
+    Tensor *far = tape_constant(t, SHAPE(count, KNOWN)),
+           *inverse_h = tape_exp(t, tape_neg(t, &r->log_h));
     for (long i = 0; far->data && i < count * KNOWN; i++) {
         double distance = fabs((double)(x[i / KNOWN] - r->known->x[i % KNOWN]));
         far->data[i] = r->kernel == BOX ? distance <= h : (real)distance;
     }
     if (r->kernel == BOX) return far;
-    if (r->kernel == GAUSS) return tape_exp(t, tape_neg(t, tape_mul(t, tape_square(t, far), inverse_h)));
+    if (r->kernel == GAUSS)
+        return tape_exp(t, tape_neg(t, tape_mul(t, tape_square(t, far), inverse_h)));
     static const real one = 1;
-    return tape_relu(t, tape_sub(t, fit_data(&r->fit, SHAPE(1), &one), tape_mul(t, far, inverse_h)));
+    return tape_relu(t,
+                     tape_sub(t, fit_data(&r->fit, SHAPE(1), &one), tape_mul(t, far, inverse_h)));
 }
 
 /* a: [count, KNOWN]; a row sums to 1, or is 0 where no point is near. `leave_out`: no known point counts for
@@ -151,20 +164,21 @@ static bool best_of_grid(Kernel kernel, const Points *known, const Points *held_
 
 /* ---- Output ---- */
 
-static const Table table = {"kernels",
-                            "Is attention a regression that weights known points by their distance?",
-                            "y(x) = sum_j a_j y_j,  a_j = K_j / sum_j K_j\n"
-                            "gauss      K_j = e^(-(x - x_j)^2 / h)\n"
-                            "box        K_j = 1 where |x - x_j| <= h, else 0\n"
-                            "triangle   K_j = max(0, 1 - |x - x_j| / h)\n"
-                            "attention  K_j = e^(q.k_j / sqrt(d_k))\n"
-                            "query = x, keys = x_j, values = y_j",
-                            {{"kernel", "kernel", 9, AS_TEXT},
-                             {"width", "width", 6, AS_TEXT},
-                             {"h", "h", 6, 3},
-                             {"error", "error", 6, 4},
-                             {"best", "best h", 6, 4},
-                             {"distance", "|x - x_j|", 9, 3}}};
+static const Table table = {
+    "kernels",
+    "Is attention a regression that weights known points by their distance?",
+    "y(x) = sum_j a_j y_j,  a_j = K_j / sum_j K_j\n"
+    "gauss      K_j = e^(-(x - x_j)^2 / h)\n"
+    "box        K_j = 1 where |x - x_j| <= h, else 0\n"
+    "triangle   K_j = max(0, 1 - |x - x_j| / h)\n"
+    "attention  K_j = e^(q.k_j / sqrt(d_k))\n"
+    "query = x, keys = x_j, values = y_j",
+    {{"kernel", "kernel", 9, AS_TEXT},
+     {"width", "width", 6, AS_TEXT},
+     {"h", "h", 6, 3},
+     {"error", "error", 6, 4},
+     {"best", "best h", 6, 4},
+     {"distance", "|x - x_j|", 9, 3}}};
 
 /* One row of the table: a kernel, and the width that it has or starts with. */
 static const struct Row {
@@ -178,8 +192,8 @@ enum { ROWS = sizeof rows / sizeof *rows, GAUSS_ROW = 2, TRIANGLE_ROW = 7, ATTEN
 
 /* A row's result: its estimates and its weights over the range of x. */
 typedef struct Result {
-    double h, error, distance; /* mean of |x - x_j| under the weights */
-    real map[CURVE * CURVE], most;           /* the largest of the map */
+    double h, error, distance;     /* mean of |x - x_j| under the weights */
+    real map[CURVE * CURVE], most; /* the largest of the map */
 } Result;
 
 static bool look(Regression *r, Result *result, Error *e) {
@@ -208,7 +222,8 @@ static bool run_row(const ExplainOptions *o, const struct Row *row, const Points
         result->h = row->kernel == ATTENTION ? NAN : exp((double)r.log_h.data[0]);
         show_row(o, &table,
                  (Cell[]){TEXT(kernel_name[row->kernel]), TEXT(row->learnt ? "learnt" : "fixed"),
-                          NUMBER(result->h), NUMBER(result->error), NUMBER(best), NUMBER(result->distance)});
+                          NUMBER(result->h), NUMBER(result->error), NUMBER(best),
+                          NUMBER(result->distance)});
         if (row->kernel == ATTENTION) { /* for tests that compute the results again */
             show_array(o, &table, "W^Q", r.query.data, FEATURES * FEATURES);
             show_array(o, &table, "W^K", r.key.data, FEATURES * FEATURES);
@@ -220,19 +235,22 @@ static bool run_row(const ExplainOptions *o, const struct Row *row, const Points
 
 /* Maps and conclusion. */
 static bool conclude(const ExplainOptions *o, const Result *result, const double best[KERNELS]) {
-    const Result *g = &result[GAUSS_ROW], *t = &result[TRIANGLE_ROW],
-                 *a = &result[ATTENTION_ROW];
+    const Result *g = &result[GAUSS_ROW], *t = &result[TRIANGLE_ROW], *a = &result[ATTENTION_ROW];
     const Map maps[] = {
-        {"Weights: gauss, learnt", "The nearer a known point is to x, the larger its weight.", CURVE, CURVE, X_NAME, KNOWN_NAME, .values = g->map, .high = (double)g->most},
+        {"Weights: gauss, learnt", "The nearer a known point is to x, the larger its weight.",
+         CURVE, CURVE, X_NAME, KNOWN_NAME, .values = g->map, .high = (double)g->most},
         {"Weights: trained attention",
-         "Large weights lie far from the diagonal: attention mixes far points so that their mean is right. "
-         "The loss asks for no more.", CURVE, CURVE, X_NAME, KNOWN_NAME, .values = a->map, .high = (double)a->most}};
-    return show_found(o, &table, maps, 2,
-                      "The learnt widths come within %.1f %% (gauss) and %.1f %% (triangle) of the least "
-                      "error of any width; trained attention has an error of %.4f against %.4f for gauss, "
-                      "from points that are %.3f away on average against %.3f.",
-                      100 * (g->error / best[GAUSS] - 1), 100 * (t->error / best[TRIANGLE] - 1), a->error,
-                      g->error, a->distance, g->distance);
+         "Large weights lie far from the diagonal: attention mixes far points so that their mean "
+         "is right. "
+         "The loss asks for no more.",
+         CURVE, CURVE, X_NAME, KNOWN_NAME, .values = a->map, .high = (double)a->most}};
+    return show_found(
+        o, &table, maps, 2,
+        "The learnt widths come within %.1f %% (gauss) and %.1f %% (triangle) of the least "
+        "error of any width; trained attention has an error of %.4f against %.4f for gauss, "
+        "from points that are %.3f away on average against %.3f.",
+        100 * (g->error / best[GAUSS] - 1), 100 * (t->error / best[TRIANGLE] - 1), a->error,
+        g->error, a->distance, g->distance);
 }
 
 bool explain_kernels(const ExplainOptions *o, Error *e) {
@@ -241,8 +259,10 @@ bool explain_kernels(const ExplainOptions *o, Error *e) {
     draw(&known, KNOWN, o->seed, 0);
     draw(&held_out, HELD_OUT, o->seed, 1);
     show_start(o, &table,
-               "%d points (x_j, y_j) are known: y = f(x) + noise of variance 0.25, f(x) = 2 sin x + x^0.8. "
-               "The table shows the mean squared error at %d other points, for this h and for the best of %d "
+               "%d points (x_j, y_j) are known: y = f(x) + noise of variance 0.25, f(x) = 2 sin x "
+               "+ x^0.8. "
+               "The table shows the mean squared error at %d other points, for this h and for the "
+               "best of %d "
                "widths; then the mean distance |x - x_j| of the points, weighted by a_j.",
                KNOWN, HELD_OUT, GRID);
     show_array(o, &table, "x", known.x, KNOWN), show_array(o, &table, "y", known.y, KNOWN);
@@ -252,6 +272,7 @@ bool explain_kernels(const ExplainOptions *o, Error *e) {
     for (Kernel k = GAUSS; k < ATTENTION; k++)
         if (!best_of_grid(k, &known, &held_out, &best[k], e)) return false;
     for (int i = 0; i < ROWS; i++)
-        if (!run_row(o, &rows[i], &known, &held_out, best[rows[i].kernel], &result[i], e)) return false;
+        if (!run_row(o, &rows[i], &known, &held_out, best[rows[i].kernel], &result[i], e))
+            return false;
     return conclude(o, result, best);
 }

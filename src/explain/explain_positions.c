@@ -15,7 +15,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { POSITIONS = 64, WIDTH = 32, FARTHEST = 32, SYMBOLS = 16, LONGEST = 6, STEPS = 600, JUDGED = 500 };
+enum {
+    POSITIONS = 64,
+    WIDTH = 32,
+    FARTHEST = 32,
+    SYMBOLS = 16,
+    LONGEST = 6,
+    STEPS = 600,
+    JUDGED = 500
+};
 
 /* The largest element of PE(p+k) - R_k PE(p) for p + k < POSITIONS. */
 static double off_rotation(const real *pe) {
@@ -50,7 +58,8 @@ static double products(const real *pe, double product[FARTHEST]) {
 static double order_blind(const Task *task, Batch *b) {
     double right = 0, tokens = 0;
     long count;
-    for (long first = 0; first < JUDGED && (count = task_held_out_batch(task, first, b->max_rows, b)) > 0;
+    for (long first = 0;
+         first < JUDGED && (count = task_held_out_batch(task, first, b->max_rows, b)) > 0;
          first += count)
         for (long r = 0; r < count; r++) {
             BatchRow row = batch_row(b, r);
@@ -72,7 +81,9 @@ static const Table table = {
     "What does a model lose without positions?",
     "PE_(p,2c) = sin(p / 10000^(2c/d_model)),  PE_(p,2c+1) = cos(the same)\n"
     "PE(p+k) = R_k PE(p),  R_k a rotation",
-    {{"positions", "positions", 18, AS_TEXT}, {"accuracy", "tokens %", 8, 2}, {"exact", "answers %", 9, 2}}};
+    {{"positions", "positions", 18, AS_TEXT},
+     {"accuracy", "tokens %", 8, 2},
+     {"exact", "answers %", 9, 2}}};
 
 /* Trains copy, with its table of positions or with zeros instead. */
 static bool copy(const ExplainOptions *o, bool with, double *accuracy, double *blind, Error *e) {
@@ -81,12 +92,14 @@ static bool copy(const ExplainOptions *o, bool with, double *accuracy, double *b
     bool ok = lesson_begin(&l, "copy", SYMBOLS, LONGEST, STEPS, &attention_dot, o->seed, e);
     if (ok && !with) nn_make_positions(l.model, l.task->max_T); /* made once, and not again */
     if (ok && !with)
-        memset(l.model->position_table, 0, (size_t)shape_count(l.model->positions.shape) * sizeof(real));
+        memset(l.model->position_table, 0,
+               (size_t)shape_count(l.model->positions.shape) * sizeof(real));
     ok = ok && lesson_train(&l, STEPS, e) && lesson_judge(&l, JUDGED, accuracy, &exact, e);
     if (ok) {
         *blind = order_blind(l.task, l.trainer.batch);
         show_row(o, &table,
-                 (Cell[]){TEXT(with ? "with" : "without"), NUMBER(100 * *accuracy), NUMBER(100 * exact)});
+                 (Cell[]){TEXT(with ? "with" : "without"), NUMBER(100 * *accuracy),
+                          NUMBER(100 * exact)});
     }
     lesson_end(&l);
     return ok;
@@ -97,20 +110,27 @@ bool explain_positions(const ExplainOptions *o, Error *e) {
     double product[FARTHEST], accuracy[2], blind;
     for (int p = 0; p < POSITIONS; p++) nn_sinusoids(p, WIDTH, pe + p * WIDTH);
     double rotation = off_rotation(pe), distance = products(pe, product);
-    show_start(o, &table,
-               "Models of one layer learn to copy sequences of up to %d of %d symbols in %d steps. The table "
-               "shows held-out tokens that are right when the model reads the right answer, and whole "
-               "answers that are right when it reads its own. The order-blind reader knows which symbols are "
-               "still to come, and not in which order.",
-               LONGEST, SYMBOLS, STEPS);
+    show_start(
+        o, &table,
+        "Models of one layer learn to copy sequences of up to %d of %d symbols in %d steps. The "
+        "table "
+        "shows held-out tokens that are right when the model reads the right answer, and whole "
+        "answers that are right when it reads its own. The order-blind reader knows which symbols "
+        "are "
+        "still to come, and not in which order.",
+        LONGEST, SYMBOLS, STEPS);
     for (int with = 1; with >= 0; with--)
         if (!copy(o, with, &accuracy[with], &blind, e)) return false;
     show_row(o, &table, (Cell[]){TEXT("order-blind reader"), NUMBER(100 * blind), NUMBER(NAN)});
     const Map map = {"The sinusoids", "Each column is a wave; waves grow longer to the right.",
-                     FARTHEST, WIDTH, "position", "component", .values = pe, .low = -1, .high = 1};
-    return show_found(o, &table, &map, 1,
-                      "Without positions the model gets %.2f %% of the tokens right, where a reader that "
-                      "knows no order can expect at most %.2f %%, and with them %.2f %%; PE(p+k) is PE(p) "
-                      "rotated within %.1e, and PE(p).PE(p+k) is the same for all p within %.1e.",
-                      100 * accuracy[0], 100 * blind, 100 * accuracy[1], rotation, distance);
+                     FARTHEST,        WIDTH,
+                     "position",      "component",
+                     .values = pe,    .low = -1,
+                     .high = 1};
+    return show_found(
+        o, &table, &map, 1,
+        "Without positions the model gets %.2f %% of the tokens right, where a reader that "
+        "knows no order can expect at most %.2f %%, and with them %.2f %%; PE(p+k) is PE(p) "
+        "rotated within %.1e, and PE(p).PE(p+k) is the same for all p within %.1e.",
+        100 * accuracy[0], 100 * blind, 100 * accuracy[1], rotation, distance);
 }

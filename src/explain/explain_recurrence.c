@@ -18,7 +18,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { SYMBOLS = 8, LENGTH = 24, WIDTH = 32, BATCH = 32, TOKENS = BATCH * LENGTH, STEPS = 300, JUDGED = 8 };
+enum {
+    SYMBOLS = 8,
+    LENGTH = 24,
+    WIDTH = 32,
+    BATCH = 32,
+    TOKENS = BATCH * LENGTH,
+    STEPS = 300,
+    JUDGED = 8
+};
 enum { DISTANCES = 6, RECURRENT = 0, ATTENTION, READERS };
 static const int distance_of[DISTANCES] = {1, 2, 4, 8, 12, 16};
 
@@ -40,7 +48,8 @@ static bool open(Recall *r, int reader, int distance, uint64_t seed, Error *e) {
                fit_start(&r->fit, seed, e);
     return parameters_add(p, "in", SHAPE(SYMBOLS, WIDTH), start, &r->in, e) &&
            parameters_add(p, "again", SHAPE(WIDTH, WIDTH), start, &r->again, e) &&
-           parameters_add(p, "out", SHAPE(SYMBOLS, WIDTH), start, &r->out, e) && fit_start(&r->fit, seed, e);
+           parameters_add(p, "out", SHAPE(SYMBOLS, WIDTH), start, &r->out, e) &&
+           fit_start(&r->fit, seed, e);
 }
 
 /* The first `distance` steps of a sequence have no answer. */
@@ -50,7 +59,8 @@ static void draw(Recall *r, uint64_t seed, uint64_t batch) {
         for (int t = 0; t < LENGTH; t++) {
             long i = r->reader == RECURRENT ? t * BATCH + s : s * LENGTH + t,
                  step = r->reader == RECURRENT ? BATCH : 1;
-            r->symbol[i] = (int32_t)random_below(key, batch * TOKENS + (uint64_t)(s * LENGTH + t), SYMBOLS);
+            r->symbol[i] =
+                (int32_t)random_below(key, batch * TOKENS + (uint64_t)(s * LENGTH + t), SYMBOLS);
             r->answer[i] = t < r->distance ? -1 : r->symbol[i - r->distance * step];
         }
 }
@@ -66,15 +76,16 @@ static Tensor *recur(Recall *r) {
     for (long parts = LENGTH, joined; parts > 1; parts = joined)
         for (joined = 0; joined * MAX_INPUTS < parts; joined++) {
             long left = parts - joined * MAX_INPUTS;
-            h[joined] =
-                tape_concat(t, 0, left < MAX_INPUTS ? (int)left : MAX_INPUTS, h + joined * MAX_INPUTS);
+            h[joined] = tape_concat(t, 0, left < MAX_INPUTS ? (int)left : MAX_INPUTS,
+                                    h + joined * MAX_INPUTS);
         }
     return tape_linear(t, h[0], &r->out, NULL, ACT_NONE, NULL);
 }
 
 static Tensor *scores(Recall *r) {
-    return r->reader == RECURRENT ? recur(r)
-                                  : one_attention(&r->attention, r->fit.tape, r->symbol, 1, true, NULL);
+    return r->reader == RECURRENT
+               ? recur(r)
+               : one_attention(&r->attention, r->fit.tape, r->symbol, 1, true, NULL);
 }
 
 /* Trains a model and judges it over batches that training does not use: the percentage of right answers. */
@@ -113,23 +124,26 @@ static const Table table = {
 
 bool explain_recurrence(const ExplainOptions *o, Error *e) {
     double percent[READERS][DISTANCES], distance[DISTANCES], least = 100;
-    show_start(o, &table,
-               "At every step of a sequence of %d random symbols of %d, name the symbol of some steps "
-               "before. Both models have width %d and take %d training steps for each distance. The table "
-               "shows right answers on sequences that training does not use.",
-               LENGTH, SYMBOLS, WIDTH, STEPS);
+    show_start(
+        o, &table,
+        "At every step of a sequence of %d random symbols of %d, name the symbol of some steps "
+        "before. Both models have width %d and take %d training steps for each distance. The table "
+        "shows right answers on sequences that training does not use.",
+        LENGTH, SYMBOLS, WIDTH, STEPS);
     for (int i = 0; i < DISTANCES; i++) {
         distance[i] = distance_of[i];
         for (int reader = 0; reader < READERS; reader++)
             if (!run(reader, distance_of[i], o->seed, &percent[reader][i], e)) return false;
         least = fmin(least, percent[ATTENTION][i]);
         show_row(o, &table,
-                 (Cell[]){NUMBER(distance[i]), NUMBER(percent[RECURRENT][i]), NUMBER(percent[ATTENTION][i])});
+                 (Cell[]){NUMBER(distance[i]), NUMBER(percent[RECURRENT][i]),
+                          NUMBER(percent[ATTENTION][i])});
     }
-    return show_found(o, &table, NULL, 0,
-                      "The recurrent network names the symbol of %d step before in %.2f %% of the answers "
-                      "and that of %d steps before in %.2f %%, where a guess is right in %.2f %%; attention "
-                      "is right in at least %.2f %% at every distance.",
-                      distance_of[0], percent[RECURRENT][0], distance_of[DISTANCES - 1],
-                      percent[RECURRENT][DISTANCES - 1], 100. / SYMBOLS, least);
+    return show_found(
+        o, &table, NULL, 0,
+        "The recurrent network names the symbol of %d step before in %.2f %% of the answers "
+        "and that of %d steps before in %.2f %%, where a guess is right in %.2f %%; attention "
+        "is right in at least %.2f %% at every distance.",
+        distance_of[0], percent[RECURRENT][0], distance_of[DISTANCES - 1],
+        percent[RECURRENT][DISTANCES - 1], 100. / SYMBOLS, least);
 }

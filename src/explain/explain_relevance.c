@@ -53,7 +53,8 @@ static bool open(Relevance *r, Rule rule, uint64_t seed, Error *e) {
     }
     return parameters_add(p, "query", SHAPE(WIDTH, WIDTH), start, &r->query, e) &&
            parameters_add(p, "key", SHAPE(WIDTH, WIDTH), start, &r->key, e) &&
-           parameters_add(p, "beta", SHAPE(1), init_ones, &r->beta, e) && fit_start(&r->fit, seed, e);
+           parameters_add(p, "beta", SHAPE(1), init_ones, &r->beta, e) &&
+           fit_start(&r->fit, seed, e);
 }
 
 static Tensor *fixed_ratio(Tape *t) {
@@ -71,7 +72,8 @@ static Tensor *relevance(Relevance *r) {
     Tensor *k = tape_linear(t, x, &r->key, NULL, ACT_NONE, NULL);
     if (r->rule == SYMMETRIC) {
         k = tape_div(t, k, tape_sqrt(t, tape_sum(t, tape_square(t, k), -1)));
-        return tape_softmax(t, tape_mul(t, tape_matmul(t, k, tape_transpose(t, k, 0, 1)), &r->beta), -1);
+        return tape_softmax(t, tape_mul(t, tape_matmul(t, k, tape_transpose(t, k, 0, 1)), &r->beta),
+                            -1);
     }
     Tensor *q = tape_linear(t, x, &r->query, NULL, ACT_NONE, NULL);
     Tensor *scores = tape_matmul(t, q, tape_transpose(t, k, 0, 1));
@@ -91,7 +93,8 @@ static bool judge(Relevance *r, Shares *share, real a[WORDS * WORDS], Error *e) 
     Tensor *found = relevance(r), *m = margins(r, found);
     if (tape_failed(r->fit.tape, e)) return false;
     for (int i = 0; i < SENTENCES * WORDS; i++)
-        *(refers[i % WORDS] == i % WORDS ? &selves : &others) += (double)(m->data[i] > 0) / SENTENCES;
+        *(refers[i % WORDS] == i % WORDS ? &selves : &others) +=
+            (double)(m->data[i] > 0) / SENTENCES;
     tensor_copy_out(found, a);
     *share = (Shares){others / REFERRING, selves / (WORDS - REFERRING)};
     return true;
@@ -103,7 +106,8 @@ static bool run(Rule rule, uint64_t seed, Shares *share, real a[WORDS * WORDS], 
     for (int step = 0; ok && step < STEPS && rule != FIXED; step++) {
         Tape *t = r.fit.tape;
         Tensor *m = tape_scale(t, margins(&r, relevance(&r)), 8);
-        ok = fit_step(&r.fit, tape_neg(t, tape_mean(t, tape_log(t, tape_sigmoid(t, m)), ALL_AXES)), 0.03, e);
+        ok = fit_step(&r.fit, tape_neg(t, tape_mean(t, tape_log(t, tape_sigmoid(t, m)), ALL_AXES)),
+                      0.03, e);
     }
     ok = ok && judge(&r, share, a, e);
     fit_stop(&r.fit);
@@ -123,7 +127,8 @@ static const Table table = {
      {"to_itself", "to itself %", 11, 2}}};
 
 static void print(const ExplainOptions *o, const char *name, double seed, Shares s) {
-    show_row(o, &table, (Cell[]){TEXT(name), NUMBER(seed), NUMBER(100 * s.others), NUMBER(100 * s.selves)});
+    show_row(o, &table,
+             (Cell[]){TEXT(name), NUMBER(seed), NUMBER(100 * s.others), NUMBER(100 * s.selves)});
 }
 
 bool explain_relevance(const ExplainOptions *o, Error *e) {
@@ -131,15 +136,18 @@ bool explain_relevance(const ExplainOptions *o, Error *e) {
     real a[RULES][WORDS * WORDS], others[WORDS * WORDS];
     double best[RULES] = {0}, worst = 1;
     Shares s;
-    show_start(o, &table,
-               "In \"Evan's dog Riley is so hyper, she never stops moving\" Riley attends to dog, and dog "
-               "does not attend to Riley. %d words refer to another word: Riley -> dog, hyper -> Riley, she "
-               "-> Riley, stops -> she, moving -> stops, Evan's -> dog. The other %d refer to themselves. "
-               "Every word means +1 or -1; afterwards its sign must be that of the word it refers to. The "
-               "table shows right signs over all %d sentences.",
-               REFERRING, WORDS - REFERRING, SENTENCES);
+    show_start(
+        o, &table,
+        "In \"Evan's dog Riley is so hyper, she never stops moving\" Riley attends to dog, and dog "
+        "does not attend to Riley. %d words refer to another word: Riley -> dog, hyper -> Riley, "
+        "she "
+        "-> Riley, stops -> she, moving -> stops, Evan's -> dog. The other %d refer to themselves. "
+        "Every word means +1 or -1; afterwards its sign must be that of the word it refers to. The "
+        "table shows right signs over all %d sentences.",
+        REFERRING, WORDS - REFERRING, SENTENCES);
     for (Rule rule = FIXED; rule < RULES; rule++)
-        for (uint64_t i = 0; i < (rule == FIXED ? 1 : SEEDS); i++) { /* the first seed gives the maps */
+        for (uint64_t i = 0; i < (rule == FIXED ? 1 : SEEDS);
+             i++) { /* the first seed gives the maps */
             if (!run(rule, o->seed + i, &s, i ? others : a[rule], e)) return false;
             print(o, rule_name[rule], rule == FIXED ? NAN : (double)(o->seed + i), s);
             best[rule] = fmax(best[rule], s.others);
@@ -153,10 +161,12 @@ bool explain_relevance(const ExplainOptions *o, Error *e) {
         "Every word attends to the word that it refers to."};
     Map maps[RULES];
     for (int i = 0; i < RULES; i++)
-        maps[i] = (Map){title[i], description[i], WORDS, WORDS, "word", "attends to", word, word, a[i], .high = 1};
-    return show_found(o, &table, maps, RULES,
-                      "Over %d seeds, words that refer to another get the right sign in at least %.2f %% of "
-                      "the sentences with queries and keys, in at most %.2f %% with keys alone, whose bound "
-                      "is %.2f %%, and in %.2f %% with the fixed ratio.",
-                      SEEDS, 100 * worst, 100 * best[SYMMETRIC], 100 * bound.others, 100 * best[FIXED]);
+        maps[i] = (Map){title[i],     description[i], WORDS, WORDS, "word",
+                        "attends to", word,           word,  a[i],  .high = 1};
+    return show_found(
+        o, &table, maps, RULES,
+        "Over %d seeds, words that refer to another get the right sign in at least %.2f %% of "
+        "the sentences with queries and keys, in at most %.2f %% with keys alone, whose bound "
+        "is %.2f %%, and in %.2f %% with the fixed ratio.",
+        SEEDS, 100 * worst, 100 * best[SYMMETRIC], 100 * bound.others, 100 * best[FIXED]);
 }

@@ -11,7 +11,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ROWS = 64, KEYS = 64, LARGEST = 4096, SIZES = 13, SOFTMAXES = 32, QUERIES = SOFTMAXES * ROWS };
+enum {
+    ROWS = 64,
+    KEYS = 64,
+    LARGEST = 4096,
+    SIZES = 13,
+    SOFTMAXES = 32,
+    QUERIES = SOFTMAXES * ROWS
+};
 
 /* The measurements at one d_k. Index 0: without the division; 1: with it. */
 typedef struct Measured {
@@ -19,7 +26,9 @@ typedef struct Measured {
     long d_k;
     uint64_t key, drawn; /* of the random numbers; numbers taken */
     double variance, entropy[2], median[2];
-    double length[2][QUERIES]; /* of each query's gradient, in the first 32 groups; their median above */
+    double
+        length[2]
+              [QUERIES]; /* of each query's gradient, in the first 32 groups; their median above */
 } Measured;
 
 /* Groups of 64 queries and 64 keys, all pairs of a group. Their number bounds the relative standard error
@@ -73,7 +82,8 @@ static bool measure_group(Measured *m, long group, Error *e) {
     Tensor *q = draw(m, SHAPE(ROWS, m->d_k)), *k = draw(m, SHAPE(KEYS, m->d_k));
     Tensor *scores = tape_matmul(t, q, tape_transpose(t, k, 0, 1));
     if (tape_failed(t, e)) return false;
-    for (long i = 0; i < ROWS * KEYS; i++) m->variance += (double)(scores->data[i] * scores->data[i]);
+    for (long i = 0; i < ROWS * KEYS; i++)
+        m->variance += (double)(scores->data[i] * scores->data[i]);
     bool ok = group >= SOFTMAXES || measure_softmax(m, group, scores, e);
     tape_reset(t);
     return ok;
@@ -85,7 +95,8 @@ static int ascending(const void *a, const void *b) {
 }
 
 static bool measure(Measured *m, Tape *t, long d_k, uint64_t seed, Error *e) {
-    *m = (Measured){.tape = t, .d_k = d_k, .key = random_key(seed, STREAM_EXPERIMENT + (uint64_t)d_k)};
+    *m = (Measured){
+        .tape = t, .d_k = d_k, .key = random_key(seed, STREAM_EXPERIMENT + (uint64_t)d_k)};
     for (long g = 0; g < groups_of(d_k); g++)
         if (!measure_group(m, g, e)) return false;
     m->variance = m->variance / (double)groups_of(d_k) / (ROWS * KEYS);
@@ -111,23 +122,27 @@ bool explain_scaling(const ExplainOptions *o, Error *e) {
     double d_k[SIZES], off = 0;
     static Measured m;
     o->tape->keep = true; /* backward runs once for each of the two softmaxes */
-    show_start(o, &table,
-               "q and k have d_k components of mean 0 and variance 1. The table shows the variance of S; "
-               "then, for a softmax over %d keys of S and of S', its entropy (at most ln %d = %.3f) and the "
-               "median length of the gradient of its input. The last column is that at S' divided by "
-               "sqrt(d_k), as backward divides it.",
-               KEYS, KEYS, log(KEYS));
+    show_start(
+        o, &table,
+        "q and k have d_k components of mean 0 and variance 1. The table shows the variance of S; "
+        "then, for a softmax over %d keys of S and of S', its entropy (at most ln %d = %.3f) and "
+        "the "
+        "median length of the gradient of its input. The last column is that at S' divided by "
+        "sqrt(d_k), as backward divides it.",
+        KEYS, KEYS, log(KEYS));
     for (int i = 0; i < SIZES; i++) {
         d_k[i] = 1 << i;
         if (!measure(&m, o->tape, 1 << i, o->seed, e)) return false;
         off = fmax(off, fabs(m.variance / d_k[i] - 1));
         show_row(o, &table,
-                 (Cell[]){NUMBER(d_k[i]), NUMBER(m.variance), NUMBER(m.entropy[0]), NUMBER(m.median[0]),
-                          NUMBER(m.entropy[1]), NUMBER(m.median[1]), NUMBER(m.median[1] / sqrt(d_k[i]))});
+                 (Cell[]){NUMBER(d_k[i]), NUMBER(m.variance), NUMBER(m.entropy[0]),
+                          NUMBER(m.median[0]), NUMBER(m.entropy[1]), NUMBER(m.median[1]),
+                          NUMBER(m.median[1] / sqrt(d_k[i]))});
     }
-    return show_found(o, &table, NULL, 0,
-                      "The variance of q.k is d_k within %.2f %%; at d_k = %d half of the queries get a "
-                      "gradient below %.1e without the division, and above %.1e with it, of which backward's "
-                      "own 1/sqrt(d_k) leaves %.1e at S.",
-                      100 * off, LARGEST, m.median[0], m.median[1], m.median[1] / sqrt(LARGEST));
+    return show_found(
+        o, &table, NULL, 0,
+        "The variance of q.k is d_k within %.2f %%; at d_k = %d half of the queries get a "
+        "gradient below %.1e without the division, and above %.1e with it, of which backward's "
+        "own 1/sqrt(d_k) leaves %.1e at S.",
+        100 * off, LARGEST, m.median[0], m.median[1], m.median[1] / sqrt(LARGEST));
 }

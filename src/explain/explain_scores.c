@@ -27,18 +27,20 @@ static const Table table = {"scores",
                              {"ms_per_step", "ms a step", 9, 2}}};
 
 /* Trains one model. *percent gets its right held-out tokens; its time is added to *seconds. */
-static bool learn(const ExplainOptions *o, const AttentionKind *kind, uint64_t seed, double *percent,
-                  double *seconds, Error *e) {
+static bool learn(const ExplainOptions *o, const AttentionKind *kind, uint64_t seed,
+                  double *percent, double *seconds, Error *e) {
     Lesson l;
     double tokens, answers, begin = clock_seconds();
-    bool ok = lesson_begin(&l, "copy", SYMBOLS, LONGEST, STEPS, kind, seed, e) && lesson_train(&l, STEPS, e);
+    bool ok = lesson_begin(&l, "copy", SYMBOLS, LONGEST, STEPS, kind, seed, e) &&
+              lesson_train(&l, STEPS, e);
     double took = clock_seconds() - begin;
     ok = ok && lesson_judge(&l, JUDGED, &tokens, &answers, e);
     if (ok) {
         *percent = 100 * tokens;
         show_row(o, &table,
-                 (Cell[]){NUMBER(seed), TEXT(kind->choice.name), NUMBER(l.model->parameters.elements),
-                          NUMBER(*percent), NUMBER(100 * answers), NUMBER(1e3 * took / STEPS)});
+                 (Cell[]){NUMBER(seed), TEXT(kind->choice.name),
+                          NUMBER(l.model->parameters.elements), NUMBER(*percent),
+                          NUMBER(100 * answers), NUMBER(1e3 * took / STEPS)});
         *seconds += took;
     }
     lesson_end(&l);
@@ -46,14 +48,15 @@ static bool learn(const ExplainOptions *o, const AttentionKind *kind, uint64_t s
 }
 
 bool explain_scores(const ExplainOptions *o, Error *e) {
-    double percent[KINDS][SEEDS], seconds[KINDS] = {0}, low[KINDS] = {100, 100},
-                                  high[KINDS] = {0};
+    double percent[KINDS][SEEDS], seconds[KINDS] = {0}, low[KINDS] = {100, 100}, high[KINDS] = {0};
     int ahead = 0; /* seeds for which dot-product attention is */
-    show_start(o, &table,
-               "Models of one layer learn to copy sequences of up to %d of %d symbols in %d steps. The table "
-               "shows held-out tokens that are right when the model reads the right answer, whole answers "
-               "that are right when it reads its own, and time.",
-               LONGEST, SYMBOLS, STEPS);
+    show_start(
+        o, &table,
+        "Models of one layer learn to copy sequences of up to %d of %d symbols in %d steps. The "
+        "table "
+        "shows held-out tokens that are right when the model reads the right answer, whole answers "
+        "that are right when it reads its own, and time.",
+        LONGEST, SYMBOLS, STEPS);
     for (int i = 0; i < SEEDS; i++) {
         for (int kind = 0; kind < KINDS; kind++) {
             if (!learn(o, kinds[kind], o->seed + (uint64_t)i, &percent[kind][i], &seconds[kind], e))
@@ -63,9 +66,10 @@ bool explain_scores(const ExplainOptions *o, Error *e) {
         }
         ahead += percent[0][i] > percent[1][i];
     }
-    return show_found(o, &table, NULL, 0,
-                      "Over %d seeds dot-product attention gets %.2f to %.2f %% of the tokens right and "
-                      "additive attention %.2f to %.2f %%; dot-product attention is ahead for %d of %d "
-                      "seeds, and additive attention takes %.1f times as long a step.",
-                      SEEDS, low[0], high[0], low[1], high[1], ahead, SEEDS, seconds[1] / seconds[0]);
+    return show_found(
+        o, &table, NULL, 0,
+        "Over %d seeds dot-product attention gets %.2f to %.2f %% of the tokens right and "
+        "additive attention %.2f to %.2f %%; dot-product attention is ahead for %d of %d "
+        "seeds, and additive attention takes %.1f times as long a step.",
+        SEEDS, low[0], high[0], low[1], high[1], ahead, SEEDS, seconds[1] / seconds[0]);
 }

@@ -34,7 +34,8 @@ static bool run_free(Lesson *l, long first, long rows, int32_t said[ROWS][MOST],
                         task->begin_id, task->end_id, MOST, said[0], length, e))
         return false;
     for (long r = 0; r < b->rows; r++)
-        for (long i = length[r]; i < MOST; i++) said[r][i] = i == length[r] ? task->end_id : NOTHING;
+        for (long i = length[r]; i < MOST; i++)
+            said[r][i] = i == length[r] ? task->end_id : NOTHING;
     return true;
 }
 
@@ -64,16 +65,17 @@ static const Table table = {"teacher",
 /* ---- The steps of a batch ---- */
 
 enum { SOURCE, TAUGHT_READS, WANTED, FREE_READS, FREE_SAYS, TEXTS };
-static const Table step_table = {"teacher",
-                                 "What does the decoder read in training, and what when it runs free?",
-                                 "taught  step i reads token i-1 of the right answer\n"
-                                 "free    step i reads token i-1 of its own answer",
-                                 {{"step", "step", 4, 0},
-                                  {"source", "source", 6, AS_TEXT},
-                                  {"taught_reads", "taught: reads", 13, AS_TEXT},
-                                  {"wanted", "right", SHOWN, AS_TEXT},
-                                  {"free_reads", "free: reads", 11, AS_TEXT},
-                                  {"free_says", "says", SHOWN, AS_TEXT}}};
+static const Table step_table = {
+    "teacher",
+    "What does the decoder read in training, and what when it runs free?",
+    "taught  step i reads token i-1 of the right answer\n"
+    "free    step i reads token i-1 of its own answer",
+    {{"step", "step", 4, 0},
+     {"source", "source", 6, AS_TEXT},
+     {"taught_reads", "taught: reads", 13, AS_TEXT},
+     {"wanted", "right", SHOWN, AS_TEXT},
+     {"free_reads", "free: reads", 11, AS_TEXT},
+     {"free_says", "says", SHOWN, AS_TEXT}}};
 
 /* A token as one letter. */
 static char letter(const Task *task, int32_t id) {
@@ -90,11 +92,13 @@ static bool show_steps(const ExplainOptions *o, Lesson *l, Error *e) {
     int32_t said[ROWS][MOST];
     if (!run_free(l, 0, SHOWN, said, e)) return false;
     const Task *task = l->task;
-    show_start(o, &step_table,
-               "%d sequences after %ld steps of training, one letter each in every column. The encoder reads "
-               "the source; the right answer is the source sorted. Taught, the decoder reads the right "
-               "answer; free, it reads what it said one step before. < begins and > ends an answer.",
-               SHOWN, l->trainer.state.step);
+    show_start(
+        o, &step_table,
+        "%d sequences after %ld steps of training, one letter each in every column. The encoder "
+        "reads "
+        "the source; the right answer is the source sorted. Taught, the decoder reads the right "
+        "answer; free, it reads what it said one step before. < begins and > ends an answer.",
+        SHOWN, l->trainer.state.step);
     for (long i = 0; i < MOST; i++) {
         char text[TEXTS][SHOWN + 1] = {0};
         for (long r = 0; r < SHOWN; r++) {
@@ -108,8 +112,8 @@ static bool show_steps(const ExplainOptions *o, Lesson *l, Error *e) {
             for (int k = 0; k < TEXTS; k++) text[k][r] = letter(task, token[k]);
         }
         show_row(o, &step_table,
-                 (Cell[]){NUMBER(i + 1), TEXT(text[SOURCE]), TEXT(text[TAUGHT_READS]), TEXT(text[WANTED]),
-                          TEXT(text[FREE_READS]), TEXT(text[FREE_SAYS])});
+                 (Cell[]){NUMBER(i + 1), TEXT(text[SOURCE]), TEXT(text[TAUGHT_READS]),
+                          TEXT(text[WANTED]), TEXT(text[FREE_READS]), TEXT(text[FREE_SAYS])});
     }
     return true;
 }
@@ -124,21 +128,23 @@ static bool follow(const ExplainOptions *o, Lesson *l, Error *e) {
             !judge(l, &taught[i], &free[i], e))
             return false;
         if (i == 0)
-            show_start(o, &table, "Right tokens of %d held-out sequences, by steps of training:", JUDGED);
+            show_start(o, &table,
+                       "Right tokens of %d held-out sequences, by steps of training:", JUDGED);
         taught[i] *= 100, free[i] *= 100;
         widest = fmax(widest, taught[i] - free[i]), least = fmin(least, taught[i] - free[i]);
         show_row(o, &table, (Cell[]){NUMBER(step[i]), NUMBER(taught[i]), NUMBER(free[i])});
     }
-    return show_found(o, &table, NULL, 0,
-                      "Running free the model gets %.1f to %.1f percentage points fewer tokens right than "
-                      "taught, and %.2f %% against %.2f %% after %d steps.",
-                      least, widest, free[LOOKS - 1], taught[LOOKS - 1], STEPS);
+    return show_found(
+        o, &table, NULL, 0,
+        "Running free the model gets %.1f to %.1f percentage points fewer tokens right than "
+        "taught, and %.2f %% against %.2f %% after %d steps.",
+        least, widest, free[LOOKS - 1], taught[LOOKS - 1], STEPS);
 }
 
 bool explain_teacher(const ExplainOptions *o, Error *e) {
     Lesson l;
-    bool ok =
-        lesson_begin(&l, "sort", SYMBOLS, LONGEST, STEPS, &attention_dot, o->seed, e) && follow(o, &l, e);
+    bool ok = lesson_begin(&l, "sort", SYMBOLS, LONGEST, STEPS, &attention_dot, o->seed, e) &&
+              follow(o, &l, e);
     lesson_end(&l);
     return ok;
 }

@@ -34,12 +34,12 @@ bool fit_step(Fit *f, Tensor *loss, double rate, Error *e) {
     parameters_zero_unreached(&f->weights);
     double norm = optim_step(&f->optimizer, &f->weights, rate, 1);
     tape_reset(f->tape);
-    return isfinite(norm) ||
-           error_set(e, STATUS_NON_FINITE, "found a gradient that is not finite, need a finite one");
+    return isfinite(norm) || error_set(e, STATUS_NON_FINITE,
+                                       "found a gradient that is not finite, need a finite one");
 }
 
-bool one_attention_add(OneAttention *a, Parameters *p, int symbols, int outputs, int width, int sequences,
-                       int length, Error *e) {
+bool one_attention_add(OneAttention *a, Parameters *p, int symbols, int outputs, int width,
+                       int sequences, int length, Error *e) {
     Init small = {INIT_NORMAL, 1}, start = {INIT_NORMAL, 1 / sqrt(width)};
     int tokens = sequences * length;
     for (int s = 0; s < sequences; s++) a->start[s] = s * length, a->length[s] = length;
@@ -57,11 +57,13 @@ Tensor *one_attention(OneAttention *a, Tape *t, const int32_t *symbols, int head
                       AttentionSteps *steps) {
     const Sequences *s = &a->sequences;
     Reach reach = {s, s, causal};
-    Tensor *x = tape_embedding(t, &a->embedding, s->total_rows, symbols, 1, &a->positions, a->place);
+    Tensor *x =
+        tape_embedding(t, &a->embedding, s->total_rows, symbols, 1, &a->positions, a->place);
     Tensor *q = tape_linear(t, x, &a->query, NULL, ACT_NONE, NULL),
            *k = tape_linear(t, x, &a->key, NULL, ACT_NONE, NULL),
            *v = tape_linear(t, x, &a->value, NULL, ACT_NONE, NULL);
-    Tensor *z = steps ? nn_plain_attention(t, &(Scoring){&attention_dot}, q, k, v, heads, &reach, steps)
-                      : tape_attention(t, q, k, v, heads, &reach);
+    Tensor *z =
+        steps ? nn_plain_attention(t, &(Scoring){&attention_dot}, q, k, v, heads, &reach, steps)
+              : tape_attention(t, q, k, v, heads, &reach);
     return tape_linear(t, z, &a->out, NULL, ACT_NONE, NULL);
 }

@@ -36,8 +36,8 @@ typedef struct OneAttention {
 } OneAttention;
 
 /* Registers its weights. */
-bool one_attention_add(OneAttention *a, Parameters *p, int symbols, int outputs, int width, int sequences,
-                       int length, Error *e);
+bool one_attention_add(OneAttention *a, Parameters *p, int symbols, int outputs, int width,
+                       int sequences, int length, Error *e);
 
 /* The scores of all tokens: [tokens, outputs]. With `steps`, [sequences], attention is computed step by step. */
 Tensor *one_attention(OneAttention *a, Tape *t, const int32_t *symbols, int heads, bool causal,

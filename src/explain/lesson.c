@@ -7,7 +7,8 @@ bool lesson_begin(Lesson *l, const char *task, long symbols, long max_length, lo
                   const AttentionKind *attention, uint64_t seed, Error *e) {
     *l = (Lesson){.steps = steps};
     TaskOptions options = task_defaults();
-    options.seed = seed, options.symbols = symbols, options.max_length = max_length, options.held_out = 500;
+    options.seed = seed, options.symbols = symbols, options.max_length = max_length,
+    options.held_out = 500;
     l->task = task_open(task, &options, e);
     if (!l->task) return false;
     ModelConfig c = config_seq2seq((int)l->task->vocab_size, (int)l->task->max_T, l->task->pad_id);

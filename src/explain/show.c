@@ -81,7 +81,8 @@ static const char *cell_text(const Column *c, const Cell *cell, char number[NUMB
 void show_row(const ExplainOptions *o, const Table *table, const Cell *cells) {
     char number[MOST_COLUMNS][NUMBER_TEXT];
     const char *texts[MOST_COLUMNS];
-    for (int i = 0; table->column[i].key; i++) texts[i] = cell_text(&table->column[i], &cells[i], number[i]);
+    for (int i = 0; table->column[i].key; i++)
+        texts[i] = cell_text(&table->column[i], &cells[i], number[i]);
     if (o->json)
         row_as_json(table, cells);
     else
@@ -128,8 +129,8 @@ void show_wrapped(const char *text, int indent) {
     putchar('\n');
 }
 
-bool show_found(const ExplainOptions *o, const Table *table, const Map *maps, int count, const char *format,
-                ...) {
+bool show_found(const ExplainOptions *o, const Table *table, const Map *maps, int count,
+                const char *format, ...) {
     char text[SENTENCE] = "Found: ";
     size_t begin = strlen(text);
     va_list arguments;

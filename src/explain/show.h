@@ -25,9 +25,9 @@ typedef struct Cell {
     double number; /* NAN: no value */
 } Cell;
 
-#define TEXT(s)                                                                                              \
+#define TEXT(s)                                                                                    \
     { .text = (s) }
-#define NUMBER(x)                                                                                            \
+#define NUMBER(x)                                                                                  \
     { .number = (double)(x) }
 
 /* Begins a table: the question and the formula, if it has a question, a paragraph, and the heads of its columns. Nothing in
@@ -53,5 +53,5 @@ void show_wrapped(const char *text, int indent);
 
 /* Ends an experiment: prints each map with its description below, unless in JSON, and the conclusion, one sentence. Returns
  * true. */
-bool show_found(const ExplainOptions *o, const Table *table, const Map *maps, int count, const char *format,
-                ...) __attribute__((format(printf, 5, 6)));
+bool show_found(const ExplainOptions *o, const Table *table, const Map *maps, int count,
+                const char *format, ...) __attribute__((format(printf, 5, 6)));

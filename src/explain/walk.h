@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 #include "decoding/saved_run.h"
-#include "nn/nn.h"
 #include "explain/label.h"
+#include "nn/nn.h"
 
 typedef enum Side { SIDE_ENCODER, SIDE_DECODER, SIDE_CROSS } Side;
 
@@ -13,15 +13,17 @@ typedef struct WalkOptions {
     const char *text;       /* UTF-8 */
     const char *vocabulary; /* the text whose tokens are the vocabulary; NULL: `text` */
     bool words;             /* tokens are words, not characters; an unknown word is [UNK], id 0 */
-    bool modern; /* the random model has byte pairs, rotary positions, RMS norm, query/key norm and SwiGLU */
+    bool
+        modern; /* the random model has byte pairs, rotary positions, RMS norm, query/key norm and SwiGLU */
     const char *model; /* directory of a run; NULL: random weights */
     Side side;
-    bool side_given;    /* default: the encoder, or the decoder of a language model */
-    long layer, head;   /* from 1 */
-    const char *step;   /* the only step to print, with `backward` an operation; NULL: all */
-    bool whole;         /* print all elements of large matrices */
-    bool json;          /* one JSON object a matrix; without `step`, first the weights of the model */
-    bool operands;      /* in JSON, after the matrices, the weights of this layer and head in place of all */
+    bool side_given;  /* default: the encoder, or the decoder of a language model */
+    long layer, head; /* from 1 */
+    const char *step; /* the only step to print, with `backward` an operation; NULL: all */
+    bool whole;       /* print all elements of large matrices */
+    bool json;        /* one JSON object a matrix; without `step`, first the weights of the model */
+    bool
+        operands; /* in JSON, after the matrices, the weights of this layer and head in place of all */
     const char *answer; /* with a run: the answer that the decoder reads; NULL: the model's own */
     bool backward;      /* print how the gradient of the loss goes back */
     /* With `backward`, "ROW,COLUMN" of the cell of each matrix whose sum is printed; NULL: none. */
@@ -55,8 +57,8 @@ typedef struct WalkThrough {
     Side side;
     Tape *tape;
     Trace trace;
-    const Node *end;         /* the last node of the forward pass */
-    Tensor *logits;          /* with `backward`: scores of the next token, [target tokens, vocab_size] */
+    const Node *end; /* the last node of the forward pass */
+    Tensor *logits;  /* with `backward`: scores of the next token, [target tokens, vocab_size] */
     WalkText source, target; /* a language model has no source */
     Tokens source_tokens, target_tokens;
     char layer[PARAMETER_NAME]; /* "encoder.layers.0." */
@@ -89,8 +91,9 @@ typedef struct WalkMatrix {
     /* Kind and operands, names of matrices of the walk with ^T where transposed: "product Q, K^T", "softmax masked". A
      * third operand of a product is added. NULL: not told. */
     const char *from;
-    const char *purpose; /* a sentence or two, in ASCII; NULL: an earlier matrix of the step says it */
-    Tensor *value;       /* [rows, columns], or [heads, rows, columns] */
+    const char
+        *purpose;  /* a sentence or two, in ASCII; NULL: an earlier matrix of the step says it */
+    Tensor *value; /* [rows, columns], or [heads, rows, columns] */
     const WalkText *rows, *columns; /* tokens of the axes; NULL: numbers */
 } WalkMatrix;
 
@@ -103,11 +106,13 @@ typedef struct WalkSteps {
 } WalkSteps;
 
 /* Adds a matrix; of a strided value, a contiguous copy. */
-void walk_add(WalkSteps *s, const char *step, const char *name, const char *formula, const char *from,
-              Tensor *value, const WalkText *rows, const WalkText *columns, const char *purpose);
+void walk_add(WalkSteps *s, const char *step, const char *name, const char *formula,
+              const char *from, Tensor *value, const WalkText *rows, const WalkText *columns,
+              const char *purpose);
 
 /* Text that lives as long as the walk. */
-__attribute__((format(printf, 2, 3))) const char *walk_format(WalkSteps *s, const char *format, ...);
+__attribute__((format(printf, 2, 3))) const char *walk_format(WalkSteps *s, const char *format,
+                                                              ...);
 
 /* Whether the layer is the paper's: attention, residual connection and norm, feed-forward network. STATUS_BAD_DATA. */
 bool walk_knows_layer(const WalkThrough *w, Error *e);

@@ -2,8 +2,8 @@
  * its records; then the update of one weight. Every number is the tape's, or computed by the operation's own backward. */
 #include "explain/walk_backward.h"
 #include "base/append.h"
-#include "explain/show.h"
 #include "base/terminal.h"
+#include "explain/show.h"
 #include "training/optimizer.h"
 #include <math.h>
 #include <stdarg.h>
@@ -22,17 +22,18 @@ static bool is_shown(const Backward *b, long i) {
     if (o->step && strcmp(b->node[i]->op->name, o->step) != 0) return false;
     if (!strstr(place, ".layers.")) return true;
     if (strncmp(place, w->layer, strlen(w->layer)) != 0) return false;
-    return !strstr(place, "_attn") || strncmp(place, w->attention->name, strlen(w->attention->name)) == 0;
+    return !strstr(place, "_attn") ||
+           strncmp(place, w->attention->name, strlen(w->attention->name)) == 0;
 }
 
 /* ---- Text ---- */
 
 /* Prints lines in the characters of the terminal, broken at its width. */
 __attribute__((format(printf, 2, 3))) static void say(int indent, const char *format, ...) {
-    static const char *const ascii[][2] = {{"Σ", "sum"},   {"γ", "gamma"}, {"β", "beta"},  {"∂", "d"},
-                                           {"√", "sqrt "}, {"ᵀ", "^T"},    {"·", "*"},     {"\xCC\x82", "^"},
-                                           {"Φ", "Phi"},   {"φ", "phi"},   {"σ", "sigma"}, {"²", "^2"},
-                                           {"≤", "<="},    {"…", "..."},   {"μ", "mu"},    {"ε", "eps"}};
+    static const char *const ascii[][2] = {
+        {"Σ", "sum"}, {"γ", "gamma"},    {"β", "beta"}, {"∂", "d"},   {"√", "sqrt "}, {"ᵀ", "^T"},
+        {"·", "*"},   {"\xCC\x82", "^"}, {"Φ", "Phi"},  {"φ", "phi"}, {"σ", "sigma"}, {"²", "^2"},
+        {"≤", "<="},  {"…", "..."},      {"μ", "mu"},   {"ε", "eps"}};
     enum { SIGNS = sizeof ascii / sizeof *ascii };
     char all[LINES], line[LINES], *text = all;
     size_t used = 0;
@@ -68,7 +69,8 @@ static Shown shown_of(const Backward *b, const Tensor *x) {
     bool named = walk_backward_tokens(b, x, false) || walk_backward_tokens(b, x, true);
     bool by_head = s.rank > 2 && s.size[0] == heads && named;
     long columns = s.rank ? s.size[s.rank - 1] : 1, each = by_head ? count / heads : count;
-    return (Shown){by_head ? (b->w->options->head - 1) * each : 0, columns ? each / columns : 0, columns};
+    return (Shown){by_head ? (b->w->options->head - 1) * each : 0, columns ? each / columns : 0,
+                   columns};
 }
 
 static void print_matrix(const Backward *b, const Tensor *x, const real *values) {
@@ -76,10 +78,11 @@ static void print_matrix(const Backward *b, const Tensor *x, const real *values)
     static const WalkText vector = {.count = 1, .label = &no_label};
     Shown m = shown_of(b, x);
     Tensor matrix = tensor_over((real *)(uintptr_t)values + m.at, SHAPE(m.rows, m.columns));
-    walk_print_numbers(b->w->options,
-                       &(WalkMatrix){"backward", .value = &matrix,
-                                     .rows = x->shape.rank < 2 ? &vector : walk_backward_tokens(b, x, false),
-                                     .columns = walk_backward_tokens(b, x, true)});
+    walk_print_numbers(
+        b->w->options,
+        &(WalkMatrix){"backward", .value = &matrix,
+                      .rows = x->shape.rank < 2 ? &vector : walk_backward_tokens(b, x, false),
+                      .columns = walk_backward_tokens(b, x, true)});
 }
 
 /* 0 has no sign here. */
@@ -140,13 +143,16 @@ const char *walk_backward_cause(const Backward *b, const Node *end, const Tensor
 /* A cause in words: as the page's sentences zero_CAUSE (web/texts.js). */
 static const char *cause_text(const char *cause) {
     static const char *const reasons[][2] = {
-        {"softmax", "this token sees one token only: there is one score, and its share is always 1"},
-        {"cross_entropy",
-         "the loss does not count this place: the text ends here, and what comes next is not known"},
-        {"hidden", "the mask has set this score to -inf: its share is 0, whatever the gradient that arrives"},
-        {"masked_fill",
-         "the mask hides the score: a later token may not be seen, so the loss cannot depend on it"},
-        {"linear", "the ReLU sets every hidden value on its way to 0, and a small change changes nothing"},
+        {"softmax",
+         "this token sees one token only: there is one score, and its share is always 1"},
+        {"cross_entropy", "the loss does not count this place: the text ends here, and what comes "
+                          "next is not known"},
+        {"hidden",
+         "the mask has set this score to -inf: its share is 0, whatever the gradient that arrives"},
+        {"masked_fill", "the mask hides the score: a later token may not be seen, so the loss "
+                        "cannot depend on it"},
+        {"linear",
+         "the ReLU sets every hidden value on its way to 0, and a small change changes nothing"},
         {"embedding", "this token does not occur in what is read here"},
         {"positions", "what is read here is not as long: no token stands at this position"}};
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
@@ -167,8 +173,8 @@ static void print_terms(const Backward *b, long i, int k, const real *values) {
         say(4, "%s of it: 0, because %s (%ld %s)", at,
             cause_text(walk_backward_cause(b, end, n->in[k], cell)), end->index, end->op->name);
     else
-        say(4, "%s of it: %.8g = sum of %ld term%s dL/dy times dy/dx", at, (double)values[cell], terms,
-            PLURAL(terms));
+        say(4, "%s of it: %.8g = sum of %ld term%s dL/dy times dy/dx", at, (double)values[cell],
+            terms, PLURAL(terms));
     if (end) terms = 0;
     for (long shown = 0; shown < terms && shown < MOST_TERMS; shown++) {
         long best = shown;
@@ -251,7 +257,8 @@ static void print_step(const Backward *b, long i) {
         if (n->in[k])
             text_append(reads, LINES, "%s%s = %s", *reads ? ", " : "", backward_input(n, k, input),
                         walk_backward_name(b, n->in[k], name));
-    say(0, "%ld %s: %s = %s(%s)", i, n->op->name, walk_backward_name(b, n->out, name), n->op->name, reads);
+    say(0, "%ld %s: %s = %s(%s)", i, n->op->name, walk_backward_name(b, n->out, name), n->op->name,
+        reads);
     say(2, "%s", strstr(b->place[i], ".layers.") ? b->place[i] : "outside of the layers");
     print_arguments(n);
     if (d && *d->keeps) say(2, "%s", d->keeps);
@@ -277,11 +284,13 @@ static bool show_update(const Backward *b, Error *e) {
     double scale = 1, norm = optim_clip(&o, p, &scale), g = (double)p->grad[index],
            before = (double)p->value[index];
     optim_update(&o, p, LEARNING_RATE, scale);
-    double m = (double)o.moment1[index], v = (double)o.moment2[index], after = (double)p->value[index];
+    double m = (double)o.moment1[index], v = (double)o.moment2[index],
+           after = (double)p->value[index];
     double m_hat = m / (1 - o.beta1), v_hat = v / (1 - o.beta2);
     optim_stop(&o);
     if (b->w->options->json) {
-        printf("{\"update\": \"%s\", \"at\": %ld, \"g\": %.17g, \"norm\": %.17g, \"scale\": %.17g, \"m\": "
+        printf("{\"update\": \"%s\", \"at\": %ld, \"g\": %.17g, \"norm\": %.17g, \"scale\": %.17g, "
+               "\"m\": "
                "%.17g, \"v\": %.17g, \"before\": %.17g, \"after\": %.17g}\n",
                name, index - weight->offset, g, norm, scale, m, v, before, after);
         return true;
@@ -290,9 +299,10 @@ static bool show_update(const Backward *b, Error *e) {
         cell_text(b, &x, index - weight->offset, at));
     say(2, "clip: the norm of all gradients is %.6g; %s %g: g' = %.6g·g = %.6g, g = %.6g", norm,
         scale < 1 ? "it is cut to" : "it may be up to", o.clip_norm, scale, scale * g, g);
-    say(2, "moments: m = %g·0 + %g·g' = %.6g, v = %g·0 + %g·g'^2 = %.6g", o.beta1, 1 - o.beta1, m, o.beta2,
-        1 - o.beta2, v);
-    say(2, "correction: m^ = m / (1 - %g) = %.6g, v^ = v / (1 - %g) = %.6g", o.beta1, m_hat, o.beta2, v_hat);
+    say(2, "moments: m = %g·0 + %g·g' = %.6g, v = %g·0 + %g·g'^2 = %.6g", o.beta1, 1 - o.beta1, m,
+        o.beta2, 1 - o.beta2, v);
+    say(2, "correction: m^ = m / (1 - %g) = %.6g, v^ = v / (1 - %g) = %.6g", o.beta1, m_hat,
+        o.beta2, v_hat);
     say(2, "step: w = %.8g - %g·m^ / (sqrt(v^) + %g) = %.8g, with a weight decay of %g", before,
         LEARNING_RATE, adamw_epsilon, after, o.weight_decay);
     return true;
@@ -303,8 +313,10 @@ static bool show_update(const Backward *b, Error *e) {
 static void introduce(const Backward *b) {
     const WalkThrough *w = b->w;
     say(0,
-        "Backward from L = %.6g, the mean of -ln p(next token) over the target's tokens%s. The tape holds "
-        "%ld operations and visits them from the last to the first. Shown are those outside of the layers "
+        "Backward from L = %.6g, the mean of -ln p(next token) over the target's tokens%s. The "
+        "tape holds "
+        "%ld operations and visits them from the last to the first. Shown are those outside of the "
+        "layers "
         "and those of %s, head %ld, with what else its layer does.",
         (double)*w->tape->last->out->data, w->run.end_id == NO_PAD ? " but the last" : "", b->count,
         w->attention->name, w->options->head);
@@ -318,8 +330,8 @@ void walk_backward_steps(const Backward *b) {
         bool shown = is_shown(b, i);
         if (!walk_backward_reached(b->node[i])) continue;
         if (skipped && shown && !json)
-            say(0, "... not shown: %ld operation%s, from %ld to %ld\n", skipped, PLURAL(skipped), from,
-                i + 1);
+            say(0, "... not shown: %ld operation%s, from %ld to %ld\n", skipped, PLURAL(skipped),
+                from, i + 1);
         if (!skipped) from = i;
         skipped = shown ? 0 : skipped + 1;
         if (json && (shown || b->w->options->operands)) walk_backward_json(b, i, shown);
@@ -331,8 +343,10 @@ static bool read_cell(Backward *b, const char *text, Error *e) {
     char end;
     b->row = b->column = -1;
     return !text ||
-           (sscanf(text, "%ld,%ld%c", &b->row, &b->column, &end) == 2 && b->row >= 0 && b->column >= 0) ||
-           error_set(e, STATUS_USAGE, "--cell: found \"%s\", need ROW,COLUMN, from 0", ESCAPED(text));
+           (sscanf(text, "%ld,%ld%c", &b->row, &b->column, &end) == 2 && b->row >= 0 &&
+            b->column >= 0) ||
+           error_set(e, STATUS_USAGE, "--cell: found \"%s\", need ROW,COLUMN, from 0",
+                     ESCAPED(text));
 }
 
 /* Ids that the text does not have get the tokenizer's labels, or none. */
@@ -385,7 +399,8 @@ static bool check_choice(const Backward *b, Error *e) {
         return error_set(e, STATUS_USAGE, "--step: found \"%s\", need one of%.*s", ESCAPED(o->step),
                          (int)strlen(names) - 2, names);
     return inside ||
-           error_set(e, STATUS_USAGE, "--cell: found %s, need an element of a matrix that is shown", o->cell);
+           error_set(e, STATUS_USAGE, "--cell: found %s, need an element of a matrix that is shown",
+                     o->cell);
 }
 
 bool walk_backward(WalkThrough *w, Error *e) {

@@ -15,7 +15,8 @@ static void json_gradient(const Backward *b, const Tensor *x, const real *values
 void walk_backward_json_terms(const BackwardTerm *term, long count) {
     printf("\"terms\": [");
     for (long i = 0; i < count; i++)
-        printf("%s[%ld, %.17g, %.17g]", i ? ", " : "", term[i].at, (double)term[i].dy, (double)term[i].slope);
+        printf("%s[%ld, %.17g, %.17g]", i ? ", " : "", term[i].at, (double)term[i].dy,
+               (double)term[i].slope);
     putchar(']');
 }
 
@@ -23,8 +24,8 @@ void walk_backward_json(const Backward *b, long i, bool shown) {
     const Node *n = b->node[i];
     const Derivation *d = backward_derivation(n->op);
     char name[BACKWARD_NAME];
-    printf("{\"backward\": %ld, \"operation\": \"%s\", \"view\": %s, \"place\": \"%s\", ", i, n->op->name,
-           n->op->view ? "true" : "false", b->place[i]);
+    printf("{\"backward\": %ld, \"operation\": \"%s\", \"view\": %s, \"place\": \"%s\", ", i,
+           n->op->name, n->op->view ? "true" : "false", b->place[i]);
     show_text("name", walk_backward_name(b, n->out, name));
     printf("\"reads\": [");
     for (int k = 0, listed = 0; k < n->inputs; k++) {
@@ -55,7 +56,8 @@ void walk_backward_json(const Backward *b, long i, bool shown) {
         putchar('}');
     }
     putchar(']');
-    long cell = n->op->view || b->w->options->operands ? -1 : walk_backward_cell(b, n->out, n->out->grad);
+    long cell =
+        n->op->view || b->w->options->operands ? -1 : walk_backward_cell(b, n->out, n->out->grad);
     if (cell >= 0 && isfinite(n->out->data[cell])) {
         Sweep s = backward_difference(b->node[i], cell);
         printf(", \"at\": %ld, \"difference\": %.17g, \"error\": %.3g", cell, s.value, s.error);

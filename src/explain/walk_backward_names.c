@@ -61,7 +61,8 @@ const char *walk_backward_name(const Backward *b, const Tensor *x, char out[BACK
     bool known = p && !b->w->options->json && strncmp(p->name, layer, strlen(layer)) == 0;
     const char *name = p ? p->name + (known ? strlen(layer) : 0) : NULL;
     if (symbol)
-        snprintf(out, BACKWARD_NAME, strchr(symbol, '+') ? "(%s%s)" : "%s%s", symbol, form_of(b, x));
+        snprintf(out, BACKWARD_NAME, strchr(symbol, '+') ? "(%s%s)" : "%s%s", symbol,
+                 form_of(b, x));
     else if (p && p->part[1])
         snprintf(out, BACKWARD_NAME, "%s, %s rows", name, p->part[0] == x ? "first" : "last");
     else if (p)
@@ -98,7 +99,8 @@ void walk_backward_places(Backward *b) {
         for (int k = 0; k < b->node[i]->inputs && !p; k++)
             if (b->node[i]->in[k]) p = parameter_of(b, b->node[i]->in[k]);
         if (p)
-            snprintf(b->place[i], PARAMETER_NAME, "%.*s", (int)(strrchr(p->name, '.') - p->name), p->name);
+            snprintf(b->place[i], PARAMETER_NAME, "%.*s", (int)(strrchr(p->name, '.') - p->name),
+                     p->name);
         else if (i > 0)
             memcpy(b->place[i], b->place[i - 1], PARAMETER_NAME);
     }

@@ -43,9 +43,9 @@ bool walk_knows_layer(const WalkThrough *w, Error *e) {
     const Node *sum = known ? reader_of(w, network->out) : NULL;
     known = sum && adds(sum->out, network->out);
     if (known && w->run.model->config.norm == NORM_POST) known = sum->out == last->in;
-    return known ||
-           error_set(e, STATUS_BAD_DATA, "%.*s: found a layer that the walk does not know, need the paper's",
-                     (int)strlen(w->layer) - 1, w->layer);
+    return known || error_set(e, STATUS_BAD_DATA,
+                              "%.*s: found a layer that the walk does not know, need the paper's",
+                              (int)strlen(w->layer) - 1, w->layer);
 }
 
 /* The node that reads a weight of this layer. */
@@ -61,16 +61,18 @@ static const Node *product_of(const WalkThrough *w, const char *module) {
 static const char *add_across(WalkSteps *s, const ModuleTrace *last, Tensor *n, const char *title,
                               const char *formula) {
     const WalkThrough *w = s->walk;
-    const char *name = walk_format(s, "%s across", title), *from = w->run.model->config.norm_kind->from;
+    const char *name = walk_format(s, "%s across", title),
+               *from = w->run.model->config.norm_kind->from;
     bool pre = n == last->out;
     if (pre)
-        walk_add(s, "feed-forward", "R across", "R = R + Y, Y: the result of the attention across", NULL,
-                 last->in, w->queries, NULL, NULL);
-    walk_add(
-        s, "feed-forward", name,
-        pre ? formula : "N = the norm of N + Y, Y: the result of the attention across",
-        pre && from ? walk_format(s, "%s R across, last gain, last bias", from) : NULL, n, w->queries, NULL,
-        "The attention across, which --side cross shows, comes before the network. From here on, N is this.");
+        walk_add(s, "feed-forward", "R across", "R = R + Y, Y: the result of the attention across",
+                 NULL, last->in, w->queries, NULL, NULL);
+    walk_add(s, "feed-forward", name,
+             pre ? formula : "N = the norm of N + Y, Y: the result of the attention across",
+             pre && from ? walk_format(s, "%s R across, last gain, last bias", from) : NULL, n,
+             w->queries, NULL,
+             "The attention across, which --side cross shows, comes before the network. From here "
+             "on, N is this.");
     return name;
 }
 
@@ -79,12 +81,13 @@ static void add_hidden(WalkSteps *s, const Node *inner, const Node *projected, c
     const WalkThrough *w = s->walk;
     const ActivationKind *act = w->run.model->config.activation;
     if (act->columns == 2)
-        walk_add(s, "feed-forward", "gates and values", "[G V] = N W_1 + b_1", NULL, inner->out, w->queries,
-                 NULL, "Half of the columns are gates, which let the other half through.");
+        walk_add(s, "feed-forward", "gates and values", "[G V] = N W_1 + b_1", NULL, inner->out,
+                 w->queries, NULL,
+                 "Half of the columns are gates, which let the other half through.");
     walk_add(s, "feed-forward", "hidden",
              act->formula ? act->formula : walk_format(s, "H, by %s", act->choice.name),
-             act->fused ? walk_format(s, "%s %s, W_1, b_1", act->choice.name, norm) : NULL, projected->in[0],
-             w->queries, NULL, "Each token on its own, through a wider layer.");
+             act->fused ? walk_format(s, "%s %s, W_1, b_1", act->choice.name, norm) : NULL,
+             projected->in[0], w->queries, NULL, "Each token on its own, through a wider layer.");
 }
 
 void walk_add_layer(WalkSteps *s) {
@@ -94,16 +97,17 @@ void walk_add_layer(WalkSteps *s) {
     const NormKind *kind = c->norm_kind;
     bool pre = c->norm == NORM_PRE, first = w->side != SIDE_CROSS && w->options->layer == 1;
     bool across = w->side != SIDE_CROSS && strncmp(w->layer, "decoder", 7) == 0;
-    const char *sum = pre ? NULL : "sum X, Y", *title = kind->title ? kind->title : kind->choice.name;
+    const char *sum = pre ? NULL : "sum X, Y",
+               *title = kind->title ? kind->title : kind->choice.name;
     if (pre && first) sum = c->positions->added ? "sum E + PE, Y" : "sum E, Y";
     const ModuleTrace *norm = norm_after_attention(w), *last = last_norm(w),
                       *network = module_of(w, "feed_forward");
-    walk_add(s, "residual", "X + Y", pre ? "R = x + Y, x: the input of the norm" : "R = X + Y", sum, norm->in,
-             q, NULL, "Each token keeps its row and adds the result of attention.");
+    walk_add(s, "residual", "X + Y", pre ? "R = x + Y, x: the input of the norm" : "R = X + Y", sum,
+             norm->in, q, NULL, "Each token keeps its row and adds the result of attention.");
     const char *formula = kind->formula ? kind->formula : "N = the norm of R";
     walk_add(s, "residual", title, formula,
-             kind->from ? walk_format(s, "%s X + Y, gain, bias", kind->from) : NULL, norm->out, q, NULL,
-             kind->purpose);
+             kind->from ? walk_format(s, "%s X + Y, gain, bias", kind->from) : NULL, norm->out, q,
+             NULL, kind->purpose);
     const Node *inner = product_of(w, "linear1"), *projected = product_of(w, "linear2");
     const char *before = across ? add_across(s, last, network->in, title, formula) : title;
     bool dense = inner && projected;
@@ -112,10 +116,10 @@ void walk_add_layer(WalkSteps *s) {
              dense ? "product hidden, W_2, b_2" : NULL, network->out, q, NULL, NULL);
     if (pre) before = across ? "R across" : "X + Y";
     walk_add(s, "feed-forward", pre ? "R + F" : "N + F", pre ? "R = R + F" : "R = N + F",
-             walk_format(s, "sum %s, projected", before), pre ? reader_of(w, network->out)->out : last->in, q,
-             NULL, NULL);
+             walk_format(s, "sum %s, projected", before),
+             pre ? reader_of(w, network->out)->out : last->in, q, NULL, NULL);
     if (!pre)
         walk_add(s, "feed-forward", walk_format(s, "%s of it", title), formula,
-                 kind->from ? walk_format(s, "%s N + F, last gain, last bias", kind->from) : NULL, last->out,
-                 q, NULL, "The output of the layer, the input of the next.");
+                 kind->from ? walk_format(s, "%s N + F, last gain, last bias", kind->from) : NULL,
+                 last->out, q, NULL, "The output of the layer, the input of the next.");
 }

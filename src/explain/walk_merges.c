@@ -1,7 +1,7 @@
 /* The step `merges`: how byte pairs split each word of the text, merge by merge (text/bpe.h). */
+#include "base/terminal.h"
 #include "explain/show.h"
 #include "explain/walk.h"
-#include "base/terminal.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,10 +65,11 @@ bool walk_print_merges(const WalkThrough *w, Error *e) {
     bool ok = true;
     if (!o->json) {
         printf("merges: a table of %ld\n", k->size - k->merged);
-        show_wrapped("Each different word begins as characters, rare ones as bytes. Of the pairs of "
-                     "neighbours in the table the earliest is "
-                     "joined into one token, until none is left. _ is a blank.",
-                     2);
+        show_wrapped(
+            "Each different word begins as characters, rare ones as bytes. Of the pairs of "
+            "neighbours in the table the earliest is "
+            "joined into one token, until none is left. _ is a blank.",
+            2);
     }
     for (size_t at = 0, length = strlen(o->text), n; ok && at < length; at += n) {
         n = word_length(o->text + at, length - at, false);

@@ -14,12 +14,14 @@ enum { MOST_TOKENS = 1000 }; /* n² scores a head */
 static bool make_model(WalkThrough *w, int vocabulary, Error *e) {
     long n = w->source.count;
     if (n > MOST_TOKENS)
-        return error_set(e, STATUS_BAD_DATA, "--text: found %ld tokens, need at most %d", n, MOST_TOKENS);
+        return error_set(e, STATUS_BAD_DATA, "--text: found %ld tokens, need at most %d", n,
+                         MOST_TOKENS);
     ModelConfig c = config_seq2seq(vocabulary < 2 ? 2 : vocabulary, (int)n, NO_PAD);
     c.d_model = 32, c.d_ff = 128;
     if (w->options->modern) {
         config_set_preset(&c, PRESET_MODERN);
-        c.norm = NORM_POST, c.norm_kind = &norm_rms, c.activation = &activation_swiglu, c.init_output = 0;
+        c.norm = NORM_POST, c.norm_kind = &norm_rms, c.activation = &activation_swiglu,
+        c.init_output = 0;
     }
     w->run.model = model_new(&c, w->options->backward, w->options->seed, e);
     return w->run.model != NULL;
@@ -35,7 +37,8 @@ static bool open_random(WalkThrough *w, Error *e) {
     if (o->words && !walk_words(w, &w->source, &size, e)) return false;
     if (!o->words) {
         if (!*vocabulary)
-            return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
+            return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one",
+                             where);
         w->run.tokenizer = tokenizer_learn(o->modern ? &tokenizer_bpe : &tokenizer_char, 0,
                                            &(Passage){where, vocabulary, strlen(vocabulary)}, 1, e);
         if (!w->run.tokenizer || !walk_characters(w, &w->source, e)) return false;
@@ -56,16 +59,18 @@ static bool answer(WalkThrough *w, Error *e) {
     const SavedRun *r = &w->run;
     const char *given = w->options->answer;
     long most = r->model->config.max_length - 1, length = 0;
-    int32_t *out = arena_alloc(&w->arena, ((size_t)most + 1 + (given ? strlen(given) : 0)) * sizeof *out);
+    int32_t *out =
+        arena_alloc(&w->arena, ((size_t)most + 1 + (given ? strlen(given) : 0)) * sizeof *out);
     out[0] = r->begin_id;
     Sampler greedy = {.tokenizer = r->tokenizer};
     if (given) {
         if (!tokenizer_encode(r->tokenizer, "answer", given, strlen(given), out + 1, &length, e))
             return false;
         if (length > most)
-            return error_set(e, STATUS_BAD_DATA, "answer: found %ld tokens, need at most %ld", length, most);
-    } else if (!decode_answers(w->tape, r->model, &greedy, 1, (long[]){0, w->source.count}, w->source.id,
-                               r->begin_id, r->end_id, most, out + 1, &length, e)) {
+            return error_set(e, STATUS_BAD_DATA, "answer: found %ld tokens, need at most %ld",
+                             length, most);
+    } else if (!decode_answers(w->tape, r->model, &greedy, 1, (long[]){0, w->source.count},
+                               w->source.id, r->begin_id, r->end_id, most, out + 1, &length, e)) {
         return false;
     }
     w->target = walk_ids(w, out, length + 1);
@@ -76,7 +81,8 @@ static bool answer(WalkThrough *w, Error *e) {
 static bool want_gradients(WalkThrough *w, Error *e) {
     Model *loaded = w->run.model, *m = model_new(&loaded->config, true, 0, e);
     if (!m) return false;
-    memcpy(m->parameters.value, loaded->parameters.value, (size_t)m->parameters.size * sizeof(real));
+    memcpy(m->parameters.value, loaded->parameters.value,
+           (size_t)m->parameters.size * sizeof(real));
     model_free(loaded);
     w->run.model = m;
     return true;
@@ -87,7 +93,8 @@ static bool open_run(WalkThrough *w, Error *e) {
     if (w->options->backward && !want_gradients(w, e)) return false;
     bool lm = config_is_lm(&w->run.model->config);
     WalkText *read = lm ? &w->target : &w->source;
-    return walk_characters(w, read, e) && fits(read, &w->run.model->config, e) && (lm || answer(w, e));
+    return walk_characters(w, read, e) && fits(read, &w->run.model->config, e) &&
+           (lm || answer(w, e));
 }
 
 bool walk_has_head(const ModelConfig *c, int layers, long layer, long head, Error *e) {
@@ -110,7 +117,8 @@ bool walk_choose(WalkThrough *w, Error *e) {
     snprintf(w->layer, sizeof w->layer, "%s.layers.%ld.",
              w->side == SIDE_ENCODER || lm ? "encoder" : "decoder", o->layer - 1);
     char name[PARAMETER_NAME];
-    snprintf(name, sizeof name, "%.40s%s", w->layer, w->side == SIDE_CROSS ? "multihead_attn" : "self_attn");
+    snprintf(name, sizeof name, "%.40s%s", w->layer,
+             w->side == SIDE_CROSS ? "multihead_attn" : "self_attn");
     w->queries = w->side == SIDE_ENCODER ? &w->source : &w->target;
     w->keys = w->side == SIDE_DECODER ? &w->target : &w->source;
     w->end = w->tape->last;
@@ -139,8 +147,10 @@ static bool record_loss(WalkThrough *w, const Forward *f, Tensor *hidden, Error 
 
 static bool run_forward(WalkThrough *w, Error *e) {
     bool lm = config_is_lm(&w->run.model->config);
-    Forward f = {w->tape, w->run.model, lm ? NULL : &w->source_tokens, &w->target_tokens, .trace = &w->trace};
-    if (!tokens_of(&w->target_tokens, &w->target, e) || (!lm && !tokens_of(&w->source_tokens, &w->source, e)))
+    Forward f = {w->tape, w->run.model, lm ? NULL : &w->source_tokens, &w->target_tokens,
+                 .trace = &w->trace};
+    if (!tokens_of(&w->target_tokens, &w->target, e) ||
+        (!lm && !tokens_of(&w->source_tokens, &w->source, e)))
         return false;
     Tensor *hidden = nn_hidden(&f);
     return (!w->options->backward || record_loss(w, &f, hidden, e)) && !tape_failed(w->tape, e);

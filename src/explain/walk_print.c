@@ -37,7 +37,8 @@ static int widest_number(const real *x, long count, int decimals) {
     return snprintf(NULL, 0, "-%.*f", decimals, largest);
 }
 
-static Layout lay_out(const WalkOptions *o, const WalkMatrix *m, const real *x, long rows, long columns) {
+static Layout lay_out(const WalkOptions *o, const WalkMatrix *m, const real *x, long rows,
+                      long columns) {
     Terminal t = terminal_of(stdout);
     Layout l = {walk_labels(m->rows, t.unicode), walk_labels(m->columns, t.unicode), columns,
                 .unicode = t.unicode};
@@ -61,7 +62,8 @@ static void print_head(const Layout *l) {
     for (long j = 0; j < l->columns; j++) {
         if (shown(j, l->columns, l->edge_columns)) {
             putchar(' ');
-            label_padded(stdout, map_label(l->column_labels, j, WIDEST_LABEL, l->unicode), l->cell, true);
+            label_padded(stdout, map_label(l->column_labels, j, WIDEST_LABEL, l->unicode), l->cell,
+                         true);
         } else if (j == l->edge_columns) {
             printf(" ...");
         }
@@ -81,7 +83,8 @@ static void print_row(const Layout *l, long i, const real *x) {
     putchar('\n');
 }
 
-static void print_matrix(const WalkOptions *o, const WalkMatrix *m, const real *x, long rows, long columns) {
+static void print_matrix(const WalkOptions *o, const WalkMatrix *m, const real *x, long rows,
+                         long columns) {
     Layout l = lay_out(o, m, x, rows, columns);
     if (columns > 1) print_head(&l);
     for (long i = 0; i < rows; i++) {

@@ -23,7 +23,8 @@ static void scale_to_chunk(void *context, long chunk) {
 }
 
 void kernel_scale_to(long count, real factor, const real *x, real *y, bool accumulate) {
-    pool_for(chunks_of(count, WORK_GRAIN), scale_to_chunk, &(ScaleTo){count, factor, x, y, accumulate});
+    pool_for(chunks_of(count, WORK_GRAIN), scale_to_chunk,
+             &(ScaleTo){count, factor, x, y, accumulate});
 }
 
 typedef struct ColumnSums {
@@ -56,7 +57,8 @@ static void column_strip(void *context, long strip) {
     memcpy(c->out + begin, total, (size_t)width * sizeof(real));
 }
 
-void kernel_column_sums(long rows, long columns, const real *x, long ld, real *out, bool accumulate) {
+void kernel_column_sums(long rows, long columns, const real *x, long ld, real *out,
+                        bool accumulate) {
     ColumnSums c = {rows, columns, ld, x, out, accumulate};
     long strips = chunks_of(columns, STRIP);
     if (rows * columns >= WORK_GRAIN)

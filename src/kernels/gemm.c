@@ -3,7 +3,7 @@
  *            n               C is computed in phases: all rows, some columns, one step of k. A phase
  *      ┌─────┬─────┬──┐        - packs its part of B into panels, PANEL columns wide, if that pays;
  *      │     │     │  │        - cuts its part of C into blocks. In a block a strip, up to TILE_ROWS
- *    m ├─────┼─────┼──┤          rows of A, stays in the first-level cache and meets one panel after
+ * m ├─────┼─────┼──┤ rows of A, stays in the first-level cache and meets one panel after
  *      │     │░░░░░│  │          another.
  *      └─────┴─────┴──┘      Packing and blocks are chunks of work for the thread pool.
  *
@@ -17,9 +17,9 @@
  *
  * gemm_row.c computes a product of a single row.
  *
- * All paths round alike: an element is one chain of multiply-adds over k, continued from phase to phase in
- * C. So its bits depend neither on blocks nor on cache sizes. README.md gives the measurement behind each
- * threshold. */
+ * All paths round alike: an element is one chain of multiply-adds over k, continued from phase to
+ * phase in C. So its bits depend neither on blocks nor on cache sizes. README.md gives the
+ * measurement behind each threshold. */
 #include "kernels/gemm.h"
 #include "base/error.h"
 #include "base/pool.h"
@@ -42,8 +42,8 @@ enum {
     WIDE_CHUNK = 1 << 14, /* numbers of B from gemm_pack worth a chunk */
 };
 
-/* A thread's memory for packing: panels for the products that it calls, strips for the chunks that it
- * runs. */
+/* A thread's memory for packing: panels for the products that it calls, strips for the chunks that
+ * it runs. */
 typedef struct Packing {
     _Alignas(64) real panels[PACKED];
     real strips[STRIPS * STRIP];
@@ -52,7 +52,8 @@ typedef struct Packing {
 static pthread_key_t packing_key;
 
 static void make_key(void) {
-    if (pthread_key_create(&packing_key, free)) error_bug("gemm: no key is left for a thread's memory");
+    if (pthread_key_create(&packing_key, free))
+        error_bug("gemm: no key is left for a thread's memory");
 }
 
 /* The calling thread's, allocated by its first call and freed at its end. */
@@ -67,7 +68,8 @@ static Packing *packing(void) {
     return memory;
 }
 
-/* All rows of C, columns [j, j + n), and a step of k; a, b and c point to the first element of their part. */
+/* All rows of C, columns [j, j + n), and a step of k; a, b and c point to the first element of
+ * their part. */
 typedef struct Phase {
     const Gemm *g;
     const real *a, *b;
@@ -76,8 +78,9 @@ typedef struct Phase {
     bool accumulate, last, pack_a, pack_b;
     real *packed;       /* the panels if B is packed */
     const real *panels; /* the first panel, packed or in B */
-    long apart, ld;     /* numbers from one panel to the next, and from one row of a panel to the next */
-    long count, round;  /* panels of the phase, and of a round */
+    long apart,
+        ld; /* numbers from one panel to the next, and from one row of a panel to the next */
+    long count, round; /* panels of the phase, and of a round */
     long packing_chunks, row_blocks, column_blocks;
 } Phase;
 
@@ -89,8 +92,8 @@ static long least(long a, long b) {
     return a < b ? a : b;
 }
 
-/* Start of part `part` when `total` is cut into `parts` of nearly equal size. The first line saves a
- * division, which small products would notice. */
+/* Start of part `part` when `total` is cut into `parts` of nearly equal size. The first line saves
+ * a division, which small products would notice. */
 static long cut(long total, long part, long parts) {
     if (part == 0) return 0;
     return part == parts ? total : total * part / parts;
@@ -107,7 +110,8 @@ static void pack_chunk(void *phase, long chunk) {
     long chunks = f->packing_chunks, ldb = f->g->ldb;
     if (f->g->layout != GEMM_NT) {
         long p = cut(f->k, chunk, chunks), p_end = cut(f->k, chunk + 1, chunks);
-        pack_panels(f->packed + p * PANEL, f->apart, f->b + p * ldb, ldb, p_end - p, f->n, f->count);
+        pack_panels(f->packed + p * PANEL, f->apart, f->b + p * ldb, ldb, p_end - p, f->n,
+                    f->count);
         return;
     }
     for (long q = cut(f->count, chunk, chunks); q < cut(f->count, chunk + 1, chunks); q++)
@@ -139,7 +143,8 @@ static void multiply_strip(const Phase *f, Strip *a, long i, long rows, long fir
 
 /* Computes rows [i, i + m) of C from the panels [first, end), with A in place. */
 static void multiply_in_place(const Phase *f, long i, long m, long first, long end) {
-    Strip a = {f->a + i * row_step(f->g), row_step(f->g), f->g->layout == GEMM_TN ? f->g->lda : 1, NULL};
+    Strip a = {f->a + i * row_step(f->g), row_step(f->g), f->g->layout == GEMM_TN ? f->g->lda : 1,
+               NULL};
     for (long rows; m > 0; m -= rows, i += rows, a.at += rows * a.row) {
         rows = m < SHORT_ROWS ? m : SHORT_ROWS;
         if (m > SHORT_ROWS && m < 2 * SHORT_ROWS) rows = (m + 1) / 2;
@@ -154,12 +159,13 @@ static void multiply_packed(const Phase *f, long i, long m, long first, long end
     long height = ceil_div(m, ceil_div(m, TILE_ROWS));
     for (long rows; m > 0; m -= rows, i += rows) {
         rows = least(STRIPS * height, m);
-        pack_strips(strips, STRIP, g->layout == GEMM_TN, f->a + i * row_step(g), g->lda, f->k, g->m - i,
-                    height, ceil_div(rows, height));
+        pack_strips(strips, STRIP, g->layout == GEMM_TN, f->a + i * row_step(g), g->lda, f->k,
+                    g->m - i, height, ceil_div(rows, height));
         for (long q = first; q < end; q += f->round)
             for (long s = 0, row = 0; row < rows; s++, row += height) {
                 Strip a = {strips + s * STRIP, 1, STRIP_WIDTH, NULL};
-                multiply_strip(f, &a, i + row, least(height, rows - row), q, least(q + f->round, end));
+                multiply_strip(f, &a, i + row, least(height, rows - row), q,
+                               least(q + f->round, end));
             }
     }
 }
@@ -171,12 +177,13 @@ static void multiply_chunk(void *phase, long chunk) {
     long unit = f->pack_a ? TILE_ROWS : 1, units = ceil_div(m, unit);
     long i = unit * cut(units, row, f->row_blocks),
          i_end = least(unit * cut(units, row + 1, f->row_blocks), m);
-    long first = cut(f->count, column, f->column_blocks), end = cut(f->count, column + 1, f->column_blocks);
+    long first = cut(f->count, column, f->column_blocks),
+         end = cut(f->count, column + 1, f->column_blocks);
     (f->pack_a ? multiply_packed : multiply_in_place)(f, i, i_end - i, first, end);
 }
 
-/* A small product is cut into few chunks, as each costs a few microseconds; a large one into many, so that
- * no thread waits long for the last chunk. */
+/* A small product is cut into few chunks, as each costs a few microseconds; a large one into many,
+ * so that no thread waits long for the last chunk. */
 static double blocks_wanted(double work) {
     double grains = work / GRAIN;
     if (grains <= 4) return grains;
@@ -184,8 +191,8 @@ static double blocks_wanted(double work) {
     return grains <= 4 * MOST_CHUNKS ? grains / 4 : MOST_CHUNKS;
 }
 
-/* With packed strips a block has all columns if there are enough rows for that: then each strip is packed
- * once. The number of blocks is a multiple of the threads. */
+/* With packed strips a block has all columns if there are enough rows for that: then each strip is
+ * packed once. The number of blocks is a multiple of the threads. */
 static void cut_blocks(Phase *f) {
     enum { PACKED_ROWS = 8 * TILE_ROWS, FEWEST_ROWS = 96 };
     long threads = pool_threads(), m = f->g->m, fewest_columns = f->pack_a ? 8 * PANEL : 2 * PANEL;
@@ -197,7 +204,8 @@ static void cut_blocks(Phase *f) {
     }
     double wanted = blocks_wanted((double)m * (double)f->n * (double)f->k);
     while (2.0 * (double)(f->row_blocks * f->column_blocks) <= wanted) {
-        long rows = m / (f->row_blocks * FEWEST_ROWS), columns = f->n / (f->column_blocks * fewest_columns);
+        long rows = m / (f->row_blocks * FEWEST_ROWS),
+             columns = f->n / (f->column_blocks * fewest_columns);
         if (rows < 2 && columns < 2) break;
         if (f->pack_a ? rows >= 2 : rows > columns)
             f->row_blocks *= 2;
@@ -222,13 +230,14 @@ static void run_phase(Phase *f) {
         (f->pack_a ? multiply_packed : multiply_in_place)(f, 0, f->g->m, 0, f->count);
 }
 
-/* An operand is packed if it is used often enough to pay for the copy. A read in place is slow at n >=
- * USES, or from USES_OF_COLUMNS on if A is transposed. B in place is slow if it is large, sooner if many rows
- * use it; a tile loads whole vectors of it. */
+/* An operand is packed if it is used often enough to pay for the copy. A read in place is slow at n
+ * >= USES, or from USES_OF_COLUMNS on if A is transposed. B in place is slow if it is large, sooner
+ * if many rows use it; a tile loads whole vectors of it. */
 static void choose_packing(Phase *f) {
     const Gemm *g = f->g;
     enum { USES = 256, USES_OF_COLUMNS = 128, MANY_ROWS = 640, MANY = 1 << 15, LARGE = 1 << 18 };
-    f->pack_a = g->m >= 64 && g->n >= (g->layout == GEMM_TN ? USES_OF_COLUMNS : USES) && g->m * g->k >= MANY;
+    f->pack_a = g->m >= 64 && g->n >= (g->layout == GEMM_TN ? USES_OF_COLUMNS : USES) &&
+                g->m * g->k >= MANY;
     f->pack_b = g->layout == GEMM_NT || g->n % LANES ||
                 (g->m >= 128 && g->n * g->k >= (f->pack_a && g->m >= MANY_ROWS ? MANY : LARGE));
 }
@@ -244,7 +253,8 @@ static void multiply(void *gemm, long product) {
     }
     Phase f = {.g = g};
     choose_packing(&f);
-    long panels = ceil_div(g->n, PANEL), steps = g->k > 0 ? ceil_div(g->k, MOST_STEP) : 1, parts = 1;
+    long panels = ceil_div(g->n, PANEL), steps = g->k > 0 ? ceil_div(g->k, MOST_STEP) : 1,
+         parts = 1;
     if (f.pack_b && panels * PANEL * g->k > PACKED)
         parts = ceil_div(panels, PACKED / PANEL / ceil_div(g->k, steps));
     for (long part = 0; part < parts; part++) {
@@ -273,7 +283,8 @@ static long columns_of_chunk(const Gemm *g) {
 static void wide_chunk(void *product, long chunk) {
     const Gemm *g = product;
     Gemm part = *g;
-    long columns = columns_of_chunk(g), begin = chunk * columns, end = chunk_end(begin, columns, g->n);
+    long columns = columns_of_chunk(g), begin = chunk * columns,
+         end = chunk_end(begin, columns, g->n);
     part.layout = GEMM_NN, part.packed = NULL, part.ldb = WIDE;
     for (long j = begin; j < end; j += WIDE) {
         part.n = end - j < WIDE ? end - j : WIDE;

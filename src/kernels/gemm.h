@@ -1,10 +1,11 @@
-/* The matrix product C = A·B of row-major matrices, with the options C += A·B, a bias and an activation.
- * Every product of the project is a call of gemm. gemm_plain.c defines the result; README.md in this
- * directory explains the fast code.
+/* The matrix product C = A·B of row-major matrices, with the options C += A·B, a bias and an
+ * activation. Every product of the project is a call of gemm. gemm_plain.c defines the result;
+ * README.md in this directory explains the fast code.
  *
- * Each element of C is one chain of multiply-adds over k in ascending order, starting from C (accumulate)
- * or 0. So its bits depend neither on its place in the matrix nor on the number of threads. (With BLAS a
- * library computes the product: its bits depend on the sizes, but not on the number of threads.) */
+ * Each element of C is one chain of multiply-adds over k in ascending order, starting from C
+ * (accumulate) or 0. So its bits depend neither on its place in the matrix nor on the number of
+ * threads. (With BLAS a library computes the product: its bits depend on the sizes, but not on the
+ * number of threads.) */
 #pragma once
 
 #include "base/real.h"
@@ -36,20 +37,23 @@ typedef struct Gemm {
     /* The epilogue. */
     const real *bias;      /* [n], added to every row; NULL: none */
     Activation activation; /* applied to A·B + bias */
-    real *pre_activation;  /* receives A·B + bias if there is an activation, laid out as C; NULL: unwanted */
+    real *
+        pre_activation; /* receives A·B + bias if there is an activation, laid out as C; NULL: unwanted */
 
     /* `batch` products, their operands this many elements apart; 0 or 1: one product. */
     long batch, stride_a, stride_b, stride_c;
 } Gemm;
 
-/* Runs on the pool's threads where the product is large enough; inside a body of pool_for, on the calling
- * thread. k = 0 gives C = activation(bias). A and B must not overlap C. */
+/* Runs on the pool's threads where the product is large enough; inside a body of pool_for, on the
+ * calling thread. k = 0 gives C = activation(bias). A and B must not overlap C. */
 void gemm(const Gemm *g);
 
-/* B of a product A·Bᵀ, [n, k], in the order in which gemm reads it (Gemm.packed): worth its time and memory
- * where many products with few rows follow. `out` has room for gemm_packed_count numbers and is zeroed. */
+/* B of a product A·Bᵀ, [n, k], in the order in which gemm reads it (Gemm.packed): worth its time
+ * and memory where many products with few rows follow. `out` has room for gemm_packed_count numbers
+ * and is zeroed. */
 void gemm_pack(long n, long k, const real *b, real *out);
 long gemm_packed_count(long n, long k);
 
-/* The same, of one product (no batch), slowly, with sums in a wider type: the reference of the tests. */
+/* The same, of one product (no batch), slowly, with sums in a wider type: the reference of the
+ * tests. */
 void gemm_plain(const Gemm *g);

@@ -1,6 +1,7 @@
-/* Matrix products by a BLAS library, in place of gemm.c: `make BLAS=openblas`. A product is cut into rows
- * by its size alone, and the library runs on one thread, so that the bits are the same for any number of
- * threads. They differ from gemm.c's, and an element's bits may depend on the size of the product. */
+/* Matrix products by a BLAS library, in place of gemm.c: `make BLAS=openblas`. A product is cut
+ * into rows by its size alone, and the library runs on one thread, so that the bits are the same
+ * for any number of threads. They differ from gemm.c's, and an element's bits may depend on the
+ * size of the product. */
 #include "base/error.h"
 #include "base/pool.h"
 #include "kernels/gemm.h"
@@ -22,7 +23,8 @@ typedef struct Plan {
 } Plan;
 
 static int size(long n) {
-    if (n > INT_MAX) error_bug("gemm: a size or stride is %ld, want at most what the BLAS library takes", n);
+    if (n > INT_MAX)
+        error_bug("gemm: a size or stride is %ld, want at most what the BLAS library takes", n);
     return (int)n;
 }
 
@@ -38,8 +40,9 @@ static void multiply_rows(void *plan, long chunk) {
             for (long j = 0; j < g->n; j++) c[row * g->ldc + j] = 0;
     if (g->k > 0)
         cblas_gemm(CblasRowMajor, g->layout == GEMM_TN ? CblasTrans : CblasNoTrans,
-                   g->layout == GEMM_NT ? CblasTrans : CblasNoTrans, size(rows), size(g->n), size(g->k), 1, a,
-                   size(g->lda), g->b + product * g->stride_b, size(g->ldb), g->accumulate, c, size(g->ldc));
+                   g->layout == GEMM_NT ? CblasTrans : CblasNoTrans, size(rows), size(g->n),
+                   size(g->k), 1, a, size(g->lda), g->b + product * g->stride_b, size(g->ldb),
+                   g->accumulate, c, size(g->ldc));
     if (g->bias || g->activation != ACT_NONE) gemm_epilogue(g, c - g->c, 0, rows, g->n);
 }
 
@@ -53,7 +56,8 @@ void gemm(const Gemm *g) {
     long batch = g->batch > 1 ? g->batch : 1;
     double grains = (double)g->m * (double)g->n * (double)g->k / GRAIN;
     Plan plan = {g, 1};
-    while (plan.blocks < MOST_BLOCKS && (double)plan.blocks < grains && g->m / plan.blocks >= 2 * FEWEST_ROWS)
+    while (plan.blocks < MOST_BLOCKS && (double)plan.blocks < grains &&
+           g->m / plan.blocks >= 2 * FEWEST_ROWS)
         plan.blocks *= 2;
     pool_for(plan.blocks * batch, multiply_rows, &plan);
 }

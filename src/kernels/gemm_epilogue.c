@@ -19,8 +19,9 @@ static inline __attribute__((always_inline)) Vector each(Vector x, real (*f)(rea
 }
 
 /* `count` numbers of C from `at` on. Inlined with a constant activation. */
-static inline __attribute__((always_inline)) void finish(const Gemm *g, Activation activation, real *kept,
-                                                         long at, long column, long count) {
+static inline __attribute__((always_inline)) void finish(const Gemm *g, Activation activation,
+                                                         real *kept, long at, long column,
+                                                         long count) {
     Vector v = vector_load_part(g->c + at, count);
     if (g->bias) v += vector_load_part(g->bias + column, count);
     if (kept) vector_store_part(kept + at, v, count);
@@ -30,11 +31,13 @@ static inline __attribute__((always_inline)) void finish(const Gemm *g, Activati
     vector_store_part(g->c + at, v, count);
 }
 
-static inline __attribute__((always_inline)) void epilogue(const Gemm *g, Activation activation, real *kept,
-                                                           long at, long column, long rows, long columns) {
+static inline __attribute__((always_inline)) void epilogue(const Gemm *g, Activation activation,
+                                                           real *kept, long at, long column,
+                                                           long rows, long columns) {
     for (long i = 0; i < rows; i++, at += g->ldc) {
         long j = 0;
-        for (; j + LANES <= columns; j += LANES) finish(g, activation, kept, at + j, column + j, LANES);
+        for (; j + LANES <= columns; j += LANES)
+            finish(g, activation, kept, at + j, column + j, LANES);
         if (j < columns) finish(g, activation, kept, at + j, column + j, columns - j);
     }
 }

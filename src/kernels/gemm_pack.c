@@ -10,11 +10,12 @@ static inline __attribute__((always_inline)) void copy_row(real *out, long strid
                                                  : (Vector){0});
 }
 
-/* Inlined with a constant stride. Copies one row into all parts before the next row, because each row may
- * be on another page. Rows may be too far apart for the processor's own prefetching: the loop prefetches
- * LEAD numbers ahead. */
-static inline __attribute__((always_inline)) void pack(real *out, long stride, long apart, const real *x,
-                                                       long ld, long k, long width, long part, long parts) {
+/* Inlined with a constant stride. Copies one row into all parts before the next row, because each
+ * row may be on another page. Rows may be too far apart for the processor's own prefetching: the
+ * loop prefetches LEAD numbers ahead. */
+static inline __attribute__((always_inline)) void pack(real *out, long stride, long apart,
+                                                       const real *x, long ld, long k, long width,
+                                                       long part, long parts) {
     enum { LINE = 64 / sizeof(real), LEAD = 4096 / sizeof(real) };
     long columns = parts * part < width ? parts * part : width, ahead = (LEAD / columns + 1) * ld;
     for (long p = 0; p < k; p++, x += ld, out += stride) {
@@ -31,13 +32,15 @@ void pack_panels(real *out, long apart, const real *x, long ld, long k, long wid
     pack(out, PANEL, apart, x, ld, k, width, PANEL, panels);
 }
 
-/* Transposes `count` rows and `columns` columns of x, at most LANES each; missing lanes are 0. Inlined,
- * with constants for whole squares. */
-static inline __attribute__((always_inline)) void transpose_square(real *out, long stride, const real *x,
-                                                                   long ld, long columns, long count) {
+/* Transposes `count` rows and `columns` columns of x, at most LANES each; missing lanes are 0.
+ * Inlined, with constants for whole squares. */
+static inline __attribute__((always_inline)) void transpose_square(real *out, long stride,
+                                                                   const real *x, long ld,
+                                                                   long columns, long count) {
     Vector row[LANES];
 #pragma GCC unroll 16
-    for (long i = 0; i < LANES; i++) row[i] = i < count ? vector_load_part(x + i * ld, columns) : (Vector){0};
+    for (long i = 0; i < LANES; i++)
+        row[i] = i < count ? vector_load_part(x + i * ld, columns) : (Vector){0};
     vector_transpose(row);
 #pragma GCC unroll 16
     for (long i = 0; i < LANES; i++)
@@ -50,12 +53,13 @@ void pack_transposed(real *out, long stride, const real *x, long ld, long k, lon
         for (; p + LANES <= k && count == LANES; p += LANES)
             transpose_square(out + p * stride, stride, x + p, ld, LANES, LANES);
         for (; p < k; p += LANES)
-            transpose_square(out + p * stride, stride, x + p, ld, k - p < LANES ? k - p : LANES, count);
+            transpose_square(out + p * stride, stride, x + p, ld, k - p < LANES ? k - p : LANES,
+                             count);
     }
 }
 
-void pack_strips(real *out, long apart, bool transposed, const real *x, long ld, long k, long rows_left,
-                 long height, long strips) {
+void pack_strips(real *out, long apart, bool transposed, const real *x, long ld, long k,
+                 long rows_left, long height, long strips) {
     if (transposed) {
         pack(out, STRIP_WIDTH, apart, x, ld, k, rows_left, height, strips);
         return;

@@ -10,11 +10,13 @@ void gemm_plain(const Gemm *g) {
             real *c = g->c + i * g->ldc + j;
             WideReal sum = g->accumulate ? *c : 0;
             for (long p = 0; p < g->k; p++)
-                sum += (WideReal)g->a[i * a_row + p * a_column] * (WideReal)g->b[p * b_row + j * b_column];
+                sum += (WideReal)g->a[i * a_row + p * a_column] *
+                       (WideReal)g->b[p * b_row + j * b_column];
             if (g->bias) sum += (WideReal)g->bias[j];
             if (g->pre_activation) g->pre_activation[i * g->ldc + j] = (real)sum;
-            *c = g->activation == ACT_RELU   ? (real)(sum > 0 ? sum : 0)
-                 : g->activation == ACT_GELU ? (real)(sum / 2 * erfc(-sum * (WideReal)VM_INV_SQRT_2))
+            *c = g->activation == ACT_RELU ? (real)(sum > 0 ? sum : 0)
+                 : g->activation == ACT_GELU
+                     ? (real)(sum / 2 * erfc(-sum * (WideReal)VM_INV_SQRT_2))
                  : g->activation == ACT_SILU ? (real)(sum / (1 + exp(-sum)))
                                              : (real)sum;
         }

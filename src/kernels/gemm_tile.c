@@ -10,13 +10,14 @@ static inline void fetch_row(const real *c) {
     __builtin_prefetch(c + PANEL - 1, 1);
 }
 
-/* Inlined with constant rows, vectors and packed, so that all loops except those over p are unrolled,
- * their conditions vanish and the sums stay in registers. (The loops run to a constant, because clang
- * unrolls before it inlines.) A strip in place is addressed by a pointer to every fifth row: more pointers
- * do not fit into the integer registers. */
+/* Inlined with constant rows, vectors and packed, so that all loops except those over p are
+ * unrolled, their conditions vanish and the sums stay in registers. (The loops run to a constant,
+ * because clang unrolls before it inlines.) A strip in place is addressed by a pointer to every
+ * fifth row: more pointers do not fit into the integer registers. */
 static inline __attribute__((always_inline)) void tile(int rows, int vectors, bool packed, long k,
-                                                       const Strip *a, const real *b, long ldb, real *c,
-                                                       long ldc, long last, bool accumulate) {
+                                                       const Strip *a, const real *b, long ldb,
+                                                       real *c, long ldc, long last,
+                                                       bool accumulate) {
     /* long: clang keeps the sums in registers only if no other function loads or stores them */
     Vector sum[TILE_ROWS][TILE_VECTORS];
     const real *at[TILE_ROWS], *next = a->next;
@@ -34,7 +35,8 @@ static inline __attribute__((always_inline)) void tile(int rows, int vectors, bo
                     if (!accumulate)
                         sum[i][j] = (Vector){0};
                     else
-                        sum[i][j] = j + 1 < vectors ? vector_load(from) : vector_load_part(from, last);
+                        sum[i][j] =
+                            j + 1 < vectors ? vector_load(from) : vector_load_part(from, last);
                 }
         }
     for (long p = 0, end; p < k; p = end) {
@@ -65,7 +67,8 @@ static inline __attribute__((always_inline)) void tile(int rows, int vectors, bo
             b += ldb;
         }
     }
-    /* Hides c and ldc, or gcc would keep the addresses of C's rows in registers through the loop. */
+    /* Hides c and ldc, or gcc would keep the addresses of C's rows in registers through the loop.
+     * */
     __asm__("" : "+r"(c), "+r"(ldc));
 #pragma GCC unroll 16
     for (int i = 0; i < TILE_ROWS; i++)
@@ -83,13 +86,13 @@ static inline __attribute__((always_inline)) void tile(int rows, int vectors, bo
 }
 
 /* A function for every width and height, in place and packed: tile_1_1, tile_packed_1_1, … */
-#define DEFINE_AS(name, packed, vectors, rows)                                                               \
-    static void name##_##vectors##_##rows(long k, const Strip *a, const real *b, long ldb, real *c,          \
-                                          long ldc, long last, bool accumulate) {                            \
-        tile(rows, vectors, packed, k, a, b, ldb, c, ldc, last, accumulate);                                 \
+#define DEFINE_AS(name, packed, vectors, rows)                                                     \
+    static void name##_##vectors##_##rows(long k, const Strip *a, const real *b, long ldb,         \
+                                          real *c, long ldc, long last, bool accumulate) {         \
+        tile(rows, vectors, packed, k, a, b, ldb, c, ldc, last, accumulate);                       \
     }
-#define DEFINE(vectors, rows)                                                                                \
-    DEFINE_AS(tile, false, vectors, rows)                                                                    \
+#define DEFINE(vectors, rows)                                                                      \
+    DEFINE_AS(tile, false, vectors, rows)                                                          \
     DEFINE_AS(tile_packed, true, vectors, rows)
 #define LIST(vectors, rows)        tile_##vectors##_##rows,
 #define LIST_PACKED(vectors, rows) tile_packed_##vectors##_##rows,

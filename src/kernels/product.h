@@ -21,15 +21,16 @@ static inline Matrix matrix_rows(Matrix x, long first, long count) {
     return (Matrix){x.at ? x.at + first * x.ld : NULL, count, x.columns, x.ld};
 }
 
-/* C = A·B, A·Bᵀ or Aᵀ·B as a Gemm, for callers that add an epilogue or a batch; with accumulate, C +=.
- * Sizes that do not fit are a bug. */
+/* C = A·B, A·Bᵀ or Aᵀ·B as a Gemm, for callers that add an epilogue or a batch; with accumulate, C
+ * +=. Sizes that do not fit are a bug. */
 static inline Gemm product_of(GemmLayout layout, Matrix a, Matrix b, Matrix c, bool accumulate) {
     bool a_transposed = layout == GEMM_TN, b_transposed = layout == GEMM_NT;
     long m = a_transposed ? a.columns : a.rows, k = a_transposed ? a.rows : a.columns;
     long n = b_transposed ? b.rows : b.columns;
     if (m != c.rows || n != c.columns || k != (b_transposed ? b.columns : b.rows))
         error_bug("product: %ldx%ld%s times %ldx%ld%s into %ldx%ld", a.rows, a.columns,
-                  a_transposed ? "ᵀ" : "", b.rows, b.columns, b_transposed ? "ᵀ" : "", c.rows, c.columns);
+                  a_transposed ? "ᵀ" : "", b.rows, b.columns, b_transposed ? "ᵀ" : "", c.rows,
+                  c.columns);
     return (Gemm){.layout = layout,
                   .m = m,
                   .n = n,

@@ -1,8 +1,9 @@
-/* Reductions of one row of numbers: maximum, sum, sum of exponentials, mean and variance, dot product.
+/* Reductions of one row of numbers: maximum, sum, sum of exponentials, mean and variance, dot
+ * product.
  *
- * Element i belongs to lane i mod 16. Each lane sums its elements of a block of 1024; a tree adds the
- * lanes; the sums of the blocks are added in double. So the bits do not depend on the width of the
- * processor's vectors, and the rounding error hardly grows with the length of the row. */
+ * Element i belongs to lane i mod 16. Each lane sums its elements of a block of 1024; a tree adds
+ * the lanes; the sums of the blocks are added in double. So the bits do not depend on the width of
+ * the processor's vectors, and the rounding error hardly grows with the length of the row. */
 #pragma once
 
 #include "base/real.h"
@@ -18,7 +19,8 @@ static inline long lanes_whole(long columns) {
     return (columns + ROW_LANES - 1) / ROW_LANES * ROW_LANES;
 }
 
-/* 16 lanes in vectors of the machine. (The compiler would keep one vector type of 16 lanes in memory.) */
+/* 16 lanes in vectors of the machine. (The compiler would keep one vector type of 16 lanes in
+ * memory.) */
 enum { LANE_PARTS = ROW_LANES / LANES };
 typedef struct Lanes {
     Vector part[LANE_PARTS];
@@ -64,7 +66,8 @@ static inline Lanes lanes_max(Lanes a, Lanes b) {
 /* The first `count` lanes of v; the others are `otherwise`. */
 static inline Lanes lanes_first(long count, Lanes v, real otherwise) {
     for (int p = 0; p < LANE_PARTS; p++)
-        v.part[p] = vector_choose(vector_first(count - p * LANES), v.part[p], (Vector){0} + otherwise);
+        v.part[p] =
+            vector_choose(vector_first(count - p * LANES), v.part[p], (Vector){0} + otherwise);
     return v;
 }
 
@@ -122,10 +125,10 @@ static inline real row_max(const real *x, long n) {
     return lanes_greatest(max);
 }
 
-/* The sum of x, of x·y if y is not NULL, or of (x - *mean)² if mean is not NULL. Inlined with constants for
- * those that are NULL. */
-static inline __attribute__((always_inline)) double row_total(const real *x, const real *y, const real *mean,
-                                                              long n) {
+/* The sum of x, of x·y if y is not NULL, or of (x - *mean)² if mean is not NULL. Inlined with
+ * constants for those that are NULL. */
+static inline __attribute__((always_inline)) double row_total(const real *x, const real *y,
+                                                              const real *mean, long n) {
     double total = 0;
     for (long i = 0, end; i < n; i = end) {
         Lanes sum = lanes_of(0);

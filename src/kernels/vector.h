@@ -1,5 +1,5 @@
-/* The vector of the machine: the widest of the compilation's target, as a GNU vector type, so that the
- * compiler turns `c += a * b` into a fused multiply-add. */
+/* The vector of the machine: the widest of the compilation's target, as a GNU vector type, so that
+ * the compiler turns `c += a * b` into a fused multiply-add. */
 #pragma once
 
 #include "base/real.h"
@@ -44,8 +44,9 @@ static inline Vector vector_choose(VectorMask which, Vector a, Vector b) {
 
 /* f(0), f(1), … for every lane. */
 #if LANES == 16
-#define LANES_OF(f)                                                                                          \
-    f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)
+#define LANES_OF(f)                                                                                \
+    f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), \
+        f(15)
 #elif LANES == 8
 #define LANES_OF(f) f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)
 #elif LANES == 4
@@ -73,27 +74,31 @@ static inline VectorMask vector_first(long count) {
 #define LANE_4_ON(l) (((l) + 4) % LANES)
 #define LANE_2_ON(l) (((l) + 2) % LANES)
 static inline Vector vector_rotate(Vector v, int by) {
-    return by == 8 ? SHUFFLE(v, v, LANE_8_ON) : by == 4 ? SHUFFLE(v, v, LANE_4_ON) : SHUFFLE(v, v, LANE_2_ON);
+    return by == 8   ? SHUFFLE(v, v, LANE_8_ON)
+           : by == 4 ? SHUFFLE(v, v, LANE_4_ON)
+                     : SHUFFLE(v, v, LANE_2_ON);
 }
 
-/* The built-in functions of GCC and Clang behind _mm512_maskz_loadu_ps and its kind: <immintrin.h> itself
- * would take a fifth of the time to build. */
+/* The built-in functions of GCC and Clang behind _mm512_maskz_loadu_ps and its kind: <immintrin.h>
+ * itself would take a fifth of the time to build. */
 #if defined __AVX512F__ && defined REAL_DOUBLE
-#define LOAD_LANES(x, count)                                                                                 \
+#define LOAD_LANES(x, count)                                                                       \
     __builtin_ia32_loadupd512_mask(x, (Vector){0}, (unsigned char)((1u << (count)) - 1))
-#define STORE_LANES(x, v, count) __builtin_ia32_storeupd512_mask(x, v, (unsigned char)((1u << (count)) - 1))
+#define STORE_LANES(x, v, count)                                                                   \
+    __builtin_ia32_storeupd512_mask(x, v, (unsigned char)((1u << (count)) - 1))
 #elif defined __AVX512F__
-#define LOAD_LANES(x, count)                                                                                 \
+#define LOAD_LANES(x, count)                                                                       \
     __builtin_ia32_loadups512_mask(x, (Vector){0}, (unsigned short)((1u << (count)) - 1))
-#define STORE_LANES(x, v, count) __builtin_ia32_storeups512_mask(x, v, (unsigned short)((1u << (count)) - 1))
+#define STORE_LANES(x, v, count)                                                                   \
+    __builtin_ia32_storeups512_mask(x, v, (unsigned short)((1u << (count)) - 1))
 #elif defined __AVX__ && defined REAL_DOUBLE
 #define LOAD_LANES(x, count) __builtin_ia32_maskloadpd256((const Vector *)(x), vector_first(count))
 #elif defined __AVX__
 #define LOAD_LANES(x, count) __builtin_ia32_maskloadps256((const Vector *)(x), vector_first(count))
 #endif
 
-/* Loads the first `count` lanes, 0 < count <= LANES, without touching memory after them; the other lanes
- * are 0. */
+/* Loads the first `count` lanes, 0 < count <= LANES, without touching memory after them; the other
+ * lanes are 0. */
 static inline Vector vector_load_part(const real *x, long count) {
     if (__builtin_constant_p(count) && count == LANES) return vector_load(x);
 #ifdef LOAD_LANES
@@ -106,8 +111,8 @@ static inline Vector vector_load_part(const real *x, long count) {
 #endif
 }
 
-/* Stores the first `count` lanes. A whole vector is stored without a mask: a load after a masked store has
- * to wait. */
+/* Stores the first `count` lanes. A whole vector is stored without a mask: a load after a masked
+ * store has to wait. */
 static inline void vector_store_part(real *x, Vector v, long count) {
     if (count == LANES) {
         vector_store(x, v);
@@ -120,18 +125,19 @@ static inline void vector_store_part(real *x, Vector v, long count) {
 #endif
 }
 
-/* For SHUFFLE: a₀ b₀ a₁ b₁ … of the lower halves of a and b, or of the upper halves. Vectors of 32 bytes have two
- * parts, each interleaved by itself; LOWER_PARTS and UPPER_PARTS are a's and b's lower parts, or upper parts. */
+/* For SHUFFLE: a₀ b₀ a₁ b₁ … of the lower halves of a and b, or of the upper halves. Vectors of 32
+ * bytes have two parts, each interleaved by itself; LOWER_PARTS and UPPER_PARTS are a's and b's
+ * lower parts, or upper parts. */
 #define PART            (VECTOR_BYTES == 32 ? LANES / 2 : LANES)
 #define LOWER_HALVES(l) ((l) / PART * PART + (l) % PART / 2 + (l) % 2 * LANES)
 #define UPPER_HALVES(l) (LOWER_HALVES(l) + PART / 2)
 #define LOWER_PARTS(l)  ((l) % PART + (l) / PART * LANES)
 #define UPPER_PARTS(l)  (LOWER_PARTS(l) + PART)
 
-/* Transposes a square of LANES vectors by perfect shuffles. Each round interleaves vector i with vector i
- * + LANES/2 into vectors 2i and 2i + 1; this rotates the bits of every element's address, row and column
- * together, by one. After log₂(LANES) rounds row and column have changed places. (In vectors of two halves
- * the first round moves the halves, and the others leave them in place.) */
+/* Transposes a square of LANES vectors by perfect shuffles. Each round interleaves vector i with
+ * vector i + LANES/2 into vectors 2i and 2i + 1; this rotates the bits of every element's address,
+ * row and column together, by one. After log₂(LANES) rounds row and column have changed places. (In
+ * vectors of two halves the first round moves the halves, and the others leave them in place.) */
 static inline void vector_transpose(Vector row[LANES]) {
 #pragma GCC unroll 4
     for (int size = 1; size < LANES; size *= 2) {

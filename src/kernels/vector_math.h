@@ -1,11 +1,11 @@
-/* exp, log, tanh and gelu without branches, calls or tables, so that the compiler vectorises a plain
- * loop over them without -ffast-math. In double precision they are libm's, which the tests use to judge
- * the float ones.
+/* exp, log, tanh and gelu without branches, calls or tables, so that the compiler vectorises a
+ * plain loop over them without -ffast-math. In double precision they are libm's, which the tests
+ * use to judge the float ones.
  *
- * Errors over the whole float range, measured over every float by tests/kernels/vector_math.c: exp 1.02
- * ulp, log 0.76, tanh 1.81. Infinities, NaN and signed zeros behave as in libm; results below
- * the smallest normal number lose precision gradually, as in libm. The coefficients are minimax fits:
- * rounded to float one at a time, with the others fitted again after each. */
+ * Errors over the whole float range, measured over every float by tests/kernels/vector_math.c: exp
+ * 1.02 ulp, log 0.76, tanh 1.81. Infinities, NaN and signed zeros behave as in libm; results below
+ * the smallest normal number lose precision gradually, as in libm. The coefficients are minimax
+ * fits: rounded to float one at a time, with the others fitted again after each. */
 #pragma once
 
 #include "base/real.h"
@@ -13,12 +13,14 @@
 #include <tgmath.h>
 
 #if defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__
-#error "infinities and NaN have a meaning here: build without -ffast-math, -Ofast and -ffinite-math-only"
+#error                                                                                             \
+    "infinities and NaN have a meaning here: build without -ffast-math, -Ofast and -ffinite-math-only"
 #endif
 
-/* vm_gelu(x) = x·Φ(x) and vm_gelu_grad(x) = Φ(x) + x·φ(x), where Φ is the normal distribution function and φ
- * its density. Φ keeps its relative accuracy in the lower tail. vm_sigmoid is the logistic function
- * σ(x) = 1 / (1 + e^-x), vm_silu(x) = x·σ(x) and vm_silu_grad(x) = σ(x) + x·σ(x)·(1 - σ(x)). */
+/* vm_gelu(x) = x·Φ(x) and vm_gelu_grad(x) = Φ(x) + x·φ(x), where Φ is the normal distribution
+ * function and φ its density. Φ keeps its relative accuracy in the lower tail. vm_sigmoid is the
+ * logistic function σ(x) = 1 / (1 + e^-x), vm_silu(x) = x·σ(x) and vm_silu_grad(x) = σ(x) +
+ * x·σ(x)·(1 - σ(x)). */
 
 #define VM_INV_SQRT_2   ((real)0.70710678118654752440)
 #define VM_INV_SQRT_2PI ((real)0.39894228040143267794)
@@ -55,8 +57,8 @@ static inline float vm_pow2(int32_t n) {
 }
 
 /* x = n·ln 2 + f with |f| <= ln 2 / 2, and expm1 = e^f - 1. Needs |x| < 2²¹.
- * Adding 1.5·2²³ rounds x/ln 2 to an integer, which then stands in the low bits of the sum. ln 2 is the sum
- * of two floats; n times the first, of 15 bits, is exact. */
+ * Adding 1.5·2²³ rounds x/ln 2 to an integer, which then stands in the low bits of the sum. ln 2 is
+ * the sum of two floats; n times the first, of 15 bits, is exact. */
 typedef struct VmReduced {
     int32_t n;
     float expm1;
@@ -75,8 +77,8 @@ static inline VmReduced vm_reduce(float x) {
     return (VmReduced){(int32_t)((VmBits){shifted}.bits - 0x4b400000u), f + f * f * q};
 }
 
-/* e^x = 2ⁿ·(1 + expm1) for x in [-105, 89]. The power is applied in two factors, because 2ⁿ alone may
- * overflow or be subnormal. */
+/* e^x = 2ⁿ·(1 + expm1) for x in [-105, 89]. The power is applied in two factors, because 2ⁿ alone
+ * may overflow or be subnormal. */
 static inline float vm_exp_within(float x) {
     VmReduced r = vm_reduce(x);
     int32_t half = r.n >> 1;
@@ -91,8 +93,8 @@ static inline float vm_exp(float x) {
     return vm_exp_within(x);
 }
 
-/* x = 2ᵏ·(1 + f) with 1 + f in [√½, √2]. With s = f / (2 + f), log(1 + f) = 2·artanh(s) = f - s·(f - R(s²)),
- * where R(z) = 2z/3 + 2z²/5 + …: the large term f is exact. */
+/* x = 2ᵏ·(1 + f) with 1 + f in [√½, √2]. With s = f / (2 + f), log(1 + f) = 2·artanh(s) = f - s·(f
+ * - R(s²)), where R(z) = 2z/3 + 2z²/5 + …: the large term f is exact. */
 static inline float vm_log(float x) {
     int subnormal = x < FLT_MIN;
     uint32_t bits = (VmBits){subnormal ? x * 0x1p23f : x}.bits - 0x3f3504f3u; /* the bits of √½ */
@@ -111,8 +113,9 @@ static inline float vm_log(float x) {
     return x == 0.0f ? -INFINITY : y;
 }
 
-/* Odd; for x >= 0, with m = e^2x - 1, tanh x = m / (m + 2). The quotient has a rounding error, so it
- * enters only as a small correction: m/2 - m/2 · m/(m + 2) for small x, 1 - 2/(m + 2) for large x. */
+/* Odd; for x >= 0, with m = e^2x - 1, tanh x = m / (m + 2). The quotient has a rounding error, so
+ * it enters only as a small correction: m/2 - m/2 · m/(m + 2) for small x, 1 - 2/(m + 2) for large
+ * x. */
 static inline float vm_tanh(float x) {
     float a = fabsf(x);
     a = a > 9.5f ? 9.5f : a;
@@ -124,10 +127,10 @@ static inline float vm_tanh(float x) {
     return copysignf(start - start * quotient, x);
 }
 
-/* The upper tail of the normal distribution from t >= 0 on, and its density without the constant, e^(-t²/2).
- * The tail is this bell times a smooth function that falls from ½ like 1/(t√2π), here a quotient of
- * polynomials with positive coefficients. The rounding error of t² would be multiplied by t²/2, so it is
- * computed and taken out again. */
+/* The upper tail of the normal distribution from t >= 0 on, and its density without the constant,
+ * e^(-t²/2). The tail is this bell times a smooth function that falls from ½ like 1/(t√2π), here a
+ * quotient of polynomials with positive coefficients. The rounding error of t² would be multiplied
+ * by t²/2, so it is computed and taken out again. */
 typedef struct VmNormal {
     float tail, bell;
 } VmNormal;
@@ -159,7 +162,8 @@ static inline float vm_gelu_grad(float x) {
 
 #endif
 
-/* For x < 0 the fraction is expanded by e^x: the exponential never overflows, and a small result keeps its digits. */
+/* For x < 0 the fraction is expanded by e^x: the exponential never overflows, and a small result
+ * keeps its digits. */
 static inline real vm_sigmoid(real x) {
     real e = vm_exp(-fabs(x));
     return (x < 0 ? e : 1) / (1 + e);

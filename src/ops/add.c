@@ -4,8 +4,8 @@
  *
  *     y_i = a_i + b_i
  *
- * Backward. ∂y_i/∂a_j is 1 if y_i uses a_j, else 0. Both inputs get dy, summed over the axes along which they
- * were repeated:
+ * Backward. ∂y_i/∂a_j is 1 if y_i uses a_j, else 0. Both inputs get dy, summed over the axes along
+ * which they were repeated:
  *
  *     da_j += Σ_i dy_i      over the i at which a_j is used; db likewise
  *

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* `"name": 0.1`, with enough digits to read the same number back. JSON has no infinities: they are the
- * strings "inf" and "-inf". */
+/* `"name": 0.1`, with enough digits to read the same number back. JSON has no infinities: they are
+ * the strings "inf" and "-inf". */
 static inline void print_number(FILE *out, const char *name, double x) {
     char text[32];
     int digits = 15;

@@ -330,7 +330,8 @@ const Op op_attention = {"attention",
 
 static void check_sequences(const char *what, const Sequences *s) {
     if (s->count < 0 || s->total_rows < 0 || (s->count && !(s->start && s->rows && s->length)))
-        error_bug("attention: the %s are %ld sequences without start, rows or length", what, s->count);
+        error_bug("attention: the %s are %ld sequences without start, rows or length", what,
+                  s->count);
     for (long i = 0; i < s->count; i++)
         if (s->start[i] < 0 || s->rows[i] < 0 || s->rows[i] > s->longest || s->length[i] < 0 ||
             s->length[i] > s->rows[i] || s->start[i] > s->total_rows - s->rows[i])

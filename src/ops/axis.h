@@ -1,5 +1,5 @@
-/* Operations along one axis of a contiguous array. A line is all elements that differ in their index of the axis alone:
- * element j of line (o, i) lies at (o·n + j)·inner + i. */
+/* Operations along one axis of a contiguous array. A line is all elements that differ in their
+ * index of the axis alone: element j of line (o, i) lies at (o·n + j)·inner + i. */
 #pragma once
 
 #include "kernels/vector_math.h"
@@ -22,7 +22,8 @@ static inline Axis axis_of(const char *op, Shape s, int axis) {
     return a;
 }
 
-/* A node for y = f(x), of x's shape, with its Axis as attributes. A negative `axis` counts from the end. */
+/* A node for y = f(x), of x's shape, with its Axis as attributes. A negative `axis` counts from the
+ * end. */
 static inline Node *axis_node(Tape *t, const Op *op, Tensor *x, int axis) {
     op_want(op->name, t, INPUTS(x));
     Axis a = axis_of(op->name, x->shape, axis);
@@ -31,8 +32,8 @@ static inline Node *axis_node(Tape *t, const Op *op, Tensor *x, int axis) {
     return n;
 }
 
-/* The same for a reduction: y has one element for each line of x. The axis keeps size 1, so that y broadcasts against
- * x: x - max(x) is a sub. With ALL_AXES y is a scalar. */
+/* The same for a reduction: y has one element for each line of x. The axis keeps size 1, so that y
+ * broadcasts against x: x - max(x) is a sub. With ALL_AXES y is a scalar. */
 static inline Node *reduction_node(Tape *t, const Op *op, Tensor *x, int axis) {
     op_want(op->name, t, INPUTS(x));
     Axis a = axis_of(op->name, x->shape, axis);
@@ -65,8 +66,8 @@ static inline real axis_max(const Axis *a, const real *line) {
     return max;
 }
 
-/* Σ_i e^(x_i - shift) over a line, in double, so that long lines are as exact as short ones; out, if not NULL, receives the
- * terms. out may be the line. */
+/* Σ_i e^(x_i - shift) over a line, in double, so that long lines are as exact as short ones; out,
+ * if not NULL, receives the terms. out may be the line. */
 static inline double axis_exp_sum(const Axis *a, const real *line, real shift, real *out) {
     double sum = 0;
     for (long i = 0; i < a->n; i++) {
@@ -90,8 +91,8 @@ static inline void axis_add(const Axis *a, real *line, real value) {
 }
 
 /* Cases for softmax and log_softmax. */
-#define SOFTMAX_BUILDS(name)                                                                                 \
-    BUILD_CASE(last_axis, tape_##name(t, x[0], -1))                                                          \
+#define SOFTMAX_BUILDS(name)                                                                       \
+    BUILD_CASE(last_axis, tape_##name(t, x[0], -1))                                                \
     BUILD_CASE(first_axis, tape_##name(t, x[0], 0))
 
 /* clang-format off */
@@ -107,10 +108,10 @@ static inline void axis_add(const Axis *a, real *line, real value) {
 /* clang-format on */
 
 /* Cases for a reduction of this name: x in [-2, 2], of common shapes, layouts and axes. */
-#define REDUCTION_BUILDS(name)                                                                               \
-    BUILD_CASE(last_axis, tape_##name(t, x[0], -1))                                                          \
-    BUILD_CASE(first_axis, tape_##name(t, x[0], 0))                                                          \
-    BUILD_CASE(middle_axis, tape_##name(t, x[0], 1))                                                         \
+#define REDUCTION_BUILDS(name)                                                                     \
+    BUILD_CASE(last_axis, tape_##name(t, x[0], -1))                                                \
+    BUILD_CASE(first_axis, tape_##name(t, x[0], 0))                                                \
+    BUILD_CASE(middle_axis, tape_##name(t, x[0], 1))                                               \
     BUILD_CASE(all_axes, tape_##name(t, x[0], ALL_AXES))
 
 /* clang-format off */

@@ -4,8 +4,8 @@
  *
  *     y_i = min(max(x_i, low), high)
  *
- * Backward. The slope is 1 inside and 0 outside. At the kinks, x = low and x = high, it is taken as 1, as
- * in PyTorch:
+ * Backward. The slope is 1 inside and 0 outside. At the kinks, x = low and x = high, it is taken as
+ * 1, as in PyTorch:
  *
  *     dx_i += dy_i      where low ≤ x_i ≤ high
  *
@@ -24,7 +24,9 @@ static const Attr *interval(const Node *n) {
     return n->attr;
 }
 
-FORWARD_EACH(y = x < interval(n)->low ? interval(n)->low : x > interval(n)->high ? interval(n)->high : x)
+FORWARD_EACH(y = x < interval(n)->low    ? interval(n)->low
+                 : x > interval(n)->high ? interval(n)->high
+                                         : x)
 BACKWARD_EACH(dx += interval(n)->low <= x && x <= interval(n)->high ? dy : 0)
 BRANCHES_EACH((x >= interval(n)->low) + (x > interval(n)->high))
 
@@ -50,7 +52,8 @@ static const CheckCase cases[] = {
     {"at the kinks", to_unit, {{"x", DIMS(4), .values = at_kinks}}, .kinks = true},
 };
 
-const Op op_clamp = {"clamp", forward, backward, .branches = branches, .arguments = arguments, CASES(cases)};
+const Op op_clamp = {"clamp",     forward, backward, .branches = branches, .arguments = arguments,
+                     CASES(cases)};
 
 Tensor *tape_clamp(Tape *t, Tensor *x, real low, real high) {
     if (!(low <= high))

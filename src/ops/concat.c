@@ -50,8 +50,12 @@ BUILD_CASE(eight, tape_concat(t, 0, INPUTS(x[0], x[1], x[0], x[1], x[0], x[1], x
 static const CheckCase cases[] = {
     {"last axis", two_last, {{"a", DIMS(3, 2)}, {"b", DIMS(3, 4)}}},
     {"first axis", two_first, {{"a", DIMS(1, 4)}, {"b", DIMS(2, 4)}}},
-    {"middle axis", three_middle, {{"a", DIMS(2, 1, 3)}, {"b", DIMS(2, 2, 3)}, {"c", DIMS(2, 3, 3)}}},
-    {"strided", two_last, {{"a", DIMS(3, 2), .layout = TRANSPOSED}, {"b", DIMS(3, 4), .layout = STEPPED}}},
+    {"middle axis",
+     three_middle,
+     {{"a", DIMS(2, 1, 3)}, {"b", DIMS(2, 2, 3)}, {"c", DIMS(2, 3, 3)}}},
+    {"strided",
+     two_last,
+     {{"a", DIMS(3, 2), .layout = TRANSPOSED}, {"b", DIMS(3, 4), .layout = STEPPED}}},
     {"repeated", two_first, {{"a", DIMS(2, 3), .layout = REPEATED}, {"b", DIMS(2, 3)}}},
     {"one tensor twice", two_last, {{"a", DIMS(3, 2)}, {"a", .same_as = 1}}},
     {"as many as there may be", eight, {{"a", DIMS(1, 2)}, {"b", DIMS(2, 2)}}},
@@ -65,7 +69,8 @@ const Op op_concat = {"concat", forward, backward, .arguments = axis_print, CASE
 
 Tensor *tape_concat(Tape *t, int axis, int count, Tensor *const x[]) {
     WANT(x);
-    if (count < 1 || count > MAX_INPUTS) error_bug("concat: %d tensors, want 1 to %d", count, MAX_INPUTS);
+    if (count < 1 || count > MAX_INPUTS)
+        error_bug("concat: %d tensors, want 1 to %d", count, MAX_INPUTS);
     op_want("concat", t, count, x);
     Tensor *part[MAX_INPUTS] = {tape_contiguous(t, x[0])};
     Shape out = x[0]->shape;

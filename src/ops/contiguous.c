@@ -19,7 +19,8 @@ static void forward(Node *n) {
 
 static void backward(Node *n) {
     Tensor *x = n->in[0];
-    if (x->grad) kernel_scale_to(shape_count(x->shape), 1, n->out->grad, x->grad, tensor_grad_adds(x));
+    if (x->grad)
+        kernel_scale_to(shape_count(x->shape), 1, n->out->grad, x->grad, tensor_grad_adds(x));
 }
 /* exercise: end */
 

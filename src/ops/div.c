@@ -4,8 +4,8 @@
  *
  *     y_i = a_i / b_i
  *
- * Backward. Each y_i depends on one a and one b. An element of a broadcast input gets the sum over all y_i
- * that use it:
+ * Backward. Each y_i depends on one a and one b. An element of a broadcast input gets the sum over
+ * all y_i that use it:
  *
  *     ∂y_i/∂a_i = 1 / b_i      ∂y_i/∂b_i = -a_i / b_i² = -y_i / b_i
  *     da_j += Σ_i dy_i / b_i      over the i at which a_j is used

@@ -1,5 +1,5 @@
-/* dropout: sets each element to 0 with probability p and scales the others by 1/(1-p), so that the expected
- * value stays the same. Section 5.4; only while training.
+/* dropout: sets each element to 0 with probability p and scales the others by 1/(1-p), so that the
+ * expected value stays the same. Section 5.4; only while training.
  *
  *     x: any shape      y: the same
  *
@@ -9,8 +9,9 @@
  *
  *     dx_i += dy_i m_i
  *
- * u_i is a function of the tape's seed and step, the node's index, and i (base/random.h), so that backward
- * draws the mask again and forward keeps nothing. If the tape is not training, x itself is returned. */
+ * u_i is a function of the tape's seed and step, the node's index, and i (base/random.h), so that
+ * backward draws the mask again and forward keeps nothing. If the tape is not training, x itself is
+ * returned. */
 #include "ops/dropout_mask.h"
 #include "ops/elementwise.h"
 

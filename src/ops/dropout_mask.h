@@ -1,5 +1,5 @@
-/* The random mask of dropout: 1/(1-p) or 0 for each element, drawn from (seed, step, place on the tape,
- * element). With p = 0 nothing is dropped. */
+/* The random mask of dropout: 1/(1-p) or 0 for each element, drawn from (seed, step, place on the
+ * tape, element). With p = 0 nothing is dropped. */
 #pragma once
 
 #include "autograd/op.h"
@@ -17,7 +17,8 @@ typedef struct DropoutMask {
 static inline DropoutMask dropout_mask(const Node *n, long count, double p) {
     uint64_t seed = random_key(n->tape->seed, STREAM_DROPOUT),
              stream = n->tape->step * 0x100000u + (uint64_t)n->index;
-    return (DropoutMask){count, random_key(seed, stream), (uint32_t)(p * 0x1p32), (real)(1 / (1 - p)), p};
+    return (DropoutMask){count, random_key(seed, stream), (uint32_t)(p * 0x1p32),
+                         (real)(1 / (1 - p)), p};
 }
 
 static inline real dropout_factor(const DropoutMask *m, long i) {

@@ -1,5 +1,5 @@
-/* gelu: x times the probability that a standard normal variable is below x, a smooth relu (Hendrycks and
- * Gimpel, arXiv:1606.08415); the exact formula, not the one with tanh.
+/* gelu: x times the probability that a standard normal variable is below x, a smooth relu
+ * (Hendrycks and Gimpel, arXiv:1606.08415); the exact formula, not the one with tanh.
  *
  *     x: any shape      y: the same
  *
@@ -9,8 +9,9 @@
  *
  *     dx_i += dy_i (Φ(x_i) + x_i φ(x_i))
  *
- * Forward keeps nothing; backward reads x. The functions are in kernels/vector_math.h. A model's feed-forward layer
- * applies them in the epilogue of its product (linear.c, kernels/gemm_epilogue.c), not by this operation.
+ * Forward keeps nothing; backward reads x. The functions are in kernels/vector_math.h. A model's
+ * feed-forward layer applies them in the epilogue of its product (linear.c,
+ * kernels/gemm_epilogue.c), not by this operation.
  *
  * Numerical note: for x far below 0, 1 + erf(x/√2) would cancel; the kernel's Φ does not. */
 #include "kernels/vector_math.h"

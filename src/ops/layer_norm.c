@@ -1,5 +1,5 @@
-/* layer_norm: shifts every row to mean 0, scales it to variance 1, and applies a learned gain and bias.
- * Section 3.1 (Add & Norm); Ba, Kiros & Hinton, arXiv:1607.06450.
+/* layer_norm: shifts every row to mean 0, scales it to variance 1, and applies a learned gain and
+ * bias. Section 3.1 (Add & Norm); Ba, Kiros & Hinton, arXiv:1607.06450.
  *
  *     x: [… d]   γ, β: [d]      y: as x
  *
@@ -16,9 +16,9 @@
  *
  * Forward keeps μ and r of each row; backward recomputes x̂ from x.
  *
- * Numerical note: the variance is the mean of squared distances from the mean, in a second pass over the
- * row, not E[x²] - μ², which cancels. A constant row has variance 0: x̂ = 0, y = β, and all gradients are
- * finite. */
+ * Numerical note: the variance is the mean of squared distances from the mean, in a second pass
+ * over the row, not E[x²] - μ², which cancels. A constant row has variance 0: x̂ = 0, y = β, and
+ * all gradients are finite. */
 #include "kernels/arrays.h"
 #include "kernels/rows.h"
 #include "ops/ops.h"
@@ -84,9 +84,11 @@ static void backward(Node *n) {
     long chunks = chunks_of(a->n, rows_per_chunk(a->d));
     row_loop(n, a->n, a->d, backward_rows);
     if (gamma->grad)
-        kernel_column_sums(chunks, a->d, n->scratch, 2 * a->d, gamma->grad, tensor_grad_adds(gamma));
+        kernel_column_sums(chunks, a->d, n->scratch, 2 * a->d, gamma->grad,
+                           tensor_grad_adds(gamma));
     if (beta->grad)
-        kernel_column_sums(chunks, a->d, n->scratch + a->d, 2 * a->d, beta->grad, tensor_grad_adds(beta));
+        kernel_column_sums(chunks, a->d, n->scratch + a->d, 2 * a->d, beta->grad,
+                           tensor_grad_adds(beta));
 }
 
 /* [chunks, 2d]: each chunk's dgamma and dbeta. */
@@ -105,14 +107,18 @@ static const CheckCase cases[] = {
     {"three axes", build, {{"x", DIMS(2, 3, 4)}, {"gamma", DIMS(4)}, {"beta", DIMS(4)}}},
     {"strided",
      build,
-     {{"x", DIMS(3, 5), .layout = TRANSPOSED}, {"gamma", DIMS(5), .layout = STEPPED}, {"beta", DIMS(5)}}},
+     {{"x", DIMS(3, 5), .layout = TRANSPOSED},
+      {"gamma", DIMS(5), .layout = STEPPED},
+      {"beta", DIMS(5)}}},
     {"far from zero", build, {{"x", DIMS(3, 5), 999, 1001}, {"gamma", DIMS(5)}, {"beta", DIMS(5)}}},
     {"one row constant",
      build,
      {{"x", DIMS(2, 4), .values = constant_row}, {"gamma", DIMS(4)}, {"beta", DIMS(4)}}},
     {"fixed gain",
      build,
-     {{"x", DIMS(3, 5)}, {"gamma", DIMS(5), .constant = true}, {"beta", DIMS(5), .constant = true}}},
+     {{"x", DIMS(3, 5)},
+      {"gamma", DIMS(5), .constant = true},
+      {"beta", DIMS(5), .constant = true}}},
     {"many rows", build, {{"x", DIMS(70, 3)}, {"gamma", DIMS(3)}, {"beta", DIMS(3)}}},
     {"one column", build, {{"x", DIMS(3, 1)}, {"gamma", DIMS(1)}, {"beta", DIMS(1)}}},
     {"no rows", build, {{"x", DIMS(0, 5)}, {"gamma", DIMS(5)}, {"beta", DIMS(5)}}},

@@ -1,5 +1,5 @@
-/* linear: a matrix product with bias, activation and residual in one pass. Sections 3.2.2, 3.3: every
- * projection.
+/* linear: a matrix product with bias, activation and residual in one pass. Sections 3.2.2, 3.3:
+ * every projection.
  *
  *     x: [n, d_in]   W: [d_out, d_in] (as PyTorch lays it out)   b: [d_out] or none   r: [n, d_out] or none
  *     y: [n, d_out]
@@ -14,7 +14,8 @@
  *     db_j += Σ_i dz_ij               where there is a b
  *     dr_ij += dy_ij                  where there is an r
  *
- * relu' needs only the sign of z, which is that of y; gelu' and silu' need z, which forward keeps. */
+ * relu' needs only the sign of z, which is that of y; gelu' and silu' need z, which forward keeps.
+ * */
 #include "kernels/arrays.h"
 #include "kernels/product.h"
 #include "kernels/vector_math.h"
@@ -67,7 +68,8 @@ static void backward(Node *n) {
     Tensor *x = n->in[X], *w = n->in[W], *b = n->in[B], *r = n->in[R];
     Matrix dz = matrix_of(n->out->grad, a->n, a->d_out);
     if (a->activation != ACT_NONE) {
-        if (n->scratch) kernel_scale_to(a->n * a->d_out, 1, dz.at, n->scratch, false), dz.at = n->scratch;
+        if (n->scratch)
+            kernel_scale_to(a->n * a->d_out, 1, dz.at, n->scratch, false), dz.at = n->scratch;
         row_loop(n, a->n * a->d_out, 1, activation_backward);
     }
     if (x->grad)
@@ -76,8 +78,10 @@ static void backward(Node *n) {
     if (w->grad)
         product_tn(dz, matrix_of(x->data, a->n, a->d_in), matrix_of(w->grad, a->d_out, a->d_in),
                    tensor_grad_adds(w));
-    if (b && b->grad) kernel_column_sums(a->n, a->d_out, dz.at, dz.ld, b->grad, tensor_grad_adds(b));
-    if (r && r->grad) kernel_scale_to(a->n * a->d_out, 1, n->out->grad, r->grad, tensor_grad_adds(r));
+    if (b && b->grad)
+        kernel_column_sums(a->n, a->d_out, dz.at, dz.ld, b->grad, tensor_grad_adds(b));
+    if (r && r->grad)
+        kernel_scale_to(a->n * a->d_out, 1, n->out->grad, r->grad, tensor_grad_adds(r));
 }
 
 static double flops(const Node *n) {
@@ -113,11 +117,15 @@ static const CheckCase cases[] = {
     {"relu", with_relu, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}}},
     {"gelu", with_gelu, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}}},
     {"silu", with_silu, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}}},
-    {"residual", with_residual, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}, {"r", DIMS(3, 4)}}},
+    {"residual",
+     with_residual,
+     {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}, {"r", DIMS(3, 4)}}},
     {"input is residual",
      with_residual,
      {{"x", DIMS(3, 4)}, {"W", DIMS(4, 4)}, {"b", DIMS(4)}, {"x", .same_as = 1}}},
-    {"x strided", plain, {{"x", DIMS(3, 5), .layout = TRANSPOSED}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}}},
+    {"x strided",
+     plain,
+     {{"x", DIMS(3, 5), .layout = TRANSPOSED}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}}},
     {"W strided",
      plain,
      {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5), .layout = STEPPED}, {"b", DIMS(4), .layout = STEPPED}}},
@@ -139,7 +147,8 @@ const Op op_linear = {"linear",
                       .arguments = arguments,
                       CASES(cases)};
 
-Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation activation, Tensor *r) {
+Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation activation,
+                    Tensor *r) {
     op_want("linear", t, INPUTS(x, weight));
     Shape xs = x->shape, ws = weight->shape;
     if (xs.rank != 2) error_bug("linear: x is %s, want [n,d_in]", shape_text(xs));

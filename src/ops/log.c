@@ -10,8 +10,8 @@
  *
  * Forward keeps nothing; backward reads x.
  *
- * Numerical note: x = 0 gives -∞ and an infinite slope, x < 0 gives NaN, as in libm. For the logarithm of a
- * softmax use log_softmax, where no weight can underflow first. */
+ * Numerical note: x = 0 gives -∞ and an infinite slope, x < 0 gives NaN, as in libm. For the
+ * logarithm of a softmax use log_softmax, where no weight can underflow first. */
 #include "kernels/vector_math.h"
 #include "ops/elementwise.h"
 

@@ -4,7 +4,8 @@
  *
  *     y_i = x_i - ln Σ_j e^x_j      over i, j along the axis; all other axes are independent
  *
- * Backward. The logarithm's slope with respect to x_k is the weight p_k = e^x_k / Σ_j e^x_j = e^y_k:
+ * Backward. The logarithm's slope with respect to x_k is the weight p_k = e^x_k / Σ_j e^x_j =
+ * e^y_k:
  *
  *     ∂y_i/∂x_k = δ_ik - p_k
  *     dx_k = Σ_i dy_i (δ_ik - p_k)
@@ -12,10 +13,10 @@
  *
  * Forward keeps only y.
  *
- * Numerical note: the maximum m of the line is subtracted first: y_i = (x_i - m) - ln Σ_j e^(x_j - m). No
- * exponential overflows, the sum is at least 1, and a weight too small to be represented still has its
- * logarithm. A line of -∞ (everything masked) stays -∞ and gets gradient 0. Sums are computed in double, so
- * that long lines are as exact as short ones. */
+ * Numerical note: the maximum m of the line is subtracted first: y_i = (x_i - m) - ln Σ_j e^(x_j -
+ * m). No exponential overflows, the sum is at least 1, and a weight too small to be represented
+ * still has its logarithm. A line of -∞ (everything masked) stays -∞ and gets gradient 0. Sums are
+ * computed in double, so that long lines are as exact as short ones. */
 #include "kernels/vector_math.h"
 #include "ops/axis.h"
 
@@ -41,7 +42,8 @@ static void backward(Node *n) {
         real *dx = n->in[0]->grad + at;
         if (axis_max(a, y) == -INFINITY) continue;
         double sum = axis_sum(a, dy);
-        for (long i = 0; i < a->n; i++) dx[i * step] += dy[i * step] - vm_exp(y[i * step]) * (real)sum;
+        for (long i = 0; i < a->n; i++)
+            dx[i * step] += dy[i * step] - vm_exp(y[i * step]) * (real)sum;
     }
 }
 /* exercise: end */

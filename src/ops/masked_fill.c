@@ -1,5 +1,5 @@
-/* masked_fill: a fixed value wherever a mask is set. Section 3.2.3: masked scores become -∞ before the
- * softmax.
+/* masked_fill: a fixed value wherever a mask is set. Section 3.2.3: masked scores become -∞ before
+ * the softmax.
  *
  *     x: any shape; mask: bytes of a shape that broadcasts to x's, 0 or not 0; value: a number      y: as x
  *
@@ -9,7 +9,8 @@
  *
  *     dx_i += dy_i      if not mask_i
  *
- * `mask` is the caller's, contiguous in mask_shape, and must live unchanged until backward has run. */
+ * `mask` is the caller's, contiguous in mask_shape, and must live unchanged until backward has run.
+ * */
 #include "ops/arguments.h"
 #include "ops/ops.h"
 #include <math.h>
@@ -26,7 +27,8 @@ static void forward(Node *n) {
     const uint8_t *mask = a->mask;
     real *y = n->out->data;
     tensor_copy_out(n->in[0], y);
-    for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){a->stride}); tensor_walk_row(&w); y += w.n)
+    for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){a->stride}); tensor_walk_row(&w);
+         y += w.n)
         for (long i = 0; i < w.n; i++) y[i] = mask[w.at[0] + i * w.step[0]] ? a->value : y[i];
 }
 
@@ -82,8 +84,8 @@ const Op op_masked_fill = {"masked_fill", forward, backward, .arguments = argume
 Tensor *tape_masked_fill(Tape *t, Tensor *x, const uint8_t *mask, Shape mask_shape, real value) {
     op_want("masked_fill", t, INPUTS(x));
     if (!shape_equal(shape_broadcast("masked_fill", x->shape, mask_shape), x->shape))
-        error_bug("masked_fill: the mask is %s, want a shape that broadcasts to %s", shape_text(mask_shape),
-                  shape_text(x->shape));
+        error_bug("masked_fill: the mask is %s, want a shape that broadcasts to %s",
+                  shape_text(mask_shape), shape_text(x->shape));
     if (shape_count(mask_shape)) WANT(mask);
     Node *n = tape_node(t, &op_masked_fill, x->shape, INPUTS(x));
     Attr *a = node_attr(n, sizeof *a);

@@ -1,5 +1,5 @@
-/* matmul: products of matrices, one for each index of the leading axes, which broadcast. Section 3.2.1: q kᵀ,
- * and the weights times v.
+/* matmul: products of matrices, one for each index of the leading axes, which broadcast. Section
+ * 3.2.1: q kᵀ, and the weights times v.
  *
  *     a: [… m k]   b: [… k n], leading axes that broadcast      y: [… m n]
  *
@@ -12,8 +12,8 @@
  *
  * A matrix that is broadcast to several products gets the sum over them.
  *
- * Forward keeps nothing; backward reads both inputs. An input may be stored by rows or by columns, as a
- * transpose leaves it; `contiguous` first copies an input with other strides. */
+ * Forward keeps nothing; backward reads both inputs. An input may be stored by rows or by columns,
+ * as a transpose leaves it; `contiguous` first copies an input with other strides. */
 #include "kernels/product.h"
 #include "ops/ops.h"
 
@@ -28,8 +28,8 @@ typedef struct Attr {
     long grad_step[2][MAX_RANK]; /* the same for da and db */
 } Attr;
 
-/* Sets *first to x's first matrix as it is stored: its transpose if it is stored by columns. Its rows (or columns)
- * must not overlap, and what has no second row is apart by its length. */
+/* Sets *first to x's first matrix as it is stored: its transpose if it is stored by columns. Its
+ * rows (or columns) must not overlap, and what has no second row is apart by its length. */
 static Order stored(const Tensor *x, Matrix *first) {
     int r = x->shape.rank;
     long rows = x->shape.size[r - 2], columns = x->shape.size[r - 1];
@@ -121,9 +121,13 @@ static const CheckCase cases[] = {
     {"both transposed",
      build,
      {{"a", DIMS(3, 4), .layout = TRANSPOSED}, {"b", DIMS(4, 2), .layout = TRANSPOSED}}},
-    {"stepped", build, {{"a", DIMS(2, 3, 4), .layout = STEPPED}, {"b", DIMS(4, 2), .layout = STEPPED}}},
+    {"stepped",
+     build,
+     {{"a", DIMS(2, 3, 4), .layout = STEPPED}, {"b", DIMS(4, 2), .layout = STEPPED}}},
     {"repeated matrices", build, {{"a", DIMS(2, 3, 4), .layout = REPEATED}, {"b", DIMS(2, 4, 5)}}},
-    {"repeated rows", build, {{"a", DIMS(3, 4), .layout = REPEATED}, {"b", DIMS(4, 5), .layout = REPEATED}}},
+    {"repeated rows",
+     build,
+     {{"a", DIMS(3, 4), .layout = REPEATED}, {"b", DIMS(4, 5), .layout = REPEATED}}},
     {"heads", heads, {{"q", DIMS(3, 2, 4)}, {"k", DIMS(5, 2, 4)}}},
     {"squared", build, {{"a", DIMS(3, 3)}, {"a", .same_as = 1}}},
     {"by its own transpose", by_own_transpose, {{"a", DIMS(2, 3, 4)}}},
@@ -152,15 +156,18 @@ Tensor *tape_matmul(Tape *t, Tensor *a, Tensor *b) {
     if (ra < 2) error_bug("matmul: argument 1 is %s, want [*,*]", shape_text(a->shape));
     long k = a->shape.size[ra - 1];
     if (rb < 2 || b->shape.size[rb - 2] != k)
-        error_bug("matmul: argument 2 is %s, want [%s%ld,*]", shape_text(b->shape), rb > 2 ? "…," : "", k);
-    Attr s = {.places = shape_broadcast("matmul, leading axes", places_of(a->shape), places_of(b->shape))};
+        error_bug("matmul: argument 2 is %s, want [%s%ld,*]", shape_text(b->shape),
+                  rb > 2 ? "…," : "", k);
+    Attr s = {.places = shape_broadcast("matmul, leading axes", places_of(a->shape),
+                                        places_of(b->shape))};
     Shape out = s.places;
     out.size[out.rank++] = a->shape.size[ra - 2], out.size[out.rank++] = b->shape.size[rb - 1];
 
     /* gemm takes only one of A and B by columns. */
     if (order_of(a) == SCATTERED) a = tape_contiguous(t, a);
     Order order = order_of(b);
-    if (order == SCATTERED || (order == BY_COLUMNS && order_of(a) == BY_COLUMNS)) b = tape_contiguous(t, b);
+    if (order == SCATTERED || (order == BY_COLUMNS && order_of(a) == BY_COLUMNS))
+        b = tape_contiguous(t, b);
 
     Node *node = tape_node(t, &op_matmul, out, INPUTS(a, b));
     for (int i = 0; i < 2; i++) {

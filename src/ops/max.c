@@ -5,15 +5,15 @@
  *
  *     y_o = max_i x_oi      over i along the axis, for every index o of the other axes
  *
- * Backward. y depends on the largest element alone. If several are the largest, the first of them gets the
- * whole gradient, as in PyTorch's max along an axis:
+ * Backward. y depends on the largest element alone. If several are the largest, the first of them
+ * gets the whole gradient, as in PyTorch's max along an axis:
  *
  *     dx_oi += dy_o      where i is the first with x_oi = y_o
  *
  * Forward keeps only y; backward compares to find the element again.
  *
- * Numerical note: the maximum of a line with a NaN is NaN, which equals no element: the line gets no
- * gradient. */
+ * Numerical note: the maximum of a line with a NaN is NaN, which equals no element: the line gets
+ * no gradient. */
 #include "ops/axis.h"
 
 /* exercise: begin */
@@ -45,7 +45,8 @@ static void backward(Node *n) {
 
 static uint64_t branches(const Node *n) {
     uint64_t hash = 0;
-    for (long line = 0; line < axis_lines(n->attr); line++) hash = branch_hash(hash, winner(n, line));
+    for (long line = 0; line < axis_lines(n->attr); line++)
+        hash = branch_hash(hash, winner(n, line));
     return hash;
 }
 /* exercise: end */
@@ -61,7 +62,8 @@ static const CheckCase cases[] = {
     {"ties", last_axis, {{"x", DIMS(2, 3), .values = tied}}, .kinks = true},
 };
 
-const Op op_max = {"max", forward, backward, .branches = branches, .arguments = axis_print, CASES(cases)};
+const Op op_max = {"max",       forward, backward, .branches = branches, .arguments = axis_print,
+                   CASES(cases)};
 
 Tensor *tape_max(Tape *t, Tensor *x, int axis) {
     Node *n = reduction_node(t, &op_max, x, axis);

@@ -10,15 +10,16 @@
  *
  * Forward keeps nothing.
  *
- * Numerical note: the sum is computed in double and rounded once, after the division. The mean of no
- * elements is 0/0: NaN. */
+ * Numerical note: the sum is computed in double and rounded once, after the division. The mean of
+ * no elements is 0/0: NaN. */
 #include "ops/axis.h"
 
 /* exercise: begin */
 static void forward(Node *n) {
     const Axis *a = n->attr;
     for (long line = 0; line < axis_lines(a); line++)
-        n->out->data[line] = (real)(axis_sum(a, n->in[0]->data + axis_line(a, line)) / (double)a->n);
+        n->out->data[line] =
+            (real)(axis_sum(a, n->in[0]->data + axis_line(a, line)) / (double)a->n);
 }
 
 static void backward(Node *n) {

@@ -9,8 +9,8 @@
  *     ∂L/∂a_j = Σ_i ∂L/∂y_i · b_i      over the i at which a_j is used (one, or many where a is broadcast)
  *     da_j += Σ_i dy_i b_i             db_j += Σ_i dy_i a_i
  *
- * Forward keeps nothing; backward reads both inputs. If one tensor is passed twice, da and db are the same
- * array and get both sums: d(x²) = 2x dx. */
+ * Forward keeps nothing; backward reads both inputs. If one tensor is passed twice, da and db are
+ * the same array and get both sums: d(x²) = 2x dx. */
 #include "ops/elementwise.h"
 
 /* exercise: begin */

@@ -3,11 +3,13 @@
 
 #include "kernels/rows.h"
 
-/* With x̂_j = (x_j - mean) r and g_j = dy_j γ_j: adds to dγ and dβ, and computes 1/d Σ_j g_j and 1/d Σ_j g_j x̂_j.
- * dbeta NULL: there is no β; mean_g is 0. The sums run in ROW_LANES lanes, as in kernels/rows.h. */
-static inline __attribute__((always_inline)) void norm_row_sums(long d, const real *x, const real *dy,
-                                                                const real *gamma, real mean, real r,
-                                                                real *dgamma, real *dbeta, real *mean_g,
+/* With x̂_j = (x_j - mean) r and g_j = dy_j γ_j: adds to dγ and dβ, and computes 1/d Σ_j g_j and
+ * 1/d Σ_j g_j x̂_j. dbeta NULL: there is no β; mean_g is 0. The sums run in ROW_LANES lanes, as in
+ * kernels/rows.h. */
+static inline __attribute__((always_inline)) void norm_row_sums(long d, const real *x,
+                                                                const real *dy, const real *gamma,
+                                                                real mean, real r, real *dgamma,
+                                                                real *dbeta, real *mean_g,
                                                                 real *mean_gx) {
     Lanes sum_g = lanes_of(0), sum_gx = sum_g;
     long j = 0;

@@ -1,6 +1,7 @@
-/* All operations. Each line of ops.def declares the function that records the operation, tape_NAME, and its
- * description, op_NAME. src/ops/NAME.c begins with shapes, formula and derivation. Its comments `exercise: begin`
- * and `exercise: end` enclose the parts that `gradcheck --template NAME` leaves out. */
+/* All operations. Each line of ops.def declares the function that records the operation, tape_NAME,
+ * and its description, op_NAME. src/ops/NAME.c begins with shapes, formula and derivation. Its
+ * comments `exercise: begin` and `exercise: end` enclose the parts that `gradcheck --template NAME`
+ * leaves out. */
 #pragma once
 
 #include "autograd/check_case.h"
@@ -13,8 +14,8 @@
 /* The axis of a reduction over all axes, to a scalar. */
 enum { ALL_AXES = INT_MIN };
 
-#define OP(name, arguments, formula, section)                                                                \
-    extern const Op op_##name;                                                                               \
+#define OP(name, arguments, formula, section)                                                      \
+    extern const Op op_##name;                                                                     \
     Tensor *tape_##name arguments;
 #include "ops/ops.def"
 #undef OP

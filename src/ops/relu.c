@@ -4,7 +4,8 @@
  *
  *     y_i = max(x_i, 0)
  *
- * Backward. The slope is 1 for x > 0 and 0 for x < 0. At the kink, x = 0, it is taken as 0, as in PyTorch:
+ * Backward. The slope is 1 for x > 0 and 0 for x < 0. At the kink, x = 0, it is taken as 0, as in
+ * PyTorch:
  *
  *     dx_i += dy_i      if y_i > 0
  *

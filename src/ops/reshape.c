@@ -15,7 +15,8 @@
 /* exercise: begin */
 static void backward(Node *n) {
     Tensor *x = n->in[0];
-    if (x->grad) kernel_scale_to(shape_count(x->shape), 1, n->out->grad, x->grad, tensor_grad_adds(x));
+    if (x->grad)
+        kernel_scale_to(shape_count(x->shape), 1, n->out->grad, x->grad, tensor_grad_adds(x));
 }
 
 static void arguments(const Node *n, FILE *out) {
@@ -56,7 +57,8 @@ const Op op_reshape = {
 Tensor *tape_reshape(Tape *t, Tensor *x, Shape s) {
     op_want("reshape", t, INPUTS(x));
     if (shape_count(s) != shape_count(x->shape))
-        error_bug("reshape: x is %s, want as many elements as %s", shape_text(x->shape), shape_text(s));
+        error_bug("reshape: x is %s, want as many elements as %s", shape_text(x->shape),
+                  shape_text(s));
     long stride[MAX_RANK];
     tensor_contiguous_strides(s, stride);
     return tape_record(tape_view(t, &op_reshape, tape_contiguous(t, x), s, stride, 0));

@@ -19,7 +19,8 @@ static void forward_range(Node *n, long begin, long end) {
     const DropoutMask *m = n->attr;
     const real *x = n->in[0]->data, *f = n->in[1]->data;
     real *y = n->out->data;
-    for (long i = begin; i < end; i++) y[i] = m->p > 0 ? x[i] + f[i] * dropout_factor(m, i) : x[i] + f[i];
+    for (long i = begin; i < end; i++)
+        y[i] = m->p > 0 ? x[i] + f[i] * dropout_factor(m, i) : x[i] + f[i];
 }
 
 static void forward(Node *n) {
@@ -51,14 +52,16 @@ BUILD_CASE(resting, tape_residual(t, x[0], x[1], 0.3))
 static const CheckCase cases[] = {
     {"training", training, {{"x", DIMS(5, 8)}, {"f", DIMS(5, 8)}}},
     {"not training", resting, {{"x", DIMS(3, 4)}, {"f", DIMS(3, 4)}}},
-    {"strided", training, {{"x", DIMS(3, 4), .layout = TRANSPOSED}, {"f", DIMS(3, 4), .layout = STEPPED}}},
+    {"strided",
+     training,
+     {{"x", DIMS(3, 4), .layout = TRANSPOSED}, {"f", DIMS(3, 4), .layout = STEPPED}}},
     {"around the identity", training, {{"x", DIMS(5, 8)}, {"x", .same_as = 1}}},
     {"constant input", training, {{"x", DIMS(5, 8), .constant = true}, {"f", DIMS(5, 8)}}},
     {"empty", training, {{"x", DIMS(0, 4)}, {"f", DIMS(0, 4)}}},
 };
 
-const Op op_residual = {"residual",  forward, backward, .stores_fresh = true, .arguments = dropout_print,
-                        CASES(cases)};
+const Op op_residual = {
+    "residual", forward, backward, .stores_fresh = true, .arguments = dropout_print, CASES(cases)};
 
 Tensor *tape_residual(Tape *t, Tensor *x, Tensor *f, double p) {
     op_want("residual", t, INPUTS(x, f));

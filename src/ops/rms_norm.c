@@ -1,5 +1,5 @@
-/* rms_norm: every row scaled to a mean square of 1, then by a learned gain: layer norm without the shift
- * (Zhang & Sennrich, arXiv:1910.07467).
+/* rms_norm: every row scaled to a mean square of 1, then by a learned gain: layer norm without the
+ * shift (Zhang & Sennrich, arXiv:1910.07467).
  *
  *     x: [… d]   γ: [d]      y: as x
  *
@@ -78,7 +78,8 @@ static void backward(Node *n) {
     Tensor *gamma = n->in[GAMMA];
     long chunks = chunks_of(a->n, rows_per_chunk(a->d));
     row_loop(n, a->n, a->d, backward_rows);
-    if (gamma->grad) kernel_column_sums(chunks, a->d, n->scratch, a->d, gamma->grad, tensor_grad_adds(gamma));
+    if (gamma->grad)
+        kernel_column_sums(chunks, a->d, n->scratch, a->d, gamma->grad, tensor_grad_adds(gamma));
 }
 
 /* [chunks, d]: each chunk's dgamma. */
@@ -96,7 +97,9 @@ static const CheckCase cases[] = {
     {"matrix", build, {{"x", DIMS(3, 5)}, {"gamma", DIMS(5)}}},
     {"three axes", build, {{"x", DIMS(2, 3, 4)}, {"gamma", DIMS(4)}}},
     {"wide", build, {{"x", DIMS(2, 37)}, {"gamma", DIMS(37)}}},
-    {"strided", build, {{"x", DIMS(3, 5), .layout = TRANSPOSED}, {"gamma", DIMS(5), .layout = STEPPED}}},
+    {"strided",
+     build,
+     {{"x", DIMS(3, 5), .layout = TRANSPOSED}, {"gamma", DIMS(5), .layout = STEPPED}}},
     {"large", build, {{"x", DIMS(3, 5), 999, 1001}, {"gamma", DIMS(5)}}},
     {"fixed row of zeros",
      build,

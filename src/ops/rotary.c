@@ -1,6 +1,7 @@
-/* rotary: rotates every head of queries and keys by angles proportional to the position, so that the score of a
- * query and a key depends on their distance (Su et al., arXiv:2104.09864). It can first normalise each head, as
- * rms_norm.c does without a gain (Henry et al., arXiv:2010.04245): scores then stay within ±√d_k.
+/* rotary: rotates every head of queries and keys by angles proportional to the position, so that
+ * the score of a query and a key depends on their distance (Su et al., arXiv:2104.09864). It can
+ * first normalise each head, as rms_norm.c does without a gain (Henry et al., arXiv:2010.04245):
+ * scores then stay within ±√d_k.
  *
  *     x: [n, w], in each row `heads` heads of width d_k; the columns after them are copied      y: as x
  *     turns: row p, [d_k], holds cos φ_0 … cos φ_m-1, sin φ_0 … sin φ_m-1; or none: no turn
@@ -8,7 +9,8 @@
  *
  *     x̂_j = r x_j      r = 1/√(1/d_k Σ_j x_j² + ε), ε = 1e-5; without normalisation r = 1
  *
- * With m = d_k/2 the pair (j, j + m) rotates by φ_j = p 10000^(-j/m), where p is the row's position:
+ * With m = d_k/2 the pair (j, j + m) rotates by φ_j = p 10000^(-j/m), where p is the row's
+ * position:
  *
  *     y_j = x̂_j cos φ_j - x̂_j+m sin φ_j      y_j+m = x̂_j sin φ_j + x̂_j+m cos φ_j      in short: y = R x̂
  *
@@ -49,8 +51,8 @@ static inline void store(real *out, Lanes v, long count, bool add) {
 }
 
 /* out = r R x, or with y out = r Rᵀ (x - s y), of one head of row i; `add`: added to out. */
-static inline void turn_head(const Attr *a, long i, const real *x, const real *y, real r, real s, real *out,
-                             bool add) {
+static inline void turn_head(const Attr *a, long i, const real *x, const real *y, real r, real s,
+                             real *out, bool add) {
     if (!a->turns) {
         for (long j = 0; j < a->d_k; j++) {
             real v = r * (y ? x[j] - s * y[j] : x[j]);
@@ -70,7 +72,8 @@ static inline void turn_head(const Attr *a, long i, const real *x, const real *y
         u = lanes_mul(u, factor), v = lanes_mul(v, factor);
         Lanes c = lanes_load_some(turn + j, count);     /* cos φ */
         Lanes d = lanes_load_some(turn + j + m, count); /* sin φ */
-        Lanes uc = lanes_mul(u, c), ud = lanes_mul(u, d), vc = lanes_mul(v, c), vd = lanes_mul(v, d);
+        Lanes uc = lanes_mul(u, c), ud = lanes_mul(u, d), vc = lanes_mul(v, c),
+              vd = lanes_mul(v, d);
         store(out + j, y ? lanes_add(uc, vd) : lanes_sub(uc, vd), count, add);
         store(out + j + m, y ? lanes_sub(vc, ud) : lanes_add(ud, vc), count, add);
     }
@@ -85,7 +88,8 @@ static void forward_rows(Node *n, long begin, long end) {
         for (long h = 0; h < a->heads; h++) {
             const real *head = x + h * d_k;
             if (a->r)
-                a->r[i * a->heads + h] = r = 1 / (real)sqrt(row_dot(head, head, d_k) / (real)d_k + EPSILON);
+                a->r[i * a->heads + h] = r =
+                    1 / (real)sqrt(row_dot(head, head, d_k) / (real)d_k + EPSILON);
             turn_head(a, i, head, NULL, r, 0, y + h * d_k, false);
         }
         memcpy(y + turned, x + turned, (size_t)(a->w - turned) * sizeof(real));
@@ -106,7 +110,8 @@ static void backward_rows(Node *n, long begin, long end) {
         real *dx = n->in[0]->grad + i * a->w;
         for (long h = 0; h < a->heads; h++) {
             const real *y_h = y + h * d_k, *dy_h = dy + h * d_k;
-            real r = a->r ? a->r[i * a->heads + h] : 1, s = a->r ? row_dot(dy_h, y_h, d_k) / (real)d_k : 0;
+            real r = a->r ? a->r[i * a->heads + h] : 1,
+                 s = a->r ? row_dot(dy_h, y_h, d_k) / (real)d_k : 0;
             turn_head(a, i, dy_h, y_h, r, s, dx + h * d_k, add);
         }
         for (long j = turned; j < a->w; j++) dx[j] = add ? dx[j] + dy[j] : dy[j];
@@ -120,8 +125,8 @@ static void backward(Node *n) {
 
 static void arguments(const Node *n, FILE *out) {
     const Attr *a = n->attr;
-    fprintf(out, "\"heads\": %ld, \"d_k\": %ld, \"normalise\": %s, \"turns\": %s, ", a->heads, a->d_k,
-            a->r ? "true" : "false", a->turns ? "true" : "false");
+    fprintf(out, "\"heads\": %ld, \"d_k\": %ld, \"normalise\": %s, \"turns\": %s, ", a->heads,
+            a->d_k, a->r ? "true" : "false", a->turns ? "true" : "false");
     print_ids(out, "at", a->at, a->at ? a->n : 0);
 }
 /* exercise: end */
@@ -172,7 +177,8 @@ Tensor *tape_rotary(Tape *t, Tensor *x, long heads, long d_k, const int32_t *at,
     x = tape_contiguous(t, x);
     Node *n = tape_node(t, &op_rotary, s, INPUTS(x));
     Attr *a = node_attr(n, sizeof *a);
-    *a = (Attr){.n = s.size[0], .w = s.size[1], .heads = heads, .d_k = d_k, .at = at, .turns = turns};
+    *a = (Attr){
+        .n = s.size[0], .w = s.size[1], .heads = heads, .d_k = d_k, .at = at, .turns = turns};
     if (normalise) a->r = node_array(n, a->n * heads);
     return tape_record(n);
 }

@@ -1,5 +1,5 @@
-/* silu: x times its logistic function, also called swish: a smooth relu that is cheaper than gelu (Elfwing et al.,
- * arXiv:1702.03118).
+/* silu: x times its logistic function, also called swish: a smooth relu that is cheaper than gelu
+ * (Elfwing et al., arXiv:1702.03118).
  *
  *     x: any shape      y: the same
  *
@@ -9,8 +9,9 @@
  *
  *     dx_i += dy_i (σ(x_i) + x_i σ(x_i) (1 - σ(x_i)))
  *
- * Forward keeps nothing; backward reads x. The functions are in kernels/vector_math.h. A model's feed-forward layer
- * applies them in the epilogue of its product (linear.c, kernels/gemm_epilogue.c), not by this operation. */
+ * Forward keeps nothing; backward reads x. The functions are in kernels/vector_math.h. A model's
+ * feed-forward layer applies them in the epilogue of its product (linear.c,
+ * kernels/gemm_epilogue.c), not by this operation. */
 #include "kernels/vector_math.h"
 #include "ops/elementwise.h"
 

@@ -8,7 +8,8 @@
  *
  *     dx_{…start+i…} += dy_{…i…}
  *
- * Forward keeps axis and start. The gradient of y has memory of its own, contiguous in y's shape. */
+ * Forward keeps axis and start. The gradient of y has memory of its own, contiguous in y's shape.
+ * */
 #include "ops/ops.h"
 
 typedef struct Attr {
@@ -23,7 +24,8 @@ static void backward(Node *n) {
     long dx_stride[MAX_RANK];
     tensor_contiguous_strides(n->in[0]->shape, dx_stride);
     real *dx = n->in[0]->grad + a->start * dx_stride[a->axis];
-    for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){dx_stride}); tensor_walk_row(&w); dy += w.n)
+    for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){dx_stride}); tensor_walk_row(&w);
+         dy += w.n)
         for (long i = 0; i < w.n; i++) dx[w.at[0] + i * w.step[0]] += dy[i];
 }
 
@@ -57,7 +59,8 @@ static const CheckCase cases[] = {
     {"of nothing", middle_columns, {{"x", DIMS(0, 4)}}},
 };
 
-const Op op_slice = {"slice", .backward = backward, .view = true, .arguments = arguments, CASES(cases)};
+const Op op_slice = {"slice", .backward = backward, .view = true, .arguments = arguments,
+                     CASES(cases)};
 
 Tensor *tape_slice(Tape *t, Tensor *x, int axis, long start, long stop) {
     op_want("slice", t, INPUTS(x));

@@ -1,5 +1,5 @@
-/* softmax: turns numbers along an axis into positive weights that sum to 1. Section 3.2.1, the attention
- * weights.
+/* softmax: turns numbers along an axis into positive weights that sum to 1. Section 3.2.1, the
+ * attention weights.
  *
  *     x: any shape      y: the same
  *
@@ -15,9 +15,9 @@
  *
  * A line is the elements that differ in their index of the axis alone (axis.h).
  *
- * Numerical note: the maximum m of the line is subtracted first: e^(x_i - m) cannot overflow, and e^-m
- * cancels in the weights. A line of -∞ (everything masked) gives weights 0 and gradient 0. Sums are
- * computed in double, so that long lines are as exact as short ones. */
+ * Numerical note: the maximum m of the line is subtracted first: e^(x_i - m) cannot overflow, and
+ * e^-m cancels in the weights. A line of -∞ (everything masked) gives weights 0 and gradient 0.
+ * Sums are computed in double, so that long lines are as exact as short ones. */
 #include "ops/axis.h"
 
 /* exercise: begin */
@@ -50,7 +50,8 @@ static void backward(Node *n) {
 
 SOFTMAX_BUILDS(softmax)
 
-static const double masked[] = {-INFINITY, 1, 2, -INFINITY, 0.5, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
+static const double masked[] = {-INFINITY, 1,         2,         -INFINITY, 0.5,
+                                -INFINITY, -INFINITY, -INFINITY, -INFINITY};
 
 static const CheckCase cases[] = {
     SOFTMAX_CASES,

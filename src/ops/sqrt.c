@@ -10,8 +10,8 @@
  *
  * Forward keeps only y.
  *
- * Numerical note: the slope is infinite at x = 0, and y is NaN for x < 0. If x can be 0, as a variance
- * can, add a small constant first: √(x + ε), not √x + ε. */
+ * Numerical note: the slope is infinite at x = 0, and y is NaN for x < 0. If x can be 0, as a
+ * variance can, add a small constant first: √(x + ε), not √x + ε. */
 #include "ops/elementwise.h"
 #include <tgmath.h>
 

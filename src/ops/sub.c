@@ -4,8 +4,8 @@
  *
  *     y_i = a_i - b_i
  *
- * Backward. ∂y_i/∂a_i = 1 and ∂y_i/∂b_i = -1. An element of a broadcast input takes part in many y_i and gets
- * the sum over them:
+ * Backward. ∂y_i/∂a_i = 1 and ∂y_i/∂b_i = -1. An element of a broadcast input takes part in many
+ * y_i and gets the sum over them:
  *
  *     da_j += Σ_i dy_i      over the i at which a_j is used
  *     db_j -= Σ_i dy_i      over the i at which b_j is used

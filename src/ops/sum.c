@@ -10,8 +10,8 @@
  *
  * Forward keeps nothing.
  *
- * Numerical note: the sum is computed in double and rounded once, so that in float it is exact to its last
- * digit. The sum of no elements is 0. */
+ * Numerical note: the sum is computed in double and rounded once, so that in float it is exact to
+ * its last digit. The sum of no elements is 0. */
 #include "ops/axis.h"
 
 /* exercise: begin */

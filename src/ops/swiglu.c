@@ -1,5 +1,5 @@
-/* swiglu: a linear unit whose gate is a silu, both from one product: the activation of a gated feed-forward layer
- * (Shazeer, arXiv:2002.05202).
+/* swiglu: a linear unit whose gate is a silu, both from one product: the activation of a gated
+ * feed-forward layer (Shazeer, arXiv:2002.05202).
  *
  *     x: [n, 2d], in each row d gates a and d values b      y: [n, d]
  *
@@ -10,8 +10,8 @@
  *     with silu(a) = a σ(a)      silu'(a) = σ(a) + a σ(a) (1 - σ(a))
  *     da_ij += dy_ij b_ij silu'(a_ij)            db_ij += dy_ij silu(a_ij)
  *
- * Forward keeps nothing; backward reads x. silu and its slope are in kernels/vector_math.h. Equals mul(silu(a), b) in one
- * pass and without an array for silu(a). */
+ * Forward keeps nothing; backward reads x. silu and its slope are in kernels/vector_math.h. Equals
+ * mul(silu(a), b) in one pass and without an array for silu(a). */
 #include "kernels/vector_math.h"
 #include "ops/ops.h"
 #include "ops/row_loop.h"

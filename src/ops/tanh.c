@@ -10,8 +10,8 @@
  *
  * Forward keeps only y.
  *
- * Numerical note: beyond |x| = 9 (19 in double) y rounds to ±1 and the slope to 0, which is within ε of the
- * true one. */
+ * Numerical note: beyond |x| = 9 (19 in double) y rounds to ±1 and the slope to 0, which is within
+ * ε of the true one. */
 #include "kernels/vector_math.h"
 #include "ops/elementwise.h"
 

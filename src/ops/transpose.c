@@ -28,7 +28,8 @@ static void backward(Node *n) {
     long dx_stride[MAX_RANK];
     tensor_contiguous_strides(n->in[0]->shape, dx_stride);
     swap(dx_stride, n->attr);
-    for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){dx_stride}); tensor_walk_row(&w); dy += w.n)
+    for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){dx_stride}); tensor_walk_row(&w);
+         dy += w.n)
         for (long i = 0; i < w.n; i++) dx[w.at[0] + i * w.step[0]] += dy[i];
 }
 

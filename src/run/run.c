@@ -204,8 +204,7 @@ static bool finish(Run *r, Error *e) {
     Evaluation v;
     double exact = NAN;
     if (!run_evaluate_last(r, &v, e)) return false;
-    if (!task_is_language_model(r->trainer->task) && !run_answer_last(r, &exact, e))
-        return false;
+    if (!task_is_language_model(r->trainer->task) && !run_answer_last(r, &exact, e)) return false;
     record_evaluation(r, &v, exact, true);
     if (!watch_look(&r->watch, clock_seconds() - r->start, true, e)) return false;
     Error page = {0};
@@ -225,7 +224,8 @@ static void end_bar(Run *r, bool trained) {
     long step = r->trainer->state.step, steps = r->config->schedule.steps;
     if (!trained || step >= steps || r->config->quiet) return;
     fprintf(stderr, "stopped after step %ld of %ld%s\n", step, steps,
-            interrupt_signal() ? "; a second Ctrl-C stops at once" : ": the time of --minutes is over");
+            interrupt_signal() ? "; a second Ctrl-C stops at once"
+                               : ": the time of --minutes is over");
 }
 
 static const char *what_stands(const Run *r) {

@@ -45,7 +45,8 @@ static void planted_backward(Node *n) {
         real *grad = n->in[i]->grad;
         const real *delta = backward_part(&arena, n, i);
         for (long j = 0; j < count; j++)
-            grad[j] = mistaken(delta, j, count, row) + (planted.mistake == OVERWRITES ? 0 : grad[j]);
+            grad[j] =
+                mistaken(delta, j, count, row) + (planted.mistake == OVERWRITES ? 0 : grad[j]);
     }
     n->op = &planted.wrong;
     arena_free(&arena);
@@ -83,7 +84,8 @@ static void print_head(const char *name, Shape s) {
 static bool is_shown_well(const CheckCase *c) {
     long most = 0;
     for (const CheckInput *in = c->in; in < c->in + CHECK_INPUTS && in->name; in++) {
-        long count = shape_count(in->shape), row = in->shape.rank ? in->shape.size[in->shape.rank - 1] : 1;
+        long count = shape_count(in->shape),
+             row = in->shape.rank ? in->shape.size[in->shape.rank - 1] : 1;
         if (count < 2 || count > 32 || row > 8) return false;
         if (count > most) most = count;
     }
@@ -133,7 +135,8 @@ static void print_elements(CheckRun *r, PointInput *in, const real *c, long outp
         *x = value;
         printf("%s{\"index\": %ld", i ? ", " : "", i), web_print_number("value", value);
         web_print_number("plus", plus), web_print_number("minus", minus);
-        web_print_number("difference", (plus - minus) / (2 * h)), web_print_number("backward", grad[i]);
+        web_print_number("difference", (plus - minus) / (2 * h)),
+            web_print_number("backward", grad[i]);
         putchar('}');
     }
     putchar(']');
@@ -160,7 +163,8 @@ static void print_point(const char *op, const CheckCase *c, int k, uint64_t seed
         web_print_numbers("values", in->value, in->count);
         printf(", \"moves\": %s}", point_has_gradient(&p, (int)(in - p.in)) ? "true" : "false");
     }
-    printf("], \"output\": "), print_head("y", shape), web_print_numbers("values", y, outputs), putchar('}');
+    printf("], \"output\": "), print_head("y", shape), web_print_numbers("values", y, outputs),
+        putchar('}');
     web_print_numbers("cotangent", cotangent, outputs);
     if (k < 0 || k >= p.inputs || !point_has_gradient(&p, k))
         for (k = 0; k < p.inputs && !point_has_gradient(&p, k);) k++;
@@ -176,7 +180,8 @@ WEB_EXPORT(void, check, (int number, int input, int seed, int mistake)) {
     const char *name = web_file_data("operation");
     const OpEntry *o = ops_find(name);
     if (!o || number < 0 || number >= o->op->n_cases) {
-        error_set(&web_error, STATUS_USAGE, "found case %d of \"%.60s\", need one of the list", number, name);
+        error_set(&web_error, STATUS_USAGE, "found case %d of \"%.60s\", need one of the list",
+                  number, name);
         return;
     }
     CheckCase c = o->op->cases[number];

@@ -16,14 +16,15 @@ WEB_EXPORT(void, walk, (int side, int layer, int head, int backward)) {
     const char *answer = web_file_data("answer");
     walk_close(&kept.walk);
     kept.walk = (WalkThrough){0}, kept.steps = (Backward){0};
-    kept.options =
-        (WalkOptions){.model = "saved", .text = web_file_data("text"), .layer = layer, .head = head};
+    kept.options = (WalkOptions){
+        .model = "saved", .text = web_file_data("text"), .layer = layer, .head = head};
     kept.options.side = (Side)side, kept.options.side_given = true;
     kept.options.backward = backward, kept.options.json = kept.options.operands = true;
     kept.options.answer = *answer ? answer : NULL;
     if (!backward)
         explain_walk(&kept.options, &web_error);
-    else if (walk_read(&kept.walk, &kept.options, &web_error) && walk_choose(&kept.walk, &web_error) &&
+    else if (walk_read(&kept.walk, &kept.options, &web_error) &&
+             walk_choose(&kept.walk, &web_error) &&
              walk_backward_start(&kept.steps, &kept.walk, &web_error))
         walk_backward_steps(&kept.steps);
 }
@@ -38,7 +39,8 @@ WEB_EXPORT(void, push, (int index, int input, int element)) {
     const Tensor *x =
         n && input >= 0 && input < n->inputs && backward_reaches(n, input) ? n->in[input] : NULL;
     if (!x || element < 0 || element >= shape_count(x->shape)) {
-        error_set(&web_error, STATUS_USAGE, "found %d, %d, %d, need one of the walk", index, input, element);
+        error_set(&web_error, STATUS_USAGE, "found %d, %d, %d, need one of the walk", index, input,
+                  element);
         return;
     }
     long terms, offset = 0, rest = element;
@@ -64,7 +66,8 @@ WEB_EXPORT(void, push, (int index, int input, int element)) {
     }
     for (int i = -HALF; i <= HALF; i++)
         loss[HALF + i] = backward_loss(kept.walk.tape, base, offset, value + range * i / HALF);
-    web_print_number("value", value), web_print_number("gradient", slope), web_print_number("range", range);
+    web_print_number("value", value), web_print_number("gradient", slope),
+        web_print_number("range", range);
     web_print_numbers("losses", loss, 2 * HALF + 1);
     puts("}");
 }

@@ -19,14 +19,15 @@
 
 /* ---- One thread, no process, no system: functions whose answer is a constant ---- */
 
-#define ANSWER(type, name, arguments, value)                                                                 \
-    type name arguments {                                                                                    \
-        return value;                                                                                        \
+#define ANSWER(type, name, arguments, value)                                                       \
+    type name arguments {                                                                          \
+        return value;                                                                              \
     }
 ANSWER(int, pool_threads, (void), 1)
 ANSWER(int, pool_thread_index, (void), 0)
 ANSWER(double, system_memory, (void), WEB_MEMORY)
-ANSWER(double, system_group_limit, (const char *name, const char *groups, const char *root), (double)INFINITY)
+ANSWER(double, system_group_limit, (const char *name, const char *groups, const char *root),
+       (double)INFINITY)
 ANSWER(int, system_columns, (int fd), 0)
 ANSWER(int, interrupt_signal, (void), 0)
 ANSWER(bool, program_start, (const char *argv0, Error *e), true)
@@ -110,7 +111,8 @@ bool file_read(const char *path, size_t limit, char **data, size_t *size, Error 
     uintmax_t bytes;
     if (file_open(path, &bytes, e) < 0) return false;
     *size = (size_t)bytes, *data = malloc(*size + 1);
-    if (!*data) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its %ju bytes", path, bytes);
+    if (!*data)
+        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its %ju bytes", path, bytes);
     memcpy(*data, web_file_data(path), *size + 1);
     return true;
 }
@@ -142,7 +144,8 @@ const char *file_path(const File *f) {
 
 bool file_commit(File *f, Error *e) {
     bool written = !ferror(f->stream);
-    return (fclose(f->stream) == 0 && written) || error_set(e, STATUS_NO_MEMORY, "%s: no memory", f->path);
+    return (fclose(f->stream) == 0 && written) ||
+           error_set(e, STATUS_NO_MEMORY, "%s: no memory", f->path);
 }
 
 void file_abandon(File *f) {
@@ -185,6 +188,7 @@ void web_print_text(const char *name, const char *text) {
 void web_print_numbers(const char *name, const real *x, long count) {
     printf(", \"%s\": [", name);
     for (long i = 0; i < count; i++)
-        printf(isfinite(x[i]) ? "%s%.*g" : "%snull", i ? "," : "", sizeof(real) == 4 ? 9 : 17, (double)x[i]);
+        printf(isfinite(x[i]) ? "%s%.*g" : "%snull", i ? "," : "", sizeof(real) == 4 ? 9 : 17,
+               (double)x[i]);
     putchar(']');
 }

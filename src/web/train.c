@@ -66,8 +66,8 @@ static bool take_over(Session *next, bool ok) {
 static void describe(const char *task) {
     const Session *s = &session;
     const ModelConfig *c = &s->run.model->config;
-    printf("{\"lm\": %s, \"layers\": [%d, %d]", config_is_lm(c) ? "true" : "false", c->encoder_layers,
-           c->decoder_layers);
+    printf("{\"lm\": %s, \"layers\": [%d, %d]", config_is_lm(c) ? "true" : "false",
+           c->encoder_layers, c->decoder_layers);
     web_print_number("parameters", s->run.model->parameters.elements);
     web_print_number("heads", c->heads);
     web_print_number("steps", (double)s->config.schedule.steps);
@@ -116,7 +116,8 @@ WEB_EXPORT(bool, save, (void)) {
     static const char path[] = "saved/model.safetensors";
     Session *s = &session;
     Error *e = &web_error;
-    if (!s->run.model) return error_set(e, STATUS_NO_INPUT, "found no model, need start or load first");
+    if (!s->run.model)
+        return error_set(e, STATUS_NO_INPUT, "found no model, need start or load first");
     if (!s->task) return model_save(s->run.model, path, s->run.notes.entry, s->run.notes.count, e);
     File *f = trainer_check(&s->trainer, e) ? file_create(path, e) : NULL;
     if (f && checkpoint_write_model(&s->trainer, f, e)) return file_commit(f, e);
@@ -127,7 +128,8 @@ WEB_EXPORT(bool, save, (void)) {
 /* ---- Training ---- */
 
 static bool is_training(void) {
-    return session.task || error_set(&web_error, STATUS_NO_INPUT, "found no training, need start first");
+    return session.task ||
+           error_set(&web_error, STATUS_NO_INPUT, "found no training, need start first");
 }
 
 /* At most n steps, none after one that ends later than `ms` milliseconds from now, or after which an evaluation is
@@ -151,8 +153,9 @@ WEB_EXPORT(void, step, (int n, double ms, int more)) {
 /* The learning rate from now on, before warm-up and decay. */
 WEB_EXPORT(void, rate, (double rate)) {
     Schedule *s = &session.trainer.schedule;
-    if (is_training() && (rate > 0 || error_set(&web_error, STATUS_USAGE,
-                                                "found the learning rate %g, need more than 0", rate)))
+    if (is_training() &&
+        (rate > 0 ||
+         error_set(&web_error, STATUS_USAGE, "found the learning rate %g, need more than 0", rate)))
         s->min_rate *= rate / s->rate, s->rate = rate;
 }
 
@@ -164,7 +167,8 @@ WEB_EXPORT(void, evaluate, (int rows, int aside)) {
     double exact = NAN;
     if (!is_training()) return;
     bool lm = task_is_language_model(t->task);
-    if (!trainer_evaluate(t, rows, &v, e) || !(lm || samples_answers(t, rows, false, &exact, NULL, e)))
+    if (!trainer_evaluate(t, rows, &v, e) ||
+        !(lm || samples_answers(t, rows, false, &exact, NULL, e)))
         return;
     if (!aside) trainer_evaluated(t);
     printf("{\"step\": %ld", t->state.step);
@@ -200,14 +204,15 @@ WEB_EXPORT(void, flip, (int mask, int positions)) {
     if (!kept.values) error_no_memory("%zu bytes of weights", bytes);
     memcpy(kept.values, p->value, bytes);
     m->unmasked |= !mask, m->unplaced |= !positions;
-    for (const char *line = web_file_data("off"); sscanf(line, "%40s %ld\n%ln", name, &head, &length) == 2;
-         line += length) {
+    for (const char *line = web_file_data("off");
+         sscanf(line, "%40s %ld\n%ln", name, &head, &length) == 2; line += length) {
         const Parameter *out = parameters_find(p, strcat(name, ".out_proj.weight"));
         const ModelConfig *c = &m->config;
         if (!out || head < 0 || head >= c->heads) continue;
         long column = config_head_column(c, PART_Q, head), width = config_columns(c, PART_Q);
         for (long row = 0; row < c->d_model; row++)
-            memset(p->value + out->offset + row * width + column, 0, (size_t)config_d_k(c) * sizeof(real));
+            memset(p->value + out->offset + row * width + column, 0,
+                   (size_t)config_d_k(c) * sizeof(real));
     }
 }
 
@@ -234,14 +239,15 @@ static bool read_text(Reading *r, long more) {
     r->text = arena_alloc(&r->arena, (bytes + (size_t)more + 1) * sizeof *r->text);
     if (!tokenizer_encode(run->tokenizer, "text", text, bytes, r->text, &r->count, e)) return false;
     if (r->count == 0 || r->count > most)
-        return error_set(e, STATUS_BAD_DATA, "text: found %ld tokens, need 1 to %ld", r->count, most);
+        return error_set(e, STATUS_BAD_DATA, "text: found %ld tokens, need 1 to %ld", r->count,
+                         most);
     r->length = more, r->answer = r->text + r->count;
     Sampler greedy = {.tokenizer = run->tokenizer};
     if (lm) return decode_continue(t, m, &greedy, r->text, r->count, more, NULL, NULL, e);
     r->answer = arena_alloc(&r->arena, (size_t)most * sizeof *r->answer);
     *r->answer++ = run->begin_id;
-    return decode_answers(t, m, &greedy, 1, (long[]){0, r->count}, r->text, run->begin_id, run->end_id,
-                          most - 1, r->answer, &r->length, e);
+    return decode_answers(t, m, &greedy, 1, (long[]){0, r->count}, r->text, run->begin_id,
+                          run->end_id, most - 1, r->answer, &r->length, e);
 }
 
 WEB_EXPORT(void, answer, (int more)) {
@@ -249,9 +255,11 @@ WEB_EXPORT(void, answer, (int more)) {
     if (read_text(&r, more)) {
         printf("{\"count\": %ld", r.count);
         print_decoded("answer", r.answer, r.length);
-        const char *task = session.task ? session.task->name : model_notes_find(&session.run.notes, "task");
+        const char *task =
+            session.task ? session.task->name : model_notes_find(&session.run.notes, "task");
         const TaskKind *kind = task ? task_kind(task) : NULL;
-        if (kind && kind->answer && r.count < session.run.model->config.max_length) { /* the right one */
+        if (kind && kind->answer &&
+            r.count < session.run.model->config.max_length) { /* the right one */
             int32_t *wanted = arena_alloc(&r.arena, (size_t)r.count * sizeof *wanted);
             kind->answer(r.text, r.count, wanted);
             print_decoded("wanted", wanted, r.count);
@@ -274,19 +282,23 @@ WEB_EXPORT(void, attention, (void)) {
         const int32_t *in = lm ? r.text : r.answer - 1;
         long count = lm ? r.count : r.length + 1;
         t->no_grad = true;
-        const Tensor *logits = samples_logits(t, m, r.text, lm ? 0 : r.count, in, count, &trace, &web_error);
+        const Tensor *logits =
+            samples_logits(t, m, r.text, lm ? 0 : r.count, in, count, &trace, &web_error);
         if (logits) {
             int32_t *next = arena_alloc(&r.arena, (size_t)count * sizeof *next);
             long V = m->config.vocab_size;
-            for (long i = 0; i < count; i++) next[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
+            for (long i = 0; i < count; i++)
+                next[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
             printf("{\"lm\": %s", lm ? "true" : "false");
             print_tokens("source", r.text, lm ? 0 : r.count), print_tokens("target", in, count);
             print_tokens("next", next, count);
             printf(", \"maps\": [");
-            for (const AttentionTrace *a = trace.first; a; a = a->next) { /* [heads, rows, columns] */
+            for (const AttentionTrace *a = trace.first; a;
+                 a = a->next) { /* [heads, rows, columns] */
                 const Tensor *w = a->steps[0].weights;
                 printf("{\"name\": \"%s\"", a->name);
-                web_print_number("rows", w->shape.size[1]), web_print_number("columns", w->shape.size[2]);
+                web_print_number("rows", w->shape.size[1]),
+                    web_print_number("columns", w->shape.size[2]);
                 web_print_numbers("values", w->data, shape_count(w->shape));
                 fputs(a->next ? "}, " : "}]}\n", stdout);
             }

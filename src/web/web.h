@@ -9,8 +9,8 @@
 #define WEB_MEMORY (1024.0 * 1024 * 1024)
 
 /* The head of a function that the worker calls by its name: WEB_EXPORT(void, step, (int n)) { … } */
-#define WEB_EXPORT(type, name, arguments)                                                                    \
-    type web_##name arguments;                                                                               \
+#define WEB_EXPORT(type, name, arguments)                                                          \
+    type web_##name arguments;                                                                     \
     __attribute__((export_name(#name))) type web_##name arguments
 
 /* The error of the entry point that runs. */

@@ -3,7 +3,8 @@
 # byte pairs: held-out loss in nats a character after 600 steps (STEPS=…). The choice is to be the
 # best or within 0.02 of it on ten of them.
 #
-#   sh tests/bench/texts.sh [TEXT...]     of: kjv english russian german chinese tang song headers dna motifs names
+# sh tests/bench/texts.sh [TEXT...] of: kjv english russian german chinese tang song headers dna
+# motifs names
 #
 # Texts come from packages (bible-kjv, fortunes, fortunes-ru, fortunes-de, fortunes-zh, C headers)
 # and from awk; one that is not installed is left out. NAMES=FILE is a list of names, a line each.

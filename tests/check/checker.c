@@ -20,7 +20,8 @@ TEST(every_operation_is_listed) {
         CHECK(!strncmp(line, second, strlen(second)), "want %sfound %.120s", second, line);
         line = next_line(line);
     }
-    CHECK(GRADCHECK("--help-grading") == 0 && !*err && strstr(out, "--gradescope results/results.json\n"),
+    CHECK(GRADCHECK("--help-grading") == 0 && !*err &&
+              strstr(out, "--gradescope results/results.json\n"),
           "%s", out);
 }
 
@@ -33,7 +34,8 @@ TEST(all_are_proved) {
         char name[64] = "", verdict[16] = "", want[64];
         long cases = 0, gradients, elements;
         line = next_line(line);
-        CHECK(sscanf(line, "%63s %ld %ld %ld %*s %15s", name, &cases, &gradients, &elements, verdict) == 5,
+        CHECK(sscanf(line, "%63s %ld %ld %ld %*s %15s", name, &cases, &gradients, &elements,
+                     verdict) == 5,
               "%.120s", line);
         CHECK(!strcmp(name, ops_all[i].op->name) && cases == ops_all[i].op->n_cases &&
                   !strcmp(verdict, "PASS"),
@@ -50,7 +52,8 @@ TEST(all_are_proved) {
 /* One operation, or those of its cases that a word is a part of; each at several points. */
 TEST(cases_are_chosen) {
     CHECK(GRADCHECK("softmax", "one") == 0 && !*err, "%s", err);
-    CHECK(!strncmp(out, "softmax: y_i = ", 15) && strstr(out, "\nsoftmax/masked, one row wholly dx") &&
+    CHECK(!strncmp(out, "softmax: y_i = ", 15) &&
+              strstr(out, "\nsoftmax/masked, one row wholly dx") &&
               strstr(out, "\nsoftmax/one element ") && !strstr(out, "softmax/matrix"),
           "%s", out);
     CHECK(strstr(out, "\n1 operation, 2 cases, 2 gradients, 12 elements in ") &&
@@ -60,16 +63,20 @@ TEST(cases_are_chosen) {
     for (int seed = 1; seed <= 5; seed++) {
         char text[4];
         snprintf(text, sizeof text, "%d", seed);
-        CHECK(GRADCHECK("tanh", "matrix", "--json", "--seed", text) == 0 && lines_of(out) == 1, "%s", out);
+        CHECK(GRADCHECK("tanh", "matrix", "--json", "--seed", text) == 0 && lines_of(out) == 1,
+              "%s", out);
         worst = fmax(worst, number(out, "error"));
     }
-    CHECK(GRADCHECK("tanh", "matrix", "--json", "--seeds", "5") == 0 && lines_of(out) == 1, "%s", out);
-    CHECK(number(out, "error") == worst, "of five points the worst, %g, is not shown: %s", worst, out);
+    CHECK(GRADCHECK("tanh", "matrix", "--json", "--seeds", "5") == 0 && lines_of(out) == 1, "%s",
+          out);
+    CHECK(number(out, "error") == worst, "of five points the worst, %g, is not shown: %s", worst,
+          out);
 }
 
 /* Far out gelu's derivative is 0 but for numbers below the smallest with all digits: that these differ is no error. */
 TEST(numbers_without_digits_are_no_error) {
-    CHECK(GRADCHECK("gelu", "far away", "--json", "--seeds", "200") == 0 && lines_of(out) == 1, "%s", out);
+    CHECK(GRADCHECK("gelu", "far away", "--json", "--seeds", "200") == 0 && lines_of(out) == 1,
+          "%s", out);
     CHECK(number(out, "error") < 1e-9, "%s", out);
 }
 
@@ -86,7 +93,8 @@ TEST(refuses) {
         {{"softmax", "nonsense"}, 2, "case: softmax has none like 'nonsense'"},
         {{"softmax", "one", "more"},
          2,
-         "\"more\": found one operand too many, need [OPERATION [CASE] | FILE.c | FILE.py | DIRECTORY]"},
+         "\"more\": found one operand too many, need [OPERATION [CASE] | FILE.c | FILE.py | "
+         "DIRECTORY]"},
         {{"softmax", "--cases", "c.c"}, 2, "--cases: found no C file or folder to grade, need one"},
         {{"--like", "softmax"}, 2, "--like: found no C file or folder to grade, need one"},
         {{"a.c", "--like", "gru"},
@@ -97,7 +105,9 @@ TEST(refuses) {
         {{"--seeds", "0"}, 2, "--seeds: found \"0\", need an integer in [1,1000000]"},
         {{"--time-limit", "0"}, 2, "--time-limit: found \"0\", need a number in (0,86400]"},
         {{"model", "gpt"}, 2, "model: found 'gpt', need seq2seq or lm"},
-        {{"model", "lm", "--weights", "w"}, 2, "model: found 'lm' and --weights, which say the same"},
+        {{"model", "lm", "--weights", "w"},
+         2,
+         "model: found 'lm' and --weights, which say the same"},
         {{"model", "--batch", "b"}, 2, "--batch: found two models, need seq2seq, lm or --weights"},
         {{"model", "--out", "o"}, 2, "--out: found two models, need seq2seq, lm or --weights"},
         {{"model", "--weights", "none"}, 66, "none: No such file or directory"},
@@ -110,9 +120,10 @@ TEST(refuses) {
         int status = run_program("gradcheck", a, (Streams){0});
         const char *command = strchr(err, ':');
         snprintf(line, sizeof line, ": %s\n", cases[i].want);
-        CHECK(status == cases[i].status, "%s %s: status %d: %s", a[0], a[1] ? a[1] : "", status, err);
-        CHECK(command && !strncmp(err, "gradcheck", 9) && !strcmp(command, line), "found %swant %s", err,
-              line);
+        CHECK(status == cases[i].status, "%s %s: status %d: %s", a[0], a[1] ? a[1] : "", status,
+              err);
+        CHECK(command && !strncmp(err, "gradcheck", 9) && !strcmp(command, line), "found %swant %s",
+              err, line);
         CHECK(lines_of(err) == 1 && !*out, "%s%s", err, out);
     }
     CHECK(!strcmp(before, list_folder(".")), "before\n%safter\n%s", before, listing);

@@ -9,15 +9,16 @@
 
 /* ---- Jobs ---- */
 
-#define JOB(name, statements)                                                                                \
-    static void name(void *context, long i) {                                                                \
-        (void)context, (void)i;                                                                              \
-        statements;                                                                                          \
+#define JOB(name, statements)                                                                      \
+    static void name(void *context, long i) {                                                      \
+        (void)context, (void)i;                                                                    \
+        statements;                                                                                \
     }
 
 JOB(says, printf("job %ld\nspeaks\n\n", i); child_send("abc", 3))
 JOB(says_nothing, )
-JOB(exits, child_send("abc", 3); exit(i == 0 ? 7 : 0)) /* that it came to no end is seen even then */
+JOB(exits, child_send("abc", 3);
+    exit(i == 0 ? 7 : 0)) /* that it came to no end is seen even then */
 JOB(crashes, signal(SIGSEGV, SIG_DFL); raise(SIGSEGV)) /* a sanitizer handles it */
 JOB(is_killed, raise(SIGKILL))
 JOB(sleeps, child_send("abc", 3); for (;;) sleep(1))
@@ -63,7 +64,8 @@ static void run_job(void *context, long i) {
     b->job(b->context, i);
 }
 
-static Ends run(long jobs, int at_once, double seconds, void (*job)(void *context, long i), void *context) {
+static Ends run(long jobs, int at_once, double seconds, void (*job)(void *context, long i),
+                void *context) {
     ChildLimits limits = {.seconds = seconds};
     Both b = {.ends.limits = &limits, .job = job, .context = context};
     child_run_all(jobs, at_once, &limits, run_job, take, &b);
@@ -89,7 +91,8 @@ TEST(every_end_is_known) {
         {"exits", exits, NULL, 60, CHILD_EXITED, 7, "abc", "called exit(7) before it was done"},
         {"crashes", crashes, NULL, 60, CHILD_SIGNALLED, SIGSEGV, "",
          "crashed: signal 11 (Segmentation fault)"},
-        {"is killed", is_killed, NULL, 60, CHILD_SIGNALLED, SIGKILL, "", "crashed: signal 9 (Killed)"},
+        {"is killed", is_killed, NULL, 60, CHILD_SIGNALLED, SIGKILL, "",
+         "crashed: signal 9 (Killed)"},
         {"is killed in a moment", is_killed, NULL, 0.5, CHILD_SIGNALLED, SIGKILL, "",
          "crashed: signal 9 (Killed)"},
         {"sleeps", sleeps, NULL, 0.02, CHILD_TIMED_OUT, 0, "abc",
@@ -108,12 +111,13 @@ TEST(every_end_is_known) {
         if (cases[i].fate == CHILD_TIMED_OUT)
             snprintf(text, sizeof text, "did not end within its time limit of %g s",
                      cases[i].seconds * PATIENCE);
-        CHECK(e.fate[0] == (int)cases[i].fate && e.number[0] == cases[i].number, "%s: fate %d, number %d",
-              cases[i].name, e.fate[0], e.number[0]);
+        CHECK(e.fate[0] == (int)cases[i].fate && e.number[0] == cases[i].number,
+              "%s: fate %d, number %d", cases[i].name, e.fate[0], e.number[0]);
         CHECK(!strcmp(e.result[0], cases[i].result), "%s: result '%s'", cases[i].name, e.result[0]);
         CHECK(!strcmp(e.text[0], text), "%s: '%s'", cases[i].name, e.text[0]);
         if (cases[i].context == &little) CHECK(e.size[0] == (size_t)little, "%zu bytes", e.size[0]);
-        if (cases[i].job == talks) CHECK(strlen(e.printed[0]) == CHILD_PRINTED, "%zu", strlen(e.printed[0]));
+        if (cases[i].job == talks)
+            CHECK(strlen(e.printed[0]) == CHILD_PRINTED, "%zu", strlen(e.printed[0]));
     }
 }
 
@@ -123,7 +127,8 @@ TEST(each_has_its_own) {
     for (int i = 0; i < 8; i++) {
         char want[32], line[32];
         snprintf(want, sizeof want, "job %d\nspeaks\n\n", i);
-        CHECK(!strcmp(e.printed[i], want) && !strcmp(e.result[i], "abc"), "job %d: %s", i, e.printed[i]);
+        CHECK(!strcmp(e.printed[i], want) && !strcmp(e.result[i], "abc"), "job %d: %s", i,
+              e.printed[i]);
         CHECK(!strcmp(child_last_line(line, sizeof line, e.printed[i]), "speaks"), "%s", line);
     }
     CHECK(e.fate[7] == CHILD_DONE);
@@ -144,9 +149,10 @@ TEST(none_is_born) {
         Ends e = run(2, 2, 60, says, NULL);
         Child *c = child_start(0, &(ChildLimits){.seconds = 60}, says, NULL);
         CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
-        CHECK(!c && e.fate[0] == CHILD_NOT_BORN && e.fate[1] == CHILD_NOT_BORN, "room for %d: fates %d %d",
-              room, e.fate[0], e.fate[1]);
-        CHECK(!strcmp(e.text[0], "could not be run: no process or no memory for it"), "%s", e.text[0]);
+        CHECK(!c && e.fate[0] == CHILD_NOT_BORN && e.fate[1] == CHILD_NOT_BORN,
+              "room for %d: fates %d %d", room, e.fate[0], e.fate[1]);
+        CHECK(!strcmp(e.text[0], "could not be run: no process or no memory for it"), "%s",
+              e.text[0]);
     }
     CHECK(run(2, 2, 60, says, NULL).fate[1] == CHILD_DONE);
 }
@@ -198,8 +204,8 @@ TEST(a_child_is_talked_to) {
     char said[4] = "";
     CHECK(c != NULL);
     for (int n = 0; c && n < 3; n++) {
-        CHECK(child_tell(c, "abc", 3, &end) && child_hear(c, said, 3, &end) && !strcmp(said, "abc"), "%s",
-              said);
+        CHECK(child_tell(c, "abc", 3, &end) && child_hear(c, said, 3, &end) && !strcmp(said, "abc"),
+              "%s", said);
     }
     CHECK(c && child_tell(c, "end", 3, &end) && !child_hear(c, said, 3, &end));
     CHECK(end.fate == CHILD_EXITED && end.number == 7, "fate %d, number %d", end.fate, end.number);
@@ -221,9 +227,10 @@ TEST(sleeping_is_no_way_to_gain_time) {
     ChildEnd end = {0};
     char said[4];
     double began = clock_seconds();
-    CHECK(c && child_hear(c, said, 3, &end) && !child_hear(c, said, 3, &end), "it sends more than abc");
-    CHECK(end.fate == CHILD_TIMED_OUT && clock_seconds() - began < 2.5, "fate %d after %.1f s", end.fate,
-          clock_seconds() - began);
+    CHECK(c && child_hear(c, said, 3, &end) && !child_hear(c, said, 3, &end),
+          "it sends more than abc");
+    CHECK(end.fate == CHILD_TIMED_OUT && clock_seconds() - began < 2.5, "fate %d after %.1f s",
+          end.fate, clock_seconds() - began);
     if (c) child_stop(c);
 }
 

@@ -21,7 +21,8 @@ static void backward(Node *n) {
     for (Walk w = tensor_walk_over(n->in[0]); tensor_walk_row(&w);)
         for (long k = 0; k < w.n; k++, i++)
             n->in[0]->grad[i] +=
-                n->out->grad[i] * (real)(factor * slope_of((double)n->in[0]->data[w.at[0] + k * w.step[0]]));
+                n->out->grad[i] *
+                (real)(factor * slope_of((double)n->in[0]->data[w.at[0] + k * w.step[0]]));
 }
 
 static const Op op_function = {"function", forward, backward};
@@ -60,12 +61,12 @@ static Tensor *build(Tape *t, Tensor **x) {
     F(single, (double)(float)x, x * 0 + 1)
 /* clang-format on */
 
-#define DEFINE(name, y, dy)                                                                                  \
-    static double name(double x) {                                                                           \
-        return y;                                                                                            \
-    }                                                                                                        \
-    static double name##_slope(double x) {                                                                   \
-        return dy;                                                                                           \
+#define DEFINE(name, y, dy)                                                                        \
+    static double name(double x) {                                                                 \
+        return y;                                                                                  \
+    }                                                                                              \
+    static double name##_slope(double x) {                                                         \
+        return dy;                                                                                 \
     }
 EACH_FUNCTION(DEFINE)
 
@@ -76,7 +77,9 @@ static const struct {
 } functions[] = {EACH_FUNCTION(ROW)};
 enum { FUNCTIONS = sizeof functions / sizeof *functions, SEEDS = 8, POINTS = 5 };
 
-static const struct { double low, high; } ranges[] = {{-2, 2}, {0.001, 0.01}, {-1e-5, 1e-5}, {1, 1.001}};
+static const struct {
+    double low, high;
+} ranges[] = {{-2, 2}, {0.001, 0.01}, {-1e-5, 1e-5}, {1, 1.001}};
 
 /* Judges every function at many points with its slope times `with`; calls `sees` for each verdict. */
 static void judge_all(double with,
@@ -115,15 +118,17 @@ static void never_fails(const char *name, double low, const CaseReport *r, bool 
 /* But for a part that the digits of a coarse forward do not show. */
 static void never_passes(const char *name, double low, const CaseReport *r, bool moves) {
     bool hidden = r->in[0].digits && 2 * fabs(factor - 1) < CHECK_COARSE;
-    CHECK(!moves || hidden || r->verdict != PASS, "%s from %g passes: analytic %.9g, numeric %.9g ± %.2g",
-          name, low, r->in[0].analytic, r->in[0].numeric, r->in[0].estimate);
+    CHECK(!moves || hidden || r->verdict != PASS,
+          "%s from %g passes: analytic %.9g, numeric %.9g ± %.2g", name, low, r->in[0].analytic,
+          r->in[0].numeric, r->in[0].estimate);
 }
 
 /* And most of them are proved, though no case is made for them. */
 TEST(right_slopes_are_never_accused) {
     judge_all(1, never_fails);
     long all = (long)FUNCTIONS * SEEDS * (long)(sizeof ranges / sizeof *ranges);
-    CHECK(sizeof(real) < sizeof(double) || proved * 10 >= all * 9, "%ld of %ld are proved", proved, all);
+    CHECK(sizeof(real) < sizeof(double) || proved * 10 >= all * 9, "%ld of %ld are proved", proved,
+          all);
 }
 
 TEST(wrong_slopes_are_never_proved) {

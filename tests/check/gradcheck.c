@@ -14,10 +14,11 @@ static void expect_pass(const CaseReport *r) {
     for (int i = 0; i < r->inputs; i++) {
         const InputReport *in = &r->in[i];
         CHECK(in->verdict == PASS,
-              "%s/%s, %s: %ld wrong, %ld unclear of %ld; worst element %ld, output %ld: analytic %.17g, "
+              "%s/%s, %s: %ld wrong, %ld unclear of %ld; worst element %ld, output %ld: analytic "
+              "%.17g, "
               "numeric %.17g with error %.3g",
-              r->op, r->name, in->name, in->wrong, in->unclear, in->coordinates, in->element, in->output,
-              in->analytic, in->numeric, in->estimate);
+              r->op, r->name, in->name, in->wrong, in->unclear, in->coordinates, in->element,
+              in->output, in->analytic, in->numeric, in->estimate);
     }
 }
 
@@ -39,8 +40,8 @@ TEST(every_operation_passes) {
                     expect_pass(&r);
                 for (int j = 0; j < r.inputs; j++) {
                     kinks += r.in[j].kinks;
-                    CHECK(!IN_DOUBLE || r.in[j].error <= 1e-9, "%s/%s, %s: error %.3g", r.op, r.name,
-                          r.in[j].name, r.in[j].error);
+                    CHECK(!IN_DOUBLE || r.in[j].error <= 1e-9, "%s/%s, %s: error %.3g", r.op,
+                          r.name, r.in[j].name, r.in[j].error);
                 }
                 CHECK((kinks > 0) == c->kinks, "%s/%s: %ld kinks", r.op, r.name, kinks);
                 promised += c->kinks;
@@ -55,8 +56,8 @@ static bool is_argument(const char *list, const char *name) {
     for (const char *at = list; (at = strstr(at, name)); at++)
         if (strchr(" *", at[-1]) && strchr(",)", at[strlen(name)])) return true;
     /* The members of a Reach, ops/sequences.h. */
-    bool reach = strcmp(name, "queries") == 0 || strcmp(name, "keys") == 0 || strcmp(name, "causal") == 0 ||
-                 strcmp(name, "slopes") == 0;
+    bool reach = strcmp(name, "queries") == 0 || strcmp(name, "keys") == 0 ||
+                 strcmp(name, "causal") == 0 || strcmp(name, "slopes") == 0;
     return reach && strstr(list, "Reach *");
 }
 
@@ -202,9 +203,11 @@ TEST(impossible_cases_are_bugs) {
     const CheckCase later = {"later", first_of, {{"a", .same_as = 2}, {"b", DIMS(2)}}};
     EXPECT_BUG("gradcheck_op: op is NULL", gradcheck_op(NULL, stdout));
     EXPECT_BUG("gradcheck_op: out is NULL", gradcheck_op(&op_neg, NULL));
-    EXPECT_BUG("gradcheck_function: f is NULL", gradcheck_function("f", NULL, &(CheckInput){0}, stdout));
+    EXPECT_BUG("gradcheck_function: f is NULL",
+               gradcheck_function("f", NULL, &(CheckInput){0}, stdout));
     EXPECT_BUG("gradcheck_case: c is NULL", gradcheck_case("f", NULL, 1, &r));
-    EXPECT_BUG("f, case later: input a is the same as a later one", gradcheck_case("f", &later, 1, &r));
+    EXPECT_BUG("f, case later: input a is the same as a later one",
+               gradcheck_case("f", &later, 1, &r));
 }
 
 BUILD_CASE(sum_of, tape_add(t, x[0], x[1]))

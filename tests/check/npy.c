@@ -53,14 +53,16 @@ TEST(takes_and_writes_numpys_arrays) {
         read_golden(g, &data, &size);
         Bytes b = {data, size};
         bool taken = npy_receive(&a, "t", MOST, more, &b, &e);
-        CHECK(taken == !golden[g].refused && (taken || !strcmp(e.text, golden[g].refused)), "%s: %s",
-              golden[g].name, e.text);
+        CHECK(taken == !golden[g].refused && (taken || !strcmp(e.text, golden[g].refused)),
+              "%s: %s", golden[g].name, e.text);
         if (taken) {
             double value[12];
             CHECK(a.dtype == golden[g].dtype && a.rank == golden[g].rank && b.left == 0);
-            for (int i = 0; i < a.rank; i++) CHECK(a.size[i] == golden[g].size[i], "%s", golden[g].name);
+            for (int i = 0; i < a.rank; i++)
+                CHECK(a.size[i] == golden[g].size[i], "%s", golden[g].name);
             array_to_double(&a, value);
-            for (long i = 0; i < a.count; i++) CHECK(value[i] == (double)i / 2 - 1, "%s", golden[g].name);
+            for (long i = 0; i < a.count; i++)
+                CHECK(value[i] == (double)i / 2 - 1, "%s", golden[g].name);
             npy_start(&a, start);
             CHECK(memcmp(start, data, NPY_START) == 0, "%s: written otherwise", golden[g].name);
             array_free(&a);
@@ -68,8 +70,8 @@ TEST(takes_and_writes_numpys_arrays) {
         /* Cut anywhere, it is refused. */
         for (size_t n = 0; taken && n < size; n++) {
             e = (Error){0};
-            CHECK(!npy_receive(&a, "t", MOST, more, &(Bytes){data, n}, &e) && e.status == STATUS_BAD_DATA &&
-                      !a.owned,
+            CHECK(!npy_receive(&a, "t", MOST, more, &(Bytes){data, n}, &e) &&
+                      e.status == STATUS_BAD_DATA && !a.owned,
                   "%s: %zu of %zu bytes", golden[g].name, n, size);
         }
         free(data);
@@ -133,8 +135,8 @@ TEST(headers_of_other_programs) {
         bytes[8] = (char)length;
         memcpy(bytes + 10, cases[i].header, length);
         npy_receive(&a, "t", MOST, more, &(Bytes){bytes, 10 + length + 8}, &e);
-        CHECK(*cases[i].says ? strstr(e.text, cases[i].says) != NULL : a.owned && a.count == 1, "%s: %s",
-              cases[i].header, e.text);
+        CHECK(*cases[i].says ? strstr(e.text, cases[i].says) != NULL : a.owned && a.count == 1,
+              "%s: %s", cases[i].header, e.text);
         array_free(&a);
     }
 }

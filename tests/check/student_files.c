@@ -54,9 +54,10 @@ static void write_operation(const char *path, Place place, const char *code) {
             "    return tape_record(tape_node(t, &op_twice, out, INPUTS(x[0])));\n"
             "}\n",
             at[BUILD]);
-    fprintf(f, "static const CheckCase cases[] = {{\"good\", build, {{\"x\", DIMS(2)}}},\n"
-               "    {\"bad\", build, {{\"x\", DIMS(3)}}}, {\"as good\", build, {{\"x\", DIMS(4)}}}};\n"
-               "const Op op_twice = {\"twice\", forward, backward, CASES(cases)};\n");
+    fprintf(f,
+            "static const CheckCase cases[] = {{\"good\", build, {{\"x\", DIMS(2)}}},\n"
+            "    {\"bad\", build, {{\"x\", DIMS(3)}}}, {\"as good\", build, {{\"x\", DIMS(4)}}}};\n"
+            "const Op op_twice = {\"twice\", forward, backward, CASES(cases)};\n");
     fclose(f);
 }
 
@@ -104,33 +105,41 @@ static const Hostile hostile[] = {
     {"a null pointer", FORWARD, "*(volatile int *)0 = 1;", "FAIL", "signal 11"},
     {"abort", BACKWARD, "abort();", "FAIL", "signal 6"},
     {"endless recursion", TOP,
-     "static int deep(volatile int *p) { volatile int a[1000]; a[0] = *p; return deep(a) + a[0]; }\n"
+     "static int deep(volatile int *p) { volatile int a[1000]; a[0] = *p; return deep(a) + a[0]; "
+     "}\n"
      "static void fall(void) { volatile int a = 0; deep(&a); }\n"
-     "#define tensor_copy_out(x, y) (tensor_copy_out(x, y), shape_count((x)->shape) == 3 ? fall() : (void)0)",
+     "#define tensor_copy_out(x, y) (tensor_copy_out(x, y), shape_count((x)->shape) == 3 ? fall() "
+     ": (void)0)",
      "FAIL", "signal 11"},
-    {"an endless loop", BACKWARD, "for (volatile int i = 0;; i++) continue;", "FAIL", "time limit of 1 s"},
+    {"an endless loop", BACKWARD, "for (volatile int i = 0;; i++) continue;", "FAIL",
+     "time limit of 1 s"},
     {"an endless loop that ignores its limit", FORWARD,
-     "signal(SIGXCPU, SIG_IGN); for (volatile int i = 0;; i++) continue;", "FAIL", "time limit of 1 s"},
+     "signal(SIGXCPU, SIG_IGN); for (volatile int i = 0;; i++) continue;", "FAIL",
+     "time limit of 1 s"},
     {"sleep", FORWARD, "sleep(1000);", "FAIL", "time limit of 1 s"},
-    {"100 GB", FORWARD, "char *volatile p = malloc(100000000000); memset(p, 1, 100000000000);", "FAIL",
-     "out of memory: asked for 100000000000 bytes"},
+    {"100 GB", FORWARD, "char *volatile p = malloc(100000000000); memset(p, 1, 100000000000);",
+     "FAIL", "out of memory: asked for 100000000000 bytes"},
     {"100 GB in parts", FORWARD, "for (char *volatile p;;) *(p = malloc(1 << 24)) = 1;", "FAIL",
      "out of memory"},
     {"100 GB on the tape", BUILD, "tape_constant(t, SHAPE(100000, 125000));", "FAIL",
      "memory: the tape would take 100 GB"},
     {"garbage printed", BACKWARD,
-     "printf(\"\\033[2J{\\\"verdict\\\": \\\"PASS\\\"}\\n\"); fprintf(stderr, \"\\377garbage\\n\");", "PASS",
-     ""},
-    {"a megabyte printed", FORWARD, "for (int i = 0; i < 100000; i++) puts(\"garbage, garbage\");", "PASS",
-     ""},
-    {"a crash among many runs", FORWARD, "static int calls; if (calls++ == 40) abort();", "FAIL", "signal 6"},
+     "printf(\"\\033[2J{\\\"verdict\\\": \\\"PASS\\\"}\\n\"); fprintf(stderr, "
+     "\"\\377garbage\\n\");",
+     "PASS", ""},
+    {"a megabyte printed", FORWARD, "for (int i = 0; i < 100000; i++) puts(\"garbage, garbage\");",
+     "PASS", ""},
+    {"a crash among many runs", FORWARD, "static int calls; if (calls++ == 40) abort();", "FAIL",
+     "signal 6"},
     {"a crash at values that were tried to explain what is wrong", BACKWARD,
-     "if (n->in[0]->data[0] == 0 && n->in[0]->data[1] == 0) abort(); dx[2] += n->in[0]->data[0] * dy[2];",
+     "if (n->in[0]->data[0] == 0 && n->in[0]->data[1] == 0) abort(); dx[2] += n->in[0]->data[0] * "
+     "dy[2];",
      "FAIL", "\"wrong\": 1,"},
     {"an end among many runs", FORWARD, "static int calls; if (calls++ == 40) exit(0);", "FAIL",
      "called exit(0) before it was done"},
-    {"an output that grows on the way", BUILD, "static int calls; if (calls++ == 40) out = SHAPE(4000);",
-     "FAIL", "elements at one point and"},
+    {"an output that grows on the way", BUILD,
+     "static int calls; if (calls++ == 40) out = SHAPE(4000);", "FAIL",
+     "elements at one point and"},
     {"a bug", BUILD, "tape_reshape(t, x[0], SHAPE(7));", "FAIL", "bug: reshape"},
     {"a tensor of wrong shape", BUILD, "out = SHAPE(4);", "FAIL", ""},
     {"no tensor", BUILD, "return NULL;", "FAIL", "build returned no tensor"},
@@ -140,7 +149,8 @@ static const Hostile hostile[] = {
     {"infinity backward", BACKWARD, "dx[1] = (real)INFINITY;", "FAIL", "not finite"},
     {"random numbers", FORWARD, "y[0] *= (real)rand();", "FAIL", "same bits"},
     {"an input that is written to", BACKWARD, "n->in[0]->data[0] = 0;", "FAIL", "changed input x"},
-    {"an output that is written to", BACKWARD, "n->out->data[0] = 0;", "FAIL", "changed the output"},
+    {"an output that is written to", BACKWARD, "n->out->data[0] = 0;", "FAIL",
+     "changed the output"},
     {"memory beside a gradient", BACKWARD, "dx[3] += 1; dx[-1] += 1;", "FAIL",
      "memory beside the gradient of x"},
     {"a step too far", BACKWARD, "for (long i = 0; i <= 3; i++) dx[i] += 0 * dy[i];", "FAIL",
@@ -148,16 +158,19 @@ static const Hostile hostile[] = {
     {"memory beside the output", FORWARD, "y[3] = 1;", "FAIL", "memory beside the output"},
     {"memory beside the upstream gradient", BACKWARD, "dy[-1] = 1;", "FAIL",
      "memory beside the output or its gradient"},
-    {"beside the upstream gradient, read", BACKWARD, "dx[2] += 0 * dy[3];", "FAIL", "from beside an array"},
+    {"beside the upstream gradient, read", BACKWARD, "dx[2] += 0 * dy[3];", "FAIL",
+     "from beside an array"},
     {"an output that is not written", FORWARD, "y[1] = y[3];", "INCONCLUSIVE", ""},
     {"something else at first", BACKWARD, "static int calls; if (!calls++) dx[0] += 1;", "FAIL",
      "a later run must give the bits of the first"},
     {"something left from the run before", BACKWARD,
-     "static real x; static int calls; dx[0] += calls++ && x != n->in[0]->data[0]; x = n->in[0]->data[0];",
+     "static real x; static int calls; dx[0] += calls++ && x != n->in[0]->data[0]; x = "
+     "n->in[0]->data[0];",
      "FAIL", "a run between with other values must change no bits"},
     {"a child that stays", FORWARD, "if (fork() == 0) for (;;) pause();", "PASS", ""},
     {"a child that prints a report", FORWARD,
-     "if (fork() == 0) { for (int fd = 3; fd < 1024; fd++) if (write(fd, \"PASS\", 4)) continue; _exit(0); }",
+     "if (fork() == 0) { for (int fd = 3; fd < 1024; fd++) if (write(fd, \"PASS\", 4)) continue; "
+     "_exit(0); }",
      NULL, ""},
     {"threads that stay", TOP,
      "static void *stay(void *x) { for (;;) pause(); return x; }\n"
@@ -168,7 +181,8 @@ static const Hostile hostile[] = {
      "closed a descriptor"},
     {"a signal to itself", FORWARD, "raise(SIGKILL);", "FAIL", "signal 9"},
     {"stopped", FORWARD, "raise(SIGSTOP);", "FAIL", "time limit of 1 s"},
-    {"another program", FORWARD, "execl(\"/bin/true\", \"true\", NULL); _exit(0);", "FAIL", "exit(0)"},
+    {"another program", FORWARD, "execl(\"/bin/true\", \"true\", NULL); _exit(0);", "FAIL",
+     "exit(0)"},
 };
 enum { HOSTILE = sizeof hostile / sizeof *hostile };
 
@@ -188,7 +202,8 @@ TEST(every_hostile_case_gets_a_verdict) {
         snprintf(verdict, sizeof verdict, "\"verdict\": \"%s\"", expected);
         CHECK(status == want, "%s: status %d, want %d: %s%s", h->name, status, want, err, out);
         CHECK(is_json_lines(out), "%s: no JSON: %s", h->name, out);
-        CHECK(line_with(out, "\"case\": \"bad\"", verdict), "%s: not %s: %s", h->name, expected, out);
+        CHECK(line_with(out, "\"case\": \"bad\"", verdict), "%s: not %s: %s", h->name, expected,
+              out);
         CHECK(SANITIZER || !h->says[0] || line_with(out, "\"case\": \"bad\"", h->says),
               "%s: does not say '%s': %s", h->name, h->says, out);
         CHECK(line_with(out, "\"case\": \"good\"", "\"PASS\"") &&
@@ -200,7 +215,7 @@ TEST(every_hostile_case_gets_a_verdict) {
 /* --- Files that are no operation at all. --- */
 
 #define OPS "#include \"ops/ops.h\"\n"
-#define CONSTRUCTOR(code)                                                                                    \
+#define CONSTRUCTOR(code)                                                                          \
     OPS "__attribute__((constructor)) static void f(void) { " code " }\nconst Op op_x = {\"x\"};"
 
 static const struct File {
@@ -209,9 +224,10 @@ static const struct File {
     const char *says; /* on stdout, or stderr where nothing can be graded */
 } files[] = {
     {"does not compile", "int f(void) { return 1 }", 1, "does not compile: op.c:1:23: error:"},
-    {"an unknown function", OPS "const Op op_x = {\"x\", no_such_function};", 1, "does not compile"},
-    {"a function that is nowhere", OPS "void nowhere(Node *n);\nconst Op op_x = {\"x\", nowhere};", 1,
-     "nowhere"},
+    {"an unknown function", OPS "const Op op_x = {\"x\", no_such_function};", 1,
+     "does not compile"},
+    {"a function that is nowhere", OPS "void nowhere(Node *n);\nconst Op op_x = {\"x\", nowhere};",
+     1, "nowhere"},
     {"an endless include", "#include \"op.c\"", 1, "does not compile"},
     {"an endless source", "#include \"/dev/zero\"\nint", 1, "does not compile"},
     {"empty", "", 1, "is empty"},
@@ -222,13 +238,16 @@ static const struct File {
     {"exit in a constructor", "#include <stdlib.h>\n" CONSTRUCTOR("exit(0);"), 1,
      "called exit(0) before it was done while it was loaded"},
     {"a crash in a constructor", CONSTRUCTOR("__builtin_trap();"), 1, "crashed: signal 4"},
-    {"a loop in a constructor", CONSTRUCTOR("for (volatile int i = 0;; i++);"), 1, "time limit of 1 s"},
+    {"a loop in a constructor", CONSTRUCTOR("for (volatile int i = 0;; i++);"), 1,
+     "time limit of 1 s"},
     {"a case without a function",
-     OPS "static const CheckCase c[] = {{\"c\"}};\nconst Op op_x = {\"x\", CASES(c)};", 1, "signal 11"},
-    {"a case without a name", OPS "static const CheckCase c[] = {{0}};\nconst Op op_x = {\"x\", CASES(c)};",
-     1, "signal 11"},
+     OPS "static const CheckCase c[] = {{\"c\"}};\nconst Op op_x = {\"x\", CASES(c)};", 1,
+     "signal 11"},
+    {"a case without a name",
+     OPS "static const CheckCase c[] = {{0}};\nconst Op op_x = {\"x\", CASES(c)};", 1, "signal 11"},
     {"too many cases",
-     OPS "static const CheckCase c[1];\nconst Op op_x = {\"x\", .cases = c, .n_cases = 1 << 30};", 1, ""},
+     OPS "static const CheckCase c[1];\nconst Op op_x = {\"x\", .cases = c, .n_cases = 1 << 30};",
+     1, ""},
     {"missing", NULL, 66, "op.c: is missing"},
 };
 
@@ -238,18 +257,21 @@ TEST(every_hostile_file_gets_a_verdict) {
         unlink("op.c");
         if (f->text) write_text("op.c", f->text);
         int status = GRADCHECK("op.c", "--json", "--time-limit", LIMIT, "--memory-limit", "1");
-        CHECK(status == f->status, "%s: status %d, want %d: %s%s", f->name, status, f->status, err, out);
-        CHECK(is_json_lines(out), "%s: no JSON: %s", f->name, out);
-        CHECK(SANITIZER || strstr(out, f->says) || strstr(err, f->says), "%s: does not say '%s': %s%s",
-              f->name, f->says, err, out);
-        CHECK(f->status == 66 || line_with(out, "\"verdict\": \"FAIL\"", ""), "%s: no verdict: %s", f->name,
+        CHECK(status == f->status, "%s: status %d, want %d: %s%s", f->name, status, f->status, err,
               out);
+        CHECK(is_json_lines(out), "%s: no JSON: %s", f->name, out);
+        CHECK(SANITIZER || strstr(out, f->says) || strstr(err, f->says),
+              "%s: does not say '%s': %s%s", f->name, f->says, err, out);
+        CHECK(f->status == 66 || line_with(out, "\"verdict\": \"FAIL\"", ""), "%s: no verdict: %s",
+              f->name, out);
     }
     write_operation("-op.c", FORWARD, "");
     CHECK(GRADCHECK("--json", "--", "-op.c") == 0, "a name like a flag's: %s%s", err, out);
     setenv("CC", "no-such-compiler -m64", 1);
     write_operation("op.c", FORWARD, "");
-    CHECK(GRADCHECK("op.c") == STATUS_UNAVAILABLE && strstr(err, "CC: no-such-compiler: cannot be run"), "%s", err);
+    CHECK(GRADCHECK("op.c") == STATUS_UNAVAILABLE &&
+              strstr(err, "CC: no-such-compiler: cannot be run"),
+          "%s", err);
     write_operation("op.c", TOP, "#ifdef __OPTIMIZE__\n#error optimized\n#endif");
     setenv("CC", "cc -O0", 1);
     CHECK(GRADCHECK("op.c") == 0, "options of CC win: %s%s", err, out);
@@ -266,7 +288,8 @@ TEST(compile_errors_are_whole) {
         "submission.c:2:9: error: ",
         "a_name_that_is_longer_than_most_screens_are_wide_and_that_no_header_declares_anywhere"};
     static const char line[] =
-        "int x = a_name_that_is_longer_than_most_screens_are_wide_and_that_no_header_declares_anywhere;";
+        "int x = "
+        "a_name_that_is_longer_than_most_screens_are_wide_and_that_no_header_declares_anywhere;";
     char folder_name[201], path[256], text[256];
     memset(folder_name, 'f', 200), folder_name[200] = 0;
     snprintf(path, sizeof path, "%s/submission.c", folder_name);
@@ -278,8 +301,8 @@ TEST(compile_errors_are_whole) {
     char *json = read_bytes("g.json", &size), *lines = read_bytes("lines", &size);
     const char *const report[] = {out, json, lines};
     for (int i = 0; i < 3; i++)
-        CHECK(strstr(report[i], says[0]) && strstr(report[i], says[1]) && strstr(report[i], line), "%s",
-              report[i]);
+        CHECK(strstr(report[i], says[0]) && strstr(report[i], says[1]) && strstr(report[i], line),
+              "%s", report[i]);
     free(json), free(lines);
     CHECK(GRADCHECK(path, "--json") == 1 && strstr(out, says[0]) && strstr(out, line), "%s", out);
     CHECK(GRADCHECK(folder_name) == 1 && strstr(out, says[0]) && !strstr(out, line), "%s", out);
@@ -297,7 +320,8 @@ TEST(own_names_are_its_own) {
         "}\n"
         "static void forward(Node *n) { tensor_copy_out(n->in[0], n->out->data); }\n"
         "static void backward(Node *n) {\n"
-        "    for (long i = 0; i < shape_count(n->out->shape); i++) n->in[0]->grad[i] += n->out->grad[i];\n"
+        "    for (long i = 0; i < shape_count(n->out->shape); i++) n->in[0]->grad[i] += "
+        "n->out->grad[i];\n"
         "}\n"
         "BUILD_CASE(plain, tape_swiglu(t, x[0], 1, 2))\n"
         "static const CheckCase cases[] = {{\"plain\", plain, {{\"x\", DIMS(3, 4)}}}};\n"
@@ -310,40 +334,43 @@ TEST(own_names_are_its_own) {
 /* ---- Files without a right gradient of their own ---- */
 
 /* The operation `own` of one input. `forward` computes y[i] in place. */
-#define SQUARE_FILE(top, forward, backward, input, output)                                                   \
-    OWN_FILE(top, forward, backward, input, output,                                                          \
-             "{\"plain\", own_build, {{\"x\", DIMS(3, 5)}}}, {\"row\", own_build, {{\"x\", DIMS(1, 5)}}}")
-#define OWN_FILE(top, forward, backward, input, output, cases)                                               \
-    "#include \"ops/ops.h\"\n"                                                                               \
-    "#include <math.h>\n"                                                                                    \
-    "extern const Op op_own;\n"                                                                              \
-    "typedef struct Attr { Tensor *x; } Attr;\n" top "static void own_forward(Node *n) {\n"                  \
-    "    const Attr *a = n->attr;\n"                                                                         \
-    "    long count = shape_count(n->out->shape);\n"                                                         \
-    "    real *y = n->out->data;\n"                                                                          \
-    "    tensor_copy_out(a->x, y);\n"                                                                        \
-    "    for (long i = 0; i < count; i++) " forward "\n"                                                     \
-    "}\n"                                                                                                    \
-    "static void own_backward(Node *n) { (void)n; " backward " }\n"                                          \
-    "static Tensor *own_build(Tape *t, Tensor **x) {\n"                                                      \
-    "    Node *n = tape_node(t, &op_own, x[0]->shape, INPUTS(" input "));\n"                                 \
-    "    Attr *a = node_attr(n, sizeof *a);\n"                                                               \
-    "    a->x = x[0];\n"                                                                                     \
-    "    Tensor *y = tape_record(n);\n"                                                                      \
-    "    (void)y;\n"                                                                                         \
-    "    return " output ";\n"                                                                               \
-    "}\n"                                                                                                    \
-    "static const CheckCase own_cases[] = {" cases "};\n"                                                    \
+#define SQUARE_FILE(top, forward, backward, input, output)                                         \
+    OWN_FILE(top, forward, backward, input, output,                                                \
+             "{\"plain\", own_build, {{\"x\", DIMS(3, 5)}}}, {\"row\", own_build, {{\"x\", "       \
+             "DIMS(1, 5)}}}")
+#define OWN_FILE(top, forward, backward, input, output, cases)                                     \
+    "#include \"ops/ops.h\"\n"                                                                     \
+    "#include <math.h>\n"                                                                          \
+    "extern const Op op_own;\n"                                                                    \
+    "typedef struct Attr { Tensor *x; } Attr;\n" top "static void own_forward(Node *n) {\n"        \
+    "    const Attr *a = n->attr;\n"                                                               \
+    "    long count = shape_count(n->out->shape);\n"                                               \
+    "    real *y = n->out->data;\n"                                                                \
+    "    tensor_copy_out(a->x, y);\n"                                                              \
+    "    for (long i = 0; i < count; i++) " forward "\n"                                           \
+    "}\n"                                                                                          \
+    "static void own_backward(Node *n) { (void)n; " backward " }\n"                                \
+    "static Tensor *own_build(Tape *t, Tensor **x) {\n"                                            \
+    "    Node *n = tape_node(t, &op_own, x[0]->shape, INPUTS(" input "));\n"                       \
+    "    Attr *a = node_attr(n, sizeof *a);\n"                                                     \
+    "    a->x = x[0];\n"                                                                           \
+    "    Tensor *y = tape_record(n);\n"                                                            \
+    "    (void)y;\n"                                                                               \
+    "    return " output ";\n"                                                                     \
+    "}\n"                                                                                          \
+    "static const CheckCase own_cases[] = {" cases "};\n"                                          \
     "const Op op_own = {\"own\", own_forward, own_backward, CASES(own_cases)};\n"
 
 /* Files that compute y = x³ and try to pass. */
-#define CUBE    "y[i] *= y[i] * y[i];"
-#define HEADERS "#include <dlfcn.h>\n#include <stdio.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
-#define FOR_EACH                                                                                             \
-    "const Attr *a = n->attr;\n"                                                                             \
-    "long N = shape_count(n->out->shape);\n"                                                                 \
-    "real *dx = n->in[0]->grad, *dy = n->out->grad, *x = node_record(n, (size_t)(N + 1) * sizeof *x);\n"     \
-    "tensor_copy_out(a->x, x);\n"                                                                            \
+#define CUBE "y[i] *= y[i] * y[i];"
+#define HEADERS                                                                                    \
+    "#include <dlfcn.h>\n#include <stdio.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
+#define FOR_EACH                                                                                   \
+    "const Attr *a = n->attr;\n"                                                                   \
+    "long N = shape_count(n->out->shape);\n"                                                       \
+    "real *dx = n->in[0]->grad, *dy = n->out->grad, *x = node_record(n, (size_t)(N + 1) * sizeof " \
+    "*x);\n"                                                                                       \
+    "tensor_copy_out(a->x, x);\n"                                                                  \
     "for (long i = 0; i < N; i++) "
 #define CHEAT(top, backward, output) SQUARE_FILE(HEADERS top, CUBE, backward, "x[0]", output)
 
@@ -355,7 +382,8 @@ TEST(no_file_without_a_gradient_passes) {
         {"nothing", SQUARE_FILE("", "y[i] *= y[i];", "", "x[0]", "y"), "no gradient arrives", 1},
         {"a constant input", SQUARE_FILE("", "y[i] *= y[i];", "", "tape_constant(t, SCALAR)", "y"),
          "the output takes no gradient", 1},
-        {"a constant output", SQUARE_FILE("", "y[i] *= y[i];", "", "x[0]", "tape_constant(t, y->shape)"),
+        {"a constant output",
+         SQUARE_FILE("", "y[i] *= y[i];", "", "x[0]", "tape_constant(t, y->shape)"),
          "does not depend on this input", 4},
         {"a forged report",
          CHEAT("",
@@ -374,7 +402,8 @@ TEST(no_file_without_a_gradient_passes) {
                "    for (int i = 0; i < 5; i++) {\n"
                "        char *at = dlsym(RTLD_DEFAULT, names[i]);\n"
                "        void *page = (void *)((size_t)at & ~4095UL);\n"
-               "        if (at && mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC) == 0) *at = "
+               "        if (at && mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC) == 0) "
+               "*at = "
                "(char)0xC3;\n"
                "    }\n"
                "}\n",
@@ -387,7 +416,8 @@ TEST(no_file_without_a_gradient_passes) {
                "y"),
          "no gradient", 1},
         {"build that calls the project", CHEAT("", "", "tape_exp(t, x[0])"), "tape_exp", 1},
-        {"an included solution", CHEAT("#include \"ops/exp.c\"\n", "", "tape_exp(t, x[0])"), "ops/exp.c", 1},
+        {"an included solution", CHEAT("#include \"ops/exp.c\"\n", "", "tape_exp(t, x[0])"),
+         "ops/exp.c", 1},
         {"only an empty case",
          OWN_FILE("", CUBE, "", "x[0]", "y", "{\"empty\", own_build, {{\"x\", DIMS(0, 4)}}}"),
          "not tested:", 4},
@@ -395,8 +425,8 @@ TEST(no_file_without_a_gradient_passes) {
     for (size_t i = 0; i < sizeof cheats / sizeof *cheats; i++) {
         write_text("own.c", cheats[i].text);
         int status = GRADCHECK("own.c", "--json", "--strict", "--solution");
-        CHECK(status == cheats[i].status && strstr(out, cheats[i].says), "%s: status %d, want '%s': %s%s",
-              cheats[i].name, status, cheats[i].says, err, out);
+        CHECK(status == cheats[i].status && strstr(out, cheats[i].says),
+              "%s: status %d, want '%s': %s%s", cheats[i].name, status, cheats[i].says, err, out);
     }
 }
 

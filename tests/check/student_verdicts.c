@@ -9,7 +9,8 @@
 TEST(a_constant_earns_nothing) {
     static const char *const constants[] = {
         "#include \"ops/ops.h\"\n"
-        "Tensor *tape_softmax(Tape *t, Tensor *x, int axis) { (void)axis; return tape_constant(t, x->shape); "
+        "Tensor *tape_softmax(Tape *t, Tensor *x, int axis) { (void)axis; return tape_constant(t, "
+        "x->shape); "
         "}\n",
         "#include \"ops/ops.h\"\n"
         "static void forward(Node *n) {\n"
@@ -32,13 +33,15 @@ TEST(a_constant_earns_nothing) {
         bool like = i % 2;
         int status;
         write_text("own.c", constants[i / 2]);
-        status = like ? GRADCHECK("own.c", "--like", "softmax", "--solution", "--gradescope", "r.json")
-                      : GRADCHECK("own.c", "--cases", "cases.c", "--gradescope", "r.json");
+        status =
+            like ? GRADCHECK("own.c", "--like", "softmax", "--solution", "--gradescope", "r.json")
+                 : GRADCHECK("own.c", "--cases", "cases.c", "--gradescope", "r.json");
         CHECK(status == (like ? 1 : 4), "constant %d: %s", i, out);
-        CHECK(!like || strstr(out, "softmax/matrix: the property 'forward' does not hold"), "%s", out);
+        CHECK(!like || strstr(out, "softmax/matrix: the property 'forward' does not hold"), "%s",
+              out);
         Score found = score_of("r.json");
-        CHECK(found.tests > 0 && found.points == 0 && found.passed_without == 0, "constant %d: %g points", i,
-              found.points);
+        CHECK(found.tests > 0 && found.points == 0 && found.passed_without == 0,
+              "constant %d: %g points", i, found.points);
     }
 }
 
@@ -47,7 +50,8 @@ TEST(the_ends_of_a_range_are_looked_at) {
     static const char softplus[] =
         "#include \"student.h\"\n"
         "ELEMENTWISE(own, fmax(x, 0) + log1p(exp(-fabs(x))), exp(x) / (1 + exp(x)))\n"
-        "static const CheckCase own_cases[] = {{\"low\", own_build, {{\"x\", DIMS(2), .low = -800, .high = "
+        "static const CheckCase own_cases[] = {{\"low\", own_build, {{\"x\", DIMS(2), .low = -800, "
+        ".high = "
         "%s}}}};\n"
         "const Op op_own = {\"own\", own_forward, own_backward, CASES(own_cases)};\n";
     static const char *const high[] = {"80", "800"};
@@ -71,50 +75,56 @@ TEST(no_right_file_is_accused) {
 
 /* A gradient of 0 in the whole case is one verdict, whosoever's the case is; where another case decides, it is not tested. */
 TEST(gradients_of_0_have_one_rule) {
-    static const char relu[] = "#include \"student.h\"\n"
-                               "ELEMENTWISE(own, x > 0 ? x : 0, x > 0)\n"
-                               "extern const Op op_own;\n"
-                               "Tensor *tape_own(Tape *t, Tensor *x);\n"
-                               "Tensor *tape_own(Tape *t, Tensor *x) { return own_build(t, &x); }\n"
-                               "%sconst Op op_own = {\"own\", own_forward, own_backward, CASES(cases)};\n";
-    static const char cases[] = "#include \"ops/ops.h\"\nTensor *tape_own(Tape *t, Tensor *x);\n%sconst Op "
-                                "op_own = {\"own\", CASES(cases)};\n";
+    static const char relu[] =
+        "#include \"student.h\"\n"
+        "ELEMENTWISE(own, x > 0 ? x : 0, x > 0)\n"
+        "extern const Op op_own;\n"
+        "Tensor *tape_own(Tape *t, Tensor *x);\n"
+        "Tensor *tape_own(Tape *t, Tensor *x) { return own_build(t, &x); }\n"
+        "%sconst Op op_own = {\"own\", own_forward, own_backward, CASES(cases)};\n";
+    static const char cases[] =
+        "#include \"ops/ops.h\"\nTensor *tape_own(Tape *t, Tensor *x);\n%sconst Op "
+        "op_own = {\"own\", CASES(cases)};\n";
     static const char *const tables[] = {
         "{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}}",
-        "{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}}, {\"more\", build, {{\"x\", DIMS(5)}}}",
+        "{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}}, {\"more\", build, {{\"x\", "
+        "DIMS(5)}}}",
         "{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}, .flat = true}"};
     static const int status[] = {STATUS_INCONCLUSIVE, 0, 0};
     char table[512], text[2048];
     for (int i = 0; i < 3; i++) {
         snprintf(table, sizeof table,
-                 "BUILD_CASE(build, tape_own(t, x[0]))\nstatic const CheckCase cases[] = {%s};\n", tables[i]);
+                 "BUILD_CASE(build, tape_own(t, x[0]))\nstatic const CheckCase cases[] = {%s};\n",
+                 tables[i]);
         snprintf(text, sizeof text, relu, table);
         write_student("own.c", source_folder, text);
         snprintf(text, sizeof text, cases, table);
         write_text("cases.c", text);
-        CHECK(GRADCHECK("own.c") == status[i] && (!status[i] || strstr(out, ".flat = true")), "%d: %s%s", i,
-              err, out);
+        CHECK(GRADCHECK("own.c") == status[i] && (!status[i] || strstr(out, ".flat = true")),
+              "%d: %s%s", i, err, out);
         CHECK(GRADCHECK("own.c", "--cases", "cases.c") == status[i] &&
                   (!status[i] || strstr(out, ".flat = true")),
               "%d: %s%s", i, err, out);
-        CHECK((strstr(out, "not tested: its gradients are 0") != NULL) == (i == 1), "%d: %s", i, out);
+        CHECK((strstr(out, "not tested: its gradients are 0") != NULL) == (i == 1), "%d: %s", i,
+              out);
     }
 }
 
 /* A smaller case is one that forward takes: here it reads beside an input of another size. */
 TEST(the_smallest_case_is_one_of_the_function) {
-    write_student(
-        "own.c", source_folder,
-        "#include \"student.h\"\n"
-        "static void own_forward(Node *n) { n->out->data[0] = n->in[0]->data[0] * n->in[0]->data[2]; }\n"
-        "static void own_backward(Node *n) {\n"
-        "    n->in[0]->grad[0] += n->out->grad[0] * n->in[0]->data[1];\n"
-        "    n->in[0]->grad[2] += n->out->grad[0] * n->in[0]->data[0];\n"
-        "}\n"
-        "BUILD(own, SHAPE(1), x[0])\n"
-        "static const CheckCase cases[] = {{\"three\", own_build, {{\"x\", DIMS(3)}}}};\n"
-        "const Op op_own = {\"own\", own_forward, own_backward, CASES(cases)};\n");
-    CHECK(GRADCHECK("own.c") == 1 && strstr(out, "  x [3] = ") && !strstr(out, "yours nan"), "%s", out);
+    write_student("own.c", source_folder,
+                  "#include \"student.h\"\n"
+                  "static void own_forward(Node *n) { n->out->data[0] = n->in[0]->data[0] * "
+                  "n->in[0]->data[2]; }\n"
+                  "static void own_backward(Node *n) {\n"
+                  "    n->in[0]->grad[0] += n->out->grad[0] * n->in[0]->data[1];\n"
+                  "    n->in[0]->grad[2] += n->out->grad[0] * n->in[0]->data[0];\n"
+                  "}\n"
+                  "BUILD(own, SHAPE(1), x[0])\n"
+                  "static const CheckCase cases[] = {{\"three\", own_build, {{\"x\", DIMS(3)}}}};\n"
+                  "const Op op_own = {\"own\", own_forward, own_backward, CASES(cases)};\n");
+    CHECK(GRADCHECK("own.c") == 1 && strstr(out, "  x [3] = ") && !strstr(out, "yours nan"), "%s",
+          out);
 }
 
 /* Sums whose order depends on the calls may be told to differ in their last digits. */
@@ -130,7 +140,8 @@ TEST(last_digits_may_depend_on_calls) {
     for (int i = 0; i < 2; i++) {
         snprintf(text, sizeof text, sums, digits[i]);
         write_student("own.c", source_folder, text);
-        CHECK(GRADCHECK("own.c") == 1 && strstr(out, "--nondeterminism 1e-"), "%s: %s", digits[i], out);
+        CHECK(GRADCHECK("own.c") == 1 && strstr(out, "--nondeterminism 1e-"), "%s: %s", digits[i],
+              out);
         CHECK(GRADCHECK("own.c", "--nondeterminism", "1e-12") == i, "%s: %s", digits[i], out);
     }
 }

@@ -6,9 +6,9 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "check/child.h"
+#include "check/directories.h"
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/compile.h"
-#include "check/directories.h"
 #include "planted.h"
 #include "with_header.h"
 #include <limits.h>
@@ -96,7 +96,8 @@ TEST(every_mistake_fits_its_operation) {
     for (int i = 0; i < WRONGS; i++) {
         const Wrong *w = &wrong[i];
         CHECK(write_wrong(nowhere, i) > 0, "%s has no `%s`", w->op, w->from);
-        CHECK(are_names(w->diagnosis), "%s, %s: nothing is called `%s`", w->op, w->kind, w->diagnosis);
+        CHECK(are_names(w->diagnosis), "%s, %s: nothing is called `%s`", w->op, w->kind,
+              w->diagnosis);
     }
     fclose(nowhere);
     CHECK(rights >= 30 && WRONGS >= 85, "%d right, %d wrong", rights, WRONGS);
@@ -152,7 +153,8 @@ static void send_finding(const char *library, const char *name, int i) {
         child_send(&f, sizeof f);
         _exit(0);
     }
-    if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+    if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return;
     child_send(&i, sizeof i);
     child_send(&f, sizeof f);
 }
@@ -178,7 +180,8 @@ static void try_wrong(void *context, long batch) {
 }
 
 static void try_right(void *context, long which) {
-    char source[PATH_MAX], library[PATH_MAX], (*name)[STUDENT_NAME] = calloc(MOST_RIGHT, sizeof *name);
+    char source[PATH_MAX], library[PATH_MAX],
+        (*name)[STUDENT_NAME] = calloc(MOST_RIGHT, sizeof *name);
     Error e = {0};
     (void)context;
     snprintf(library, sizeof library, "%s/right%ld.so", directory, which);
@@ -235,7 +238,8 @@ TEST(students_are_judged_rightly) {
         named += is_named;
         misled += !is_named && !says_little(f->said);
         if (f->failed && (!is_named || getenv("VERBOSE")))
-            printf("  %s, %s: named %s, want %s\n", wrong[i].op, wrong[i].kind, f->said, wrong[i].diagnosis);
+            printf("  %s, %s: named %s, want %s\n", wrong[i].op, wrong[i].kind, f->said,
+                   wrong[i].diagnosis);
     }
     printf("  of %d wrong ones %d are named rightly, %d wrongly\n", WRONGS, named, misled);
     const int named_of_100 = 83, misled_of_100 = 6;

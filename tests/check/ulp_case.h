@@ -41,12 +41,13 @@ typedef struct UlpCase {
 static void round_point(CheckPoint *p) {
     for (int k = 0; k < p->inputs; k++) {
         PointInput *in = &p->in[k];
-        for (long i = 0; in->same_as < 0 && i < in->count; i++) in->value[i] = (real)(float)in->value[i];
+        for (long i = 0; in->same_as < 0 && i < in->count; i++)
+            in->value[i] = (real)(float)in->value[i];
     }
 }
 
-static void add_result(UlpResults *r, Arena *arena, const char *prefix, const char *name, Shape shape,
-                       int input) {
+static void add_result(UlpResults *r, Arena *arena, const char *prefix, const char *name,
+                       Shape shape, int input) {
     struct UlpResult *part = &r->part[r->parts++];
     *part = (struct UlpResult){.shape = shape, .count = shape_count(shape), .input = input};
     snprintf(part->name, sizeof part->name, "%s%s", prefix, name);
@@ -67,7 +68,8 @@ static void ulp_forward(UlpCase *s) {
     s->y = tape_runner_record(&s->tape, &s->point, &(JobWays){0});
 }
 
-static void ulp_case_open(UlpCase *s, Arena *arena, const char *op, const CheckCase *c, uint64_t seed) {
+static void ulp_case_open(UlpCase *s, Arena *arena, const char *op, const CheckCase *c,
+                          uint64_t seed) {
     *s = (UlpCase){.tape = tape_runner_new(op, c), .arena = arena};
     point_draw(&s->point, arena, op, c, seed, POINT_DRAWN, 0);
     round_point(&s->point);
@@ -82,7 +84,8 @@ static void ulp_case_open(UlpCase *s, Arena *arena, const char *op, const CheckC
 static void ulp_take_gradients(const UlpCase *s, UlpResults *r) {
     for (int i = 1; i < r->parts; i++) {
         struct UlpResult *part = &r->part[i];
-        memcpy(part->value, s->tape.in[0][part->input].tensor.grad, (size_t)part->count * sizeof(real));
+        memcpy(part->value, s->tape.in[0][part->input].tensor.grad,
+               (size_t)part->count * sizeof(real));
     }
 }
 
@@ -117,8 +120,8 @@ static double change_of(const UlpResults *a, const UlpResults *b, int p, long i)
 
 /* The response to a change by δ, as a part of δ. One that does not shrink with δ, to δ/16, is a jump (a
  * winner that changes, a sign): that says nothing of the size of terms. */
-static double response(const UlpResults *base, const UlpResults *changed, const UlpResults *less, int p,
-                       long i) {
+static double response(const UlpResults *base, const UlpResults *changed, const UlpResults *less,
+                       int p, long i) {
     double change = change_of(base, changed, p, i);
     return change_of(base, less, p, i) <= change / 4 ? change / delta : 0;
 }
@@ -144,7 +147,8 @@ static void measure_inputs(UlpCase *s, const UlpResults *base, TermSizes *sizes)
         for (long i = 0; in->same_as < 0 && i < in->stored; i++)
             measure_number(s, base, sizes, tape_runner_element(&s->tape, &s->point, k, i), changed);
     }
-    for (long i = 0; s->backward && i < s->outputs; i++) measure_number(s, base, sizes, &s->dy[i], changed);
+    for (long i = 0; s->backward && i < s->outputs; i++)
+        measure_number(s, base, sizes, &s->dy[i], changed);
 }
 
 /* Every input changed at random, up or down, by up to `most` of itself, and at least half of that: so that
@@ -156,7 +160,8 @@ static void jitter(UlpCase *s, uint64_t trial, double most) {
         for (long i = 0; in->same_as < 0 && i < in->stored; i++) {
             double change = most * (0.5 + random_bits(key, (uint64_t)(2 * i)) * 0x1p-33);
             if (random_bits(key, (uint64_t)(2 * i + 1)) & 1) change = -change;
-            *tape_runner_element(&s->tape, &s->point, k, i) = (real)((double)in->value[i] * (1 + change));
+            *tape_runner_element(&s->tape, &s->point, k, i) =
+                (real)((double)in->value[i] * (1 + change));
         }
     }
 }
@@ -183,8 +188,8 @@ static void measure_rounding(UlpCase *s, TermSizes *sizes) {
             fesetround(FE_TONEAREST);
             for (int p = 0; p < nearest.parts; p++)
                 for (long i = 0; i < nearest.part[p].count; i++)
-                    sizes->of[p][i] =
-                        fmax(sizes->of[p][i], change_of(&nearest, &turned, p, i) / (double)REAL_EPSILON);
+                    sizes->of[p][i] = fmax(sizes->of[p][i], change_of(&nearest, &turned, p, i) /
+                                                                (double)REAL_EPSILON);
         }
     }
     restore(s);
@@ -192,8 +197,8 @@ static void measure_rounding(UlpCase *s, TermSizes *sizes) {
 
 /* Forward saves rounded values. They agree with the inputs only up to rounding, so backward runs with
  * inputs that have changed since forward. */
-static void backward_in_disagreement(UlpCase *s, const UlpResults *base, UlpResults *r, uint64_t trial,
-                                     double most) {
+static void backward_in_disagreement(UlpCase *s, const UlpResults *base, UlpResults *r,
+                                     uint64_t trial, double most) {
     ulp_forward(s);
     jitter(s, trial, most);
     tape_runner_back_from(&s->tape, s->y, s->dy);

@@ -44,7 +44,8 @@ static int write_results(const char *path, uint64_t seed) {
             ulp_compute(&s, &r);
             for (int p = 0; p < r.parts && count < MOST_RESULTS; p++, count++) {
                 result_name(name[count], op->name, i, r.part[p].name);
-                tensor[count] = array_over(name[count], DTYPE_REAL, r.part[p].shape, r.part[p].value);
+                tensor[count] =
+                    array_over(name[count], DTYPE_REAL, r.part[p].shape, r.part[p].value);
             }
             tape_runner_free(&s.tape);
         }
@@ -65,7 +66,8 @@ static double float_ulp(double size) {
 /* Two NaNs are equal; so are infinities, and a float that overflows. */
 static double error_in_ulps(double found, double want, double terms) {
     if (isnan(found) || isnan(want)) return isnan(found) && isnan(want) ? 0 : INFINITY;
-    if (found == want || (isinf(found) && fabs(want) > (double)FLT_MAX && (found > 0) == (want > 0)))
+    if (found == want ||
+        (isinf(found) && fabs(want) > (double)FLT_MAX && (found > 0) == (want > 0)))
         return 0;
     return fabs(found - want) / float_ulp(terms);
 }
@@ -81,8 +83,8 @@ typedef struct Judgement {
 } Judgement;
 
 /* Judges case i of an operation, each element of the results of part `planted` multiplied by `factor`. */
-static Judgement judge(const Op *op, int i, uint64_t seed, const Safetensors *twin, const char *planted,
-                       double factor) {
+static Judgement judge(const Op *op, int i, uint64_t seed, const Safetensors *twin,
+                       const char *planted, double factor) {
     Arena arena = {0};
     Judgement j = {0};
     UlpCase s;
@@ -102,7 +104,8 @@ static Judgement judge(const Op *op, int i, uint64_t seed, const Safetensors *tw
         if (there) array_to_double(a, found);
         strcpy(j.part[j.parts].name, w->name);
         for (long k = 0; there && k < w->count; k++) {
-            if (planted && strcmp(planted, w->name) == 0) found[k] = (double)(float)(found[k] * factor);
+            if (planted && strcmp(planted, w->name) == 0)
+                found[k] = (double)(float)(found[k] * factor);
             double error = error_in_ulps(found[k], (double)w->value[k], sizes.of[j.parts][k]);
             if (error > worst) worst = error, j.part[j.parts].at = k;
         }
@@ -124,7 +127,8 @@ static void judge_all(const Safetensors *twin, uint64_t seed) {
         for (int i = 0; i < ops_all[k].op->n_cases; i++) {
             Judgement j = judge(ops_all[k].op, i, seed, twin, NULL, 1);
             for (int p = 0; p < j.parts; p++)
-                CHECK(j.part[p].worst <= ULPS, "%s/%s, %s, seed %d: %.3g ulps of its terms at element %ld",
+                CHECK(j.part[p].worst <= ULPS,
+                      "%s/%s, %s, seed %d: %.3g ulps of its terms at element %ld",
                       ops_all[k].op->name, ops_all[k].op->cases[i].name, j.part[p].name, (int)seed,
                       j.part[p].worst, j.part[p].at);
         }
@@ -136,9 +140,10 @@ static Safetensors twin_results(int seed) {
     Safetensors s = {0};
     char text[12];
     snprintf(text, sizeof text, "%d", seed);
-    int status =
-        run_program("../float/tests/check/ulps", ARGUMENTS("--write", "results", text), (Streams){0});
-    CHECK(status == 0 && safetensors_read(&s, "results", &e), "status %d: %s%s", status, err, e.text);
+    int status = run_program("../float/tests/check/ulps", ARGUMENTS("--write", "results", text),
+                             (Streams){0});
+    CHECK(status == 0 && safetensors_read(&s, "results", &e), "status %d: %s%s", status, err,
+          e.text);
     return s;
 }
 

@@ -8,13 +8,13 @@
 #define IN_DOUBLE (sizeof(real) == sizeof(double))
 
 /* A function of one variable. */
-#define REAL(name, y)                                                                                        \
-    static real name(real x) {                                                                               \
-        return (real)(y);                                                                                    \
+#define REAL(name, y)                                                                              \
+    static real name(real x) {                                                                     \
+        return (real)(y);                                                                          \
     }
-#define DOUBLE(name, y)                                                                                      \
-    static double name(double x) {                                                                           \
-        return y;                                                                                            \
+#define DOUBLE(name, y)                                                                            \
+    static double name(double x) {                                                                 \
+        return y;                                                                                  \
     }
 
 /* --- Numeric derivatives of known functions. --- */
@@ -51,7 +51,8 @@ TEST(small_steps_are_believed_against_large_ones) {
 
 TEST(noise_is_not_taken_for_a_derivative) {
     Sweep s = sweep_of(staircase, 0.3, 0.125, 20);
-    CHECK(s.error >= fabs(s.value - 1) / SWEEP_TRUST, "off by %g, estimated %g", fabs(s.value - 1), s.error);
+    CHECK(s.error >= fabs(s.value - 1) / SWEEP_TRUST, "off by %g, estimated %g", fabs(s.value - 1),
+          s.error);
 }
 
 /* --- Operations as a student writes them: they report no branches and have no flags. --- */
@@ -67,9 +68,11 @@ static void own_forward(Node *n) {
 
 static void own_backward(Node *n) {
     long i = 0;
-    for (Walk w = tensor_walk(n->in[0]->shape, 1, (const long *[]){n->in[0]->stride}); tensor_walk_row(&w);)
+    for (Walk w = tensor_walk(n->in[0]->shape, 1, (const long *[]){n->in[0]->stride});
+         tensor_walk_row(&w);)
         for (long k = 0; k < w.n; k++, i++)
-            n->in[0]->grad[i] += n->out->grad[i] * own_slope(n->in[0]->data[w.at[0] + k * w.step[0]]);
+            n->in[0]->grad[i] +=
+                n->out->grad[i] * own_slope(n->in[0]->data[w.at[0] + k * w.step[0]]);
 }
 
 static const Op own = {"own", own_forward, own_backward};
@@ -91,8 +94,8 @@ static CaseReport check_own(real (*f)(real x), real (*slope)(real x), CheckInput
     return check(own_op, in, false);
 }
 
-#define SAYS(r, want)                                                                                        \
-    CHECK((r).verdict == (want), "%s: %s %s", gradcheck_verdict_text((r).verdict), (r).trouble,              \
+#define SAYS(r, want)                                                                              \
+    CHECK((r).verdict == (want), "%s: %s %s", gradcheck_verdict_text((r).verdict), (r).trouble,    \
           (r).in[0].reason)
 
 REAL(relu, x > 0 ? x : 0)
@@ -126,7 +129,7 @@ REAL(steep_wave, tanh(1000 * (double)x))
 REAL(its_steep_slope, 1000 * pow(cosh(1000 * (double)x), -2))
 
 static const double around_0[] = {-1, 0, 1, 0, 1e-9, -1e-9};
-#define AROUND_0                                                                                             \
+#define AROUND_0                                                                                   \
     { "x", DIMS(6), .values = around_0 }
 
 /* At 0 every value from 0 to 1 is a gradient of relu; points a billionth beside 0 have one. Below the noise floor nothing can be
@@ -150,28 +153,64 @@ TEST(functions_of_one_variable) {
         {constant, zero, {"x", DIMS(3)}, PASS, SAME},
         {constant_up_to_rounding, zero, {"x", DIMS(24), 1, 2}, PASS, SAME},
         {constant, offset_slope, {"x", DIMS(3)}, FAIL, ANY, .wrong = 3},
-        {rough, rough_slope, {"x", DIMS(3), 0.5, 0.9}, INCONCLUSIVE, NOT_FAIL, .doubt = DOUBT_NOISE},
-        {wave, nearly_its_slope, {"x", DIMS(5)}, FAIL, ANY, .wrong = 5, .pattern = PATTERN_NEARLY_RIGHT},
+        {rough,
+         rough_slope,
+         {"x", DIMS(3), 0.5, 0.9},
+         INCONCLUSIVE,
+         NOT_FAIL,
+         .doubt = DOUBT_NOISE},
+        {wave,
+         nearly_its_slope,
+         {"x", DIMS(5)},
+         FAIL,
+         ANY,
+         .wrong = 5,
+         .pattern = PATTERN_NEARLY_RIGHT},
         {far_from_0, one, {"x", DIMS(12)}, PASS, ANY},
-        {relu, not_a_number, {"x", DIMS(3)}, FAIL, SAME, .pattern = PATTERN_NOT_A_NUMBER, .wrong = 3},
+        {relu,
+         not_a_number,
+         {"x", DIMS(3)},
+         FAIL,
+         SAME,
+         .pattern = PATTERN_NOT_A_NUMBER,
+         .wrong = 3},
         {not_a_number, zero, {"x", DIMS(3)}, INCONCLUSIVE, SAME},
-        {relu, infinite, {"x", DIMS(1), 1, 2}, FAIL, SAME, .wrong = 1, .pattern = PATTERN_NOT_A_NUMBER},
-        {relu, infinite, {"x", DIMS(2), 1, 2}, FAIL, SAME, .wrong = 2, .pattern = PATTERN_NOT_A_NUMBER},
-        {relu, infinite, {"x", DIMS(3), 1, 2}, FAIL, SAME, .wrong = 3, .pattern = PATTERN_NOT_A_NUMBER},
+        {relu,
+         infinite,
+         {"x", DIMS(1), 1, 2},
+         FAIL,
+         SAME,
+         .wrong = 1,
+         .pattern = PATTERN_NOT_A_NUMBER},
+        {relu,
+         infinite,
+         {"x", DIMS(2), 1, 2},
+         FAIL,
+         SAME,
+         .wrong = 2,
+         .pattern = PATTERN_NOT_A_NUMBER},
+        {relu,
+         infinite,
+         {"x", DIMS(3), 1, 2},
+         FAIL,
+         SAME,
+         .wrong = 3,
+         .pattern = PATTERN_NOT_A_NUMBER},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CaseReport r = check_own(cases[i].f, cases[i].slope, cases[i].in);
         const InputReport *in = &r.in[0];
         bool same = IN_DOUBLE || cases[i].in_float == SAME;
-        bool fits = same ? r.verdict == cases[i].verdict : r.verdict != FAIL || cases[i].in_float == ANY;
+        bool fits =
+            same ? r.verdict == cases[i].verdict : r.verdict != FAIL || cases[i].in_float == ANY;
         CHECK(fits, "%zu: %s: %s %s", i, gradcheck_verdict_text(r.verdict), r.trouble, in->reason);
         CHECK(!same || in->wrong == cases[i].wrong, "%zu: %ld wrong", i, in->wrong);
-        CHECK(!same || cases[i].pattern == PATTERN_NONE || in->pattern == cases[i].pattern, "%zu: %s", i,
-              report_pattern[in->pattern]);
+        CHECK(!same || cases[i].pattern == PATTERN_NONE || in->pattern == cases[i].pattern,
+              "%zu: %s", i, report_pattern[in->pattern]);
         CHECK(!IN_DOUBLE || cases[i].verdict != PASS || (in->kinks == cases[i].kinks && !in->flat),
               "%zu: %ld kinks, %ld flat", i, in->kinks, in->flat);
-        CHECK(!IN_DOUBLE || !cases[i].doubt || (in->doubt == cases[i].doubt && !in->digits), "%zu: doubt %d",
-              i, (int)in->doubt);
+        CHECK(!IN_DOUBLE || !cases[i].doubt || (in->doubt == cases[i].doubt && !in->digits),
+              "%zu: doubt %d", i, (int)in->doubt);
     }
 }
 
@@ -211,7 +250,8 @@ TEST(kinks_are_reported_with_both_derivatives) {
         CHECK(r.in[0].kink == cases[i].kink, "kink at %ld", r.in[0].kink);
         CHECK_NEAR(r.in[0].kink_below, cases[i].below, 100 * (double)REAL_EPSILON);
         CHECK_NEAR(r.in[0].kink_above, cases[i].above, 100 * (double)REAL_EPSILON);
-        CHECK(*cases[i].at ? strstr(text, "dx: kink at ") && strstr(text, says) : !*text, "%s", text);
+        CHECK(*cases[i].at ? strstr(text, "dx: kink at ") && strstr(text, says) : !*text, "%s",
+              text);
         free(text);
     }
 }
@@ -221,13 +261,15 @@ TEST(layer_norm_of_a_constant_row_is_smooth) {
     const double far = IN_DOUBLE ? -1e3 : -3; /* in float epsilon's root is a few digits at 1000 */
     const double rows[] = {3, 3, 3, 3, 0, 0, 0, 0, far, far, far, far};
     CaseReport r;
-    CheckCase c = {
-        "case", layer_norm, {{"x", DIMS(3, 4), .values = rows}, {"gamma", DIMS(4)}, {"beta", DIMS(4)}}};
+    CheckCase c = {"case",
+                   layer_norm,
+                   {{"x", DIMS(3, 4), .values = rows}, {"gamma", DIMS(4)}, {"beta", DIMS(4)}}};
     gradcheck_case("test", &c, 1, &r);
     if (!IN_DOUBLE) CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
     for (int i = 0; IN_DOUBLE && i < r.inputs; i++)
-        CHECK(r.in[i].verdict == PASS && !r.in[i].kinks && !r.in[i].flat, "%s: %s, %ld kinks, %ld flat",
-              r.in[i].name, gradcheck_verdict_text(r.in[i].verdict), r.in[i].kinks, r.in[i].flat);
+        CHECK(r.in[i].verdict == PASS && !r.in[i].kinks && !r.in[i].flat,
+              "%s: %s, %ld kinks, %ld flat", r.in[i].name, gradcheck_verdict_text(r.in[i].verdict),
+              r.in[i].kinks, r.in[i].flat);
 }
 
 /* A drawn point that lies on a kink is drawn again. */
@@ -332,12 +374,15 @@ TEST(a_forward_in_float_is_named) {
         double most; /* of |x| */
         Verdict verdict;
         bool coarse;
-    } cases[] = {
-        {exp_in_float, slope_of_exp, 2, PASS, true},         {exp_in_float, slope_too_large, 2, FAIL, true},
-        {relu_in_float, one_right_of_0, 2, PASS, true},      {product_of_a_float, its_slope, 2, PASS, true},
-        {product_of_a_float, one_right_of_0, 2, FAIL, true}, {slope_of_exp, slope_of_exp, 2, PASS, false},
-        {slope_of_exp, slope_too_large, 2, FAIL, false},     {steep_wave, its_steep_slope, 3e-3, PASS, false},
-        {steep_wave, slope_of_exp, 3e-3, FAIL, false}};
+    } cases[] = {{exp_in_float, slope_of_exp, 2, PASS, true},
+                 {exp_in_float, slope_too_large, 2, FAIL, true},
+                 {relu_in_float, one_right_of_0, 2, PASS, true},
+                 {product_of_a_float, its_slope, 2, PASS, true},
+                 {product_of_a_float, one_right_of_0, 2, FAIL, true},
+                 {slope_of_exp, slope_of_exp, 2, PASS, false},
+                 {slope_of_exp, slope_too_large, 2, FAIL, false},
+                 {steep_wave, its_steep_slope, 3e-3, PASS, false},
+                 {steep_wave, slope_of_exp, 3e-3, FAIL, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases && IN_DOUBLE; i++)
         for (long n = 2; n <= 162; n *= 9) { /* the whole Jacobian, and random cotangents */
             CaseReport r = check_own(cases[i].f, cases[i].slope,
@@ -345,10 +390,10 @@ TEST(a_forward_in_float_is_named) {
             char *text = explained(&r);
             bool said = strstr(text, "forward rounds to about ") != NULL;
             CHECK(r.verdict == cases[i].verdict, "%zu at %ld: %s: %s: %g, %g ± %g", i, n,
-                  gradcheck_verdict_text(r.verdict), r.in[0].reason, r.in[0].analytic, r.in[0].numeric,
-                  r.in[0].estimate);
-            CHECK(said == cases[i].coarse && (!r.in[0].digits || abs(r.in[0].digits - 7) <= 1), "%zu: %s", i,
-                  text);
+                  gradcheck_verdict_text(r.verdict), r.in[0].reason, r.in[0].analytic,
+                  r.in[0].numeric, r.in[0].estimate);
+            CHECK(said == cases[i].coarse && (!r.in[0].digits || abs(r.in[0].digits - 7) <= 1),
+                  "%zu: %s", i, text);
             free(text);
         }
 }
@@ -359,8 +404,8 @@ TEST(undefined_points_take_few_runs) {
     CaseReport r = check_own(not_a_number, zero, (CheckInput){"x", DIMS(24)});
     CHECK(r.evaluations < 24 * 20, "%ld runs", r.evaluations);
     r = check_own(with_a_hole, twice, (CheckInput){"x", DIMS(1), .values = at_0});
-    CHECK(r.in[0].numeric == 0 && r.in[0].verdict == PASS, "%g ± %g: %s", r.in[0].numeric, r.in[0].estimate,
-          gradcheck_verdict_text(r.in[0].verdict));
+    CHECK(r.in[0].numeric == 0 && r.in[0].verdict == PASS, "%g ± %g: %s", r.in[0].numeric,
+          r.in[0].estimate, gradcheck_verdict_text(r.in[0].verdict));
 }
 
 /* --- The interface of ten lines. --- */
@@ -380,12 +425,14 @@ TEST(functions_and_operations_are_checked_in_a_line) {
     FILE *out = open_memstream(&text, &size);
     const CheckInput in[] = {{"A", DIMS(4, 3)}, {"x", DIMS(3, 1)}, {"b", DIMS(4, 1)}, {0}};
     Verdict right = gradcheck_function("least squares", least_squares, in, out);
-    Verdict wrong = gradcheck_function("wrong", wrongly_used,
-                                       (CheckInput[]){{"x", DIMS(1), .values = (double[]){0}}, {0}}, out);
+    Verdict wrong = gradcheck_function(
+        "wrong", wrongly_used, (CheckInput[]){{"x", DIMS(1), .values = (double[]){0}}, {0}}, out);
     Verdict op = gradcheck_op(&op_softmax, out);
     fclose(out);
-    CHECK(right == PASS && wrong == FAIL && op == PASS, "%d %d %d", (int)right, (int)wrong, (int)op);
-    CHECK(strstr(text, "least squares") && strstr(text, "dA") && strstr(text, "softmax/strided"), "%s", text);
+    CHECK(right == PASS && wrong == FAIL && op == PASS, "%d %d %d", (int)right, (int)wrong,
+          (int)op);
+    CHECK(strstr(text, "least squares") && strstr(text, "dA") && strstr(text, "softmax/strided"),
+          "%s", text);
     CHECK(strstr(text, "the only element is wrong"), "%s", text);
     free(text);
 }
@@ -434,7 +481,8 @@ TEST(shares_of_a_tie_add_up) {
 /* The elements that are moved one by one are not the first ones. */
 TEST(shares_of_a_tie_in_a_sample_are_its_own) {
     static double values[MANY] = {2, 2};
-    CheckCase c = {"many", tied_build, {{"x", DIMS(MANY), .values = values}}, .kinks = true, .flat = true};
+    CheckCase c = {
+        "many", tied_build, {{"x", DIMS(MANY), .values = values}}, .kinks = true, .flat = true};
     CaseReport r = {.in = {{.coordinates = 1}}};
     tie_share = (real)0.5;
     if (IN_DOUBLE) gradcheck_case("tied", &c, 1, &r);
@@ -451,7 +499,8 @@ TEST(an_input_returned_is_right) {
     CheckCase c = {"as it is", nothing_to_do, {{"x", DIMS(3, 4), .layout = TRANSPOSED}}};
     CaseReport r;
     gradcheck_case("same", &c, 1, &r);
-    CHECK(r.verdict == PASS && r.inputs == 1, "%s %s", gradcheck_verdict_text(r.verdict), r.trouble);
+    CHECK(r.verdict == PASS && r.inputs == 1, "%s %s", gradcheck_verdict_text(r.verdict),
+          r.trouble);
 }
 
 /* One element of many is wrong: not among those that are moved alone, it shows along the direction. */
@@ -511,8 +560,9 @@ TEST(forward_has_to_be_the_references) {
         for (int k = 0; k < r.inputs; k++) right += r.in[k].verdict == PASS;
         CHECK(r.verdict == (cases[i].says ? FAIL : PASS), "%s", r.trouble);
         CHECK(!IN_DOUBLE || right == cases[i].right, "%d right, need %d", right, cases[i].right);
-        CHECK(!cases[i].says ? report_broken(&r) == PROPERTIES
-                             : report_broken(&r) == PROPERTY_FORWARD && strstr(r.trouble, cases[i].says),
+        CHECK(!cases[i].says
+                  ? report_broken(&r) == PROPERTIES
+                  : report_broken(&r) == PROPERTY_FORWARD && strstr(r.trouble, cases[i].says),
               "%s", r.trouble);
     }
 }

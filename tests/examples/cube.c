@@ -13,7 +13,8 @@ static void backward(Node *n) {
     for (long i = 0; i < shape_count(n->out->shape); i++) dx[i] += 3 * x[i] * x[i] * dy[i];
 }
 
-extern const Op op_cube; /* a forward declaration: tape_cube needs op_cube, whose cases need tape_cube */
+extern const Op
+    op_cube; /* a forward declaration: tape_cube needs op_cube, whose cases need tape_cube */
 
 Tensor *tape_cube(Tape *t, Tensor *x) {
     Tensor *a = tape_contiguous(t, x); /* x may have any strides; a is in row-major order */

@@ -1,4 +1,5 @@
-/* The gradient check of a function made of tape operations, one of them your own: softmax of cubes. Status 0: PASS. */
+/* The gradient check of a function made of tape operations, one of them your own: softmax of cubes.
+ * Status 0: PASS. */
 #include "tapeformer.h"
 
 static void forward(Node *n) {
@@ -8,7 +9,8 @@ static void forward(Node *n) {
 
 static void backward(Node *n) {
     const real *x = n->in[0]->data, *dy = n->out->grad;
-    for (long i = 0; i < shape_count(n->out->shape); i++) n->in[0]->grad[i] += 3 * x[i] * x[i] * dy[i];
+    for (long i = 0; i < shape_count(n->out->shape); i++)
+        n->in[0]->grad[i] += 3 * x[i] * x[i] * dy[i];
 }
 
 static const Op cube = {"cube", forward, backward};
@@ -19,5 +21,6 @@ static Tensor *f(Tape *t, Tensor **x) {
 }
 
 int main(void) {
-    return (int)gradcheck_function("softmax of cubes", f, (CheckInput[]){{"x", DIMS(3, 5)}, {0}}, stdout);
+    return (int)gradcheck_function("softmax of cubes", f, (CheckInput[]){{"x", DIMS(3, 5)}, {0}},
+                                   stdout);
 }

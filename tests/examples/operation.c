@@ -1,11 +1,12 @@
-/* An operation of one's own, y = x / (1 + |x|), and its gradient check: dx = dy / (1 + |x|)². In double:
- * pkg-config tapeformer-double. */
+/* An operation of one's own, y = x / (1 + |x|), and its gradient check: dx = dy / (1 + |x|)². In
+ * double: pkg-config tapeformer-double. */
 #include <math.h>
 #include <tapeformer.h>
 
 static void forward(Node *n) {
     const real *x = n->in[0]->data;
-    for (long i = 0; i < shape_count(n->out->shape); i++) n->out->data[i] = x[i] / (1 + (real)fabs(x[i]));
+    for (long i = 0; i < shape_count(n->out->shape); i++)
+        n->out->data[i] = x[i] / (1 + (real)fabs(x[i]));
 }
 
 static void backward(Node *n) {

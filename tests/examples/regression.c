@@ -14,7 +14,8 @@ int main(void) {
     Tape *t = tape_new();
     for (int step = 1; step <= 40; step++) {
         real dw[2] = {0, 0}, db[1] = {0};
-        Tensor *data = tape_leaf(t, SHAPE(ROWS, 2), X, NULL), *wanted = tape_leaf(t, SHAPE(ROWS, 1), y, NULL);
+        Tensor *data = tape_leaf(t, SHAPE(ROWS, 2), X, NULL),
+               *wanted = tape_leaf(t, SHAPE(ROWS, 1), y, NULL);
         Tensor *weights = tape_leaf(t, SHAPE(2, 1), w, dw), *bias = tape_leaf(t, SHAPE(1), b, db);
         Tensor *found = tape_add(t, tape_matmul(t, data, weights), bias);
         Tensor *loss = tape_mean(t, tape_square(t, tape_sub(t, found, wanted)), ALL_AXES);

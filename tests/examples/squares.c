@@ -1,9 +1,11 @@
-/* A program for ./gradcheck --program build/float/tests/examples/squares: y = x², as src/check/PROTOCOL.md says. */
+/* A program for ./gradcheck --program build/float/tests/examples/squares: y = x², as
+ * src/check/PROTOCOL.md says. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static double x[1 << 20], y[1 << 20], value[1 << 20]; /* the judge asks for no more numbers at once */
+static double x[1 << 20], y[1 << 20],
+    value[1 << 20]; /* the judge asks for no more numbers at once */
 static long long place[3 << 20];
 
 static long read_array(void *to, char shape[64]) {
@@ -19,20 +21,23 @@ static long read_array(void *to, char shape[64]) {
 int main(void) {
     long runs = 0, changes = 0, count = 0;
     char line[4096], shape[64], header[160], unused[64];
-    puts("{\"cases\": [{\"function\": \"squares\", \"inputs\": [{\"name\": \"x\", \"shape\": [3, 5]}]}]}");
+    puts("{\"cases\": [{\"function\": \"squares\", \"inputs\": [{\"name\": \"x\", \"shape\": [3, "
+         "5]}]}]}");
     for (fflush(stdout); fgets(line, sizeof line, stdin); fflush(stdout)) {
         if (*line == 'c') puts("ok 0");
         if (sscanf(line, "forward %ld %ld", &runs, &changes) == 2) {
             count = read_array(x, shape);
             for (long i = count; i < runs * count; i++) x[i] = x[i - count];
             if (changes) read_array(place, unused), read_array(value, unused);
-            for (long i = 0; i < changes; i++) x[place[3 * i] * count + place[3 * i + 2]] = value[i];
+            for (long i = 0; i < changes; i++)
+                x[place[3 * i] * count + place[3 * i + 2]] = value[i];
             for (long i = 0; i < runs * count; i++) y[i] = x[i] * x[i];
         } else if (*line == 'b' && read_array(y, unused)) {
             for (long i = 0; i < runs * count; i++) y[i] *= 2 * x[i];
         }
         if (*line == 'c') continue;
-        sprintf(header, "{'descr': '<f8', 'fortran_order': False, 'shape': (%ld, %s), }", runs, shape);
+        sprintf(header, "{'descr': '<f8', 'fortran_order': False, 'shape': (%ld, %s), }", runs,
+                shape);
         printf("ok 1\n\x93NUMPY\x01%c\x76%c%-117s\n", 0, 0, header);
         fwrite(y, 8, (size_t)(runs * count), stdout);
     }

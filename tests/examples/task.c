@@ -1,11 +1,13 @@
-/* A small Transformer learns a task of one's own: digits, each one more and in reverse, 1907 -> 8102. */
+/* A small Transformer learns a task of one's own: digits, each one more and in reverse, 1907 ->
+ * 8102. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tapeformer.h>
 
 enum { ROWS = 32, DIGITS = 4, BEGIN = 10, END, VOCABULARY, STEPS = 300 };
 
-/* Draws sources x, [ROWS,DIGITS]; the decoder's inputs, begin y, and its targets, y end, [ROWS,DIGITS+1]. */
+/* Draws sources x, [ROWS,DIGITS]; the decoder's inputs, begin y, and its targets, y end,
+ * [ROWS,DIGITS+1]. */
 static void draw(int32_t *source, int32_t *in, int32_t *out) {
     for (int r = 0; r < ROWS; r++, source += DIGITS, in += DIGITS + 1, out += DIGITS + 1) {
         for (int i = 0; i < DIGITS; i++) source[i] = rand() % 10;
@@ -31,7 +33,8 @@ int main(void) {
     Model *m = model_new(&c, true, 1, &e);
     Tokens source, target;
     Optimizer adam = optim_default(&optimizer_adamw);
-    if (!m || !optim_start(&adam, &m->parameters, &e) || !tokens_new(&source, ROWS, ROWS * DIGITS, &e) ||
+    if (!m || !optim_start(&adam, &m->parameters, &e) ||
+        !tokens_new(&source, ROWS, ROWS * DIGITS, &e) ||
         !tokens_new(&target, ROWS, ROWS * (DIGITS + 1), &e))
         return fail(&e);
     int32_t x[ROWS * DIGITS], in[ROWS * (DIGITS + 1)], out[ROWS * (DIGITS + 1)];
@@ -57,8 +60,8 @@ int main(void) {
     }
     long length;
     int32_t question[DIGITS] = {1, 9, 0, 7}, answer[DIGITS + 1];
-    if (!decode_answers(t, m, &(Sampler){0}, 1, (long[]){0, DIGITS}, question, BEGIN, END, DIGITS + 1, answer,
-                        &length, &e))
+    if (!decode_answers(t, m, &(Sampler){0}, 1, (long[]){0, DIGITS}, question, BEGIN, END,
+                        DIGITS + 1, answer, &length, &e))
         return fail(&e);
     printf("1907 -> ");
     for (long i = 0; i < length; i++) printf("%d", answer[i]);

@@ -17,9 +17,11 @@ TEST(a_model_that_reverses_looks_at_the_mirrored_position) {
     for (long r = 0; b && r < b->rows; r++) {
         BatchRow row = batch_row(b, r);
         Trace trace = {0};
-        CHECK(samples_logits(l.trainer.tape, l.model, row.source, row.S, row.target_in, row.T, &trace, &e),
+        CHECK(samples_logits(l.trainer.tape, l.model, row.source, row.S, row.target_in, row.T,
+                             &trace, &e),
               "%s", e.text);
-        const Tensor *cross = nn_trace_find(&trace, "decoder.layers.0.multihead_attn")->steps[0].weights;
+        const Tensor *cross =
+            nn_trace_find(&trace, "decoder.layers.0.multihead_attn")->steps[0].weights;
         for (long i = 0; i < row.S; i++, all++) {
             bool found = false;
             for (long head = 0; head < cross->shape.size[0]; head++) {
@@ -33,7 +35,8 @@ TEST(a_model_that_reverses_looks_at_the_mirrored_position) {
         }
         tape_reset(l.trainer.tape);
     }
-    printf("  reverse: at %ld of %ld target positions (%.1f %%) a head attends most to the mirrored source\n",
+    printf("  reverse: at %ld of %ld target positions (%.1f %%) a head attends most to the "
+           "mirrored source\n",
            right, all, 100. * (double)right / (double)all);
     CHECK(all > 0 && (SANITIZER || 10 * right >= 9 * all), "%ld of %ld", right, all);
     batch_free(b);

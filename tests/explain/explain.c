@@ -68,12 +68,12 @@ static void concludes(const double *want, int count) {
             unit /= 10;
         const char *power = memchr(at, 'e', (size_t)(end - at));
         if (power) unit *= pow(10, atof(power + 1));
-        CHECK(fabs(found - want[i]) <= 0.51 * unit, "number %d is %.*s, want %.6g in %s", i, (int)(end - at),
-              at, want[i], strstr(out, "\"found\": "));
+        CHECK(fabs(found - want[i]) <= 0.51 * unit, "number %d is %.*s, want %.6g in %s", i,
+              (int)(end - at), at, want[i], strstr(out, "\"found\": "));
         at = end;
     }
 }
-#define CONCLUDES(...)                                                                                       \
+#define CONCLUDES(...)                                                                             \
     concludes((const double[]){__VA_ARGS__}, sizeof((double[]){__VA_ARGS__}) / sizeof(double))
 
 /* ---- The experiments ---- */
@@ -86,7 +86,8 @@ TEST(relevance_without_symmetry_passes_its_bound) {
         double bound = number(row(out, "rule", "symmetric, at most"), "to_another");
         CHECK_NEAR(bound, 75, 0);
         CHECK_NEAR(number(row(out, "rule", "fixed"), "to_another"), 50, 0);
-        CHECK(keys.count == 5 && keys.low > 60 && keys.high <= bound, "%g to %g", keys.low, keys.high);
+        CHECK(keys.count == 5 && keys.low > 60 && keys.high <= bound, "%g to %g", keys.low,
+              keys.high);
         CHECK(both.count == 5 && both.low >= 99, "%g", both.low);
         CONCLUDES(5, both.low, keys.high, bound, 50);
     }
@@ -135,8 +136,8 @@ TEST(kernels_a_learnt_width_is_about_the_best) {
         }
         const char *attention = row(out, "kernel", "attention");
         double error = number(attention, "error"), far = number(attention, "distance");
-        CHECK(error < 1.3 * gauss && far > 3 * near, "errors %g, %g; distances %g, %g", error, gauss, far,
-              near);
+        CHECK(error < 1.3 * gauss && far > 3 * near, "errors %g, %g; distances %g, %g", error,
+              gauss, far, near);
         CONCLUDES(above[0], above[1], error, gauss, far, near);
     }
 }
@@ -177,17 +178,20 @@ TEST(graph_attention_under_a_mask_passes_messages) {
               "want %d pairs: %.200s", pairs, at);
         worst[0] = fmax(worst[0], number(at, "mean")), worst[1] = fmax(worst[1], number(at, "sum"));
     }
-    CHECK(layers == 5 && worst[0] <= rounding && worst[1] <= 243 * rounding, "%g, %g", worst[0], worst[1]);
+    CHECK(layers == 5 && worst[0] <= rounding && worst[1] <= 243 * rounding, "%g, %g", worst[0],
+          worst[1]);
     CONCLUDES(worst[0], worst[1], 1, 5, 0);
 }
 
-#if defined(REAL_DOUBLE) && !defined(SANITIZED) /* experiments that train for seconds run as users run them */
+#if defined(REAL_DOUBLE) &&                                                                        \
+    !defined(SANITIZED) /* experiments that train for seconds run as users run them */
 TEST(positions_without_them_copying_is_order_blind) {
     experiment("positions", 1);
     double blind = number(row(out, "positions", "order-blind reader"), "accuracy"),
            without = number(row(out, "positions", "without"), "accuracy"),
            with = number(row(out, "positions", "with"), "accuracy");
-    CHECK(with >= 99 && without < blind + 1.5 && without > blind - 8, "%g, %g, %g", with, without, blind);
+    CHECK(with >= 99 && without < blind + 1.5 && without > blind - 8, "%g, %g, %g", with, without,
+          blind);
     CONCLUDES(without, blind, with);
 }
 
@@ -202,8 +206,8 @@ TEST(heads_four_name_two_relations_one_does_not) {
         low[heads] = fmin(low[heads], number(at, "both")),
         high[heads] = fmax(high[heads], number(at, "both"));
     }
-    CHECK(rows == 15 && low[4] > 99 && low[2] > 99 && high[1] < low[4], "%d rows; one head %g to %g", rows,
-          low[1], high[1]);
+    CHECK(rows == 15 && low[4] > 99 && low[2] > 99 && high[1] < low[4],
+          "%d rows; one head %g to %g", rows, low[1], high[1]);
     CONCLUDES(5, 8, low[4], 32, low[1], high[1]);
 }
 
@@ -215,17 +219,18 @@ TEST(recurrence_the_network_forgets_and_attention_does_not) {
         CHECK(number(at, "recurrent") <= before + 1, "%.200s", at);
         before = number(at, "recurrent"), least = fmin(least, number(at, "attention"));
     }
-    CHECK(number(out, "recurrent") > 99 && before > 12.5 && before < 60 && least > 99.9, "%g, %g", before,
-          least);
-    CONCLUDES(number(out, "distance"), number(out, "recurrent"), number(last, "distance"), before, 12.5,
-              least);
+    CHECK(number(out, "recurrent") > 99 && before > 12.5 && before < 60 && least > 99.9, "%g, %g",
+          before, least);
+    CONCLUDES(number(out, "distance"), number(out, "recurrent"), number(last, "distance"), before,
+              12.5, least);
 }
 
 TEST(scores_both_learn_over_five_seeds) {
     experiment("scores", 1);
-    Range dot = range("attention", "dot", "accuracy"), additive = range("attention", "additive", "accuracy");
-    CHECK(dot.count == 5 && additive.count == 5 && dot.low > 85 && additive.low > 85, "%g, %g", dot.low,
-          additive.low);
+    Range dot = range("attention", "dot", "accuracy"),
+          additive = range("attention", "additive", "accuracy");
+    CHECK(dot.count == 5 && additive.count == 5 && dot.low > 85 && additive.low > 85, "%g, %g",
+          dot.low, additive.low);
     int ahead = 0;
     double ms[2] = {0};
     const char *at = out;
@@ -251,11 +256,14 @@ static void answer_is_sorted(int sequence) {
     char source[16] = "", answer[16] = "";
     int n = 0;
     for (const char *at = out; value(at, "step") && n < 15; at = next_line(at), n++)
-        source[n] = value(at, "source")[1 + sequence], answer[n] = value(at, "wanted")[1 + sequence];
+        source[n] = value(at, "source")[1 + sequence],
+        answer[n] = value(at, "wanted")[1 + sequence];
     for (int i = 0; i < n; i++) {
         int in_source = 0, in_answer = 0;
-        for (int k = 0; k < n; k++) in_source += source[k] == answer[i], in_answer += answer[k] == answer[i];
-        if (!strchr("><.", answer[i])) CHECK(in_source == in_answer, "%s, sorted %s", source, answer);
+        for (int k = 0; k < n; k++)
+            in_source += source[k] == answer[i], in_answer += answer[k] == answer[i];
+        if (!strchr("><.", answer[i]))
+            CHECK(in_source == in_answer, "%s, sorted %s", source, answer);
     }
 }
 
@@ -267,15 +275,16 @@ TEST(teacher_the_decoder_reads_the_token_of_one_step_before) {
         for (int i = 0; i < 5; i++) answer_is_sorted(i);
         const char *at = out;
         for (; value(next_line(at), "step"); at = next_line(at))
-            read_is_shifted(at, "wanted", "taught_reads"), read_is_shifted(at, "free_says", "free_reads");
+            read_is_shifted(at, "wanted", "taught_reads"),
+                read_is_shifted(at, "free_says", "free_reads");
         double least = INFINITY, widest = 0, taught = 0, free = 0;
         int rows = 0;
         for (at = next_line(at); value(at, "trained"); at = next_line(at), rows++) {
             taught = number(at, "taught_token"), free = number(at, "free_token");
             least = fmin(least, taught - free), widest = fmax(widest, taught - free);
         }
-        CHECK(rows == 8 && least > 0 && widest > 5 && !strstr(out, "answer"), "%d rows, %g to %g", rows,
-              least, widest);
+        CHECK(rows == 8 && least > 0 && widest > 5 && !strstr(out, "answer"), "%d rows, %g to %g",
+              rows, least, widest);
         CONCLUDES(least, widest, free, taught, 480);
     }
 }
@@ -297,7 +306,8 @@ TEST(text_begins_with_a_question_and_ends_with_a_conclusion) {
          {"e^(-(x - x_j)^2 / h)", "1 where |x - x_j| <= h", "max(0, 1 - |x - x_j| / h)",
           "query = x, keys = x_j, values = y_j", "Large weights lie far from the diagonal"}},
         {"convolution", {"sum_d W_d x_(i+d)", "At the ends"}},
-        {"graph", {"h_i <- 1/|N_i| sum_(j in N_i) h_j", "-inf where j is not in N_i", "After 5 layers"}},
+        {"graph",
+         {"h_i <- 1/|N_i| sum_(j in N_i) h_j", "-inf where j is not in N_i", "After 5 layers"}},
     };
     setenv("COLUMNS", "1000", 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -307,7 +317,8 @@ TEST(text_begins_with_a_question_and_ends_with_a_conclusion) {
         CHECK(strstr(out, "\n\n    "), "no formula: %s", out);
         CHECK(found && !strstr(found, ". ") && !strstr(found, "\n\n"), "%s", found ? found : out);
         for (int k = 0; k < 6 && cases[i].says[k]; k++)
-            CHECK(strstr(out, cases[i].says[k]), "%s: no '%s' in\n%s", cases[i].name, cases[i].says[k], out);
+            CHECK(strstr(out, cases[i].says[k]), "%s: no '%s' in\n%s", cases[i].name,
+                  cases[i].says[k], out);
     }
 }
 

@@ -3,7 +3,8 @@
 #include "explain_helpers.h"
 #include <sys/stat.h>
 
-#define TINY "--d-model", "8", "--heads", "2", "--layers", "2", "--batch", "4", "--steps", "1", "--quiet"
+#define TINY                                                                                       \
+    "--d-model", "8", "--heads", "2", "--layers", "2", "--batch", "4", "--steps", "1", "--quiet"
 #define COPY "copy", TINY, "--symbols", "5", "--max-length", "5", "--held-out", "9"
 
 /* Runs of every kind of model: copy, lm, pre (norm first), additive, modern, pairs (byte pairs, rotary positions). */
@@ -11,10 +12,11 @@ static void make_runs(void) {
     MAKE_RUNS(TINY);
     MUST(TRAIN(COPY, "--norm", "pre", "--run", "pre"));
     MUST(TRAIN(COPY, "--attention", "additive", "--run", "additive"));
-    MUST(TRAIN(COPY, "--positions", "rotary", "--norm-kind", "rms", "--qk-norm", "true", "--activation",
-               "swiglu", "--run", "modern"));
+    MUST(TRAIN(COPY, "--positions", "rotary", "--norm-kind", "rms", "--qk-norm", "true",
+               "--activation", "swiglu", "--run", "modern"));
     MUST(TRAIN("lm", TINY, "--preset", "gpt", "--text", "text", "--tail", "0", "--context", "8",
-               "--tokenizer", "bpe", "--positions", "rotary", "--activation", "silu", "--run", "pairs"));
+               "--tokenizer", "bpe", "--positions", "rotary", "--activation", "silu", "--run",
+               "pairs"));
 }
 
 /* ---- The walk; tests/explain/numpy_walk.py computes its numbers again ---- */
@@ -53,10 +55,13 @@ TEST(the_walk_shows_tokens_steps_and_models) {
         {{"--model", "copy", "--text", "1234", "--side", "decoder", "--head", "2"},
          {"heads: A of all heads, [2,", "scaling: S'"},
          {"random"}},
-        {{"--model", "pre", "--text", "12", "--side", "cross"}, {"x: the input of the norm"}, {NULL}},
+        {{"--model", "pre", "--text", "12", "--side", "cross"},
+         {"x: the input of the norm"},
+         {NULL}},
         {{"--model", "additive", "--text", "12"}, {"tanh"}, {"scaling:", "/ sqrt(d_k)"}},
         {{"--model", "modern", "--text", "12"},
-         {"qk-norm: K normalised", "rotary: phi", "S = Q K^T, both turned", "H = silu(G) V", "RMSNorm of it"},
+         {"qk-norm: K normalised", "rotary: phi", "S = Q K^T, both turned", "H = silu(G) V",
+          "RMSNorm of it"},
          {"positions:", "LayerNorm", "merges:"}},
         {{"--model", "modern", "--text", "12", "--side", "cross"},
          {"S = Q K^T, both normalised"},
@@ -75,10 +80,12 @@ TEST(the_walk_shows_tokens_steps_and_models) {
          {"0, because the mask hides the score", "(83 masked_fill)"},
          {"softmax)"}},
         {{"--backward", "--words", "--text", "a b c d", "--step", "contiguous"},
-         {"\n  15 ", "not shown: 160 operations, from 183 to 24", "not shown: 8 operations, from 22 to 15"},
+         {"\n  15 ", "not shown: 160 operations, from 183 to 24",
+          "not shown: 8 operations, from 22 to 15"},
          {"\n  16 "}},
         {{"--backward", "--words"},
-         {"[UNK]", "S = matmul(a = Q, b = K^T)", "dL/d K^T, [4,8,3]:\n          I     was  myself\n  0"},
+         {"[UNK]", "S = matmul(a = Q, b = K^T)",
+          "dL/d K^T, [4,8,3]:\n          I     was  myself\n  0"},
          {"transpose 17"}},
         {{"--backward", "--model", "pre", "--text", "12"}, {"<begin>", "<end>", "<pad>"}, {"?"}},
         {{"--backward", "--model", "lm", "--text", "the mat"},
@@ -86,10 +93,12 @@ TEST(the_walk_shows_tokens_steps_and_models) {
           "The update: AdamW, step 1, of w"},
          {"multihead_attn"}},
         {{"--backward", "--model", "modern", "--text", "12", "--side", "cross", "--layer", "2"},
-         {"decoder.layers.1.multihead_attn", "rms_norm", "swiglu: hidden = swiglu(x = gates and values)"},
+         {"decoder.layers.1.multihead_attn", "rms_norm",
+          "swiglu: hidden = swiglu(x = gates and values)"},
          {"layer_norm"}},
         {{"--backward", "--words", "--side", "decoder", "--step", "softmax", "--cell", "0,0"},
-         {"softmax: A = softmax(x = masked S')", "[0,0] of it: 0, because this token sees one token only"},
+         {"softmax: A = softmax(x = masked S')",
+          "[0,0] of it: 0, because this token sees one token only"},
          {"-0 ", "sum of 0"}},
         {{"--backward", "--words", "--side", "decoder", "--step", "linear", "--cell", "0,1"},
          {"\n  \"act\": \"relu\"\n", "0, because the ReLU sets every", "W = linear1.weight, b"},
@@ -101,14 +110,16 @@ TEST(the_walk_shows_tokens_steps_and_models) {
     make_runs();
     setenv("LC_ALL", "C", 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CHECK(run_program("explain", cases[i].arguments, (Streams){0}) == 0 && !*err, "%zu: %s", i, err);
+        CHECK(run_program("explain", cases[i].arguments, (Streams){0}) == 0 && !*err, "%zu: %s", i,
+              err);
         for (int k = 0; k < 6 && cases[i].shows[k]; k++)
             CHECK(strstr(out, cases[i].shows[k]), "%zu: no '%s' in\n%s", i, cases[i].shows[k], out);
         for (int k = 0; k < 3 && cases[i].hides[k]; k++)
             CHECK(!strstr(out, cases[i].hides[k]), "%zu: '%s' in\n%s", i, cases[i].hides[k], out);
         for (const char *c = out; *c; c++) CHECK(!(*c & 0x80), "not ASCII: %s", out);
     }
-    CHECK(EXPLAIN("--text", "éb", "--step", "tokens") == 0 && strstr(out, "\n  0  0\n  1  1\n"), "%s", out);
+    CHECK(EXPLAIN("--text", "éb", "--step", "tokens") == 0 && strstr(out, "\n  0  0\n  1  1\n"),
+          "%s", out);
 }
 
 /* A line begins with the token of its end, in the walk as in training: the loss is that of --score. */
@@ -118,7 +129,8 @@ TEST(a_line_is_walked_from_its_beginning) {
     write_text("lines", "the cat\nthe rat\na mat\n");
     write_text("line", "the mat\n");
     for (int i = 0; i < 2; i++) {
-        MUST(TRAIN("lm", "lines", "--lines", TINY, "--force", "--tokenizer", tokenizer[i], "--run", "run"));
+        MUST(TRAIN("lm", "lines", "--lines", TINY, "--force", "--tokenizer", tokenizer[i], "--run",
+                   "run"));
         MUST(GENERATE("run", "--score", "line"));
         const char *perplexity = strstr(out, "perplexity ");
         double score = perplexity ? log(strtod(perplexity + 11, NULL)) : 0;
@@ -139,8 +151,8 @@ TEST(before_and_after_is_of_the_last_row) {
     MUST(EXPLAIN("--text", "abcd", "--side", "decoder", "--step", "concatenation", "--json"));
     const char *values = strstr(shown, "\"values\": ["), *last = strrchr(out, ' ');
     CHECK(strstr(shown, "last row of X and of Z") && values, "%s", shown);
-    CHECK(strlen(shown) > strlen(last) && !strcmp(shown + strlen(shown) - strlen(last), last), "%s%s", shown,
-          out);
+    CHECK(strlen(shown) > strlen(last) && !strcmp(shown + strlen(shown) - strlen(last), last),
+          "%s%s", shown, out);
     free(shown);
 }
 
@@ -151,8 +163,10 @@ TEST(a_run_shows_its_maps) {
     static const struct {
         const char *flag[5];
         int maps;
-    } cases[] = {
-        {{NULL}, 12}, {{"--layer", "2"}, 6}, {{"--head", "1"}, 6}, {{"--layer", "1", "--head", "2"}, 3}};
+    } cases[] = {{{NULL}, 12},
+                 {{"--layer", "2"}, 6},
+                 {{"--head", "1"}, 6},
+                 {{"--layer", "1", "--head", "2"}, 3}};
     MAKE_RUNS(TINY);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const *f = cases[i].flag;
@@ -224,7 +238,9 @@ TEST(refusals_are_one_line) {
         int status;
         const char *want;
     } cases[] = {
-        {{"--cell", "1,2"}, 2, "--cell: found no --backward, need both: it prints a gradient's sum"},
+        {{"--cell", "1,2"},
+         2,
+         "--cell: found no --backward, need both: it prints a gradient's sum"},
         {{"--backward", "--cell", "1"}, 2, "--cell: found \"1\", need ROW,COLUMN, from 0"},
         {{"--backward", "--cell", "1,-2"}, 2, "--cell: found \"1,-2\", need ROW,COLUMN, from 0"},
         {{"--backward", "--step", "scores"},
@@ -238,7 +254,9 @@ TEST(refusals_are_one_line) {
          "--text: found 1 token, need at least 2: there is none to predict"},
         {{"graph", "--backward"}, 2, "--backward: found an experiment, need the walk"},
         {{"scaling", "relevance"}, 2, "\"relevance\": found one operand too many"},
-        {{"text"}, 2, "found \"text\", need the directory of a run or one of walk, relevance, scaling, "},
+        {{"text"},
+         2,
+         "found \"text\", need the directory of a run or one of walk, relevance, scaling, "},
         {{"--nonsense"}, 2, "--nonsense: no such option, see --help all"},
         {{"graph", "--dot", "x"}, 2, "--dot: no such option, see --help all"},
         /* Flags that have no effect there. */
@@ -249,9 +267,13 @@ TEST(refusals_are_one_line) {
         {{"copy", "--text", "1", "--side", "cross"}, 2, "--side: found a run, need the walk"},
         {{"copy", "--text", "1", "--step", "mask"}, 2, "--step: found a run, need the walk"},
         {{"copy", "--text", "1", "--whole"}, 2, "--whole: found a run, need the walk"},
-        {{"copy", "--text", "1", "--json"}, 2, "--json: found a run, need the walk or an experiment"},
+        {{"copy", "--text", "1", "--json"},
+         2,
+         "--json: found a run, need the walk or an experiment"},
         /* Flags that contradict each other. */
-        {{"--model", "copy"}, 2, "--model: found no --text, need a text of the characters of its vocabulary"},
+        {{"--model", "copy"},
+         2,
+         "--model: found no --text, need a text of the characters of its vocabulary"},
         {{"--model", "copy", "--text", "1", "--words"},
          2,
          "--words: found --model, which has its own tokens"},
@@ -263,9 +285,13 @@ TEST(refusals_are_one_line) {
         {{"copy"}, 2, "found no --text, need a text of the characters of the run's vocabulary"},
         {{"copy", "--text", ""}, 65, "--text: found no character, need at least one"},
         {{"copy", "--text", "123451"}, 65, "--text: found 6 tokens, need at most 5"},
-        {{"copy", "--text", "1a"}, 65, "--text: byte 1: found 'a' (U+0061), need one of the 5 characters of"},
+        {{"copy", "--text", "1a"},
+         65,
+         "--text: byte 1: found 'a' (U+0061), need one of the 5 characters of"},
         {{"--model", "lm", "--text", "the dog"}, 65, "--text: byte 6: found 'g'"},
-        {{"--model", "copy", "--text", "1234512345"}, 65, "--text: found 10 tokens, need at most 5"},
+        {{"--model", "copy", "--text", "1234512345"},
+         65,
+         "--text: found 10 tokens, need at most 5"},
         {{"--model", "copy", "--text", ""}, 65, "--text: found no character, need at least one"},
         {{"--text", ""}, 65, "--text: found no character, need at least one"},
         {{"--text", "\xff"}, 2, "argument 2: byte 0: found 0xFF"},
@@ -275,14 +301,18 @@ TEST(refusals_are_one_line) {
         {{"--words", "--vocabulary", " ", "--text", "a"},
          65,
          "--vocabulary: found no word, need at least one"},
-        {{"--vocabulary", "", "--text", "a"}, 65, "--vocabulary: found no character, need at least one"},
+        {{"--vocabulary", "", "--text", "a"},
+         65,
+         "--vocabulary: found no character, need at least one"},
         /* Parts of a model. */
         {{"--step", "nothing"}, 2, "--step: found \"nothing\", need one of merges, tokens, "},
         {{"copy", "--text", "1", "--layer", "3"}, 2, "--layer: found 3, need at most 2"},
         {{"copy", "--text", "1", "--head", "3"}, 2, "--head: found 3, need at most 2"},
         {{"--model", "copy", "--text", "1", "--layer", "3"}, 2, "--layer: found 3, need at most 2"},
         {{"--model", "copy", "--text", "1", "--head", "3"}, 2, "--head: found 3, need at most 2"},
-        {{"--model", "lm", "--text", "t", "--side", "encoder"}, 2, "--side: found another, need decoder: a "},
+        {{"--model", "lm", "--text", "t", "--side", "encoder"},
+         2,
+         "--side: found another, need decoder: a "},
         {{"--model", "additive", "--text", "12", "--step", "scaling"},
          2,
          "--step: found scaling, need another"},

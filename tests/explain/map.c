@@ -35,11 +35,16 @@ TEST(maps_are_printed) {
     static real many[300];
     const Map map = {"A map", NULL, 3, 3, "query", "key", words, words, weights, 0, 1};
     const char *text = printed(&map, "60", "C");
-    CHECK(!strcmp(text, "A map\n      my    own   words \n   my @@@@@@            \n  own ++++++++++++      \n"
-                        "words       ::::::######\n      0  .:-=+*#%@ 1\n      query down, key across\n"), "%s", text);
+    CHECK(
+        !strcmp(
+            text,
+            "A map\n      my    own   words \n   my @@@@@@            \n  own ++++++++++++      \n"
+            "words       ::::::######\n      0  .:-=+*#%@ 1\n      query down, key across\n"),
+        "%s", text);
     text = printed(&map, "60", "C.UTF-8");
     CHECK(strstr(text, "words       ░░░░░░▓▓▓▓▓▓\n"), "%s", text);
-    text = printed(&(Map){"H", NULL, 3, 3, "q", "k", hostile, hostile, weights, 0, 1}, "60", "C.UTF-8");
+    text = printed(&(Map){"H", NULL, 3, 3, "q", "k", hostile, hostile, weights, 0, 1}, "60",
+                   "C.UTF-8");
     CHECK(strstr(text, "\u82b1") && strstr(text, "\u2423") && !strchr(text, '\033'), "%s", text);
     /* Without given shades the range is that of the values; an empty cell is blank. */
     text = printed(&(Map){"E", NULL, 2, 2, "r", "c", .values = empty}, "60", "C");
@@ -76,7 +81,8 @@ TEST(labels_are_cut_to_their_room) {
         Label l = label_of(cases[i].text, cases[i].most, cases[i].unicode);
         uint32_t last = l.count ? l.character[l.count - 1] : 0;
         CHECK(l.count == cases[i].count && l.columns == cases[i].columns && last == cases[i].last,
-              "case %zu: %d characters, %d columns, last U+%04X", i, l.count, l.columns, (unsigned)last);
+              "case %zu: %d characters, %d columns, last U+%04X", i, l.count, l.columns,
+              (unsigned)last);
     }
 }
 
@@ -86,10 +92,11 @@ TEST(the_environment_decides_colour_UTF_8_and_width) {
         const char *kind, *no, *columns;
         bool terminal, colour;
         int width;
-    } cases[] = {{"xterm", NULL, NULL, true, true, 0},      {"xterm", "", "41", true, true, 40},
-                 {"xterm", "1", "0", true, false, 0},       {"dumb", NULL, "x", true, false, 0},
-                 {"", NULL, NULL, true, false, 0},          {NULL, NULL, NULL, true, false, 0},
-                 {"xterm", NULL, "101", false, false, 100}, {"xterm", NULL, NULL, false, false, 79}};
+    } cases[] = {
+        {"xterm", NULL, NULL, true, true, 0},      {"xterm", "", "41", true, true, 40},
+        {"xterm", "1", "0", true, false, 0},       {"dumb", NULL, "x", true, false, 0},
+        {"", NULL, NULL, true, false, 0},          {NULL, NULL, NULL, true, false, 0},
+        {"xterm", NULL, "101", false, false, 100}, {"xterm", NULL, NULL, false, false, 79}};
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
     FILE *shown = fopen(ptsname(terminal), "r+"), *file = tmpfile();
@@ -100,8 +107,8 @@ TEST(the_environment_decides_colour_UTF_8_and_width) {
         if (cases[i].no) setenv("NO_COLOR", cases[i].no, 1);
         if (cases[i].columns) setenv("COLUMNS", cases[i].columns, 1);
         Terminal t = terminal_of(cases[i].terminal ? shown : file);
-        CHECK(t.colour == cases[i].colour && (!cases[i].width || t.width == cases[i].width), "case %zu: %d",
-              i, t.width);
+        CHECK(t.colour == cases[i].colour && (!cases[i].width || t.width == cases[i].width),
+              "case %zu: %d", i, t.width);
     }
     setenv("LC_ALL", "C", 1);
     CHECK(!terminal_unicode());

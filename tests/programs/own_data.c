@@ -334,18 +334,20 @@ TEST(many_minutes_take_a_wider_model) {
     }
 }
 
-/* The last evaluation of --minutes takes a tenth of them, and says how much it judges; --evaluate-all
- * judges all. */
+/* The last evaluation of --minutes takes a tenth of them, and says how much it judges;
+ * --evaluate-all judges all. */
 TEST(the_last_evaluation_has_its_time) {
-#define SHORT                                                                                       \
+#define SHORT                                                                                      \
     "lm", "--text", "text", "--minutes", "0.005", "--tail", "0.9", "--tokenizer", "char",          \
         "--d-model", "32", "--heads", "2", "--layers", "1", "--force", "--run", "run"
     write_cat_text("text", 300000);
     long judged = 0, all = 0;
     MUST(TRAIN(SHORT));
     const char *line = strstr(err, "judged ");
-    CHECK(line && strstr(line, "held-out windows, evenly spread; --evaluate-all judges all\n"), "%s", err);
-    CHECK(line && sscanf(line, "judged %ld of %ld,", &judged, &all) == 2 && judged < 1000, "%s", err);
+    CHECK(line && strstr(line, "held-out windows, evenly spread; --evaluate-all judges all\n"),
+          "%s", err);
+    CHECK(line && sscanf(line, "judged %ld of %ld,", &judged, &all) == 2 && judged < 1000, "%s",
+          err);
     MUST(TRAIN(SHORT, "--evaluate-all"));
     CHECK(!strstr(err, "judged "), "%s", err);
 }
@@ -359,7 +361,8 @@ TEST(a_dry_run_of_a_run_to_continue) {
     MUST(TRAIN("--resume", "run", "--dry-run"));
     CHECK(strstr(out, "time: about 0:00 for 0 steps of "), "%s", out);
     CHECK(TRAIN("--resume", "run", "--steps", "5", "--dry-run") == 2 && !*out, "%s", out);
-    CHECK(!strcmp(err, "train: --steps: found 5, need at least the 9 that run has made\n"), "%s", err);
+    CHECK(!strcmp(err, "train: --steps: found 5, need at least the 9 that run has made\n"), "%s",
+          err);
 }
 
 /* A text of which nothing is held out is learnt by heart, also where --tail is too short. */

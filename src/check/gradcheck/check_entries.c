@@ -207,7 +207,8 @@ static bool want_hidden(Judge *j) {
     bool any = false;
     for (Line *line = j->lines.line; line < end_of_lines(j); line++) {
         bool hidden = false;
-        for (long q = 0; q < j->e->cotangents; q++) hidden |= may_be_hidden(j, entry_of(j, line, q));
+        for (long q = 0; q < j->e->cotangents; q++)
+            hidden |= may_be_hidden(j, entry_of(j, line, q));
         line->wanted &= hidden;
         any |= line->wanted;
     }

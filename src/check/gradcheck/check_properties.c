@@ -166,9 +166,10 @@ static bool is_repeatable(Properties *p) {
     CheckRun *run = p->run;
     Results first = {0};
     memcpy(first.value, run->first_grad, sizeof run->first_grad);
-    const char *same_bits = p->how->functions ? "two runs must give the same bits (does backward draw other random "
-                                                "numbers than forward?)"
-                                              : "two runs must give the same bits";
+    const char *same_bits =
+        p->how->functions ? "two runs must give the same bits (does backward draw other random "
+                            "numbers than forward?)"
+                          : "two runs must give the same bits";
     if (!same(p, run_at(p, p->one, 0), p->want, 0, p->how->nondeterminism, same_bits)) return false;
     if (run->first_dy && !same(p, run_at(p, run->first_dy, 0), first, 0, p->how->nondeterminism,
                                "a later run must give the bits of the first"))
@@ -373,7 +374,8 @@ static bool (*const holds[PROPERTIES])(Properties *p) = {
 void check_properties(CheckRun *run, const CheckOptions *how, Arena *arena, CaseReport *report) {
     bool keep = run->ways.keep;
     run->ways.keep = true; /* so that output and cotangent can be looked at after backward */
-    Properties p = {.repeatable = report->broken[PROPERTY_REPEATABLE], .run = run, .how = how, .arena = arena};
+    Properties p = {
+        .repeatable = report->broken[PROPERTY_REPEATABLE], .run = run, .how = how, .arena = arena};
     p.shape = check_run_forward(run)->shape;
     p.outputs = shape_count(p.shape);
     p.nodes = run->nodes;

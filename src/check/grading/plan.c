@@ -47,7 +47,8 @@ bool plan_is_foreign(const Plan *p) {
 
 void plan_name_silence(char text[REPORT_FULL], const char *message, double seconds) {
     snprintf(text, REPORT_FULL,
-             "the program, not the function: it did not answer `%s` in %g s. Does it wait for more than the "
+             "the program, not the function: it did not answer `%s` in %g s. Does it wait for more "
+             "than the "
              "message, such as a byte after its line?",
              message, seconds);
 }

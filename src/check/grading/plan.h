@@ -10,10 +10,10 @@
 
 typedef struct PlanItem {
     char op[REPORT_NAME], name[REPORT_NAME];
-    int index;   /* of the case in the operation's table; -1: there is nothing to run, `trouble` says why */
-    CheckCase c; /* of a student's file: without `build` */
-    bool added;  /* by the checker: counts only if the operation accepts its sizes */
-    long resized; /* a size that the checker has chosen; -1: none */
+    int index; /* of the case in the operation's table; -1: there is nothing to run, `trouble` says why */
+    CheckCase c;               /* of a student's file: without `build` */
+    bool added;                /* by the checker: counts only if the operation accepts its sizes */
+    long resized;              /* a size that the checker has chosen; -1: none */
     const char *arguments;     /* for functions, as members of JSON; NULL: their own */
     char trouble[REPORT_FULL]; /* printable; may have several lines */
 } PlanItem;

@@ -12,11 +12,11 @@ enum { WORDS = 5, PATHS = 64 };
 /* Finds the interpreter, and what it reads: one path a line, the first its own. */
 static void ask_python(void *context, long i) {
     const char *python = getenv("PYTHON");
-    static char code[] =
-        "import os, sys, sysconfig, numpy\n"
-        "p = [sys.executable, os.path.realpath(sys.executable), sysconfig.get_config_var('LIBDIR') or '']\n"
-        "p += sys.path + [sys.prefix] * (sys.prefix != sys.base_prefix)\n"
-        "print('\\n'.join(x for x in p if os.path.exists(x)))";
+    static char code[] = "import os, sys, sysconfig, numpy\n"
+                         "p = [sys.executable, os.path.realpath(sys.executable), "
+                         "sysconfig.get_config_var('LIBDIR') or '']\n"
+                         "p += sys.path + [sys.prefix] * (sys.prefix != sys.base_prefix)\n"
+                         "print('\\n'.join(x for x in p if os.path.exists(x)))";
     char *argument[] = {strdup(python && *python ? python : "python3"), strdup("-c"), code, NULL};
     (void)context, (void)i;
     child_become(argument);
@@ -28,8 +28,8 @@ static void take_python(void *context, long i, const ChildEnd *end) {
     if (!end->size) return;
     const char **path = arena_alloc(&p->arena, (PATHS + 1) * sizeof *path);
     p->readable = path;
-    for (char *line = strtok(plan_text(p, end->result, NULL), "\n"); line && path < p->readable + PATHS;
-         line = strtok(NULL, "\n"))
+    for (char *line = strtok(plan_text(p, end->result, NULL), "\n");
+         line && path < p->readable + PATHS; line = strtok(NULL, "\n"))
         *path++ = line;
 }
 
@@ -47,7 +47,8 @@ static bool copy_host(const Plan *p, const StudentFile *f, Error *e) {
         if (access(path, R_OK) != 0 && system_program(program, sizeof program)) {
             char *slash = strrchr(program, '/');
             if (slash) *slash = 0;
-            snprintf(path, sizeof path, "%.*s/../share/tapeformer/%s", PATH_ROOM - 64, program, name[i]);
+            snprintf(path, sizeof path, "%.*s/../share/tapeformer/%s", PATH_ROOM - 64, program,
+                     name[i]);
         }
         if (!file_copy(path, p->folder, name[i], e)) return false;
     }
@@ -55,10 +56,11 @@ static bool copy_host(const Plan *p, const StudentFile *f, Error *e) {
 }
 
 /* Sets the plan's program: the interpreter with these words. */
-static bool use_python(Plan *p, const StudentFile *f, const char *file, const char *name, const char *given,
-                       Error *e) {
+static bool use_python(Plan *p, const StudentFile *f, const char *file, const char *name,
+                       const char *given, Error *e) {
     if (!p->readable) python_find(p);
-    if (!p->readable) return error_set(e, STATUS_UNAVAILABLE, "python3: cannot be run, or has no NumPy");
+    if (!p->readable)
+        return error_set(e, STATUS_UNAVAILABLE, "python3: cannot be run, or has no NumPy");
     const char *const words[WORDS] = {p->readable[0], "gradcheck_file.py", file, name, given};
     if (!copy_host(p, f, e)) return false;
     p->program = arena_alloc(&p->arena, (WORDS + 1) * sizeof *p->program);
@@ -71,7 +73,8 @@ static const char its_cases[] = "cases_of_all.py";
 /* Adds a teacher's cases in Python, which are listed without the student's file. */
 static bool add_python_cases(Plan *p, const StudentFile *f, const char *name, Error *e) {
     p->teachers = true;
-    if (!file_copy(f->cases, f->folder, its_cases, e) || !use_python(p, f, "--cases", its_cases, NULL, e))
+    if (!file_copy(f->cases, f->folder, its_cases, e) ||
+        !use_python(p, f, "--cases", its_cases, NULL, e))
         return false;
     functions_add_cases(p, name);
     return use_python(p, f, file_name(f->source), name, its_cases, e);

@@ -1,7 +1,7 @@
 #include "check/grading/student_file.h"
 #include "base/utf8.h"
-#include "check/grading/compile.h"
 #include "check/directories.h"
+#include "check/grading/compile.h"
 #include "check/sandbox.h"
 #include <fcntl.h>
 #include <math.h>
@@ -46,10 +46,11 @@ static bool is_bool(const bool *told) {
 static bool take_input(CheckInput *in, int k, const char **at, const char *end, Arena *arena) {
     long count;
     bool fits = in->shape.rank >= 0 && in->shape.rank <= MAX_RANK &&
-                shape_fits(in->shape.rank, in->shape.size, sizeof(real), &count) && count <= MOST_ELEMENTS &&
-                (int)in->layout >= CONTIGUOUS && in->layout <= REPEATED && in->same_as >= 0 &&
-                in->same_as <= k && isfinite(in->low) && isfinite(in->high) && isfinite(in->away_from) &&
-                isfinite(in->margin) && is_bool(&in->distinct) && is_bool(&in->constant);
+                shape_fits(in->shape.rank, in->shape.size, sizeof(real), &count) &&
+                count <= MOST_ELEMENTS && (int)in->layout >= CONTIGUOUS && in->layout <= REPEATED &&
+                in->same_as >= 0 && in->same_as <= k && isfinite(in->low) && isfinite(in->high) &&
+                isfinite(in->away_from) && isfinite(in->margin) && is_bool(&in->distinct) &&
+                is_bool(&in->constant);
     if (!fits || !in->values) return fits;
     size_t bytes = (size_t)count * sizeof(double);
     if (bytes > (size_t)(end - *at)) return false;
@@ -116,13 +117,15 @@ static void take_listing(void *context, long i, const ChildEnd *end) {
         if (!l->plan->cases) plan_add_made(l->plan, first);
         return;
     }
-    PlanItem *bad = plan_item(l->plan, l->name[i], end->fate == CHILD_DONE ? "cases" : "loading", -1);
+    PlanItem *bad =
+        plan_item(l->plan, l->name[i], end->fate == CHILD_DONE ? "cases" : "loading", -1);
     if (!whole)
         snprintf(bad->trouble, REPORT_TEXT,
                  "found more than %d cases, one of more than %d elements, or numbers that are none",
                  PLAN_CASES_MAX, MOST_ELEMENTS);
     else if (end->fate == CHILD_DONE)
-        snprintf(bad->trouble, REPORT_TEXT, "has no check cases: found no CASES(…) in op_%s", l->name[i]);
+        snprintf(bad->trouble, REPORT_TEXT, "has no check cases: found no CASES(…) in op_%s",
+                 l->name[i]);
     else
         snprintf(bad->trouble, REPORT_TEXT, "%s%s", child_text(text, end, &l->plan->limits),
                  end->number == STATUS_BUG ? "" : " while it was loaded");
@@ -132,7 +135,8 @@ static void take_listing(void *context, long i, const ChildEnd *end) {
 /* ---- What is given besides the file ---- */
 
 /* Adds the cases of a library in the folder; the source has the names of its operations. */
-static void add_cases(Plan *p, const char *source, const char *folder, const char *library, Error *e) {
+static void add_cases(Plan *p, const char *source, const char *folder, const char *library,
+                      Error *e) {
     char names[MOST_OPS][STUDENT_NAME];
     int count = student_names(source, names, MOST_OPS, e);
     Listing l = {p, folder, library, names};
@@ -159,8 +163,8 @@ static const char *keep_open(Plan *p, int i, const char *library) {
 }
 
 /* Compiles a teacher's file in the folder; returns the library. NULL: as plan_add_given. */
-static const char *compile_given(Plan *p, const StudentFile *f, const char *source, const char *library,
-                                 StudentKind kind, Error *e) {
+static const char *compile_given(Plan *p, const StudentFile *f, const char *source,
+                                 const char *library, StudentKind kind, Error *e) {
     StudentSource s = {source, plan_text(p, f->folder, library), file_name(source), kind};
     if (student_compile(&s, f->headers)) return s.library;
     if (s.error.status == STATUS_NO)
@@ -202,8 +206,8 @@ bool student_add_given(Plan *p, const StudentFile *f, Error *e) {
 /* Compiles the file; *own gets the reason if it cannot be loaded, and `why` the whole of it. */
 static void compile_own(Plan *p, StudentFile *f, Error *own, char why[REPORT_FULL]) {
     const char *hidden[] = {f->cases ? f->cases : f->like, f->cases ? f->like : NULL, NULL};
-    StudentSource s = {f->source, plan_text(p, f->folder, PLAN_OWN), f->name, STUDENTS, hidden,
-                       f->solution ? f->headers : NULL};
+    StudentSource s = {f->source, plan_text(p, f->folder, PLAN_OWN), f->name, STUDENTS,
+                       hidden,    f->solution ? f->headers : NULL};
     student_compile(&s, f->readable);
     *own = s.error;
     memcpy(why, s.message, sizeof s.message);

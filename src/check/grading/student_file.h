@@ -8,14 +8,14 @@
 typedef struct StudentFile {
     const char *name;   /* as it was handed in, without directories, printable */
     const char *source; /* its copy in `folder` */
-    const char *cases; /* a teacher's file of cases: in C op_NAME with CASES; NULL: none */
+    const char *cases;  /* a teacher's file of cases: in C op_NAME with CASES; NULL: none */
     /* An operation of this project, or a teacher's C file of one: its forward is compared, and without
      * `cases` its cases are used. NULL: none. */
     const char *like;
-    const char *folder;              /* where it is compiled and runs: its own */
-    const char *headers;             /* the project's src */
-    const char *readable;            /* a copy of what a student's file may include from it */
-    bool solution;                   /* a file that includes the project's own operations is refused */
+    const char *folder;   /* where it is compiled and runs: its own */
+    const char *headers;  /* the project's src */
+    const char *readable; /* a copy of what a student's file may include from it */
+    bool solution;        /* a file that includes the project's own operations is refused */
     char warnings[COMPILE_WARNINGS]; /* the compiler's, once it is added */
 } StudentFile;
 
@@ -59,4 +59,5 @@ bool python_add_file(Plan *p, const StudentFile *f, Error *e);
  * the comments "exercise: begin" and "exercise: end". The first part holds forward and backward; the exercise has empty ones
  * in its place. The others hold cases that need further operations, and functions that a student's file has no use for. False:
  * STATUS_USAGE: there is no such operation or language; STATUS_NO_INPUT: its source cannot be read. */
-bool template_print(const char *name, const char *language, const char *headers, FILE *out, Error *e);
+bool template_print(const char *name, const char *language, const char *headers, FILE *out,
+                    Error *e);

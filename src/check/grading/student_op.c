@@ -86,20 +86,24 @@ int student_names(const char *source, char (*names)[STUDENT_NAME], int most, Err
 
 /* Sets the error of dlopen. The usual reason is a call of an operation that is not available. */
 static bool cannot_be_loaded(Error *e) {
-    const char *why = dlerror(), *colon = strstr(why, ": "), *symbol = strstr(why, "undefined symbol: tape_");
+    const char *why = dlerror(), *colon = strstr(why, ": "),
+               *symbol = strstr(why, "undefined symbol: tape_");
     if (!symbol) return error_set(e, STATUS_NO, "cannot be loaded: %s", colon ? colon + 2 : why);
     symbol = strchr(symbol, ':') + 2;
-    return error_set(e, STATUS_NO, "calls %.*s: a student's file cannot call the operations of this project",
+    return error_set(e, STATUS_NO,
+                     "calls %.*s: a student's file cannot call the operations of this project",
                      (int)strcspn(symbol, " ,:"), symbol);
 }
 
 bool student_load_solution(const char *library, const char *name, Error *e) {
     char symbol[STUDENT_NAME + 8];
     snprintf(symbol, sizeof symbol, "tape_%.*s", STUDENT_NAME, name);
-    void *handle = dlopen(library, RTLD_NOW | RTLD_GLOBAL), *function = handle ? dlsym(handle, symbol) : NULL;
+    void *handle = dlopen(library, RTLD_NOW | RTLD_GLOBAL),
+         *function = handle ? dlsym(handle, symbol) : NULL;
     if (!handle) return cannot_be_loaded(e);
     if (!function)
-        return error_set(e, STATUS_NO, "defines no %s that can be seen from outside, and the cases call it",
+        return error_set(e, STATUS_NO,
+                         "defines no %s that can be seen from outside, and the cases call it",
                          symbol);
     return true;
 }
@@ -113,6 +117,8 @@ const Op *student_load(const char *library, const char *name, bool lazily, Error
         return NULL;
     }
     const Op *op = dlsym(handle, symbol);
-    if (!op) error_set(e, STATUS_NO, "defines no %s that can be seen from outside: is it static?", symbol);
+    if (!op)
+        error_set(e, STATUS_NO, "defines no %s that can be seen from outside: is it static?",
+                  symbol);
     return op;
 }
