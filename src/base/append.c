@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-void text_append(char *text, size_t room, const char *format, ...) {
+void text_append(char *text, size_t capacity, const char *format, ...) {
     size_t used = strlen(text);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text + used, room - used, format, arguments);
+    vsnprintf(text + used, capacity - used, format, arguments);
     va_end(arguments);
 }

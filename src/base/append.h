@@ -3,6 +3,6 @@
 
 #include <stddef.h>
 
-/* Prints at the end of `text`, as far as its array of `room` bytes has room. */
-void text_append(char *text, size_t room, const char *format, ...)
+/* Prints at the end of `text`, as far as its array of `capacity` bytes holds it. */
+void text_append(char *text, size_t capacity, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

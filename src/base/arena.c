@@ -56,15 +56,16 @@ void *array_grown(void *array, long count, long *capacity, size_t size) {
     return moved;
 }
 
-/* mmap reserves address space, not memory: a request beyond the machine's memory would succeed, and the
- * program would be killed in the middle of a step. So such a request is refused here. */
+/* mmap reserves address space, not memory: a request beyond the machine's memory would succeed, and
+ * the program would be killed in the middle of a step. So such a request is refused here. */
 bool pages_exist(size_t bytes, const char *what, Error *e) {
     double machine = system_memory();
     double groups = system_group_limit("memory.max", "/proc/self/cgroup", "/sys/fs/cgroup");
-    double least = groups < machine ? groups : machine;
-    if ((double)bytes <= least) return true;
-    return error_set(e, STATUS_NO_MEMORY, "memory: %s would take %.3g GB, this %s has %.3g GB", what,
-                     (double)bytes * 1e-9, groups < machine ? "container" : "machine", least * 1e-9);
+    double limit = groups < machine ? groups : machine;
+    if ((double)bytes <= limit) return true;
+    return error_set(e, STATUS_NO_MEMORY, "memory: %s would take %.3g GB, this %s has %.3g GB",
+                     what, (double)bytes * 1e-9, groups < machine ? "container" : "machine",
+                     limit * 1e-9);
 }
 
 void *pages_alloc(size_t bytes, const char *what, Error *e) {

@@ -1,4 +1,5 @@
-/* An arena: small records, allocated one after another and freed all at once; and pages for large arrays. */
+/* An arena holds small records, which are allocated one after another and freed all at once. Large
+ * arrays have pages. */
 #pragma once
 
 #include "base/error.h"
@@ -9,20 +10,20 @@ typedef struct Arena {
     size_t used; /* bytes of current */
 } Arena;
 
-/* `bytes` of zeroed memory, aligned to 64, until the arena is reset. An arena starts as {0}. No memory for
- * so small a record is fatal: error_no_memory. */
+/* `bytes` of zeroed memory, aligned to 64, until the arena is reset. An arena starts as {0}. Having
+ * no memory for a small record is fatal: error_no_memory. */
 void *arena_alloc(Arena *a, size_t bytes);
 
 /* Frees all records and keeps the memory for the next ones. */
 void arena_reset(Arena *a);
 void arena_free(Arena *a);
 
-/* Grows a list from malloc, if necessary, so that it holds one element more than `count`, of `size` bytes
- * each; returns it. A list starts as NULL with capacity 0. No memory is fatal: error_no_memory. */
+/* Grows a list from malloc, if necessary, so that it holds one element more than `count`, of `size`
+ * bytes each, and returns it. A list starts as NULL with capacity 0. Having no memory is fatal. */
 void *array_grown(void *array, long count, long *capacity, size_t size);
 
-/* False with STATUS_NO_MEMORY if the machine or the container has less than `bytes` of memory. `what`
- * names their use in the message. */
+/* False with STATUS_NO_MEMORY if the machine or the container has less than `bytes` of memory.
+ * `what` names their use in the message. */
 bool pages_exist(size_t bytes, const char *what, Error *e);
 
 /* Zeroed pages for large arrays, huge ones if the system has them. NULL with STATUS_NO_MEMORY. */

@@ -20,11 +20,12 @@ __attribute__((constructor)) static void make_table(void) {
 uint32_t crc32_update(uint32_t crc, const void *data, size_t size) {
     const unsigned char *p = data;
     uint32_t r = ~crc;
-    for (; size >= 8; size -= 8, p += 8) {
+    for (; size >= 8; size -= 8) {
         r ^= p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
         r = table[7][r & 0xFF] ^ table[6][r >> 8 & 0xFF] ^ table[5][r >> 16 & 0xFF] ^
             table[4][r >> 24] ^ table[3][p[4]] ^ table[2][p[5]] ^ table[1][p[6]] ^ table[0][p[7]];
+        p += 8;
     }
-    for (; size; size--, p++) r = r >> 8 ^ table[0][(r ^ *p) & 0xFF];
+    for (; size; size--) r = r >> 8 ^ table[0][(r ^ *p++) & 0xFF];
     return ~r;
 }

@@ -49,7 +49,8 @@ bool error_set(Error *e, Status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Fatal: prints `bug: …` on stderr and exits with STATUS_BUG. */
-void error_bug(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+void error_bug(const char *format, ...) __attribute__((noreturn))
+__attribute__((format(printf, 1, 2)));
 
 /* Stops with a bug where a pointer must not be NULL: "trainer_start: t->model is NULL". */
 #define WANT(pointer)                                                                              \
@@ -59,8 +60,8 @@ void error_bug(const char *format, ...) __attribute__((noreturn, format(printf, 
 
 /* Fatal: prints the text and exits with this status. error_no_memory prints `out of memory: …`; its
  * text names what the memory was for. */
-void error_fatal(Status status, const char *format, ...)
-    __attribute__((noreturn, format(printf, 2, 3)));
+void error_fatal(Status status, const char *format, ...) __attribute__((noreturn))
+__attribute__((format(printf, 2, 3)));
 #define error_no_memory(...) error_fatal(STATUS_NO_MEMORY, __VA_ARGS__)
 
 /* A handler replaces the line on stderr and the exit of a fatal failure. It gets the text without

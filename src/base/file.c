@@ -26,11 +26,11 @@ static bool is_regular(const struct stat *st, const char *path, Status status, E
                                              kind_of_file(st->st_mode));
 }
 
-/* Reads to the end, or up to `room` bytes. -1 with errno. */
-static ssize_t read_up_to(int fd, char *buffer, size_t room) {
+/* Reads to the end, or up to `capacity` bytes. -1 with errno. */
+static ssize_t read_up_to(int fd, char *buffer, size_t capacity) {
     size_t got = 0;
-    while (got < room) {
-        ssize_t n = read(fd, buffer + got, room - got);
+    while (got < capacity) {
+        ssize_t n = read(fd, buffer + got, capacity - got);
         if (n == 0) break;
         if (n > 0)
             got += (size_t)n;
@@ -69,8 +69,8 @@ static bool read_open_file(int fd, const char *path, uintmax_t bytes, size_t lim
     char *buffer = bytes < SSIZE_MAX ? malloc((size_t)bytes + 1) : NULL;
     if (!buffer)
         return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its %ju bytes", path, bytes);
-    ssize_t got =
-        read_up_to(fd, buffer, (size_t)bytes + 1); /* one byte more, to notice a file that grows */
+    /* One byte more, to notice a file that grows. */
+    ssize_t got = read_up_to(fd, buffer, (size_t)bytes + 1);
     if (got < 0)
         error_set(e, STATUS_IO, "%s: %s", path, strerror(errno));
     else if ((uintmax_t)got != bytes)
@@ -172,11 +172,11 @@ static bool create_temporary(File *f, Error *e) {
         if (there) f->fd = openat(f->folder, f->temporary, flags);
         if (f->fd < 0 && (errno == EINTR || (there && errno == ENOENT))) continue;
         if (f->fd < 0) return cannot_create(f->path, e);
-        bool locked =
-            system_lock(f->fd) || errno != EWOULDBLOCK; /* true if the file system has no locks */
+        /* A file system without locks counts as locked. */
+        bool locked = system_lock(f->fd) || errno != EWOULDBLOCK;
+        /* Before it was locked, another process may have removed it. */
         bool named = locked && still_named(f->folder, f->temporary, f->fd);
-        if (fresh && named)
-            return true; /* before it was locked, another process may have removed it */
+        if (fresh && named) return true;
         if (!fresh && named) unlinkat(f->folder, f->temporary, 0);
         close(f->fd);
         f->fd = -1;
@@ -189,7 +189,8 @@ static bool open_folder(File *f, Error *e) {
     static const char pattern[] = ".%s.tapeformer-tmp";
     char *slash = strrchr(f->target, '/');
     f->name = slash ? slash + 1 : f->target;
-    f->directory = !slash ? "." : slash == f->target ? "/" : f->target;
+    f->directory = slash == f->target ? "/" : f->target;
+    if (!slash) f->directory = ".";
     if (slash) *slash = 0;
     f->temporary = malloc(strlen(f->name) + sizeof pattern);
     if (!f->temporary) return cannot_create(f->path, e);
@@ -211,8 +212,8 @@ static bool start(File *f, Error *e) {
     if (there && faccessat(f->folder, f->name, W_OK, AT_EACCESS) != 0)
         return cannot_create(f->path, e);
     if (!create_temporary(f, e)) return false;
-    if (there)
-        (void)!fchmod(f->fd, st.st_mode & 0777); /* fails only on file systems without modes */
+    /* This fails only on file systems without modes. */
+    if (there) (void)!fchmod(f->fd, st.st_mode & 0777);
     return true;
 }
 
@@ -244,8 +245,7 @@ File *file_create(const char *path, Error *e) {
         f->path = strdup(path);
     }
     if (!f || !f->path || !start(f, e)) {
-        error_set(e, STATUS_NO_MEMORY, "%s: no memory",
-                  path); /* unless start has named another cause */
+        error_set(e, STATUS_NO_MEMORY, "%s: no memory", path); /* if start named no other cause */
         if (f) release(f);
         return NULL;
     }
@@ -359,9 +359,9 @@ bool file_print(const char *path, void (*print)(FILE *out, const void *content),
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out) print(out, content);
-    bool lost = !out || ferror(out);
-    if ((out && fclose(out) != 0) || lost ||
-        !text) { /* fclose may run out of memory without an error */
+    bool printed = out && !ferror(out);
+    if (out && fclose(out) != 0) printed = false;
+    if (!printed || !text) { /* fclose may run out of memory without an error */
         free(text);
         return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the file", path);
     }

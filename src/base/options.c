@@ -1,5 +1,6 @@
 /* Command lines: getopt_long splits them; the table says what they may hold and gives the help. */
 #include "base/options.h"
+#include "base/append.h"
 #include "base/pool.h"
 #include "base/program.h"
 #include "base/suggest.h"
@@ -53,7 +54,7 @@ static void add_rows(Rows *rows, const Setting *table, void *values, bool *given
         setting_allowed(s, words); /* finds a table that cannot work */
         if (!is_heading(s) && !s->help) continue;
         if (rows->count == OPTIONS_MAX) error_bug("options_parse: more than %d rows", OPTIONS_MAX);
-        rows->row[rows->count++] = (Row){s, values, given ? &given[s - table] : NULL};
+        rows->row[rows->count++] = (Row){s, values, &given[s - table]};
     }
 }
 
@@ -84,7 +85,8 @@ static void print_option(const Row *row) {
     bool is_choice =
         s->type == SETTING_CHOICE || s->type == SETTING_KIND || s->type == SETTING_TRUTH;
     char words[SETTING_WORDS], value[SETTING_VALUE], label[SETTING_WORDS + 40], about[1024];
-    const char *range = setting_allowed(s, words), *argument = s->argument ? s->argument : "";
+    const char *range = setting_allowed(s, words);
+    const char *argument = s->argument ? s->argument : "";
     const char *fallback = s->fallback;
     if (!fallback) fallback = s->type == SETTING_FLAG ? "" : setting_text(s, row->values, value);
     if (is_choice && !s->argument) {
@@ -93,13 +95,10 @@ static void print_option(const Row *row) {
     }
     int width =
         snprintf(label, sizeof label, "  --%s%s%s", s->name, *argument ? " " : "", argument);
-    const char *in = is_choice ? "one of " : "in ",
-               *by_default = *range ? "; default " : "default ";
-    if (!*range) in = "";
-    if (!*fallback) by_default = "";
-    bool any = *range || *fallback;
-    snprintf(about, sizeof about, "%s%s%s%s%s%s%s", s->help, any ? " (" : "", in, range, by_default,
-             fallback, any ? ")" : "");
+    snprintf(about, sizeof about, "%s", s->help);
+    if (*range) text_append(about, sizeof about, " (%s%s", is_choice ? "one of " : "in ", range);
+    if (*fallback) text_append(about, sizeof about, "%sdefault %s", *range ? "; " : " (", fallback);
+    if (*range || *fallback) text_append(about, sizeof about, ")");
     printf("%-*s", LABEL_WIDTH, label);
     if (width + 2 > LABEL_WIDTH) printf("\n%*s", LABEL_WIDTH, "");
     print_wrapped(about, LABEL_WIDTH);
@@ -186,44 +185,47 @@ static bool take_option(const Rows *rows, int code, const char *element, Error *
         return error_set(e, STATUS_USAGE, "--%s: found no value, need %s", s->name,
                          setting_wanted(s, want));
     if (code == '?') return error_set(e, STATUS_USAGE, "--%s: found a value, need none", s->name);
-    if (row->given) *row->given = true;
+    *row->given = true;
     snprintf(where, sizeof where, "--%s", s->name);
     return setting_read(s, row->values, optarg, where, STATUS_USAGE, e);
 }
 
-/* Whether --help stands among the options, and with it in *all whether "all" follows. Replaces
- * underscores in names. getopt_long reorders argv, a copy: on the last option without its value it
- * would move an operand there. */
-static bool find_help(const struct option *options, int help, int argc, char **argv, bool *all) {
-    system_start_options();
-    for (int code; (code = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-        char *element = argv[optind - 1];
-        bool unknown = code == '?' && !optopt && strncmp(element, "--", 2) == 0;
-        if (unknown && replace_underscores(element)) optind--; /* getopt_long reads it again */
-        if (code != 'h' && code != help) continue;
-        *all = (optarg && strcmp(optarg, "all") == 0) ||
-               (optind < argc && strcmp(argv[optind], "all") == 0);
+/* Whether --help stands before any `--`, and with it in *all whether "all" follows. */
+static bool asks_for_help(int argc, char **argv, bool *all) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        *all = strcmp(argv[i], "--help=all") == 0;
+        if (*all) return true;
+        if (strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0) continue;
+        *all = i + 1 < argc && strcmp(argv[i + 1], "all") == 0;
         return true;
     }
     return false;
 }
 
-static bool asks_for_help(const struct option *options, int help, int argc, char **argv,
-                          bool *all) {
-    char **copy = calloc((size_t)argc + 1, sizeof *copy);
-    if (!copy) error_no_memory("%d arguments", argc);
-    if (argc > 0) memcpy(copy, argv, (size_t)argc * sizeof *copy);
-    bool found = find_help(options, help, argc, copy, all);
-    free(copy);
-    return found;
+/* Fills getopt_long's table. */
+static void name_options(const Rows *rows, struct option *out) {
+    for (int i = 0; i < rows->count; i++) {
+        const Setting *s = rows->row[i].setting;
+        int argument = s->type == SETTING_FLAG ? no_argument : required_argument;
+        if (!is_heading(s)) *out++ = (struct option){s->name, argument, NULL, ROW + i};
+    }
 }
 
-static bool read_options(const Rows *rows, const struct option *options, int argc, char **argv,
-                         Error *e) {
+static bool read_options(const Rows *rows, int argc, char **argv, Error *e) {
+    struct option options[OPTIONS_MAX + 1] = {0};
+    name_options(rows, options);
     system_start_options();
-    for (int code; (code = getopt_long(argc, argv, ":h", options, NULL)) != -1;)
-        if (!take_option(rows, code, argv[optind - 1], e)) return false;
-    return true;
+    opterr = 0;
+    for (;;) {
+        int code = getopt_long(argc, argv, ":", options, NULL);
+        if (code == -1) return true;
+        char *element = argv[optind - 1];
+        bool unknown = code == '?' && !optopt && strncmp(element, "--", 2) == 0;
+        if (unknown && replace_underscores(element))
+            optind--; /* getopt_long reads it again */
+        else if (!take_option(rows, code, element, e))
+            return false;
+    }
 }
 
 static bool take_operands(Options *o, int argc, char **argv, Error *e) {
@@ -249,38 +251,21 @@ static bool check_arguments(int argc, char **argv, Error *e) {
     return true;
 }
 
-/* Fills getopt_long's table; returns the code of --help. */
-static int name_options(const Rows *rows, struct option *out) {
-    int help = 0;
-    for (int i = 0; i < rows->count; i++) {
-        const Setting *s = rows->row[i].setting;
-        int argument = s->type == SETTING_FLAG ? no_argument : required_argument;
-        if (is_heading(s)) continue;
-        if (strcmp(s->name, "help") == 0) {
-            argument = optional_argument;
-            help = ROW + i;
-        }
-        *out++ = (struct option){s->name, argument, NULL, ROW + i};
-    }
-    return help;
-}
-
 bool options_parse(Options *o, int argc, char **argv, Error *e) {
     static Rows rows; /* not on the stack, which program_start checks */
     Common common = {.seed = 1};
-    bool common_given[sizeof common_table / sizeof *common_table] = {0}, all = false;
-    struct option options[OPTIONS_MAX + 1] = {0};
+    bool common_given[sizeof common_table / sizeof *common_table] = {0}, all;
     if (!program_start(argc > 0 ? argv[0] : o->program, e) || !check_arguments(argc, argv, e))
         return false;
     rows.count = 0;
     add_rows(&rows, o->table, o->values, o->given);
     add_rows(&rows, common_table, &common, common_given);
-    opterr = 0;
-    if (asks_for_help(options, name_options(&rows, options), argc, argv, &all)) {
+    bool help = asks_for_help(argc, argv, &all);
+    if (!help && !read_options(&rows, argc, argv, e)) return false;
+    if (help || common.help) {
         print_help(o, &rows, all);
         return false;
     }
-    if (!read_options(&rows, options, argc, argv, e)) return false;
     if (common.version) {
         printf("%s%s %s\n", program_prefix(), o->program, TAPEFORMER_VERSION);
         return false;

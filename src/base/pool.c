@@ -1,14 +1,14 @@
-/* The thread pool: one job at a time.
+/* The thread pool runs one job at a time.
  *
- * The caller fills in the job, opens it and works too. A worker enters an open job. When no chunk is left, the
- * caller closes the job and waits for the workers inside. A worker that wakes later finds the job closed and
- * delays nobody.
+ * The caller fills in the job, opens it and works too. A worker enters an open job. When no chunk
+ * is left, the caller closes the job and waits for the workers inside. A worker that wakes later
+ * finds the job closed and delays nobody.
  *
- * Each thread has an equal, contiguous share of the chunks, so that loops over the same data use the same
- * caches. A thread that has finished its share takes chunks of the others.
+ * Each thread has an equal, contiguous share of the chunks, so that loops over the same data use
+ * the same caches. A thread that has finished its share takes chunks of the others.
  *
- * A waiting thread spins for a short time and then sleeps; with more threads than processors it sleeps at
- * once. */
+ * A waiting thread spins for a short time and then sleeps; with more threads than processors it
+ * sleeps at once. */
 #include "base/pool.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -66,8 +66,10 @@ static inline void pause_briefly(void) {
 
 /* Threads hold the mutex for a moment only, so this spins before it sleeps. */
 static void lock(void) {
-    for (int i = 0; i < 100; i++, pause_briefly())
+    for (int i = 0; i < 100; i++) {
         if (pthread_mutex_trylock(&pool.mutex) == 0) return;
+        pause_briefly();
+    }
     pthread_mutex_lock(&pool.mutex);
 }
 
@@ -76,29 +78,31 @@ static void wait_for_change(const atomic_long *number, long seen, pthread_cond_t
     if (pool.spins) {
         pthread_mutex_unlock(&pool.mutex);
         double end = clock_seconds() + SPIN_SECONDS;
-        do
-            for (int i = 0; i < 64 && *number == seen; i++) pause_briefly();
-        while (*number == seen && clock_seconds() < end);
+        int pauses = 0; /* the clock is read after every 64 */
+        while (*number == seen && (++pauses % 64 != 0 || clock_seconds() < end)) pause_briefly();
         lock();
     }
     if (*number == seen) pthread_cond_wait(changed, &pool.mutex);
 }
 
-/* Runs the chunks of this thread's share, then those left of the others'. The load spares the others a write to
- * the counter of a finished share. */
-static void run_shares(void) {
-    int shares = pool.threads;
-    for (int i = 0; i < shares; i++) {
-        Share *share = &pool.share[(thread_index + i) % shares];
-        long chunk;
-        while (atomic_load_explicit(&share->next, memory_order_relaxed) < share->end &&
-               (chunk = atomic_fetch_add_explicit(&share->next, 1, memory_order_relaxed)) < share->end)
-            pool.body(pool.context, chunk);
+/* Runs the chunks that are left of a share. The load spares the other threads a write to the
+ * counter of a finished share. */
+static void run_share(Share *share) {
+    while (atomic_load_explicit(&share->next, memory_order_relaxed) < share->end) {
+        long chunk = atomic_fetch_add_explicit(&share->next, 1, memory_order_relaxed);
+        if (chunk >= share->end) return;
+        pool.body(pool.context, chunk);
     }
 }
 
-/* A thread whose body fails runs no further chunk. The others do; then the caller of pool_for fails in its
- * place. */
+/* Begins with this thread's own share. */
+static void run_shares(void) {
+    int shares = pool.threads;
+    for (int i = 0; i < shares; i++) run_share(&pool.share[(thread_index + i) % shares]);
+}
+
+/* A thread whose body fails runs no further chunk. The others do; then the caller of pool_for fails
+ * in its place. */
 static void record_failure(void *end, Status status, const char *text) {
     lock();
     error_set(&pool.failure, status, "%s", text);
@@ -113,8 +117,8 @@ static void run_chunks(void) {
     error_on_fatal(before);
 }
 
-/* A worker that wakes too late for a job spins again before it sleeps: a processor may take longer to wake than a
- * job takes, and would miss all of them. */
+/* A worker that wakes too late for a job spins again before it sleeps: a processor may take longer
+ * to wake than a job takes, and would miss all of them. */
 static void *work(void *index) {
     thread_index = (int)(intptr_t)index;
     in_body = true;
@@ -159,7 +163,8 @@ static void stop_at_exit(void) {
 
 /* A child process has only the thread that forked: its pool starts anew. */
 static void forget_workers(void) {
-    thread_index = 0, in_body = false;
+    thread_index = 0;
+    in_body = false;
     pool.workers = 0;
     pool.inside = 0;
     pool.open = false;
@@ -172,7 +177,10 @@ static void forget_workers(void) {
 /* If the system refuses a thread, the pool works with fewer. Workers block all signals, so that the
  * program's handlers run on its own threads. */
 static void start_workers(void) {
-    if (!pool.registered) pthread_atfork(NULL, NULL, forget_workers), atexit(stop_at_exit);
+    if (!pool.registered) {
+        pthread_atfork(NULL, NULL, forget_workers);
+        atexit(stop_at_exit);
+    }
     pool.registered = true;
     pool.spins = pool.threads <= system_processors();
     pool.stop = false;
@@ -230,7 +238,10 @@ void pool_for(long chunks, void (*body)(void *context, long chunk), void *contex
     in_body = false;
     bool failed = pool.failure.status != STATUS_DONE;
     Error failure;
-    if (failed) failure = pool.failure, pool.failure.status = STATUS_DONE;
+    if (failed) {
+        failure = pool.failure;
+        pool.failure.status = STATUS_DONE;
+    }
     pthread_mutex_unlock(&pool.caller);
     if (failed) error_fatal(failure.status, "%s", failure.text);
 }

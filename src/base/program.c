@@ -17,9 +17,8 @@ static bool installed;
  * read nor written. */
 static void occupy_standard_files(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)!open("/dev/null",
-                        fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest free: fd */
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) /* The lowest free number is fd. */
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 /* Main keeps some arrays on the stack: up to 128 KB are in use, and a stack overflow has no
@@ -68,16 +67,20 @@ static bool is_plain(const char *word) {
     return *word && strspn(word, plain) == strlen(word);
 }
 
-char *shell_command(int argc, char *const *argv, Error *e) {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    for (int i = 0; out && i < argc; i++) {
+static void print_words(FILE *out, int argc, char *const *argv) {
+    for (int i = 0; i < argc; i++) {
         const char *quote = is_plain(argv[i]) ? "" : "'";
         fprintf(out, "%s%s", i ? " " : "", quote);
         for (const char *c = argv[i]; *c; c++) fputs(*c == '\'' ? "'\\''" : (char[]){*c, 0}, out);
         fputs(quote, out);
     }
+}
+
+char *shell_command(int argc, char *const *argv, Error *e) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out) print_words(out, argc, argv);
     if (out && fclose(out) == 0 && text) return text; /* closing may run out of memory */
     free(text);
     error_set(e, STATUS_NO_MEMORY, "memory: a command of %d words", argc);

@@ -25,11 +25,13 @@ static int list_runs(const char *directory, const char *file, char out[PATH_ROOM
     char path[PATH_ROOM];
     int count = scandir(directory, &entry, NULL, alphasort), runs = 0, listed = 0;
     *list = 0;
-    for (int i = 0; i < count; free(entry[i++])) {
-        if (entry[i]->d_name[0] == '.' ||
-            !directory_file(path, directory, entry[i]->d_name, STATUS_NO_INPUT, &(Error){0}) ||
-            !has(path, file))
-            continue;
+    for (int i = 0; i < count; i++) {
+        bool is_run =
+            entry[i]->d_name[0] != '.' &&
+            directory_file(path, directory, entry[i]->d_name, STATUS_NO_INPUT, &(Error){0}) &&
+            has(path, file);
+        free(entry[i]);
+        if (!is_run) continue;
         if (strlen(list) < ERROR_TEXT / 4) {
             text_append(list, ERROR_TEXT, "%s%s", runs ? ", " : "", ESCAPED(path));
             listed++;

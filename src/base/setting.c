@@ -108,14 +108,14 @@ static const char *word_of(const char *words, int index, int *length) {
 }
 
 static bool read_choice(const Setting *s, void *values, const char *text) {
-    const char *word;
-    int length;
-    for (int i = 0; (word = word_of(s->allowed, i, &length)); i++) {
+    for (int i = 0;; i++) {
+        int length;
+        const char *word = word_of(s->allowed, i, &length);
+        if (!word) return false;
         if (strncmp(word, text, (size_t)length) != 0 || text[length]) continue;
         memcpy(member(s, values), &i, sizeof i);
         return true;
     }
-    return false;
 }
 
 static bool read_kind(const Setting *s, void *values, const char *text) {
@@ -227,7 +227,8 @@ const char *setting_text(const Setting *s, const void *values, char out[SETTING_
     }
     case SETTING_KIND: {
         const Choice *kind = kind_of(s, values);
-        return kind ? kind->name : s->none ? s->none : "";
+        if (kind) return kind->name;
+        return s->none ? s->none : "";
     }
     case SETTING_TEXT: return *(const char *const *)at ? *(const char *const *)at : "";
     }

@@ -36,9 +36,10 @@ bool shape_fits(int rank, const long *size, size_t element_size, long *count);
 
 /* Inline: a call would copy the shapes, which costs more than the work. */
 static inline bool shape_equal(Shape a, Shape b) {
-    bool equal = a.rank == b.rank;
-    for (int i = 0; i < a.rank && equal; i++) equal = a.size[i] == b.size[i];
-    return equal;
+    if (a.rank != b.rank) return false;
+    for (int i = 0; i < a.rank; i++)
+        if (a.size[i] != b.size[i]) return false;
+    return true;
 }
 
 /* Converts an axis to [0, rank); negative axes count from the end. Out of range is a bug in op's

@@ -28,7 +28,7 @@ static double limit_in(const char *path) {
 
 double system_group_limit(const char *name, const char *groups, const char *root) {
     char line[PATH_MAX], path[3 * PATH_MAX];
-    double least = (double)INFINITY;
+    double min = (double)INFINITY;
     FILE *f = fopen(groups, "r");
     while (f && fgets(line, sizeof line, f)) {
         if (strncmp(line, "0::/", 4) != 0) continue;
@@ -36,11 +36,11 @@ double system_group_limit(const char *name, const char *groups, const char *root
         for (char *end = line + strlen(line); end; end = strrchr(line + 3, '/')) {
             *end = 0;
             snprintf(path, sizeof path, "%s%s/%s", root, line + 3, name);
-            least = fmin(least, limit_in(path));
+            min = fmin(min, limit_in(path));
         }
     }
     if (f) fclose(f);
-    return least;
+    return min;
 }
 
 int system_processors(void) {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { USUAL_COLUMNS = 80, MOST_COLUMNS = 1000 };
+enum { USUAL_COLUMNS = 80, MAX_COLUMNS = 1000 };
 
 int terminal_columns(FILE *out) {
     int columns = system_columns(fileno(out));
@@ -29,6 +29,6 @@ static bool has_colour(FILE *out) {
 Terminal terminal_of(FILE *out) {
     const char *wanted = getenv("COLUMNS");
     int columns = wanted ? atoi(wanted) : 0;
-    if (columns < 1 || columns > MOST_COLUMNS) columns = terminal_columns(out);
+    if (columns < 1 || columns > MAX_COLUMNS) columns = terminal_columns(out);
     return (Terminal){out, columns - 1, has_colour(out), terminal_unicode()};
 }

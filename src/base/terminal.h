@@ -6,7 +6,7 @@
 
 typedef struct Terminal {
     FILE *out;
-    int width;    /* most columns of a line */
+    int width;    /* maximum number of columns of a line */
     bool colour;  /* it understands escape sequences of 256 colours, and the user wants them */
     bool unicode; /* the locale's encoding is UTF-8 */
 } Terminal;

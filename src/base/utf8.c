@@ -6,7 +6,7 @@
 /* The lead byte determines how many bytes follow. The bounds of the number exclude overlong forms
  * and surrogates (RFC 3629, section 4). */
 int utf8_decode(const char *text, size_t length, uint32_t *character) {
-    static const uint32_t least[UTF8_MAX] = {0, 0x80, 0x800, 0x10000};
+    static const uint32_t min[UTF8_MAX] = {0, 0x80, 0x800, 0x10000};
     const unsigned char *s = (const unsigned char *)text;
     if (length == 0) return 0;
     int follow = (s[0] >= 0xC0) + (s[0] >= 0xE0) + (s[0] >= 0xF0);
@@ -16,7 +16,7 @@ int utf8_decode(const char *text, size_t length, uint32_t *character) {
         if ((s[i] & 0xC0) != 0x80) return 0;
         c = c << 6 | (s[i] & 0x3Fu);
     }
-    if (c < least[follow] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return 0;
+    if (c < min[follow] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return 0;
     *character = c;
     return follow + 1;
 }
@@ -35,7 +35,10 @@ int utf8_encode(uint32_t c, char out[UTF8_MAX]) {
     if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
         error_bug("utf8_encode: U+%04X is no character", (unsigned)c);
     int follow = 1 + (c >= 0x800) + (c >= 0x10000);
-    for (int i = follow; i > 0; i--, c >>= 6) out[i] = (char)(0x80 | (c & 0x3F));
+    for (int i = follow; i > 0; i--) {
+        out[i] = (char)(0x80 | (c & 0x3F));
+        c >>= 6;
+    }
     out[0] = (char)((0x780u >> follow & 0xFF) | c);
     return follow + 1;
 }
@@ -98,7 +101,8 @@ bool utf8_drives_terminal(uint32_t c) {
 void utf8_print(FILE *out, const char *text, size_t length) {
     bool terminal = isatty(fileno(out));
     uint32_t character;
-    for (size_t at = 0, bytes = length; at < length; at += bytes) {
+    size_t bytes = length;
+    for (size_t at = 0; at < length; at += bytes) {
         if (terminal) bytes = (size_t)utf8_decode(text + at, length - at, &character);
         bool blank = bytes == 1 && (character == '\t' || character == '\n');
         if (terminal && !blank && (!bytes || utf8_drives_terminal(character)))
@@ -127,11 +131,9 @@ const char *utf8_escape(char out[ESCAPED_TEXT], const char *text) {
         size_t bytes = utf8_symbol(text + at, length - at, &symbol);
         bool plain = symbol < NO_UTF8 && !utf8_drives_terminal(symbol);
         if (at + bytes > ESCAPED_BYTES) break;
-        for (size_t i = 0; i < bytes; i++, at++) {
-            if (plain)
-                *end++ = text[at];
-            else
-                end += sprintf(end, "\\x%02X", (unsigned)(unsigned char)text[at]);
+        for (; bytes; bytes--) {
+            unsigned char byte = (unsigned char)text[at++];
+            end += sprintf(end, plain ? "%c" : "\\x%02X", byte);
         }
     }
     strcpy(end, at < length ? "..." : "");

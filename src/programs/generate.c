@@ -161,7 +161,8 @@ static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
 /* Begins a text on `out` with the echo, in which no stop text ends it. */
 static Stream begin_text(const Run *r, FILE *out) {
     Stream stream = {r->saved.tokenizer, NULL, out};
-    for (long i = 0; out && i < r->echoed; i++) stream_take(&stream, r->echo[i]);
+    long echoed = out ? r->echoed : 0;
+    for (long i = 0; i < echoed; i++) stream_take(&stream, r->echo[i]);
     stream.stop = s.stop;
     return stream;
 }
@@ -234,18 +235,25 @@ static void say_new_lines(const Run *r) {
     const Decoder *d = &r->decoder;
     Error e = {0};
     Passage *line = calloc((size_t)s.count, sizeof *line);
-    for (long i = 0; line && i < s.count; i++)
+    if (!line) error_no_memory("%ld lines", s.count);
+    for (long i = 0; i < s.count; i++)
         line[i].text = text_of(r, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted,
                                &line[i].length);
-    bool ok = line || error_set(&e, STATUS_NO_MEMORY, "memory: %ld lines", s.count);
-    long new_lines = ok ? texts_lack(r->saved.lines, line, s.count, &e) : -1;
+    long new_lines = texts_lack(r->saved.lines, line, s.count, &e);
     if (new_lines >= 0)
         fprintf(stderr, "%ld of %ld lines are not in %s\n", new_lines, s.count,
                 TEXTS_NAMED(r->saved.lines));
     else
         fprintf(stderr, "new lines are not counted: %s\n", e.text);
-    for (long i = 0; line && i < s.count; i++) free((char *)line[i].text);
+    for (long i = 0; i < s.count; i++) free((char *)line[i].text);
     free(line);
+}
+
+static void write_all(const Run *r) {
+    const Decoder *d = &r->decoder;
+    for (long i = 0; i < s.count; i++)
+        write_one(r, i, 0, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted);
+    if (r->saved.lines) say_new_lines(r);
 }
 
 static bool sample(Run *r, Error *e) {
@@ -258,9 +266,7 @@ static bool sample(Run *r, Error *e) {
         stream_end(r->stream);
         putchar('\n');
     }
-    for (long i = 0; ok && s.count > 1 && i < s.count; i++)
-        write_one(r, i, 0, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted);
-    if (ok && s.count > 1 && r->saved.lines) say_new_lines(r);
+    if (ok && s.count > 1) write_all(r);
     free(r->stream);
     if (ok && r->talks) {
         free(r->said);
@@ -290,8 +296,8 @@ static bool search(Run *r, Error *e) {
     long found = 0, texts = s.n_best ? s.n_best : 1;
     Hypothesis *best = calloc((size_t)texts, sizeof *best);
     BeamOptions options = {s.length_penalty, texts, s.stop ? has_stop : NULL, same_text, r};
-    bool ok = best || error_set(e, STATUS_NO_MEMORY, "memory: the hypotheses");
-    ok = ok && beam_search(&r->decoder, &options, best, &found, e);
+    if (!best) return error_set(e, STATUS_NO_MEMORY, "memory: the hypotheses");
+    bool ok = beam_search(&r->decoder, &options, best, &found, e);
     for (long i = 0; i < found; i++) {
         if (ok) write_one(r, i, best[i].score, best[i].ids, best[i].n);
         free(best[i].ids);
@@ -310,11 +316,10 @@ static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
     r->echoed = r->lm ? echoed : 0;
     r->prompted = given.prompt_tokens;
     r->begun = false;
-    long most =
-        r->saved.model->config.max_length + 1 - r->prompted; /* of an answer and of a line */
-    if (r->text || most > s.length) most = s.length;
-    bool ok = decoder_open(&r->decoder, r->tape, r->saved.model, s.beam ? s.beam : s.count, &given,
-                           most, e) &&
+    long max = r->saved.model->config.max_length + 1 - r->prompted; /* of an answer and of a line */
+    if (r->text || max > s.length) max = s.length;
+    long texts = s.beam ? s.beam : s.count;
+    bool ok = decoder_open(&r->decoder, r->tape, r->saved.model, texts, &given, max, e) &&
               (s.beam ? search : sample)(r, e);
     decoder_close(&r->decoder);
     return ok;
@@ -322,33 +327,40 @@ static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
 
 /* ---- Prompts ---- */
 
-/* Without a prompt a language model begins as a line of its training text begins. */
-static bool respond(Run *r, const char *text, size_t bytes, const char *where, Error *e) {
+/* Writes what was said before, or the token that begins a line, and the n tokens of the text into
+ * ids. */
+static bool encode_prompt(const Run *r, const Passage *text, int32_t *ids, long *said, long *n,
+                          Error *e) {
     const Tokenizer *k = r->saved.tokenizer;
-    bool line = r->saved.lines; /* its token begins it */
-    long said = line ? 1 : r->said_count, n = 0;
-    if (bytes == 0 && !said &&
-        r->saved.opening_id != NO_PAD) /* shown where a character goes on after it */
-        return reply(r, &r->saved.opening_id, 1, tokenizer_state(k, &r->saved.opening_id, 1) != 0,
-                     e);
+    bool line = r->saved.lines;
+    long max = r->saved.model->config.max_length;
+    if (k->utf8 && !utf8_check(text->where, text->text, text->length, e)) return false;
+    if (*said) memcpy(ids, line ? &r->saved.begin_id : r->said, (size_t)*said * sizeof *ids);
+    bool breaks = *said && text->length && r->text;
+    if (breaks && tokenizer_encode(k, text->where, "\n", 1, ids + *said, n, &(Error){0})) ++*said;
+    if (line && memchr(text->text, '\n', text->length))
+        return error_set(e, STATUS_BAD_DATA,
+                         "%s: found the end of a line, need the beginning of one", text->where);
+    if (!tokenizer_encode(k, text->where, text->text, text->length, ids + *said, n, e))
+        return false;
+    if (r->text || *said + *n <= max) return true;
+    return error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %ld", text->where, *n,
+                     max - *said);
+}
+
+/* Without a prompt a language model begins as a line of its training text begins. That beginning is
+ * shown where a character goes on after it. */
+static bool respond(Run *r, const char *text, size_t bytes, const char *where, Error *e) {
+    const int32_t *opening = &r->saved.opening_id;
+    long said = r->saved.lines ? 1 : r->said_count, n = 0;
+    if (bytes == 0 && !said && *opening != NO_PAD)
+        return reply(r, opening, 1, tokenizer_state(r->saved.tokenizer, opening, 1) != 0, e);
     if (bytes == 0 && !said)
         return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
     int32_t *ids = calloc((size_t)said + 1 + bytes, sizeof *ids);
-    bool ok = ids || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", bytes);
-    ok = ok && (!k->utf8 || utf8_check(where, text, bytes, e));
-    if (ok && said) memcpy(ids, line ? &r->saved.begin_id : r->said, (size_t)said * sizeof *ids);
-    if (ok && said && bytes && r->text &&
-        tokenizer_encode(k, where, "\n", 1, ids + said, &n, &(Error){0}))
-        said++;
-    if (ok && line && memchr(text, '\n', bytes))
-        ok = error_set(e, STATUS_BAD_DATA, "%s: found the end of a line, need the beginning of one",
-                       where);
-    ok = ok && tokenizer_encode(k, where, text, bytes, ids + said, &n, e);
-    long most = r->saved.model->config.max_length;
-    if (ok && !r->text && said + n > most)
-        ok = error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %ld", where, n,
-                       most - said);
-    ok = ok && reply(r, ids, said + n, n, e);
+    if (!ids) return error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", bytes);
+    bool ok = encode_prompt(r, &(Passage){where, text, bytes}, ids, &said, &n, e) &&
+              reply(r, ids, said + n, n, e);
     free(ids);
     return ok;
 }

@@ -1,4 +1,5 @@
-/* The thread pool: every chunk runs once, whatever the threads; nesting, forking and exiting are safe. */
+/* The thread pool runs every chunk once, whatever the threads; nesting, forking and exiting are
+ * safe. */
 #include "base/pool.h"
 #include "test.h"
 #include <pthread.h>
@@ -16,8 +17,8 @@ static void count_run(void *context, long chunk) {
 static void check_runs(long chunks, int times) {
     for (long i = 0; i < CHUNKS; i++) {
         int want = i < chunks ? times : 0, found = atomic_exchange(&runs[i], 0);
-        CHECK(found == want, "%ld chunks, %d threads: chunk %ld ran %d times", chunks, pool_threads(), i,
-              found);
+        CHECK(found == want, "%ld chunks, %d threads: chunk %ld ran %d times", chunks,
+              pool_threads(), i, found);
     }
 }
 
@@ -81,8 +82,8 @@ TEST(a_child_process_has_a_working_pool) {
     return; /* which cannot follow threads of a process that threads have forked */
 #endif
     pool_set_threads(2);
-    /* The worker has begun before the first fork: what a thread locks of a sanitizer while it begins would stay locked in a
-     * child. */
+    /* The worker has begun before the first fork: what a thread locks of a sanitizer while it
+     * begins would stay locked in a child. */
     atomic_int begun = 0;
     pool_for(2, wait_for_both, &begun);
     for (int i = 0; i < 20; i++) {

@@ -76,7 +76,10 @@ TEST(normal_is_normal) {
     for (uint64_t i = 0; i < N; i++) {
         double x = random_normal(key, i), power = 1;
         CHECK(isfinite(x));
-        for (int m = 0; m < 5; m++, power *= x) moment[m] += power / N;
+        for (int m = 0; m < 5; m++) {
+            moment[m] += power / N;
+            power *= x;
+        }
         cell[(int)(0.5 * erfc(-x / sqrt(2)) * 64)]++;
         beyond_3 += fabs(x) > 3;
         lagged += x * last / N;

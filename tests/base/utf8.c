@@ -154,7 +154,8 @@ TEST(escapes_names) {
     static const uint32_t hidden[][2] = {
         {0x01, 0x1F},     {0x7F, 0x9F},     {0x061C, 0x061C},        {0x200E, 0x200F},
         {0x2028, 0x202E}, {0x2066, 0x2069}, {UINT32_MAX, UINT32_MAX}};
-    for (uint32_t c = 1, range = 0; c < 0x2100; c++) {
+    int range = 0;
+    for (uint32_t c = 1; c < 0x2100; c++) {
         char text[UTF8_MAX + 1] = "";
         utf8_encode(c, text);
         if (c > hidden[range][1]) range++;
@@ -179,7 +180,8 @@ TEST(keeps_the_first_error) {
     CHECK(!error_set(&e, STATUS_USAGE, "later"));
     CHECK(e.status == STATUS_IO && strcmp(e.text, "a?b?: 5") == 0, "found \"%s\"", e.text);
 
-    for (size_t n = ERROR_TEXT - 20; n<9000; n += n> ERROR_TEXT + 20 ? 1000 : 1) {
+    for (size_t n = ERROR_TEXT - 20; n < 9000; n++) {
+        if (n > ERROR_TEXT + 20) n += 999;
         char path[9001] = "";
         memset(path, 'p', n);
         Error cut = {0};
