@@ -93,7 +93,7 @@ for cc in gcc clang; do
 done
 sh tests/lint/structure.sh || status=1
 if command -v python3 >/dev/null; then
-    python3 -B tests/lint/style.py || status=1
+    sh tests/lint/style.sh || status=1
 else
     echo "lint: there is no python3, rules of style not checked" >&2
 fi
