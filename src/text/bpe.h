@@ -28,10 +28,10 @@ typedef struct Merge {
  * bytes of every Merge, in the order of their ids. */
 int32_t bpe_joined(const Dictionary *pieces, Merge pair);
 
-/* Learns at most `most` merges from words and their counts; words have at most TOKEN_BYTES bytes.
+/* Learns at most `max` merges from words and their counts; words have at most TOKEN_BYTES bytes.
  * `characters` has those that are tokens. Returns how many merges there are; -1: STATUS_NO_MEMORY.
  */
-long bpe_learn(const Dictionary *words, const Dictionary *characters, long most, Merge *merge,
+long bpe_learn(const Dictionary *words, const Dictionary *characters, long max, Merge *merge,
                Error *e);
 
 /* Writes the characters and bytes that a word of n ≤ TOKEN_BYTES bytes begins as into ids, which

@@ -21,12 +21,12 @@ typedef struct Pair {
 typedef struct Learner {
     Place *place;
     Pair *pair;
-    long pairs, pair_room;
+    long pairs, capacity;
     Dictionary number; /* of a pair, by the bytes of its merge */
     struct Ranked {
         long count;
         int32_t pair;
-    } * heap; /* [ranked] of pair_room */
+    } * heap; /* [ranked], and room for `capacity` */
     long ranked;
     int32_t *at; /* places of one pair */
 } Learner;
@@ -40,11 +40,13 @@ static bool comes_before(const Learner *l, struct Ranked a, struct Ranked b) {
 }
 
 static void sift_down(Learner *l, struct Ranked item) {
-    long i = 0, child;
-    for (; (child = 2 * i + 1) < l->ranked; i = child) {
+    long i = 0;
+    while (2 * i + 1 < l->ranked) {
+        long child = 2 * i + 1;
         if (child + 1 < l->ranked && comes_before(l, l->heap[child + 1], l->heap[child])) child++;
         if (!comes_before(l, l->heap[child], item)) break;
         l->heap[i] = l->heap[child];
+        i = child;
     }
     l->heap[i] = item;
 }
@@ -77,21 +79,22 @@ static int32_t take_best(Learner *l) {
 /* ---- Places ---- */
 
 static bool grow(Learner *l, Error *e) {
-    long room = l->pair_room ? 2 * l->pair_room : 4096;
-    Pair *pair = realloc(l->pair, (size_t)room * sizeof *pair);
+    long capacity = l->capacity ? 2 * l->capacity : 4096;
+    Pair *pair = realloc(l->pair, (size_t)capacity * sizeof *pair);
     if (pair) l->pair = pair;
-    for (long i = 0; pair && i < l->pairs; i++)
-        l->number.entry[i].text = (const char *)&pair[i].merge;
-    struct Ranked *heap = realloc(l->heap, (size_t)room * sizeof *heap);
+    struct Ranked *heap = realloc(l->heap, (size_t)capacity * sizeof *heap);
     if (heap) l->heap = heap;
-    l->pair_room = room;
-    return (pair && heap) || error_set(e, STATUS_NO_MEMORY, "memory: %ld pairs of tokens", room);
+    if (!pair || !heap)
+        return error_set(e, STATUS_NO_MEMORY, "memory: %ld pairs of tokens", capacity);
+    for (long i = 0; i < l->pairs; i++) l->number.entry[i].text = (const char *)&pair[i].merge;
+    l->capacity = capacity;
+    return true;
 }
 
 /* The pair's index in l->pair, where a new pair gets the next one; -1: no memory. The dictionary
  * points to the merge of a pair. So the pair is written as a new one before it is looked up. */
 static int32_t index_of(Learner *l, Merge merge, Error *e) {
-    if (l->pairs == l->pair_room && !grow(l, e)) return -1;
+    if (l->pairs == l->capacity && !grow(l, e)) return -1;
     Pair *next = &l->pair[l->pairs];
     *next = (Pair){merge, .count = 0, .first = -1};
     long i = dictionary_add(&l->number, (const char *)&next->merge, sizeof next->merge, e);
@@ -180,12 +183,12 @@ static bool lay_out(Learner *l, const Dictionary *words, const Dictionary *chara
     return true;
 }
 
-long bpe_learn(const Dictionary *words, const Dictionary *characters, long most, Merge *merge,
+long bpe_learn(const Dictionary *words, const Dictionary *characters, long max, Merge *merge,
                Error *e) {
     Learner l = {0};
     long count = 0, ranked = 0;
     bool ok = lay_out(&l, words, characters, e);
-    while (ok && count < most) {
+    while (ok && count < max) {
         while (ranked < l.pairs) push(&l, (int32_t)ranked++); /* those of the merge before */
         int32_t best = take_best(&l);
         if (best < 0) break;

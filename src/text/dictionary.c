@@ -11,7 +11,7 @@ uint64_t dictionary_hash(const char *text, size_t length) {
 }
 
 /* The slot that holds text, or the free one where it belongs. */
-static long place(const Dictionary *d, const char *text, size_t length, uint64_t hash) {
+static long slot_of(const Dictionary *d, const char *text, size_t length, uint64_t hash) {
     long slot = (long)(hash & (uint64_t)(d->slots - 1));
     for (; d->slot[slot]; slot = (slot + 1) & (d->slots - 1)) {
         const Entry *entry = &d->entry[d->slot[slot] - 1];
@@ -22,32 +22,32 @@ static long place(const Dictionary *d, const char *text, size_t length, uint64_t
 }
 
 long dictionary_find(const Dictionary *d, const char *text, size_t length) {
-    return d->slots ? d->slot[place(d, text, length, dictionary_hash(text, length))] - 1 : -1;
+    return d->slots ? d->slot[slot_of(d, text, length, dictionary_hash(text, length))] - 1 : -1;
 }
 
 static bool grow(Dictionary *d, Error *e) {
     enum { FIRST = 512 };
-    long room = d->room ? 2 * d->room : FIRST;
-    Entry *entry = realloc(d->entry, (size_t)room * sizeof *entry);
-    int32_t *slot = calloc((size_t)(2 * room), sizeof *slot);
+    long capacity = d->capacity ? 2 * d->capacity : FIRST;
+    Entry *entry = realloc(d->entry, (size_t)capacity * sizeof *entry);
+    int32_t *slot = calloc((size_t)(2 * capacity), sizeof *slot);
     if (entry) d->entry = entry;
-    if (!entry || !slot || room > INT32_MAX / 2) {
+    if (!entry || !slot || capacity > INT32_MAX / 2) {
         free(slot);
-        return error_set(e, STATUS_NO_MEMORY, "memory: a dictionary of %ld entries", room);
+        return error_set(e, STATUS_NO_MEMORY, "memory: a dictionary of %ld entries", capacity);
     }
     free(d->slot);
     d->slot = slot;
-    d->room = room;
-    d->slots = 2 * room;
+    d->capacity = capacity;
+    d->slots = 2 * capacity;
     for (long i = 0; i < d->count; i++)
-        d->slot[place(d, entry[i].text, entry[i].length, entry[i].hash)] = (int32_t)i + 1;
+        d->slot[slot_of(d, entry[i].text, entry[i].length, entry[i].hash)] = (int32_t)i + 1;
     return true;
 }
 
 long dictionary_add(Dictionary *d, const char *text, size_t length, Error *e) {
-    if (d->count == d->room && !grow(d, e)) return -1;
+    if (d->count == d->capacity && !grow(d, e)) return -1;
     uint64_t hash = dictionary_hash(text, length);
-    long slot = place(d, text, length, hash);
+    long slot = slot_of(d, text, length, hash);
     if (!d->slot[slot]) {
         d->entry[d->count] = (Entry){text, length, hash, 0};
         d->slot[slot] = (int32_t)++d->count;
@@ -57,29 +57,30 @@ long dictionary_add(Dictionary *d, const char *text, size_t length, Error *e) {
     return number;
 }
 
-/* qsort keeps no order of equals: the place decides. */
+/* qsort keeps no order of equals: the address decides. */
 static int by_count(const void *a, const void *b) {
     const Entry *x = *(const Entry *const *)a, *y = *(const Entry *const *)b;
     return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : (x > y) - (x < y);
 }
 
-bool dictionary_select(Dictionary *d, long most, Error *e) {
-    if (most > d->count) most = d->count;
+bool dictionary_select(Dictionary *d, long max, Error *e) {
+    if (max > d->count) max = d->count;
     if (!d->count) return true;
-    const Entry **order = malloc((size_t)(d->count + 1) * sizeof *order);
-    Entry *kept = malloc((size_t)(most + 1) * sizeof *kept);
-    bool ok = (order && kept) ||
-              error_set(e, STATUS_NO_MEMORY, "memory: a dictionary of %ld entries", most);
-    for (long i = 0; ok && i < d->count; i++) order[i] = &d->entry[i];
-    if (ok) {
-        qsort(order, (size_t)d->count, sizeof *order, by_count);
-        for (long i = 0; i < most; i++) kept[i] = *order[i];
-        memcpy(d->entry, kept, (size_t)most * sizeof *kept);
-        d->count = most;
+    const Entry **order = malloc((size_t)d->count * sizeof *order);
+    Entry *kept = malloc((size_t)(max + 1) * sizeof *kept);
+    if (!order || !kept) {
+        free(order);
+        free(kept);
+        return error_set(e, STATUS_NO_MEMORY, "memory: a dictionary of %ld entries", max);
     }
+    for (long i = 0; i < d->count; i++) order[i] = &d->entry[i];
+    qsort(order, (size_t)d->count, sizeof *order, by_count);
+    for (long i = 0; i < max; i++) kept[i] = *order[i];
+    memcpy(d->entry, kept, (size_t)max * sizeof *kept);
+    d->count = max;
     free(order);
     free(kept);
-    return ok;
+    return true;
 }
 
 void dictionary_free(Dictionary *d) {

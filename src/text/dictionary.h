@@ -16,7 +16,7 @@ typedef struct Entry {
 /* Empty where it is all zeros. */
 typedef struct Dictionary {
     Entry *entry; /* [count] */
-    long count, room;
+    long count, capacity;
     int32_t *slot; /* [slots], a power of two: number + 1 by hash, 0: free */
     long slots;
 } Dictionary;
@@ -30,8 +30,8 @@ long dictionary_find(const Dictionary *d, const char *text, size_t length);
 /* Adds text, or counts it once more. Returns its number; -1: STATUS_NO_MEMORY. */
 long dictionary_add(Dictionary *d, const char *text, size_t length, Error *e);
 
-/* Keeps the `most` entries that were added most often, the most frequent first, of equals the
+/* Keeps the `max` entries that were added most often, the most frequent first, of equals the
  * earlier. Its texts cannot be found any more. STATUS_NO_MEMORY. */
-bool dictionary_select(Dictionary *d, long most, Error *e);
+bool dictionary_select(Dictionary *d, long max, Error *e);
 
 void dictionary_free(Dictionary *d);

@@ -34,14 +34,14 @@ bool texts_open(Texts *t, const char *paths, bool unix_newlines, Error *e) {
     *t = (Texts){.paths = strdup(paths),
                  .map = calloc(files, sizeof *t->map),
                  .text = calloc(files, sizeof *t->text)};
-    bool ok = (t->paths && t->map && t->text) ||
-              error_set(e, STATUS_NO_MEMORY, "memory: the list of texts");
-    for (char *at = t->paths, *end; ok && at; at = end) {
+    if (!t->paths || !t->map || !t->text)
+        return error_set(e, STATUS_NO_MEMORY, "memory: the list of texts");
+    for (char *at = t->paths, *end; at; at = end) {
         end = strchr(at, '\n');
         if (end) *end++ = 0;
-        ok = read_file(t, at, unix_newlines, e);
+        if (!read_file(t, at, unix_newlines, e)) return false;
     }
-    return ok;
+    return true;
 }
 
 void texts_close(Texts *t) {
@@ -66,21 +66,24 @@ const char *texts_name(char out[TEXTS_NAME], const char *paths) {
 /* ---- Lines ---- */
 
 Passage *texts_lines(const Passage *text, long texts, long *lines, Error *e) {
-    size_t most = 1;
-    for (long i = 0; i < texts; i++) {
-        most++;
-        for (size_t k = 0; k < text[i].length; k++) most += text[i].text[k] == '\n';
-    }
-    Passage *line = malloc(most * sizeof *line);
+    size_t max = (size_t)texts + 1;
+    for (long i = 0; i < texts; i++)
+        for (size_t k = 0; k < text[i].length; k++) max += text[i].text[k] == '\n';
+    Passage *line = malloc(max * sizeof *line);
     *lines = 0;
-    if (!line) error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu lines", text->where, most);
-    for (long i = 0; line && i < texts; i++)
-        for (const char *at = text[i].text, *end = at + text[i].length; at < end;) {
+    if (!line) {
+        error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu lines", text->where, max);
+        return NULL;
+    }
+    for (long i = 0; i < texts; i++) {
+        const char *at = text[i].text, *end = at + text[i].length;
+        while (at < end) {
             const char *stop = memchr(at, '\n', (size_t)(end - at));
             if (!stop) stop = end;
             line[(*lines)++] = (Passage){text[i].where, at, (size_t)(stop - at)};
             at = stop + 1;
         }
+    }
     return line;
 }
 
@@ -88,24 +91,24 @@ long texts_lack(const char *paths, const Passage *line, long lines, Error *e) {
     Texts t;
     Dictionary known = {0};
     long count = 0, lack = 0;
-    Passage *there =
-        texts_open(&t, paths, true, e) ? texts_lines(t.text, t.count, &count, e) : NULL;
-    bool ok = there;
-    for (long i = 0; ok && i < count; i++)
-        ok = dictionary_add(&known, there[i].text, there[i].length, e) >= 0;
-    for (long i = 0; ok && i < lines; i++)
+    bool opened = texts_open(&t, paths, true, e);
+    Passage *found = opened ? texts_lines(t.text, t.count, &count, e) : NULL;
+    long i = 0;
+    while (i < count && dictionary_add(&known, found[i].text, found[i].length, e) >= 0) i++;
+    bool ok = found && i == count;
+    for (i = 0; i < lines; i++)
         lack += !line[i].text || dictionary_find(&known, line[i].text, line[i].length) < 0;
     dictionary_free(&known);
     texts_close(&t);
-    free(there);
+    free(found);
     return ok ? lack : -1;
 }
 
 /* ---- Sides ---- */
 
-static int by_place(const void *a, const void *b) {
+static int by_rank(const void *a, const void *b) {
     const Side *x = a, *y = b;
-    if (x->place != y->place) return x->place < y->place ? -1 : 1;
+    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
     return (x->item > y->item) - (x->item < y->item);
 }
 
@@ -113,15 +116,15 @@ bool sides_choose(Side *side, long count, uint64_t seed, double share, const cha
                   const char *what, long *held_out, Error *e) {
     uint64_t key = random_key(seed, STREAM_SPLIT);
     long different = 0, wanted, i = 0;
-    for (long k = 0; k < count; k++) side[k].place = random_key(key, side[k].place);
-    qsort(side, (size_t)count, sizeof *side, by_place);
-    for (long k = 0; k < count; k++) different += k == 0 || side[k].place != side[k - 1].place;
+    for (long k = 0; k < count; k++) side[k].rank = random_key(key, side[k].rank);
+    qsort(side, (size_t)count, sizeof *side, by_rank);
+    for (long k = 0; k < count; k++) different += k == 0 || side[k].rank != side[k - 1].rank;
     wanted = (long)((double)different * share);
     if (share > 0 && wanted < 1) wanted = 1;
     if (different <= wanted)
         return error_set(e, STATUS_BAD_DATA, "%s: found %ld different %s%s, need at least %ld",
                          where, different, what, PLURAL(different), wanted + 1);
-    for (long left = wanted; left > 0; left -= side[i].place != side[i - 1].place) i++;
+    for (long left = wanted; left > 0; left -= side[i].rank != side[i - 1].rank) i++;
     *held_out = i;
     return true;
 }

@@ -32,15 +32,15 @@ Passage *texts_lines(const Passage *text, long texts, long *lines, Error *e);
  * whose text is NULL counts. */
 long texts_lack(const char *paths, const Passage *line, long lines, Error *e);
 
-/* An item and its place in an order that depends on a seed: equal items have one place. */
+/* An item and its rank in an order that depends on a seed: equal items have one rank. */
 typedef struct Side {
-    uint64_t place;
+    uint64_t rank;
     long item;
 } Side;
 
-/* Sorts items by a hash of the seed and of a number, which `place` is before, and which equal items
- * share. *held_out of them, the first, are to be held out: all items of a share of the different
- * numbers, of one at least if the share is not 0. STATUS_BAD_DATA: no other is left; `where` and
- * `what` name the items. */
+/* Sorts items by their ranks. Before the call, `rank` is a number that equal items share; the call
+ * makes it a hash of this number and the seed. The first *held_out items are to be held out: all
+ * items of a share of the different numbers, of at least one number if the share is not 0.
+ * STATUS_BAD_DATA: no other number is left; `where` and `what` name the items. */
 bool sides_choose(Side *side, long count, uint64_t seed, double share, const char *where,
                   const char *what, long *held_out, Error *e);

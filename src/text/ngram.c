@@ -89,27 +89,39 @@ static void judge_character(const Grams *g, const Suffixes *before, const Suffix
     }
 }
 
-/* Different characters in both texts: those that the counts lack are looked up among strings of
- * one. */
+/* Counts the strings of one character. */
+static bool count_different(Grams *seen, const uint32_t *text, long length, Error *e) {
+    for (long i = 0; i < length; i++) {
+        Suffixes one = with(&empty, text[i]);
+        if (!count_character(seen, &empty, &one, e)) return false;
+    }
+    return true;
+}
+
+static bool count_grams(Grams *g, const uint32_t *text, long length, Error *e) {
+    Suffixes before = empty;
+    if (!make_room(g, e)) return false;
+    find(g, empty.hash[0])->hash = empty.hash[0];
+    for (long i = 0; i < length; i++) {
+        if (is_full(g)) return true;
+        Suffixes now = with(&before, text[i]);
+        if (!count_character(g, &before, &now, e)) return false;
+        before = now;
+    }
+    return true;
+}
+
 bool ngram_losses(const uint32_t *training, long trained, const uint32_t *judged, long count,
                   double loss[NGRAM_ORDER + 1], Error *e) {
     Grams grams = {0}, seen = {0};
     Suffixes before = empty, now;
-    bool ok = make_room(&grams, e) && make_room(&seen, e);
-    if (ok) find(&grams, empty.hash[0])->hash = empty.hash[0];
-    for (long i = 0; ok && i < trained + count; i++) {
-        Suffixes one = with(&empty, i < trained ? training[i] : judged[i - trained]);
-        ok = count_character(&seen, &empty, &one, e);
-    }
-    for (long i = 0; ok && i < trained && !is_full(&grams); i++, before = now) {
-        now = with(&before, training[i]);
-        ok = count_character(&grams, &before, &now, e);
-    }
+    bool ok = count_different(&seen, training, trained, e) &&
+              count_different(&seen, judged, count, e) && count_grams(&grams, training, trained, e);
     for (int n = 0; n <= NGRAM_ORDER; n++) loss[n] = 0;
-    before = empty;
-    for (long i = 0; ok && i < count; i++, before = now) {
+    for (long i = 0; i < (ok ? count : 0); i++) {
         now = with(&before, judged[i]);
         judge_character(&grams, &before, &now, 1 / (double)seen.used, loss);
+        before = now;
     }
     for (int n = 0; n <= NGRAM_ORDER; n++) loss[n] /= (double)count;
     free(grams.slot);

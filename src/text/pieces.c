@@ -5,12 +5,21 @@
 
 static const char unknown[] = "[UNK]";
 
-bool tokenizer_make_room(Tokenizer *k, long size, size_t bytes, const char *where, Error *e) {
+bool tokenizer_allocate(Tokenizer *k, long size, size_t bytes, const char *where, Error *e) {
     k->size = size;
     k->text = malloc(bytes + 1);
     k->start = calloc((size_t)size + 1, sizeof *k->start);
     return (k->text && k->start) ||
            error_set(e, STATUS_NO_MEMORY, "%s: no memory for a vocabulary", where);
+}
+
+bool tokenizer_allocate_bytes(Tokenizer *k, long size, size_t bytes, const char *where, Error *e) {
+    if (!tokenizer_allocate(k, size, bytes, where, e)) return false;
+    for (int i = 0; i < BYTE_TOKENS; i++) {
+        k->text[i] = (char)i;
+        k->start[i + 1] = (uint32_t)i + 1;
+    }
+    return true;
 }
 
 bool tokenizer_bad_line(const char *where, long line, const char *need, Error *e) {
@@ -27,12 +36,13 @@ long tokenizer_number(const char **at, char end) {
     return n;
 }
 
-bool pieces_count(const TokenizerKind *kind, const Passage *p, long passages, size_t most,
+bool pieces_count(const TokenizerKind *kind, const Passage *p, long passages, size_t max,
                   Dictionary *found, Error *e) {
     for (long i = 0; i < passages; i++)
-        for (size_t at = 0, n; at < p[i].length && most > 0; at += n) {
+        for (size_t at = 0, n; at < p[i].length; at += n) {
+            if (max == 0) return true;
             n = kind->piece(p[i].text + at, p[i].length - at);
-            most -= n < most ? n : most;
+            max -= n < max ? n : max;
             if (dictionary_add(found, p[i].text + at, n, e) < 0) return false;
         }
     return true;
@@ -41,11 +51,12 @@ bool pieces_count(const TokenizerKind *kind, const Passage *p, long passages, si
 bool pieces_take(Tokenizer *k, const Dictionary *found, const char *where, Error *e) {
     size_t bytes = sizeof unknown;
     for (long i = 0; i < found->count; i++) bytes += found->entry[i].length;
-    if (!tokenizer_make_room(k, found->count + k->unknown, bytes, where, e)) return false;
+    if (!tokenizer_allocate(k, found->count + k->unknown, bytes, where, e)) return false;
     memcpy(k->text, unknown, sizeof unknown);
     if (k->unknown) k->start[1] = sizeof unknown - 1;
-    for (long i = 0, id = k->unknown; i < found->count; i++, id++) {
+    for (long i = 0; i < found->count; i++) {
         const Entry *piece = &found->entry[i];
+        long id = i + k->unknown;
         char *text = memcpy(k->text + k->start[id], piece->text, piece->length);
         k->start[id + 1] = k->start[id] + (uint32_t)piece->length;
         if (dictionary_add(&k->pieces, text, piece->length, e) < 0) return false;
@@ -55,35 +66,38 @@ bool pieces_take(Tokenizer *k, const Dictionary *found, const char *where, Error
 
 bool pieces_learn(Tokenizer *k, long size, const Passage *p, long passages, Error *e) {
     Dictionary found = {0};
-    long most = size - k->unknown;
+    long max = size - k->unknown;
     bool ok = pieces_count(k->kind, p, passages, SIZE_MAX, &found, e);
-    if (ok && found.count > most && !k->unknown)
+    if (ok && found.count > max && !k->unknown)
         ok = error_set(e, STATUS_BAD_DATA,
                        "%s: found %ld different characters, need at most %ld or --vocab-size",
-                       p->where, found.count, most);
-    ok = ok && (found.count <= most || dictionary_select(&found, most, e)) &&
-         pieces_take(k, &found, p->where, e);
+                       p->where, found.count, max);
+    if (ok && found.count > max) ok = dictionary_select(&found, max, e);
+    ok = ok && pieces_take(k, &found, p->where, e);
     dictionary_free(&found);
     return ok;
 }
 
-/* Each text once and one piece. */
-bool pieces_parse(Tokenizer *k, const char *where, const char *at, const char *need, Error *e) {
-    Dictionary found = {0};
-    bool ok = true;
-    for (long line = 2, n; ok && *at; line++, at += n + 1) {
-        n = tokenizer_number(&at, ' ');
+/* Finds the pieces of a string, each text once. */
+static bool find_pieces(const Tokenizer *k, Dictionary *found, const char *where, const char *at,
+                        const char *need, Error *e) {
+    for (long line = 2; *at; line++) {
+        long n = tokenizer_number(&at, ' ');
         if (line > MAX_VOCABULARY || n < 1 || n > TOKEN_BYTES || memchr(at, 0, (size_t)n) ||
             at[n] != '\n' || k->kind->piece(at, (size_t)n) != (size_t)n ||
-            !utf8_check(where, at, (size_t)n, &(Error){0})) {
-            ok = tokenizer_bad_line(where, line, need, e);
-            break;
-        }
-        long i = dictionary_add(&found, at, (size_t)n, e);
-        if (i < 0 || found.entry[i].count > 1)
-            ok = tokenizer_bad_line(where, line, "each text once", e);
+            !utf8_check(where, at, (size_t)n, &(Error){0}))
+            return tokenizer_bad_line(where, line, need, e);
+        long i = dictionary_add(found, at, (size_t)n, e);
+        if (i < 0) return false;
+        if (found->entry[i].count > 1) return tokenizer_bad_line(where, line, "each text once", e);
+        at += n + 1;
     }
-    ok = ok && pieces_take(k, &found, where, e);
+    return true;
+}
+
+bool pieces_parse(Tokenizer *k, const char *where, const char *at, const char *need, Error *e) {
+    Dictionary found = {0};
+    bool ok = find_pieces(k, &found, where, at, need, e) && pieces_take(k, &found, where, e);
     dictionary_free(&found);
     return ok;
 }

@@ -1,12 +1,12 @@
 /* The kinds char and word: tokens are pieces of the text, each whole, and [UNK] stands for those
- * outside the vocabulary. The string has a line `BYTES TEXT` for each piece, its length and itself.
- */
+ * outside the vocabulary. The string has a line `BYTES TEXT` for each piece, its length and
+ * itself. */
 #pragma once
 
 #include "text/tokenizer.h"
 
-/* Counts the pieces of texts, of their first `most` bytes. */
-bool pieces_count(const TokenizerKind *kind, const Passage *p, long passages, size_t most,
+/* Counts the pieces of texts, of their first `max` bytes. */
+bool pieces_count(const TokenizerKind *kind, const Passage *p, long passages, size_t max,
                   Dictionary *found, Error *e);
 
 /* Gives an empty tokenizer these tokens, after [UNK] if it has one. Copies their texts. */

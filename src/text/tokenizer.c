@@ -28,18 +28,27 @@ static bool follows(const Tokenizer *k, int state, int32_t id) {
     return utf8_state(state, k->text + k->start[id], k->start[id + 1] - k->start[id]) >= 0;
 }
 
+static bool find_followers(Tokenizer *k, const char *where, Error *e) {
+    if (!k->utf8) return true;
+    k->follows = calloc((size_t)k->size, sizeof *k->follows);
+    if (!k->follows) return no_memory(where, e);
+    for (int32_t id = 0; id < k->size; id++)
+        for (int state = 0; state < UTF8_STATES; state++)
+            k->follows[id] |= (uint8_t)(follows(k, state, id) << state);
+    return true;
+}
+
 /* Completes a tokenizer that was filled, or frees it. */
 static Tokenizer *complete(Tokenizer *k, bool filled, const char *where, Error *e) {
-    if (filled && k->utf8) {
-        k->follows = calloc((size_t)k->size, sizeof *k->follows);
-        filled = k->follows || no_memory(where, e);
-        for (int32_t id = 0; filled && id < k->size; id++)
-            for (int state = 0; state < UTF8_STATES; state++)
-                k->follows[id] |= (uint8_t)(follows(k, state, id) << state);
-    }
-    if (filled) return k;
+    if (filled && find_followers(k, where, e)) return k;
     tokenizer_free(k);
     return NULL;
+}
+
+bool passages_check(const Passage *passage, long passages, Error *e) {
+    for (long i = 0; i < passages; i++)
+        if (!text_check(passage[i].where, passage[i].text, passage[i].length, e)) return false;
+    return true;
 }
 
 Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *passage,
@@ -47,13 +56,12 @@ Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *
     WANT(kind);
     if (passages < 0) error_bug("tokenizer_learn: %ld passages, want at least 0", passages);
     if (passages) WANT(passage);
-    if (kind->least && size && (size < kind->least || size > MAX_VOCABULARY)) {
+    if (kind->min_size && size && (size < kind->min_size || size > MAX_VOCABULARY)) {
         error_set(e, STATUS_USAGE, "--vocab-size: found %ld, need %ld to %d of %s", size,
-                  kind->least, MAX_VOCABULARY, kind->choice.name);
+                  kind->min_size, MAX_VOCABULARY, kind->choice.name);
         return NULL;
     }
-    for (long i = 0; i < passages && !kind->any_bytes; i++)
-        if (!text_check(passage[i].where, passage[i].text, passage[i].length, e)) return NULL;
+    if (!kind->any_bytes && !passages_check(passage, passages, e)) return NULL;
     Tokenizer *k = make(kind, passage->where, e);
     return k ? complete(k, kind->learn(k, size, passage, passages, e), passage->where, e) : NULL;
 }
@@ -98,11 +106,11 @@ Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e) {
     Tokenizer *k = make(&tokenizer_char, where, e);
     if (!k) return NULL;
     const char *body = string;
-    for (const Choice *const *kind = all_tokenizers; *kind && body == string; kind++) {
+    for (const Choice *const *kind = all_tokenizers; *kind; kind++) {
         char first[32];
         int n = first_line(*kind, first);
         if (strncmp(string, first, (size_t)n) != 0) continue;
-        body += n;
+        body = string + n;
         k->kind = (const TokenizerKind *)*kind;
     }
     return complete(k, k->kind->parse(k, where, body, body == string, e), where, e);

@@ -51,8 +51,8 @@ typedef struct Passage {
 /* A kind: the file tokenizer_NAME.c, and its name in ALL_TOKENIZERS. */
 struct TokenizerKind {
     Choice choice;
-    long least, usual; /* vocabulary sizes: the least, and the default, 0: every piece; least 0: it
-                          has one size */
+    long min_size;     /* of a vocabulary; 0: the kind has one size */
+    long default_size; /* 0: every piece */
     bool any_bytes;    /* learns from any bytes */
 
     /* Bytes of the piece that a text begins with, which no token crosses; length is not 0. */
@@ -76,8 +76,11 @@ extern const Choice *const all_tokenizers[]; /* in this order; NULL ends them */
 
 /* Without a size, char takes every character, also those of the part of a text that is held out. */
 static inline bool tokenizer_takes_all(const TokenizerKind *kind, long size) {
-    return kind->least > 0 && kind->usual == 0 && size == 0;
+    return kind->min_size > 0 && kind->default_size == 0 && size == 0;
 }
+
+/* False with STATUS_BAD_DATA where a text is not UTF-8, as text_check of text/encoding.h. */
+bool passages_check(const Passage *passage, long passages, Error *e);
 
 /* Learns a tokenizer from texts; the caller frees it. `size` is the number of tokens at most: fewer
  * where the texts have fewer, 0 for the default, which of char is every character. Ids of char and
@@ -132,8 +135,11 @@ const char *tokenizer_label(const Tokenizer *k, int32_t id, char out[TOKEN_LABEL
 
 /* ---- For the files of kinds, in pieces.c ---- */
 
-/* Room for the tokens of an empty tokenizer. STATUS_NO_MEMORY. */
-bool tokenizer_make_room(Tokenizer *k, long size, size_t bytes, const char *where, Error *e);
+/* Allocates the tokens of an empty tokenizer. STATUS_NO_MEMORY. */
+bool tokenizer_allocate(Tokenizer *k, long size, size_t bytes, const char *where, Error *e);
+
+/* The same, and the first tokens are the bytes. */
+bool tokenizer_allocate_bytes(Tokenizer *k, long size, size_t bytes, const char *where, Error *e);
 
 /* STATUS_BAD_DATA for a line of a string. */
 bool tokenizer_bad_line(const char *where, long line, const char *need, Error *e);

@@ -1,5 +1,5 @@
-/* char: a token is a character. The string is each character once, or, with [UNK], as in pieces.h.
- */
+/* char: a token is a character. The string is each character once, or, with [UNK], what pieces.h
+ * says. */
 #include "text/pieces.h"
 #include <string.h>
 
@@ -44,6 +44,6 @@ static void write(const Tokenizer *k, FILE *out) {
         fwrite(k->text, 1, k->start[k->size], out);
 }
 
-const TokenizerKind tokenizer_char = {{"char", "vocab-size"}, .least = 2,     .piece = piece,
+const TokenizerKind tokenizer_char = {{"char", "vocab-size"}, .min_size = 2,  .piece = piece,
                                       .learn = learn,         .parse = parse, .write = write,
                                       .encode = pieces_encode};

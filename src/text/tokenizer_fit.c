@@ -24,6 +24,7 @@
  *     10 MB (fortunes and a book)   1.141, 1350 steps   1.167, 1500 steps: reads a third of it
  *     Russian (fortunes)            8192: 1.501; 2048: 1.572; 600 steps, less than once */
 #include "text/tokenizer_fit.h"
+#include "text/pieces.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -45,14 +46,12 @@ static size_t character_start(const Passage *p, size_t at) {
 static bool count_characters(const Passage *p, long passages, Fit *f, Error *e) {
     Dictionary found = {0};
     double sum = 0;
-    bool ok = true;
-    for (long i = 0; ok && i < passages; i++)
-        for (size_t at = 0, n; ok && at < p[i].length; at += n, f->characters++) {
-            n = tokenizer_char.piece(p[i].text + at, p[i].length - at);
-            ok = dictionary_add(&found, p[i].text + at, n, e) >= 0;
-        }
-    for (long i = 0; i < found.count; i++)
-        sum += (double)found.entry[i].count * log((double)found.entry[i].count);
+    bool ok = pieces_count(&tokenizer_char, p, passages, SIZE_MAX, &found, e);
+    for (long i = 0; i < found.count; i++) {
+        double count = (double)found.entry[i].count;
+        f->characters += count;
+        sum += count * log(count);
+    }
     if (ok && f->characters > 0) f->frequency = log(f->characters) - sum / f->characters;
     dictionary_free(&found);
     return ok;
@@ -71,12 +70,12 @@ static bool measure_tokens(const Tokenizer *k, const Passage *p, long passages, 
     double tokens[SIZES] = {0}, characters = 0;
     int32_t *ids = malloc((longest + 1) * sizeof *ids);
     bool ok = ids || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", longest);
-    for (long i = 0; ok && i < passages; i++) {
-        long count;
-        ok = tokenizer_encode(k, p[i].where, p[i].text, p[i].length, ids, &count, e);
+    for (long i = 0; i < passages; i++) {
+        long count = 0;
+        ok = ok && tokenizer_encode(k, p[i].where, p[i].text, p[i].length, ids, &count, e);
         characters += (double)utf8_count(p[i].text, p[i].length);
-        for (int s = 0; ok && s < SIZES; s++)
-            for (long t = 0; t < count; t++)
+        for (long t = 0; t < count; t++)
+            for (int s = 0; s < SIZES; s++)
                 tokens[s] += (double)tokens_among(k, ids[t], SMALLEST << s);
     }
     for (int s = 0; s < SIZES; s++) f->per_token[s] = characters / fmax(1, tokens[s]);
@@ -117,12 +116,12 @@ static bool merges_gain(const Fit *f) {
 /* The largest with few enough passes of training through the text, and with enough uses of each
  * token. */
 static long best_size(const Fit *f, double tokens) {
-    static const double most_passes[SIZES] = {INFINITY, INFINITY, 4, 2, 1};
-    enum { LEAST_EACH = 16 }; /* times that the text has a token, on average */
+    static const double max_passes[SIZES] = {INFINITY, INFINITY, 4, 2, 1};
+    enum { MIN_EACH = 16 }; /* times that the text has a token, on average */
     int s = SIZES - 1;
     for (; s > 0; s--) {
         double text = f->characters / f->per_token[s], passes = tokens > 0 ? tokens / text : 1;
-        if (passes <= most_passes[s] && text >= LEAST_EACH * (SMALLEST << s)) break;
+        if (passes <= max_passes[s] && text >= MIN_EACH * (SMALLEST << s)) break;
     }
     return SMALLEST << s;
 }

@@ -28,16 +28,18 @@ static size_t contraction(const char *text, size_t length) {
 }
 
 size_t word_length(const char *text, size_t length, bool ideographs) {
-    size_t most = length < TOKEN_BYTES ? length : TOKEN_BYTES, n = contraction(text, length);
+    size_t max = length < TOKEN_BYTES ? length : TOKEN_BYTES, n = contraction(text, length);
     if (n) return n;
     if (text[0] == ' ' && length > 1 && class_of(text[1]) != BLANK) n = 1;
     Class class = class_of(text[n]);
     bool alone = ideographs && begins_ideograph(text[n]);
-    for (n++; n < most && class_of(text[n]) == class; n++)
+    for (n++; n < max && class_of(text[n]) == class; n++)
         if (!utf8_continues(text[n]) && (alone || (ideographs && begins_ideograph(text[n]))))
             return n;
     if (n == length) return n;
     if (class == BLANK && n > 1 && text[n - 1] == ' ' && class_of(text[n]) != BLANK) n--;
-    for (int i = 0; i < 3 && class == LETTER && utf8_continues(text[n]); i++) n--;
+    if (class != LETTER) return n;
+    size_t end = n; /* perhaps inside a character */
+    while (n + 3 > end && utf8_continues(text[n])) n--;
     return n;
 }

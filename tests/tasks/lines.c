@@ -112,6 +112,7 @@ TEST(a_uniform_model_loses_log_v_a_token) {
                      .task = task,
                      .rows = 5,
                      .accumulate = 1,
+                     .schedule = {.kind = &schedule_constant},
                      .seed = 1};
         t.optimizer = optim_default(&optimizer_adamw);
         CHECK(t.model && trainer_start(&t, &e), "%s", e.text);
