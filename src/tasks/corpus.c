@@ -1,6 +1,5 @@
 #include "tasks/corpus.h"
 #include "base/crc32.h"
-#include "text/encoding.h"
 #include "text/lines.h"
 #include "text/tokenizer_fit.h"
 #include <stdio.h>
@@ -25,6 +24,15 @@ typedef struct Parts {
     long count;
 } Parts;
 
+/* Writes each line, and its end. */
+static void alternate(Corpus *c, const Passage *line, long lines, Passage *out) {
+    for (long i = 0; i < lines; i++) {
+        out[2 * i] = line[i];
+        out[2 * i + 1] = (Passage){line[i].where, "\n", line[i].length > 0};
+        c->empty_lines += line[i].length == 0;
+    }
+}
+
 static bool make_parts(Corpus *c, Parts *p, bool lines, Error *e) {
     long n = p->texts;
     Passage *line = lines ? texts_lines(p->text, p->texts, &n, e) : NULL;
@@ -34,49 +42,57 @@ static bool make_parts(Corpus *c, Parts *p, bool lines, Error *e) {
     p->training = p->all + p->count;
     bool ok = p->all ||
               error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld passages", p->text->where, n);
-    for (long i = 0; ok && i < n && !lines; i++) p->all[i] = p->text[i];
-    for (long i = 0; ok && i < n && lines; i++) {
-        p->all[2 * i] = line[i];
-        p->all[2 * i + 1] = (Passage){line[i].where, "\n", line[i].length > 0};
-        c->empty_lines += line[i].length == 0;
-    }
+    if (ok && !lines) memcpy(p->all, p->text, (size_t)n * sizeof *p->all);
+    if (ok && lines) alternate(c, line, n, p->all);
     free(line);
     return ok;
 }
 
-/* Holds out the end of each text, or whole lines. */
-static bool hold_out(const Parts *p, const TaskOptions *o, double share, Error *e) {
-    memcpy(p->training, p->all, (size_t)p->count * sizeof *p->all);
-    for (long i = 0; !o->lines && i < p->count; i++) {
+/* Holds out the end of each text. */
+static void hold_out_tails(const Parts *p, double share) {
+    for (long i = 0; i < p->count; i++) {
         const Passage *text = &p->all[i];
         double characters = (double)utf8_count(text->text, text->length);
         p->training[i].length =
             prefix(text->text, text->length, (size_t)(characters * (1 - share)));
     }
-    if (!o->lines) return true;
-    long lines = 0, held_out;
+}
+
+static bool hold_out_lines(const Parts *p, uint64_t seed, double share, Error *e) {
+    const char *where = p->text->where;
+    long lines = 0, held_out = 0;
     Side *side = malloc((size_t)(p->count + 1) * sizeof *side);
-    bool ok = side || error_set(e, STATUS_NO_MEMORY, "%s: no memory for its lines", p->text->where);
-    for (long i = 0; ok && i < p->count; i += 2)
+    if (!side) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its lines", where);
+    for (long i = 0; i < p->count; i += 2)
         if (p->all[i].length)
             side[lines++] = (Side){dictionary_hash(p->all[i].text, p->all[i].length), i};
-    ok = ok && sides_choose(side, lines, o->seed, share, p->text->where, "line", &held_out, e);
-    for (long i = 0; ok && i < held_out; i++)
+    bool ok = sides_choose(side, lines, seed, share, where, "line", &held_out, e);
+    for (long i = 0; i < held_out; i++)
         p->training[side[i].item].length = p->training[side[i].item + 1].length = 0;
     free(side);
     return ok;
 }
 
+/* Encodes a passage from byte `at` on, and adds its bytes to *done. */
+static bool encode_passage(Corpus *c, const Passage *p, size_t at, int32_t *chunk, size_t *done,
+                           void (*progress)(size_t bytes), Error *e) {
+    while (at < p->length) {
+        size_t before = at;
+        long count = 0;
+        if (!tokenizer_encode_part(c->tokenizer, p, &at, CHUNK, chunk, &count, e)) return false;
+        for (long n = 0; n < count; n++) c->ids[c->count++] = (uint16_t)chunk[n];
+        *done += at - before;
+        if (progress) progress(*done);
+    }
+    return true;
+}
+
 /* Encodes the training parts, and then what is held out. An error names the line. */
-static bool encode(Corpus *c, const Parts *p, const TaskOptions *o, Error *e) {
-    size_t done = 0, bytes = 0;
+static bool encode_parts(Corpus *c, const Parts *p, const TaskOptions *o, int32_t *chunk,
+                         Error *e) {
+    size_t done = 0;
     long line = 0;
-    for (long i = 0; i < p->count; i++) bytes += p->all[i].length;
-    int32_t *chunk = malloc((CHUNK + TOKEN_BYTES) * sizeof *chunk);
-    c->ids = malloc((bytes + 1) * sizeof *c->ids);
-    bool ok = (chunk && c->ids) ||
-              error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu tokens", p->text->where, bytes);
-    for (long k = 0; ok && k < 2 * p->count; k++) {
+    for (long k = 0; k < 2 * p->count; k++) {
         long i = k % p->count;
         char where[ERROR_TEXT];
         Passage from = k < p->count ? p->training[i] : p->all[i];
@@ -87,14 +103,20 @@ static bool encode(Corpus *c, const Parts *p, const TaskOptions *o, Error *e) {
             snprintf(where, sizeof where, "%.200s: line %ld", from.where, line);
             from.where = where;
         }
-        for (size_t before = at; ok && at < from.length; before = at) {
-            long count = 0;
-            ok = tokenizer_encode_part(c->tokenizer, &from, &at, CHUNK, chunk, &count, e);
-            for (long n = 0; ok && n < count; n++) c->ids[c->count++] = (uint16_t)chunk[n];
-            done += at - before;
-            if (o->progress) o->progress(done);
-        }
+        if (!encode_passage(c, &from, at, chunk, &done, o->progress, e)) return false;
     }
+    return true;
+}
+
+/* Encodes all parts into memory that fits. */
+static bool encode(Corpus *c, const Parts *p, const TaskOptions *o, Error *e) {
+    size_t bytes = 0;
+    for (long i = 0; i < p->count; i++) bytes += p->all[i].length;
+    int32_t *chunk = malloc((CHUNK + TOKEN_BYTES) * sizeof *chunk);
+    c->ids = malloc((bytes + 1) * sizeof *c->ids);
+    bool ok = (chunk && c->ids) ||
+              error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu tokens", p->text->where, bytes);
+    ok = ok && encode_parts(c, p, o, chunk, e);
     free(chunk);
     uint16_t *fitting = ok ? realloc(c->ids, (size_t)(c->count + 1) * sizeof *fitting) : NULL;
     if (fitting) c->ids = fitting;
@@ -112,7 +134,8 @@ static bool find_lines(Corpus *c, const TaskOptions *o, Error *e) {
     c->line = malloc((size_t)(c->count + 1) * sizeof *c->line);
     if (!c->line)
         return error_set(e, STATUS_NO_MEMORY, "memory: the lines of %ld tokens", c->count);
-    for (long i = c->line[0] = 0; i < c->count; i++) {
+    c->line[0] = 0;
+    for (long i = 0; i < c->count; i++) {
         if (c->ids[i] != c->line_end) continue;
         c->line[++c->lines] = i + 1;
         c->training_lines += i < c->training;
@@ -124,18 +147,24 @@ static bool find_lines(Corpus *c, const TaskOptions *o, Error *e) {
     return true;
 }
 
+static long characters_of(const Passage *p, long passages) {
+    size_t sum = 0;
+    for (long i = 0; i < passages; i++) sum += utf8_count(p[i].text, p[i].length);
+    return (long)sum;
+}
+
 /* Learns the tokenizer, and encodes all with this share held out. The kind of tokenizer is chosen
  * by whole texts: lines are too short to measure merges on. */
 static bool split(Corpus *c, const Parts *p, const TaskOptions *o, double share, Error *e) {
     const TokenizerKind *kind = o->tokenizer;
     long size = o->vocab_size;
-    for (long i = 0; i < p->texts && !(kind && kind->any_bytes); i++)
-        if (!text_check(p->text[i].where, p->text[i].text, p->text[i].length, e)) return false;
-    if (!hold_out(p, o, share, e)) return false;
-    for (long i = c->characters = 0; i < p->count; i++)
-        c->characters +=
-            (long)(utf8_count(p->all[i].text, p->all[i].length) -
-                   (share > 0 ? utf8_count(p->training[i].text, p->training[i].length) : 0));
+    bool any_bytes = kind && kind->any_bytes;
+    if (!any_bytes && !passages_check(p->text, p->texts, e)) return false;
+    memcpy(p->training, p->all, (size_t)p->count * sizeof *p->all);
+    if (!o->lines) hold_out_tails(p, share);
+    if (o->lines && !hold_out_lines(p, o->seed, share, e)) return false;
+    c->characters = characters_of(p->all, p->count);
+    if (share > 0) c->characters -= characters_of(p->training, p->count);
     const Passage *read = o->lines ? p->text : p->training;
     if (!o->vocabulary && (!kind || (kind == &tokenizer_bpe && !size)) &&
         !tokenizer_fit(read, p->texts, o->tokens, &kind, &size, e))
@@ -183,35 +212,44 @@ static bool count_characters(Corpus *c, const Passage *p, long passages, Error *
     enum { SYMBOLS = NO_UTF8 + 256 };
     uint8_t *seen = calloc(SYMBOLS, 1);
     uint32_t symbol;
-    for (long i = 0; seen && i < passages; i++)
+    if (!seen) return error_set(e, STATUS_NO_MEMORY, "memory: %d characters", SYMBOLS);
+    for (long i = 0; i < passages; i++)
         for (size_t at = 0; at < p[i].length; c->written++) {
             at += utf8_symbol(p[i].text + at, p[i].length - at, &symbol);
             c->different += !seen[symbol];
             seen[symbol] = 1;
         }
-    if (!seen) return error_set(e, STATUS_NO_MEMORY, "memory: %d characters", SYMBOLS);
     free(seen);
     return true;
+}
+
+/* What is known of the texts, beside their tokens. */
+static void describe(Corpus *c, const Passage *passage, long passages) {
+    for (long i = 0; i < passages; i++) {
+        const Passage *p = &passage[i];
+        c->checksum = crc32_update(c->checksum, p->text, p->length);
+        for (size_t k = 0; k < p->length; k++) c->carriage_returns += p->text[k] == '\r';
+    }
+    if (!c->tokenizer->unknown) return;
+    c->unknown = c->characters;
+    for (long i = c->validation; i < c->count; i++)
+        c->unknown -= (long)tokenizer_characters(c->tokenizer, c->ids[i]);
 }
 
 Corpus *corpus_make(const Passage *passage, long passages, const TaskOptions *o, Error *e) {
     Corpus *c = calloc(1, sizeof *c);
     Parts parts = {.text = passage, .texts = passages};
-    bool ok = c ? make_parts(c, &parts, o->lines, e) && split_to_fit(c, &parts, o, e) &&
-                      count_characters(c, parts.all, parts.count, e)
-                : error_set(e, STATUS_NO_MEMORY, "%s: no memory for a corpus", passage->where);
-    for (long i = 0; ok && i < passages; i++) {
-        const Passage *p = &passage[i];
-        c->checksum = crc32_update(c->checksum, p->text, p->length);
-        for (size_t k = 0; k < p->length; k++) c->carriage_returns += p->text[k] == '\r';
+    if (!c) {
+        error_set(e, STATUS_NO_MEMORY, "%s: no memory for a corpus", passage->where);
+        return NULL;
     }
-    if (ok && c->tokenizer->unknown) {
-        c->unknown = c->characters;
-        for (long i = c->validation; i < c->count; i++)
-            c->unknown -= (long)tokenizer_characters(c->tokenizer, c->ids[i]);
-    }
+    bool ok = make_parts(c, &parts, o->lines, e) && split_to_fit(c, &parts, o, e) &&
+              count_characters(c, parts.all, parts.count, e);
     free(parts.all);
-    if (ok) return c;
+    if (ok) {
+        describe(c, passage, passages);
+        return c;
+    }
     corpus_free(c);
     return NULL;
 }

@@ -55,8 +55,8 @@ static int write_field(char field, int day, int month, int year, char *out) {
     }
 }
 
-static uint64_t draw(uint64_t key, long most, char *source, char *target) {
-    (void)most;
+static uint64_t draw(uint64_t key, long max, char *source, char *target) {
+    (void)max;
     int year = FIRST_YEAR + (int)random_below(key, 0, YEARS),
         month = 1 + (int)random_below(key, 1, 12);
     int day = 1 + (int)random_below(key, 2, days_of(month, year));

@@ -152,7 +152,8 @@ static bool encode_pairs(PairsTask *t, Error *e) {
 static double unknown_share(const PairsTask *t) {
     const Tokenizer *k = t->task.tokenizer;
     double known = 0, characters = 0;
-    for (long i = 0; k->unknown && i < t->task.held_out; i++) {
+    if (!k->unknown) return 0;
+    for (long i = 0; i < t->task.held_out; i++) {
         const Pair *p = &t->file.pair[t->side[i].item];
         characters += (double)utf8_count(p->target.text, p->target.length);
         for (long n = 0; n < p->T; n++)
@@ -163,7 +164,7 @@ static double unknown_share(const PairsTask *t) {
 
 /* ---- The task ---- */
 
-/* Row i in that order. */
+/* Adds row i in the order of t->side. */
 static void add_row(const PairsTask *t, long i, Batch *b) {
     const Pair *p = &t->file.pair[t->side[i].item];
     BatchRow row = batch_add(b, p->S, p->T + 1);

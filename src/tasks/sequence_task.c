@@ -39,9 +39,12 @@ static void draw(const SequenceTask *t, uint64_t key, uint64_t position, long lo
 /* Number of held-out sequences of a length: an equal share of those still wanted, at most the
  * reserved · symbols^(length-1) that exist. */
 static long quota(const SequenceTask *t, long length, long wanted) {
-    long there_are = t->reserved, share = wanted / (t->task.max_S - length + 1);
-    for (long i = 1; i < length && there_are < share; i++) there_are *= t->symbols;
-    return share < there_are ? share : there_are;
+    long share = wanted / (t->task.max_S - length + 1), count = t->reserved;
+    for (long i = 1; i < length; i++) {
+        if (count >= share) return share;
+        count *= t->symbols;
+    }
+    return share < count ? share : count;
 }
 
 static bool drawn_before(const int32_t *earlier, long count, long stride, const int32_t *x,
@@ -171,7 +174,7 @@ static int by_id(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The place of an answer token in the source depends on all symbols. */
+/* The position of an answer token in the source depends on all symbols. */
 void task_sort_answer(const int32_t *x, long n, int32_t *y) {
     memcpy(y, x, (size_t)n * sizeof *y);
     qsort(y, (size_t)n, sizeof *y, by_id);

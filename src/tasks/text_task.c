@@ -41,9 +41,9 @@ static void add_line(Batch *b, const Corpus *c, long line) {
 static void add_training_row(const Task *task, uint64_t step, long row, Batch *b) {
     const TextTask *t = (const TextTask *)task;
     const Corpus *c = t->corpus;
-    long places = c->line ? c->training_lines : c->training - c->context;
-    long place = random_below(random_key(t->key, step), (uint64_t)row, places);
-    (c->line ? add_line : add_window)(b, c, place);
+    long count = c->line ? c->training_lines : c->training - c->context;
+    long index = random_below(random_key(t->key, step), (uint64_t)row, count);
+    (c->line ? add_line : add_window)(b, c, index);
 }
 
 static void add_held_out_row(const Task *task, long row, Batch *b) {
@@ -54,7 +54,7 @@ static void add_held_out_row(const Task *task, long row, Batch *b) {
         add_window(b, c, c->validation + row * c->context);
 }
 
-/* … of windows, or lines. */
+/* The number of held-out windows, or lines. */
 static long held_out_rows(const Corpus *c) {
     long targets = c->count - c->validation - 1;
     if (!c->line) return (targets + c->context - 1) / c->context;
@@ -66,7 +66,8 @@ static long held_out_rows(const Corpus *c) {
 static bool find_characters(Task *task, Error *e) {
     double characters = 0, tokens = 0;
     Batch *b = task_batch(task, 1, e);
-    for (long row = 0; b && row < task->held_out; row++) {
+    if (!b) return false;
+    for (long row = 0; row < task->held_out; row++) {
         batch_clear(b);
         add_held_out_row(task, row, b);
         tokens += (double)batch_target_tokens(b);
@@ -75,7 +76,7 @@ static bool find_characters(Task *task, Error *e) {
     }
     task->characters = characters / tokens;
     batch_free(b);
-    return e->status == STATUS_DONE;
+    return true;
 }
 
 /* The corpus owns the tokenizer. */
@@ -93,14 +94,14 @@ static bool find_opening(const Corpus *c, int32_t *best, Error *e) {
     *best = c->line ? c->line_end : c->ids[0];
     if (c->line) return true;
     const Tokenizer *k = c->tokenizer;
-    long *count = calloc((size_t)k->size, sizeof *count), most = 0;
+    long *count = calloc((size_t)k->size, sizeof *count), max = 0;
     if (!count)
         return error_set(e, STATUS_NO_MEMORY, "memory: counts of %ld tokens", (long)k->size);
     for (long i = 0; i < c->training; i++) {
         int32_t id = c->ids[i];
         bool ends_line = id >= k->unknown && k->text[k->start[id + 1] - 1] == '\n';
-        if (ends_line && ++count[id] > most) {
-            most = count[id];
+        if (ends_line && ++count[id] > max) {
+            max = count[id];
             *best = id;
         }
     }
@@ -122,11 +123,10 @@ static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
             out,
             "%s: cut %ld line%s of more than %ld tokens, the end counted; --context N takes more",
             name, c->long_lines, PLURAL(c->long_lines), c->context);
+    const char *cause = set_short ? "short --tail" : "short text";
+    if (o->validation > 0.5) cause = "long --tail";
     if (!c->line && (c->context < o->context || all))
-        task_remark(out, "%s: a %s: context %ld%s; a longer text teaches more", name,
-                    o->validation > 0.5 ? "long --tail"
-                    : set_short         ? "short --tail"
-                                        : "short text",
+        task_remark(out, "%s: a %s: context %ld%s; a longer text teaches more", name, cause,
                     c->context, all ? ", nothing held out" : "");
     if (set_short && !c->without_tail && c->characters < FEW)
         task_remark(out, "%s: held out %ld characters, too few to judge by; a longer --tail helps",

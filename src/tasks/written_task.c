@@ -26,7 +26,7 @@ static void add_row(const WrittenTask *t, uint64_t key, bool held_out, Batch *b)
     char source[WRITTEN_BYTES], target[WRITTEN_BYTES];
     int32_t question[WRITTEN_BYTES], answer[WRITTEN_BYTES];
     uint64_t number, attempt = 0;
-    do number = t->writing.draw(random_key(key, attempt++), t->writing.most, source, target);
+    do number = t->writing.draw(random_key(key, attempt++), t->writing.max, source, target);
     while (task_written_held_out(&t->task, number) != held_out);
     long S = encode(&t->task, source, question), T = encode(&t->task, target, answer) + 1;
     BatchRow row = batch_add(b, S, T);

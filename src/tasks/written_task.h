@@ -8,14 +8,14 @@
 
 #include "tasks/tasks.h"
 
-enum { WRITTEN_BYTES = 64 /* of a source and of a target, with NUL */ };
+enum { WRITTEN_BYTES = 64 }; /* of a source and of a target, with NUL */
 
 typedef struct Writing {
-    /* Writes a source and a target, functions of the key, and returns the question's number. most:
+    /* Writes a source and a target, functions of the key, and returns the question's number. max:
      * the maximum number of digits in add, else unused. */
-    uint64_t (*draw)(uint64_t key, long most, char *source, char *target);
+    uint64_t (*draw)(uint64_t key, long max, char *source, char *target);
     const char *alphabet;
-    long most, max_S, max_T; /* bytes of the longest source and target */
+    long max, max_S, max_T; /* bytes of the longest source and target */
 } Writing;
 
 /* Makes a task of this kind that draws its pairs so, as TaskOpen does. */

@@ -10,20 +10,28 @@ static void add(Yardsticks *y, const char *name, double loss) {
 
 /* ---- Texts ---- */
 
-/* The characters of ids[from … to), which the caller frees; a byte that is not UTF-8 is one. */
-static uint32_t *characters(const Corpus *c, long from, long to, long *count, Error *e) {
-    size_t bytes = 0, room = 1;
+/* Writes the characters of ids[from … to) into out; a byte that is not UTF-8 is one. `text`
+ * has room for their text. Returns the number of characters. */
+static long decode(const Corpus *c, long from, long to, char *text, uint32_t *out) {
+    size_t bytes = 0;
+    long count = 0;
     for (long i = from; i < to; i++)
-        room += c->tokenizer->start[c->ids[i] + 1] - c->tokenizer->start[c->ids[i]];
-    char *text = malloc(room);
-    uint32_t *out = malloc(room * sizeof *out);
-    for (long i = from; text && out && i < to; i++)
         bytes += tokenizer_decode(c->tokenizer, &(int32_t){c->ids[i]}, 1, text + bytes);
-    *count = 0;
-    for (size_t at = 0; text && out && at < bytes; ++*count)
-        at += utf8_symbol(text + at, bytes - at, &out[*count]);
-    if (!text || !out) {
-        error_set(e, STATUS_NO_MEMORY, "memory: %zu characters", room);
+    for (size_t at = 0; at < bytes; count++) at += utf8_symbol(text + at, bytes - at, &out[count]);
+    return count;
+}
+
+/* The characters of ids[from … to), which the caller frees. NULL: STATUS_NO_MEMORY. */
+static uint32_t *characters(const Corpus *c, long from, long to, long *count, Error *e) {
+    size_t bytes = 1;
+    const uint32_t *start = c->tokenizer->start;
+    for (long i = from; i < to; i++) bytes += start[c->ids[i] + 1] - start[c->ids[i]];
+    char *text = malloc(bytes);
+    uint32_t *out = malloc(bytes * sizeof *out);
+    if (text && out) {
+        *count = decode(c, from, to, text, out);
+    } else {
+        error_set(e, STATUS_NO_MEMORY, "memory: %zu characters", bytes);
         free(out);
         out = NULL;
     }
@@ -31,7 +39,7 @@ static uint32_t *characters(const Corpus *c, long from, long to, long *count, Er
     return out;
 }
 
-/* Characters that n-grams count, and those that they judge, at most: each takes about two seconds. */
+/* N-grams count and judge at most so many characters: each takes about two seconds. */
 enum { MAX_CHARACTERS = 1 << 22 };
 
 /* The first of the last tokens before `end` that have so many characters. */
@@ -56,14 +64,13 @@ static bool judge_text(const Task *task, const Corpus *c, Yardsticks *y, Error *
                                         "3-gram",        NULL,     "5-gram"};
     double loss[NGRAM_ORDER + 1];
     long trained, judged;
-    uint32_t *training =
-        characters(c, last_tokens(c, c->training), c->training, &trained, e);
+    uint32_t *training = characters(c, last_tokens(c, c->training), c->training, &trained, e);
     uint32_t *tail = characters(c, c->validation, first_tokens(c, c->validation), &judged, e);
     long skipped = trained > MAX_CHARACTERS ? trained - MAX_CHARACTERS : 0;
     bool ok = training && tail &&
               ngram_losses(training + skipped, trained - skipped, tail, judged, loss, e);
-    for (int n = 0; ok && n <= NGRAM_ORDER; n++)
-        if (names[n]) add(y, names[n], loss[n] * task->characters);
+    for (int n = 0; n <= NGRAM_ORDER; n++)
+        if (ok && names[n]) add(y, names[n], loss[n] * task->characters);
     free(training);
     free(tail);
     return ok;
