@@ -4,7 +4,6 @@
 #include "base/pool.h"
 #include "base/program.h"
 #include "base/suggest.h"
-#include "base/system.h"
 #include "base/utf8.h"
 #include <errno.h>
 #include <getopt.h>
@@ -214,7 +213,7 @@ static void name_options(const Rows *rows, struct option *out) {
 static bool read_options(const Rows *rows, int argc, char **argv, Error *e) {
     struct option options[OPTIONS_MAX + 1] = {0};
     name_options(rows, options);
-    system_start_options();
+    optind = 0; /* glibc and musl begin another command line */
     opterr = 0;
     for (;;) {
         int code = getopt_long(argc, argv, ":", options, NULL);

@@ -8,8 +8,9 @@
  *     }
  *
  * The table determines parser, checks and help. Every program also has --threads, --seed, --help
- * and --version. Values are checked as they are read, before the program does anything. A name may
- * be a unique prefix, and have _ for -. The last of two equal options counts. */
+ * and --version. Values are checked as they are read, before the program does anything. --help
+ * counts anywhere before a `--`. A name may be a unique prefix, and have _ for -. The last
+ * of two equal options counts. */
 #pragma once
 
 #include "base/setting.h"
@@ -22,8 +23,7 @@ typedef struct Options {
     const char *usage;   /* its operands: "TASK [FILE]"; "": none */
     const char *purpose; /* what the program does */
     const Setting *table;
-    void *values; /* the struct of the table's members; their values before parsing are the defaults
-                   */
+    void *values;      /* the table's members; their values before parsing are the defaults */
     const char *notes; /* the end of the help, verbatim: examples. NULL: none */
     const char *more;  /* the same of --help all */
     int min, max;      /* number of operands that the program takes */
@@ -38,7 +38,7 @@ typedef struct Options {
 
 /* Reads the command line and sets the number of threads. Options and operands may mix; `--` ends
  * the options. False: call options_exit; either e is STATUS_USAGE, or help or version was printed.
- * Reorders argv. */
+ * Reorders argv and replaces underscores in its options. */
 bool options_parse(Options *o, int argc, char **argv, Error *e);
 
 /* Whether the option of the table is given. */

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE 1
 #include "base/system.h"
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <math.h>
 #include <sched.h>
@@ -89,8 +88,4 @@ int system_reserve(int fd, off_t size) {
 int system_columns(int fd) {
     struct winsize size;
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
-void system_start_options(void) {
-    optind = 0; /* glibc and musl both read it so */
 }

@@ -37,6 +37,3 @@ int system_reserve(int fd, off_t size);
 
 /* Columns of the terminal; 0: no terminal. */
 int system_columns(int fd);
-
-/* Prepares getopt_long for another command line. */
-void system_start_options(void);

@@ -9,7 +9,6 @@
 #include "formats/json.h"
 #include "web/web.h"
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -44,10 +43,6 @@ void pool_for(long chunks, void (*body)(void *context, long chunk), void *contex
 void *system_pages(size_t bytes) {
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
     return pages == MAP_FAILED ? NULL : pages;
-}
-
-void system_start_options(void) {
-    optind = 0;
 }
 
 /* ---- base/file.h ---- */

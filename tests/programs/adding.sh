@@ -10,8 +10,8 @@ program='adding'
 built=${BUILD:-build} build=$(basename "${BUILD:-build}") tree=$folder/tree
 
 copy() {
-    mkdir -p "$tree/$build/float" "$tree/$build/double" || return 1
-    cp -Rp Makefile train.c src "$tree" && mkdir -p "$tree/tests" && cp -p tests/Makefile "$tree/tests" || return 1
+    mkdir -p "$tree/$build/float" "$tree/$build/double" "$tree/tests" || return 1
+    cp -Rp Makefile train.c src "$tree" && cp -p tests/Makefile "$tree/tests" || return 1
     for part in flags generated float/src double/src; do
         [ ! -e "$built/$part" ] || cp -Rp "$built/$part" "$tree/$build/$part" || return 1
     done
@@ -48,9 +48,12 @@ wrong_backward_is_found() {
 
 # The two lines of C that the README of the model shows, and its name in choices.h.
 choice_is_checked() {
-    sed -n '/^static Tensor \*squared/p; /^const ActivationKind activation_relu2/p' src/nn/README.md >>"$tree/src/nn/activations.c" &&
-        sed -i 's/KIND(relu)/& KIND(relu2)/' "$tree/src/nn/choices.h" && cd "$tree" && remake_gradcheck &&
-        ./gradcheck model --activation relu2 | tee "$folder/verdict" && grep -q ', 0 failed, 0 inconclusive$' "$folder/verdict"
+    sed -n '/^static Tensor \*squared/p; /^const ActivationKind activation_relu2/p' \
+        src/nn/README.md >>"$tree/src/nn/activations.c" &&
+        sed -i 's/KIND(relu)/& KIND(relu2)/' "$tree/src/nn/choices.h" && cd "$tree" &&
+        remake_gradcheck &&
+        ./gradcheck model --activation relu2 | tee "$folder/verdict" &&
+        grep -q ', 0 failed, 0 inconclusive$' "$folder/verdict"
 }
 
 task_is_learnt() {
@@ -76,10 +79,12 @@ bool task_vowels_open(Task **out, const TaskKind *kind, const TaskOptions *o, Er
     return task_written_open(out, kind, &(Writing){draw, "abce", 4, 4, 4}, o, e);
 }
 END
-    echo 'TASK(vowels, "keeps the vowels", task_vowels_open, NULL, false)' >>"$tree/src/tasks/tasks.def"
+    echo 'TASK(vowels, "keeps the vowels", task_vowels_open, NULL, false)' \
+        >>"$tree/src/tasks/tasks.def"
     cd "$tree" && remake BUILD="$build" "$build/float/train" "$build/float/generate" &&
         "$build/float/train" vowels --steps 250 --held-out 50 --d-model 32 --layers 1 --quiet &&
-        printf 'bace\n' | "$build/float/generate" runs/vowels | tee "$folder/answer" && grep -q 'ae$' "$folder/answer"
+        printf 'bace\n' | "$build/float/generate" runs/vowels | tee "$folder/answer" &&
+        grep -q 'ae$' "$folder/answer"
 }
 
 copy || exit 74

@@ -73,15 +73,10 @@ TEST(train_tasks_and_flags) {
          "task: found 'LM', need one of copy, reverse, sort, add, dates, pairs, lm"},
         {"train copy lm", 2,
          "\"lm\": found one operand too many, need copy|reverse|sort|add|dates|pairs|lm"},
-        {"train copy --stepp 5", 2,
-         "--stepp: no such option; the nearest is --steps, see --help all"},
-        {"train --hlep", 2, "--hlep: no such option; the nearest is --help, see --help all"},
         {"train lm -", 66,
          "-: No such file or directory; standard input must be saved in a file first"},
         {"train lm --block_size 35", 2,
-         "--block-size: no such option; the nearest is --context, see --help all"},
-        {"train copy --run", 2, "--run: found no value, need a text"},
-        {"train copy --run \xFF", 2, "argument 3: byte 0: found 0xFF, need UTF-8"});
+         "--block-size: no such option; the nearest is --context, see --help all"});
 }
 
 /* Both sides of each option's range. base/options.c reads numbers in other ways. */
@@ -104,8 +99,6 @@ TEST(train_numbers_out_of_range) {
         {"eval-every", "an integer in [1,2147483647]", "0", "2147483648"},
         {"checkpoint-every", "an integer in [0,2147483647]", "-1", "2147483648"},
         {"samples", "an integer in [0,1000]", "-1", "1001"},
-        {"threads", "an integer in [1,256]", "0", "257"},
-        {"seed", "an integer in [0,2^64)", "-1", "18446744073709551616"},
         {"tail", "a number in [0,1)", "-0.001", "1"},
         {"dropout", "a number in [0,1)", "-1e-9", "1"},
         {"label-smoothing", "a number in [0,1]", "-0.1", "1.001"},
@@ -115,7 +108,6 @@ TEST(train_numbers_out_of_range) {
         {"beta2", "a number in [0,1)", "-0.1", "1"},
         {"weight-decay", "a number in [0,inf)", "-1e-3", "1e999"},
         {"clip", "a number in [0,inf)", "-1", "1e999"},
-        {"norm", "one of post|pre", "middle", "middle"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         for (int high = 0; high < 2; high++) {
@@ -383,11 +375,12 @@ TEST(generate_models_that_compute_nothing) {
     size_t size = 0;
     char *bytes = read_bytes("run/model.safetensors", &size);
     uint64_t header = 0;
-    if (bytes) memcpy(&header, bytes, sizeof header);
-    for (size_t at = 8 + header; bytes && at < size; at += sizeof(real))
+    if (!bytes) exit(1);
+    memcpy(&header, bytes, sizeof header);
+    for (size_t at = 8 + header; at < size; at += sizeof(real))
         memcpy(bytes + at, &(real){(real)0.9e18}, sizeof(real));
     mkdir("large", 0777);
-    if (bytes) write_bytes("large/model.safetensors", bytes, size);
+    write_bytes("large/model.safetensors", bytes, size);
     free(bytes);
     CHECK(GENERATE("large", "--no-checksum", "--prompt", "a") == 65 && !*out, "%s", out);
     CHECK(strstr(err, "generate: the model: found a score of ") &&
@@ -414,8 +407,6 @@ TEST(generate_prompts) {
         {"generate run --prompt 123451", 65, "--prompt: found 6 symbols, need at most 5"},
         {"generate run --greedy --top-k 3 --prompt 1", 2,
          "--top-k: found greedy decoding, need one of the two"},
-        {"generate run --temperature nan", 2,
-         "--temperature: found \"nan\", need a number in [0,1000]"},
         {"generate run --length 0", 2, "--length: found \"0\", need an integer in [1,1000000]"},
         {"generate run --input none", 66, "none: No such file or directory"},
         {"generate run --input .", 66, ".: found a directory, need a file"},

@@ -412,14 +412,19 @@ TEST(losses_of_tokens_are_shown) {
     char *shown = PRINTED("--score", "text", "--show", "--html", "page.html"), *line = shown;
     double all = 0, characters = 0;
     int tokens = 0;
-    for (int i = 0; i < 4; i++, line = (char *)next_line(line)) {
-        const char *end = next_line(line) - 1, *loss = end, *at = line;
+    for (int i = 0; i < 4; i++) {
+        const char *end = next_line(line) - 1, *loss = end;
         double nats = 0, length = (double)(strlen(TEXT) - (i ? 0 : strcspn(line, " {")));
-        for (; (at = strchr(at, '{')) && at < end; at++, tokens++) nats += strtod(at + 1, NULL);
+        for (const char *at = line; at < end; at++) {
+            if (*at != '{') continue;
+            nats += strtod(at + 1, NULL);
+            tokens++;
+        }
         while (loss[-1] != ' ') loss--;
         CHECK_NEAR(strtod(loss, NULL), nats / length, 0.003);
         all += nats;
         characters += length;
+        line = (char *)next_line(line);
     }
     CHECK_NEAR(strtod(line, NULL), all / characters, 0.001);
     size_t size;
@@ -454,10 +459,13 @@ TEST(scores_of_pairs_count_exact_answers) {
     write_text("prompts", "1\n2\n3512\n12\n");
     MUST(GENERATE("run", "--input", "prompts"));
     char pairs[200], *at = out;
-    for (int i = 0; i < 4; i++, at += strcspn(at, "\n") + 1)
+    for (int i = 0; i < 4; i++) {
         answer[i] = strndup(at, strcspn(at, "\n"));
+        at += strcspn(at, "\n") + 1;
+    }
     static const char *const source[] = {"1", "2", "3512", "12"};
-    for (int i = 0, used = 0; i < 4; i++) { /* two of four are right */
+    int used = 0;
+    for (int i = 0; i < 4; i++) { /* two of four are right */
         const char *target = i % 2 ? answer[i] : "5";
         used += sprintf(pairs + used, "%s\t%s\n", source[i], target);
         exact += !strcmp(target, answer[i]);

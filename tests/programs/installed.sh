@@ -101,7 +101,8 @@ into_a_package() {
 # A distribution's flags, from the environment or after make, are added to the project's own.
 distributions_flags() {
     CPPFLAGS=-DTHEIRS LDFLAGS=-Wl,-z,now remake -n V=1 BUILD="$folder/other" \
-        CFLAGS="-DWORD='\"a b\"'" LDLIBS=-lc "$folder/other/float/train" >"$folder/commands" || return 1
+        CFLAGS="-DWORD='\"a b\"'" LDLIBS=-lc "$folder/other/float/train" \
+        >"$folder/commands" || return 1
     grep -e "-DTHEIRS -DWORD='\"a b\"' -std=c11 .* -c train.c" "$folder/commands" &&
         grep -e "-DWORD.* -Wl,-z,now .*-lm -pthread -ldl *-lc -o .*/train$" "$folder/commands"
 }
@@ -120,7 +121,8 @@ python_imports_gradcheck() {
     (PATH=$folder/py/bin:$PATH && remake install PREFIX="$folder/py" && cd / && python3 -c '
 from gradcheck import check
 assert check(lambda x: x * x, lambda x: 2 * x, x=1.5)') || return 1
-    (PATH=$folder/py/bin:$PATH && remake uninstall PREFIX="$folder/py" && cd / && ! python3 -c 'import gradcheck')
+    (PATH=$folder/py/bin:$PATH && remake uninstall PREFIX="$folder/py" && cd / &&
+        ! python3 -c 'import gradcheck')
 }
 
 nothing_stays() {
@@ -142,7 +144,7 @@ if command -v pkg-config >/dev/null; then
     check "tapeformer-train trains" train_a_little
     check "example: text from a trained run" example text tapeformer '^It .' "$folder/run" "It "
     check "an example with the static library" static_library_links
-check "C++ may call it" from_cpp
+    check "C++ may call it" from_cpp
     command -v python3 >/dev/null && check "example: from Python" from_python
 else
     echo "skip installed: there is no pkg-config"

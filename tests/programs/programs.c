@@ -53,20 +53,25 @@ TEST(records_are_complete) {
         CHECK(status == 0 && !*err, "%s", err);
         CHECK(count_events(out, "run") == 1 && count_events(out, "step") == 23, "%s", out);
         const char *line = find_event(out, "step");
-        for (int i = 1; line; i++, line = find_event(next_line(line), "step")) {
+        for (int i = 1; line; i++) {
             check_keys(line, of_step);
             CHECK(number(line, "step") == i && number(line, "loss") > 0 && number(line, "loss") < 6,
                   "%s", line);
+            line = find_event(next_line(line), "step");
         }
         CHECK(count_events(out, "evaluation") == 5, "%s", out);
         line = find_event(out, "evaluation");
-        for (int i = 0; line; i++, line = find_event(next_line(line), "evaluation")) {
-            check_keys(line, i < 4 ? (lm ? during_lm : during_copy) : lm ? final_lm : final_copy);
+        for (int i = 0; line; i++) {
+            if (i < 4)
+                check_keys(line, lm ? during_lm : during_copy);
+            else
+                check_keys(line, lm ? final_lm : final_copy);
             CHECK(number(line, "step") == (i < 4 ? 5 * (i + 1) : 23), "%s", line);
             double tokens = number(line, "tokens"), step = number(line, "step");
             CHECK(lm ? tokens == 32 * step : tokens > 8 * step && tokens <= 20 * step, "%s", line);
             CHECK(number(line, "train_loss") > 0 && number(line, "train_loss") < 6, "%s", line);
             CHECK(number(line, "val_loss") > 0 && number(line, "val_loss") < 6, "%s", line);
+            line = find_event(next_line(line), "evaluation");
         }
         char path[2][64];
         snprintf(path[0], sizeof path[0], "runs/%s/model.safetensors", task);
@@ -143,7 +148,10 @@ TEST(the_bar_fits_the_terminal) {
     for (int i = 0; i < 6; i++) {
         int width = (int[]){80, 60, 40, 20, 10, 3}[i], drawn = 0;
         watch(width, "xterm", text);
-        for (char *at = text; (at = strstr(at, "\r\033[K")); drawn++) {
+        const char *at = text;
+        for (;; drawn++) {
+            at = strstr(at, "\r\033[K");
+            if (!at) break;
             at += strlen("\r\033[K");
             int length = (int)strcspn(at, "\r\n\033");
             int shown = 0; /* of UTF-8, without what continues a character */
@@ -299,7 +307,8 @@ TEST(the_window_moves_by_half) {
     MUST(GENERATE("run", "--prompt", "abca", "--length", "30", "--greedy"));
     CHECK(strlen(out) == PROMPT + MORE + 1, "%s", out);
     snprintf(written, sizeof written, "%.*s", (int)sizeof written - 1, out);
-    for (int start = 0, i = PROMPT; i < PROMPT + MORE; i++) {
+    int start = 0;
+    for (int i = PROMPT; i < PROMPT + MORE; i++) {
         if (i - start > CONTEXT) start += CONTEXT / 2;
         snprintf(window, sizeof window, "%.*s", i - start, written + start);
         CHECK(GENERATE("run", "--prompt", window, "--greedy", "--length", "1") == 0 &&
@@ -342,12 +351,13 @@ static void sleep_a_little(void) {
 
 /* Waits until the training in `run` has recorded at least so many evaluations. Returns their
  * number. */
-static int wait_for_evaluations(int least) {
-    for (int i = 0; i < 4000; i++, sleep_a_little()) {
+static int wait_for_evaluations(int min) {
+    for (int i = 0; i < 4000; i++) {
         int found = events_in("run/run.jsonl", "evaluation");
-        if (found >= least) return found;
+        if (found >= min) return found;
+        sleep_a_little();
     }
-    CHECK(false, "fewer than %d evaluations", least);
+    CHECK(false, "fewer than %d evaluations", min);
     return 0;
 }
 

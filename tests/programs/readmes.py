@@ -1,10 +1,11 @@
 """Every README shows what the programs print: runs the commands of its console blocks and compares.
 
     BUILD=build python3 tests/programs/readmes.py            a test for each README
-    BUILD=build python3 tests/programs/readmes.py --update   writes what the commands print into the READMEs
+    BUILD=build python3 tests/programs/readmes.py --update   writes what they print into READMEs
 
-A block begins with ```console. A line `$ COMMAND` runs in a folder with the programs, `src`, `data` and `tests`; a folder lasts
-for one README. The lines that follow are its standard output; `…` alone on a line stands for any lines. Seconds and rates may differ.
+A block begins with ```console. A line `$ COMMAND` runs in a folder with the programs, `src`, `data`
+and `tests`; a folder lasts for one README. The lines that follow are its standard output; `…` alone
+on a line stands for any lines. Seconds and rates may differ.
 """
 import glob
 import os
@@ -15,7 +16,8 @@ import tempfile
 
 TREE = os.getcwd()
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
-PROGRAMS = {"train": "float", "generate": "float", "bench": "float", "gradcheck": "double", "explain": "double"}
+PROGRAMS = {"train": "float", "generate": "float", "bench": "float", "gradcheck": "double",
+            "explain": "double"}
 TIMING = re.compile(r"[0-9.]+k? (s\b|ms\b|us\b|ns\b|tok/s|tokens/s)|[0-9]+:[0-9]+ (left|taken)")
 
 
@@ -29,14 +31,17 @@ def folder_with_programs(folder):
 
 def printed(command, folder):
     environment = dict(os.environ, LC_ALL="C.UTF-8", COLUMNS="80")
-    done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=300)
+    done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, timeout=300)
     return done.stdout.splitlines()
 
 
 def agrees(shown, found):
-    pattern = "".join("(.*\n)*?" if line == "…" else re.escape(TIMING.sub("#", line)) + "\n" for line in shown)
-    return re.fullmatch(pattern, "".join(TIMING.sub("#", line) + "\n" for line in found)) is not None
+    pattern = "".join("(.*\n)*?" if line == "…" else re.escape(TIMING.sub("#", line)) + "\n"
+                      for line in shown)
+    text = "".join(TIMING.sub("#", line) + "\n" for line in found)
+    return re.fullmatch(pattern, text) is not None
 
 
 def check(path, update):
@@ -72,11 +77,15 @@ def check(path, update):
 
 def main():
     failed, update = 0, "--update" in sys.argv
-    for path in ["README.md"] + sorted(p for d in ("data", "src", "tests") for p in glob.glob(f"{d}/**/README.md", recursive=True)):
+    below = [glob.glob(f"{d}/**/README.md", recursive=True) for d in ("data", "src", "tests")]
+    for path in ["README.md"] + sorted(sum(below, [])):
         wrong = check(path, update)
         for command, shown, found in wrong:
             print(f"  {path}: $ {command}")
-            print("".join(f"    shown {line}\n" for line in shown) + "".join(f"    found {line}\n" for line in found), end="")
+            for line in shown:
+                print(f"    shown {line}")
+            for line in found:
+                print(f"    found {line}")
         print(f"{'FAIL' if wrong else 'ok  '} readmes: {path}")
         failed += len(wrong) > 0
     return 1 if failed else 0
