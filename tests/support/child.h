@@ -61,7 +61,7 @@ static inline int shipped_tests(int argc, char **argv) {
         return shipped_tests(argc, argv);                                                          \
     }
 
-enum { MOST_OUTPUT = 1 << 17, MOST_ARGUMENTS = 48, CHILD_SECONDS = 300 * PATIENCE };
+enum { MOST_OUTPUT = 1 << 22, MOST_ARGUMENTS = 48, CHILD_SECONDS = 300 * PATIENCE };
 static char out[MOST_OUTPUT], err[MOST_OUTPUT]; /* what the last child printed */
 
 /* The three standard streams of a program. */
