@@ -62,14 +62,6 @@ static bool reserve_positions(Model *m, Error *e) {
     return m->position_table;
 }
 
-bool model_set_length(Model *m, long max_length, Error *e) {
-    if (m->config.positions->learn) return true;
-    if (m->position_table) pages_free(m->position_table, table_bytes(&m->config));
-    m->config.max_length = (int)max_length;
-    m->positions_made = 0;
-    return reserve_positions(m, e);
-}
-
 bool model_allocate(Model *m, Error *e) {
     return parameters_allocate(&m->parameters, m->parameters.training, e) &&
            reserve_positions(m, e);

@@ -190,9 +190,6 @@ Model *model_without_memory(const ModelConfig *c, bool training, Error *e);
 bool model_allocate(Model *m, Error *e);
 void model_init(Model *m, uint64_t seed);
 
-/* Gives a model whose positions are not learned another number of positions. STATUS_NO_MEMORY. */
-bool model_set_length(Model *m, long max_length, Error *e);
-
 /* Bytes of weights, gradients and positions. */
 size_t model_bytes(const Model *m);
 

@@ -188,11 +188,9 @@ static bool show_result(Run *r, const Evaluation *v, double exact, Error *e) {
     show_yardsticks(r);
     if (!lm)
         fprintf(stderr, "greedy decoding: %.2f %% of %ld answers exact\n", 100 * exact, r->answers);
-    if (!lm && !samples_lengths(t, &r->config->data, &r->tally, e)) return false;
     if (r->config->samples == 0) return true;
     if (t->task->lines) return samples_lines(t, r->config->samples, e);
-    return lm ? samples_text(t, e)
-              : samples_answers(t, r->config->samples, true, &ignored, NULL, e);
+    return lm ? samples_text(t, e) : samples_answers(t, r->config->samples, true, &ignored, e);
 }
 
 static bool judge_last_step(Run *r, Error *e) {

@@ -11,7 +11,6 @@
 typedef struct Run {
     const TrainConfig *config;
     Trainer *trainer;
-    Tally tally; /* of the answers at the end */
     Record record;
     off_t keep; /* bytes of the record that a resumed run keeps */
     Yardsticks yardsticks;

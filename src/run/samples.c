@@ -23,11 +23,6 @@ static void show(const Tokenizer *k, BatchRow row, const int32_t *answer, long l
     fprintf(stderr, "%s\n", right ? "" : "   (wrong)");
 }
 
-/* The class of a length from 1 to max. */
-static int class_of(long length, long max) {
-    return (int)(max <= LENGTH_CLASSES ? length - 1 : (length - 1) * LENGTH_CLASSES / max);
-}
-
 /* Memory for the answers to a micro-batch. */
 typedef struct Answers {
     int32_t *ids; /* [micro-batch, max] */
@@ -37,26 +32,21 @@ typedef struct Answers {
 } Answers;
 
 /* Compares the answers to the batch's rows with the right ones; returns how many are the same. */
-static long judge_answers(const Trainer *t, const Answers *a, bool shown, Tally *tally) {
+static long judge_answers(const Trainer *t, const Answers *a, bool shown) {
     long right = 0;
     for (long i = 0; i < t->batch->rows; i++) {
         BatchRow row = batch_row(t->batch, i);
         const int32_t *answer = a->ids + i * a->max;
         long want = row.T - 1; /* without end */
-        int class = class_of(want, a->max - 1);
         bool same = a->length[i] == want &&
                     memcmp(answer, row.target_out, (size_t)want * sizeof *answer) == 0;
         right += same;
-        if (tally && want >= tally->shortest) {
-            tally->right[class] += same;
-            tally->count[class]++;
-        }
         if (shown) show(t->task->tokenizer, row, answer, a->length[i], same, a->text);
     }
     return right;
 }
 
-bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Tally *tally, Error *e) {
+bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Error *e) {
     const Task *task = t->task;
     const Batch *b = t->batch;
     Sampler greedy = {.tokenizer = task->tokenizer};
@@ -73,74 +63,12 @@ bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Tally *ta
         first += task_spread_batch(task, shown ? task->held_out : rows, first, next, t->batch);
         ok = decode_answers(t->tape, t->model, &greedy, b->rows, b->source_start, b->source,
                             task->begin_id, task->end_id, max, a.ids, a.length, e);
-        if (ok) right += judge_answers(t, &a, shown, tally);
+        if (ok) right += judge_answers(t, &a, shown);
     }
     *exact = (double)right / (double)rows;
     free(a.ids);
     free(a.length);
     free(a.text);
-    return ok;
-}
-
-static void show_tally(const Tally *tally, long longest) {
-    const char *separator = ": ";
-    long first = 1;
-    for (long length = 1; length <= longest; length++) {
-        int class = class_of(length, longest);
-        if (length < longest && class_of(length + 1, longest) == class) continue;
-        if (first < tally->shortest) first = tally->shortest;
-        if (tally->count[class]) {
-            fprintf(stderr, "%s%ld", separator, first);
-            if (length > first) fprintf(stderr, "-%ld", length);
-            fprintf(stderr, " %.1f %%",
-                    100 * (double)tally->right[class] / (double)tally->count[class]);
-            separator = ", ";
-        }
-        first = length + 1;
-    }
-    fputs("\n", stderr);
-}
-
-Task *samples_longer_task(const Trainer *t, const TaskOptions *o) {
-    TaskOptions more = *o;
-    more.max_length += (more.max_length + 1) / 2;
-    more.digits++;
-    if (more.held_out > 400) more.held_out = 400;
-    if (t->model->config.positions->learn || more.max_length > MAX_SEQUENCE) return NULL;
-    Task *task = task_open(t->task->name, &more, &(Error){0});
-    if (task && task->max_T > t->task->max_T) return task;
-    task_free(task);
-    return NULL;
-}
-
-bool samples_lengths(Trainer *t, const TaskOptions *o, const Tally *tally, Error *e) {
-    Model *m = t->model;
-    long trained = t->task->max_T - 1, max_length = m->config.max_length;
-    long rows =
-        t->micro_batch > 1 ? t->micro_batch / 2 : 1; /* longer ones fit into the same memory */
-    fputs("exact answers by length", stderr);
-    show_tally(tally, trained);
-    Task *task = samples_longer_task(t, o);
-    if (!task) return true;
-    Trainer longer = {.model = m,
-                      .task = task,
-                      .tape = t->tape,
-                      .micro_batch = rows,
-                      .batch = task_batch(task, rows, e)};
-    Tally beyond = {.shortest = trained + 1};
-    double ignored;
-    bool ok = longer.batch &&
-              model_set_length(m, task->max_T > task->max_S ? task->max_T : task->max_S, e) &&
-              samples_answers(&longer, 0, false, &ignored, &beyond, e) &&
-              model_set_length(m, max_length, e);
-    long judged = 0;
-    for (int i = 0; i < LENGTH_CLASSES; i++) judged += beyond.count[i];
-    if (ok && judged) {
-        fputs("longer than any in training", stderr);
-        show_tally(&beyond, task->max_T - 1);
-    }
-    batch_free(longer.batch);
-    task_free(task);
     return ok;
 }
 

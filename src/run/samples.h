@@ -3,24 +3,9 @@
 
 #include "training/trainer.h"
 
-/* Exact answers and all answers of at least `shortest` tokens, by classes of their length; zeros
- * at first. */
-enum { LENGTH_CLASSES = 12 };
-typedef struct Tally {
-    long shortest;
-    long right[LENGTH_CLASSES], count[LENGTH_CLASSES];
-} Tally;
-
 /* Decodes greedy answers to `rows` held-out sources (0: all), evenly spread; *exact is the share
  * without error. `show` takes the first ones, and prints each beside its source on stderr. */
-bool samples_answers(Trainer *t, long rows, bool show, double *exact, Tally *tally, Error *e);
-
-/* A task like the trainer's, whose options are o, with sequences that are longer than any in
- * training, for task_free. NULL: it has none, or the model's positions need training. */
-Task *samples_longer_task(const Trainer *t, const TaskOptions *o);
-
-/* Prints the shares of exact answers by length on stderr, and those of that task. */
-bool samples_lengths(Trainer *t, const TaskOptions *o, const Tally *tally, Error *e);
+bool samples_answers(Trainer *t, long rows, bool show, double *exact, Error *e);
 
 /* Tokens of a text, at most. */
 enum { MAX_SAMPLE = 300 };

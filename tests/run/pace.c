@@ -1,6 +1,5 @@
 /* --minutes: the steps that fit into a time, and the rows of the last evaluation. */
 #include "run/pace.h"
-#include "run/samples.h"
 #include "test.h"
 
 /* A minute less 2 s that are over, 10 evaluations of 0.1 s, and all 400 rows of 0.01 s, or a tenth
@@ -41,34 +40,6 @@ TEST(the_last_evaluation_is_bounded) {
     CHECK(pace_rows(&minute, &task, 100) == 1);
     task.held_out = 15000;
     CHECK(pace_rows(&none, &task, 0) == 15000);
-}
-
-/* Answers to longer sources follow the last step where a task has them and the positions need no
- * training. */
-TEST(longer_answers_are_foreseen) {
-    static const struct {
-        const char *task;
-        const Positions *positions;
-        long max_T;
-    } cases[] = {{"copy", &positions_sinusoidal, 25},
-                 {"copy", &positions_learned, 0},
-                 {"add", &positions_rotary, 7},
-                 {"dates", &positions_sinusoidal, 0}};
-    for (int i = 0; i < 4; i++) {
-        Error e = {0};
-        TaskOptions o = task_defaults();
-        Task *task = task_open(cases[i].task, &o, &e);
-        CHECK(task, "%s", e.text);
-        ModelConfig c = config_seq2seq((int)task->vocab_size, 40, task->pad_id);
-        c.positions = cases[i].positions;
-        Model *m = model_without_memory(&c, false, &e);
-        CHECK(m, "%s", e.text);
-        Task *longer = samples_longer_task(&(Trainer){.task = task, .model = m}, &o);
-        CHECK((longer ? longer->max_T : 0) == cases[i].max_T &&
-                  (!longer || longer->held_out == 400),
-              "case %d: %ld", i, longer ? longer->max_T : 0);
-        task_free(longer), task_free(task), model_free(m);
-    }
 }
 
 RUN_TESTS
