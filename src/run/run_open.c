@@ -120,7 +120,7 @@ static bool record_run(Run *r, Error *e) {
     char remark[LOSS_REMARK], text[TEXT_LINE], *command = train_config_command(r->config, e);
     ConfigNotes settings;
     if (!command) return false;
-    train_config_notes(r->config, true, &settings);
+    train_config_notes(r->config, NOTES_OF_EFFECT, &settings);
     FILE *out = record_begin(&r->record, "run", t->state.step);
     record_text(out, "task", task->name);
     record_text(out, "version", TAPEFORMER_VERSION);

@@ -12,7 +12,7 @@ enum {
     NAME = PARAMETER_NAME + 8,
     NUMBER = 32,
     MODEL_NOTES = 7,
-    MOST_NOTES = TRAIN_SETTINGS + 20,
+    MAX_NOTES = TRAIN_SETTINGS + 20,
 };
 static const char *const moment_prefix[MOMENTS] = {"moment1.", "moment2."};
 
@@ -77,24 +77,24 @@ static bool write_model(const Trainer *t, File *f, const Metadata *more, int cou
     char begin[NUMBER], end[NUMBER], opening[NUMBER],
         *vocabulary = tokenizer_string(t->task->tokenizer, e);
     if (!vocabulary) return false;
-    Metadata note[MOST_NOTES] = {{"task", t->task->name},
-                                 {"vocabulary", vocabulary},
-                                 {"begin_id", begin},
-                                 {"end_id", end},
-                                 {"opening_id", opening},
-                                 {"newline", t->task->unix_newlines ? "unix" : "keep"},
-                                 {"lines", t->task->lines ? t->task->lines : ""}};
+    Metadata note[MAX_NOTES] = {{"task", t->task->name},
+                                {"vocabulary", vocabulary},
+                                {"begin_id", begin},
+                                {"end_id", end},
+                                {"opening_id", opening},
+                                {"newline", t->task->unix_newlines ? "unix" : "keep"},
+                                {"lines", t->task->lines ? t->task->lines : ""}};
     snprintf(begin, sizeof begin, "%ld", (long)t->task->begin_id);
     snprintf(end, sizeof end, "%ld", (long)t->task->end_id);
     snprintf(opening, sizeof opening, "%ld", (long)t->task->opening_id);
     for (int i = 0; i < count; i++) note[MODEL_NOTES + i] = more[i];
 
-    size_t most = (size_t)(moments * p->count) + 1;
-    Array *array = calloc(most, sizeof *array);
-    char(*name)[NAME] = calloc(most, sizeof *name);
+    int max = moments * p->count;
+    Array *array = calloc((size_t)max + 1, sizeof *array);
+    char(*name)[NAME] = calloc((size_t)max + 1, sizeof *name);
     bool ok = (array && name) ||
               error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", file_path(f));
-    for (int i = 0; ok && i < moments * p->count; i++) {
+    for (int i = 0; i < (ok ? max : 0); i++) {
         const Parameter *entry = &p->entry[i % p->count];
         int part = i / p->count;
         if (entry->frozen) continue;
@@ -116,9 +116,9 @@ bool checkpoint_write_model(const Trainer *t, File *f, Error *e) {
 
 bool checkpoint_write(const TrainConfig *r, const Trainer *t, File *f, Error *e) {
     char number[STATE_FIELDS][NUMBER], checksum[NUMBER];
-    Metadata note[MOST_NOTES], identity[IDENTITIES];
+    Metadata note[MAX_NOTES], identity[IDENTITIES];
     ConfigNotes config;
-    train_config_recipe(r, &config);
+    train_config_notes(r, NOTES_OF_CHECKPOINT, &config);
     int count = config.count;
     memcpy(note, config.note, (size_t)count * sizeof *note);
     identities(t, NULL, checksum, identity);

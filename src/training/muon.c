@@ -62,7 +62,7 @@ static void polynomial(Matrix A, Matrix Q) {
     for (long i = 0; i < m; i++) Q.at[i * m + i] += a;
 }
 
-/* P = Q_4 Q_3 Q_2 Q_1 Q_0, of A, which is overwritten. Returns the place of P. */
+/* P = Q_4 Q_3 Q_2 Q_1 Q_0, of A, which is overwritten. Returns the matrix that holds P. */
 static Matrix newton_schulz(Matrix A, Matrix P, Matrix Q, Matrix T) {
     polynomial(A, P);
     for (int k = 1; k < STEPS; k++) {

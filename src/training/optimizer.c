@@ -15,12 +15,13 @@ Optimizer optim_default(const OptimizerKind *kind) {
 
 /* Reals of one thread's scratch memory. */
 static long scratch_size(const OptimizerKind *kind, const Parameters *p) {
-    long most = 0;
-    for (int i = 0; kind->owns && i < p->count; i++) {
+    long max = 0;
+    if (!kind->owns) return 0;
+    for (int i = 0; i < p->count; i++) {
         long size = kind->owns(&p->entry[i]) ? kind->scratch(&p->entry[i]) : 0;
-        if (size > most) most = size;
+        if (size > max) max = size;
     }
-    return most;
+    return max;
 }
 
 size_t optim_bytes(const OptimizerKind *kind, const Parameters *p) {
@@ -64,8 +65,8 @@ typedef struct SquareSum {
 static void square_sum_chunk(void *context, long chunk) {
     SquareSum *c = context;
     long begin = chunk * c->per_chunk, end = chunk_end(begin, c->per_chunk, c->size);
-    /* Eight chains of additions instead of one that waits for itself; parameters fill whole lines of a
-     * cache. */
+    /* Eight chains of additions do not wait for each other, as one would for itself. Parameters
+     * fill whole lines of a cache. */
     double total[8] = {0};
     for (long i = begin; i < end; i += 8)
         for (int k = 0; k < 8; k++) total[k] += (double)c->g[i + k] * (double)c->g[i + k];
@@ -73,7 +74,8 @@ static void square_sum_chunk(void *context, long chunk) {
                     ((total[4] + total[5]) + (total[6] + total[7]));
 }
 
-/* √Σ g² over all parameters. Summed in double, in an order that does not depend on the number of threads. */
+/* √Σ g² over all parameters, summed in double. The order does not depend on the number of
+ * threads. */
 static double grad_norm(const Parameters *p) {
     SquareSum c = {.g = p->grad, .size = p->size, .per_chunk = NORM_CHUNK};
     while (chunks_of(c.size, c.per_chunk) > PARTIAL_SUMS) c.per_chunk *= 2;

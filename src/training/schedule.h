@@ -26,7 +26,7 @@ struct Schedule {
     double min_rate; /* the final rate */
     long warmup;     /* steps of linear warm-up */
     long steps;      /* total steps */
-    int d_model; /* noam */
+    int d_model;     /* noam */
 };
 
 /* The learning rate at step s = 1, 2, …. */

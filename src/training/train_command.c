@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first of the settings that a configuration has otherwise; their count: there is none. */
+/* The index of the first chosen setting that has another value in `other`; their count if none
+ * has. */
 static int first_difference(const ConfigNotes *chosen, const TrainConfig *other) {
     ConfigNotes all;
     int i = 0;
-    train_config_notes(other, false, &all);
+    train_config_notes(other, NOTES_OF_ALL, &all);
     for (int k = 0; i < chosen->count; i++) {
         while (strcmp(all.note[k].key, chosen->note[i].key) != 0) k++;
         if (strcmp(all.note[k].value, chosen->note[i].value) != 0) break;
@@ -17,13 +18,13 @@ static int first_difference(const ConfigNotes *chosen, const TrainConfig *other)
 }
 
 char *train_config_command(const TrainConfig *r, Error *e) {
-    enum { PREFIX = sizeof RECIPE - 1, OPTION = 64, MOST = 2 * TRAIN_SETTINGS + 5 };
+    enum { PREFIX = sizeof RECIPE - 1, OPTION = 64, MAX_WORDS = 2 * TRAIN_SETTINGS + 5 };
     int words = 2, next = 0;
-    char train[PROGRAM_COMMAND], option[TRAIN_SETTINGS][OPTION], *order[MOST];
-    char *argv[MOST] = {(char *)program_command("train", train), (char *)r->task};
+    char train[PROGRAM_COMMAND], option[TRAIN_SETTINGS][OPTION], *order[MAX_WORDS];
+    char *argv[MAX_WORDS] = {(char *)program_command("train", train), (char *)r->task};
     bool elsewhere = true;
     ConfigNotes chosen;
-    train_config_notes(r, true, &chosen);
+    train_config_notes(r, NOTES_OF_EFFECT, &chosen);
     /* One setting at a time: the defaults of later ones depend on it. A resumed run may have
      * settings that no new run takes: a warm-up longer than its steps. */
     while (next < chosen.count) {

@@ -38,8 +38,7 @@ bool train_config_is_set(const TrainConfig *r, const void *field) {
     size_t offset = (size_t)((const char *)field - (const char *)r);
     for (const Setting *s = train_settings; s->name; s++)
         if (s->type != SETTING_HEADING && s->offset == offset)
-            return r->given[s - train_settings] || r->taken[s - train_settings] ||
-                   (r->resume && s->saved != SAVED_NOWHERE && !r->missing[s - train_settings]);
+            return r->given[s - train_settings] || r->taken[s - train_settings];
     return false;
 }
 
@@ -197,7 +196,9 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
     return !r->resume || train_config_find(r, &r->resume, CHECKPOINT_FILE, e);
 }
 
-bool train_config_compare(TrainConfig *r, Error *e) {
+/* Checks a command line with --compare, which takes no other setting than --run, the directory of
+ * its page. */
+static bool check_compare(TrainConfig *r, Error *e) {
     for (const Setting *s = train_settings; s->name; s++)
         if (r->given[s - train_settings] && strcmp(s->name, "run") != 0 &&
             strcmp(s->name, "compare") != 0)
@@ -270,8 +271,9 @@ static bool check_pairs(TrainConfig *r, Error *e) {
 
 bool train_config_complete(TrainConfig *r, Error *e) {
     char tasks[TASK_NAMES];
-    if (r->compare) return train_config_compare(r, e);
-    if (!r->task) r->task = r->data.text ? "lm" : r->data.pairs ? "pairs" : NULL;
+    if (r->compare) return check_compare(r, e);
+    if (!r->task && r->data.text) r->task = "lm";
+    if (!r->task && r->data.pairs) r->task = "pairs";
     if (!r->task)
         return error_set(e, STATUS_USAGE, "found 0 operands, need %s, see --help",
                          task_names(tasks, "|"));

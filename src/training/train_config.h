@@ -36,11 +36,10 @@ typedef struct TrainConfig {
 
     long planned_steps; /* the checkpoint's --steps */
 
-    bool given[TRAIN_SETTINGS];   /* by row of the table: set by the user, not by a default */
-    bool taken[TRAIN_SETTINGS];   /* set by the model of --from */
-    bool missing[TRAIN_SETTINGS]; /* a setting that the checkpoint to resume lacks */
-    char *text[TRAIN_TEXTS];      /* texts that strings point into: a --config file, a checkpoint's
-                                     values */
+    bool given[TRAIN_SETTINGS]; /* by row of the table: set by the user, not by a default */
+    bool taken[TRAIN_SETTINGS]; /* set by the checkpoint to resume, or by the run of --from */
+    char *text[TRAIN_TEXTS];    /* texts that strings point into: a --config file, a checkpoint's
+                                   values */
     int texts;
     char directory[256]; /* the default of `run` */
 } TrainConfig;
@@ -50,10 +49,6 @@ typedef struct TrainConfig {
  * --help. To be freed, also after failure, with train_config_free; strings point into argv. */
 bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e);
 void train_config_free(TrainConfig *r);
-
-/* Checks a command line with --compare, which takes no other setting than --run, the directory of
- * its page. */
-bool train_config_compare(TrainConfig *r, Error *e);
 
 /* Whether the task is a language model. */
 static inline bool train_config_is_lm(const TrainConfig *r) {
@@ -123,12 +118,10 @@ typedef struct ConfigNotes {
     bool flag[TRAIN_SETTINGS]; /* a command line has the name alone */
 } ConfigNotes;
 
-/* The settings that weight files and checkpoints save, or those of them that have an effect on this
- * run. */
-void train_config_notes(const TrainConfig *r, bool effective, ConfigNotes *out);
-
-/* The notes of a checkpoint: what its weights' metadata do not say. */
-void train_config_recipe(const TrainConfig *r, ConfigNotes *out);
+/* The settings that weight files and checkpoints save: all, those that have an effect on this run,
+ * or those that the weights' metadata do not say, which are the notes of a checkpoint. */
+typedef enum NotesOf { NOTES_OF_ALL, NOTES_OF_EFFECT, NOTES_OF_CHECKPOINT } NotesOf;
+void train_config_notes(const TrainConfig *r, NotesOf which, ConfigNotes *out);
 
 /* Takes the settings of a checkpoint, and copies them. A setting given by the user stays if it may
  * change; otherwise STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting is not

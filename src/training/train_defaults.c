@@ -127,8 +127,8 @@ static void fit_task(TrainConfig *r, const Task *task) {
 
 void train_config_set_steps(TrainConfig *r, const Task *task, long steps) {
     bool linear = r->schedule.kind == &schedule_linear;
-    long warmup = steps / (linear ? 20 : 5), most = r->preset == PRESET_GPT ? 100 : 200;
-    if (!linear && warmup > most) warmup = most;
+    long warmup = steps / (linear ? 20 : 5), max = r->preset == PRESET_GPT ? 100 : 200;
+    if (!linear && warmup > max) warmup = max;
     r->schedule.steps = steps;
     if (!train_config_is_set(r, &r->schedule.warmup)) r->schedule.warmup = warmup;
     if (!train_config_is_set(r, &r->eval_every)) r->eval_every = steps >= 10 ? steps / 10 : 1;

@@ -24,18 +24,15 @@ static void add_note(const TrainConfig *r, const Setting *s, ConfigNotes *out) {
     out->flag[n] = s->type == SETTING_FLAG;
 }
 
-void train_config_notes(const TrainConfig *r, bool effective, ConfigNotes *out) {
+void train_config_notes(const TrainConfig *r, NotesOf which, ConfigNotes *out) {
     out->count = 0;
     for (const Setting *s = train_settings; s->name; s++) {
-        bool has_effect = setting_check_effect(train_settings, r, s, &(Error){0});
-        if (s->saved != SAVED_NOWHERE && (!effective || has_effect)) add_note(r, s, out);
+        if (s->saved == SAVED_NOWHERE) continue;
+        if (which == NOTES_OF_CHECKPOINT && s->saved == SAVED_IN_WEIGHTS) continue;
+        if (which == NOTES_OF_EFFECT && !setting_check_effect(train_settings, r, s, &(Error){0}))
+            continue;
+        add_note(r, s, out);
     }
-}
-
-void train_config_recipe(const TrainConfig *r, ConfigNotes *out) {
-    out->count = 0;
-    for (const Setting *s = train_settings; s->name; s++)
-        if (s->saved == SAVED_IN_CHECKPOINT || s->saved == SAVED_CHANGEABLE) add_note(r, s, out);
 }
 
 /* ---- Checkpoints ---- */
@@ -48,14 +45,13 @@ static bool resume_setting(TrainConfig *r, const Setting *s, const Safetensors *
     char key[NOTE_KEY], what[400], found[SETTING_VALUE], want[SETTING_VALUE];
     const char *text = safetensors_metadata(checkpoint, note_key(s, key)),
                *where = checkpoint->path;
-    if (!text) {
-        r->missing[s - train_settings] = true;
-        return true;
-    }
+    if (!text) return true;
+    r->taken[s - train_settings] = true;
     if (s->offset == offsetof(TrainConfig, schedule.steps))
         r->planned_steps = strtol(text, NULL, 10);
     if (s->saved == SAVED_CHANGEABLE && *given(r, s)) return true;
-    if (s->type == SETTING_TEXT && !(text = train_config_keep(r, strdup(text), e))) return false;
+    if (s->type == SETTING_TEXT) text = train_config_keep(r, strdup(text), e);
+    if (!text) return false;
     snprintf(what, sizeof what, "%.200s: metadata: %s", where, key);
     if (!setting_read(s, r, text, what, STATUS_BAD_DATA, e)) return false;
     const char *old = setting_text(s, &before, found), *new = setting_text(s, r, want);
@@ -162,6 +158,7 @@ bool train_config_begin_from(TrainConfig *r, const Safetensors *run, Error *e) {
     const char *task = safetensors_metadata(run, "task");
     if (!r->task && !task)
         return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", run->path);
-    if (!r->task && !(r->task = train_config_keep(r, strdup(task), e))) return false;
+    if (!r->task) r->task = train_config_keep(r, strdup(task), e);
+    if (!r->task) return false;
     return take_model(r, run, e) && take_vocabulary(r, run, e);
 }

@@ -98,7 +98,8 @@ bool trainer_check(const Trainer *t, Error *e) {
     const Parameters *p = &t->model->parameters;
     for (int i = 0; i < p->count; i++) {
         const Parameter *w = &p->entry[i];
-        for (long j = 0, count = shape_count(w->shape); j < count; j++)
+        long count = shape_count(w->shape);
+        for (long j = 0; j < count; j++)
             if (!(fabs((double)p->value[w->offset + j]) <= model_largest_weight))
                 return error_set(e, STATUS_NON_FINITE,
                                  "step %ld: found a weight of %s that is %g, need them within %g",
@@ -119,8 +120,8 @@ static bool add_batch(Trainer *t, Evaluation *sum, Error *e) {
     Forward f = {t->tape, t->model, &t->source, &t->target};
     const Prediction *p = nn_predict(&f, nn_hidden(&f), t->targets);
     bool ok = !tape_failed(t->tape, e);
-    long tokens = batch_target_tokens(t->batch);
-    for (long i = 0; ok && i < tokens; i++) {
+    long tokens = ok ? batch_target_tokens(t->batch) : 0;
+    for (long i = 0; i < tokens; i++) {
         sum->loss += p[i].loss;
         sum->accuracy += p[i].likeliest == t->targets[i];
     }
@@ -158,9 +159,9 @@ bool trainer_evaluate(Trainer *t, long rows, Evaluation *v, Error *e) {
 }
 
 long trainer_evaluation_rows(const Trainer *t) {
-    enum { TOKENS = 3072, LEAST_ROWS = 48 };
+    enum { TOKENS = 3072, MIN_ROWS = 48 };
     long rows = TOKENS / t->task->max_T;
-    return rows > LEAST_ROWS ? rows : LEAST_ROWS;
+    return rows > MIN_ROWS ? rows : MIN_ROWS;
 }
 
 bool trainer_evaluation_due(const Trainer *t) {

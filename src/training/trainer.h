@@ -87,8 +87,8 @@ bool trainer_check(const Trainer *t, Error *e);
  * STATUS_NON_FINITE: the loss is not finite. */
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *v, Error *e);
 
-/* The same. Calls goes_on with the rows judged so far, after some at a time, and stops where it returns
- * false. */
+/* The same. After every few rows goes_on gets the number of rows judged so far; the evaluation ends
+ * where it returns false. */
 typedef struct EvaluationWatch {
     bool (*goes_on)(void *context, long judged);
     void *context;

@@ -286,7 +286,7 @@ static inline void read_train_config(const uint8_t *data, size_t size) {
         ConfigField field[CONFIG_FIELDS];
         Metadata note[TRAIN_SETTINGS + CONFIG_FIELDS + 1];
         train_config_notes(&r, false, &first);
-        train_config_recipe(&r, &recipe);
+        train_config_notes(&r, NOTES_OF_CHECKPOINT, &recipe);
         int count = recipe.count;
         memcpy(note, recipe.note, sizeof recipe.note);
         for (int i = 0; config_field(&r.model, i, &field[i]); i++)
