@@ -79,7 +79,7 @@ bool task_vowels_open(Task **out, const TaskKind *kind, const TaskOptions *o, Er
     return task_written_open(out, kind, &(Writing){draw, "abce", 4, 4, 4}, o, e);
 }
 END
-    echo 'TASK(vowels, "keeps the vowels", task_vowels_open, NULL, false)' \
+    echo 'TASK(vowels, "held-out", "keeps the vowels", task_vowels_open, NULL, false)' \
         >>"$tree/src/tasks/tasks.def"
     cd "$tree" && remake BUILD="$build" "$build/float/train" "$build/float/generate" &&
         "$build/float/train" vowels --steps 250 --held-out 50 --d-model 32 --layers 1 --quiet &&
