@@ -196,7 +196,7 @@ TEST(a_corpus_from_a_file) {
               "%s", e.text);
         char text[12];
         int32_t ids[12];
-        for (long i = 0; c && i < c->count; i++) ids[i] = c->ids[i];
+        for (long i = 0; i < (c ? c->count : 0); i++) ids[i] = c->ids[i];
         if (c) text[tokenizer_decode(c->tokenizer, ids, c->count, text)] = 0;
         CHECK(!unix_newlines || !strcmp(text, "a\nb\nc\n\nd\n"), "%s", text);
         corpus_free(c);

@@ -49,7 +49,10 @@ static void check_sum(const Task *task, bool held_out, const char *source, const
     unsigned long a, b, sum = 0, place = 1;
     int n = 0, digits;
     CHECK(sscanf(source, "%lu%n+%lu", &a, &digits, &b) == 2, "%s", source);
-    for (; target[n]; n++, place *= 10) sum += (unsigned long)(target[n] - '0') * place;
+    for (; target[n]; n++) {
+        sum += (unsigned long)(target[n] - '0') * place;
+        place *= 10;
+    }
     CHECK(sum == a + b && (n == 1 || target[n - 1] != '0'), "%s -> %s", source, target);
     char again[64];
     snprintf(again, sizeof again, "%lu+%lu", a, b);

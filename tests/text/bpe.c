@@ -33,8 +33,8 @@ static void replace_all(Plain *p, Merge m, int32_t by) {
 static int32_t first_token(const Plain *p, const char *text, size_t length, size_t *bytes) {
     uint32_t c;
     *bytes = (size_t)utf8_decode(text, length, &c);
-    for (int32_t i = 0; *bytes > 1 && i < p->characters; i++)
-        if (!memcmp(p->character[i], text, *bytes)) return BYTE_TOKENS + i;
+    for (int32_t i = 0; i < p->characters; i++)
+        if (*bytes > 1 && !memcmp(p->character[i], text, *bytes)) return BYTE_TOKENS + i;
     *bytes = 1;
     return (unsigned char)*text;
 }

@@ -167,7 +167,8 @@ TEST(words_by_hand) {
         char text[256] = "", found[512] = "";
         for (const char *at = cases[i].words; *at; at++)
             if (*at != '|') strncat(text, at, 1);
-        for (size_t at = 0, n, length = strlen(text); at < length; at += n) {
+        size_t length = strlen(text);
+        for (size_t at = 0, n; at < length; at += n) {
             n = word_length(text + at, length - at, cases[i].ideographs);
             strncat(found, text + at, n);
             strcat(found, "|");
@@ -187,8 +188,8 @@ TEST(the_poem_by_every_tokenizer) {
         CHECK(tokenizer_encode(k, "poem", poem, strlen(poem), ids, &n, &e), "%s", e.text);
         if (size[kind])
             CHECK(k->size == size[kind] && n == count[kind], "%ld ids, %ld tokens", k->size, n);
-        for (int i = 0; i < n && k->kind == &tokenizer_char; i++)
-            CHECK(ids[i] == i, "character %d: %d", i, (int)ids[i]);
+        for (int i = 0; i < n; i++)
+            CHECK(k->kind != &tokenizer_char || ids[i] == i, "character %d: %d", i, (int)ids[i]);
         CHECK(n <= 45 && tokenizer_decode(k, ids, n, back) == strlen(poem) && !strcmp(back, poem),
               "%s", back);
         tokenizer_free(k);
