@@ -22,5 +22,6 @@ check() {
 
 # make without the jobs of the make that runs this.
 remake() {
-    MAKEFLAGS=$(printf '%s' "$MAKEFLAGS" | sed 's/--jobserver-[a-z]*=[^ ]*//; s/ -j[0-9]*//') ${MAKE:-make} -s "$@"
+    MAKEFLAGS=$(printf '%s' "$MAKEFLAGS" | sed 's/--jobserver-[a-z]*=[^ ]*//; s/ -j[0-9]*//') \
+        ${MAKE:-make} -s "$@"
 }

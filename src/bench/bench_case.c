@@ -53,12 +53,18 @@ int32_t *case_ids(Arena *a, const Case *c, long count, uint64_t stream) {
 }
 
 ModelConfig case_config(const Case *c) {
+    int max_length = (int)(c->S > c->T ? c->S : c->T);
     ModelConfig config = c->lm ? config_language_model(c->vocab, (int)c->T)
-                               : config_seq2seq(c->vocab, (int)(c->S > c->T ? c->S : c->T), NO_PAD);
+                               : config_seq2seq(c->vocab, max_length, NO_PAD);
     config.encoder_layers = c->layers;
     config.decoder_layers = c->lm ? 0 : c->layers;
-    config.heads = c->heads, config.d_model = c->d_model, config.d_ff = c->d_ff;
-    if (c->modern) config_set_preset(&config, PRESET_MODERN), config.init_output = 0;
+    config.heads = c->heads;
+    config.d_model = c->d_model;
+    config.d_ff = c->d_ff;
+    if (c->modern) {
+        config_set_preset(&config, PRESET_MODERN);
+        config.init_output = 0;
+    }
     return config;
 }
 
@@ -146,9 +152,11 @@ Timing bench_time(void (*run)(void *context), void *context, double seconds, int
 }
 
 static void print_json(const Figure *f, int count) {
-    for (int i = 0, printed = 0; i < count; i++) {
+    const char *before = "{";
+    for (int i = 0; i < count; i++) {
         if (isnan(f[i].value)) continue;
-        printf("%s\"%s\": ", printed++ ? ", " : "{", f[i].name);
+        printf("%s\"%s\": ", before, f[i].name);
+        before = ", ";
         if (f[i].text)
             printf("\"%s\"", f[i].text);
         else

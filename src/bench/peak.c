@@ -13,7 +13,8 @@ static volatile real sink; /* keeps the loop from being optimised away */
 static double run(void) {
     Vector sum[CHAINS];
     Vector factor = {0}, term = {0};
-    factor += (real)0.999, term += (real)0.001;
+    factor += (real)0.999;
+    term += (real)0.001;
     for (int i = 0; i < CHAINS; i++) sum[i] = term * (real)i;
     double start = clock_seconds();
     for (long round = 0; round < ROUNDS; round++) {

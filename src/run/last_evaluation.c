@@ -27,11 +27,10 @@ static void say_rows(const Run *r, long judged) {
     char part[NUMBER_TEXT], all[NUMBER_TEXT];
     const Task *task = r->trainer->task;
     if (r->config->quiet || judged == task->held_out) return;
+    const char *windows = task->max_S ? "pairs" : "windows";
     fprintf(stderr, "judged %s of %s held-out %s, evenly spread; --evaluate-all judges all\n",
             number_text(part, judged), number_text(all, task->held_out),
-            task->lines   ? "lines"
-            : task->max_S ? "pairs"
-                          : "windows");
+            task->lines ? "lines" : windows);
 }
 
 bool run_evaluate_last(Run *r, Evaluation *v, Error *e) {

@@ -41,10 +41,11 @@ bool pace_measure(Pace *p, Trainer *t, double seconds, Error *e) {
     long steps = 0;
     bool ok = true;
     t->schedule.rate = t->schedule.min_rate = 0;
-    for (; ok && (steps < MIN_STEPS || now - start < seconds); steps++) {
+    while (ok && (steps < MIN_STEPS || now - start < seconds)) {
         ok = trainer_step(t, &step, e);
         now = clock_seconds();
         if (steps == 0) first = now; /* its pages were new */
+        steps++;
     }
     t->schedule = schedule;
     t->state = state;

@@ -15,13 +15,21 @@ train=$PWD/train steps=${STEPS:-600} folder=$(mktemp -d) fortunes=/usr/share/gam
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 
-plain() { find "$@" -type f ! -name '*.dat' ! -name '*.u8' 2>/dev/null | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cat 2>/dev/null; }
+plain() {
+    find "$@" -type f ! -name '*.dat' ! -name '*.u8' 2>/dev/null |
+        LC_ALL=C sort | tr '\n' '\0' | xargs -0 cat 2>/dev/null
+}
 letters() { awk -v n="$1" -v motifs="$2" 'BEGIN { srand(1); split("A C G T", base, " ")
-    for (i = 1; i <= motifs; i++) for (k = 6 + int(9 * rand()); k > 0; k--) motif[i] = motif[i] base[1 + int(4 * rand())]
+    for (i = 1; i <= motifs; i++)
+        for (k = 6 + int(9 * rand()); k > 0; k--) motif[i] = motif[i] base[1 + int(4 * rand())]
     while (length(line) + written < n) {
         if (motifs && rand() < 0.4) line = line motif[1 + int(motifs * rand())]
         else for (k = 3 + int(18 * rand()); k > 0; k--) line = line base[1 + int(4 * rand())]
-        while (length(line) >= 80) { print substr(line, 1, 80); line = substr(line, 81); written += 80 }
+        while (length(line) >= 80) {
+            print substr(line, 1, 80)
+            line = substr(line, 81)
+            written += 80
+        }
     } }'; }
 
 make_text() {
@@ -43,7 +51,8 @@ make_text() {
 # Prints the loss with these options, and the tokens that were chosen.
 loss() {
     nice -n 19 "$train" lm --text text --steps "$steps" --threads 1 --json --force "$@" 2>said |
-        sed -n 's/.*"final": true.*"val_nats_per_char": \([0-9.]*\).*/\1/p; s/.*"val_nats_per_char": \([0-9.]*\).*"final": true.*/\1/p'
+        sed -n 's/.*"final": true.*"val_nats_per_char": \([0-9.]*\).*/\1/p
+            s/.*"val_nats_per_char": \([0-9.]*\).*"final": true.*/\1/p'
 }
 
 # beside TOKENS OPTIONS: the loss with these tokens, which is that of the choice if they were
@@ -61,6 +70,8 @@ for text in ${*:-kjv english russian german chinese tang song headers dna motifs
     [ -s text ] || continue
     chosen=$(loss) tokens=$(sed -n 's/^text: .*different; \([^;]*\);.*/\1/p' said)
     printf '%-8s %8s %8s' "$text" "$chosen" "$(beside char --tokenizer char)"
-    for size in 512 2048 8192; do printf ' %8s' "$(beside "bpe $size" --tokenizer bpe --vocab-size $size)"; done
+    for size in 512 2048 8192; do
+        printf ' %8s' "$(beside "bpe $size" --tokenizer bpe --vocab-size $size)"
+    done
     printf '  %s\n' "$tokens"
 done

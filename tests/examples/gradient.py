@@ -1,4 +1,7 @@
-"""The gradient of mean((x w)²) from Python, by ctypes alone: python3 gradient.py $(pkg-config --variable=libdir tapeformer)"""
+"""The gradient of mean((x w)²) from Python, by ctypes alone.
+
+    python3 gradient.py $(pkg-config --variable=libdir tapeformer)
+"""
 import ctypes, sys
 
 c = ctypes.CDLL(sys.argv[1] + "/libtapeformer.so")

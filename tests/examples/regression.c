@@ -8,7 +8,8 @@ enum { ROWS = 32 };
 int main(void) {
     real X[ROWS * 2], y[ROWS], w[2] = {0, 0}, b[1] = {0};
     for (int i = 0; i < ROWS; i++) {
-        X[2 * i] = (real)sin(i), X[2 * i + 1] = (real)cos(3 * i);
+        X[2 * i] = (real)sin(i);
+        X[2 * i + 1] = (real)cos(3 * i);
         y[i] = 3 * X[2 * i] - 2 * X[2 * i + 1] + (real)0.5;
     }
     Tape *t = tape_new();

@@ -28,7 +28,10 @@ int main(void) {
         if (sscanf(line, "forward %ld %ld", &runs, &changes) == 2) {
             count = read_array(x, shape);
             for (long i = count; i < runs * count; i++) x[i] = x[i - count];
-            if (changes) read_array(place, unused), read_array(value, unused);
+            if (changes) {
+                read_array(place, unused);
+                read_array(value, unused);
+            }
             for (long i = 0; i < changes; i++)
                 x[place[3 * i] * count + place[3 * i + 2]] = value[i];
             for (long i = 0; i < runs * count; i++) y[i] = x[i] * x[i];

@@ -9,11 +9,14 @@ enum { ROWS = 32, DIGITS = 4, BEGIN = 10, END, VOCABULARY, STEPS = 300 };
 /* Draws sources x, [ROWS,DIGITS]; the decoder's inputs, begin y, and its targets, y end,
  * [ROWS,DIGITS+1]. */
 static void draw(int32_t *source, int32_t *in, int32_t *out) {
-    for (int r = 0; r < ROWS; r++, source += DIGITS, in += DIGITS + 1, out += DIGITS + 1) {
+    for (int r = 0; r < ROWS; r++) {
         for (int i = 0; i < DIGITS; i++) source[i] = rand() % 10;
         for (int i = 0; i < DIGITS; i++) in[i + 1] = out[i] = (source[DIGITS - 1 - i] + 1) % 10;
         in[0] = BEGIN;
         out[DIGITS] = END;
+        source += DIGITS;
+        in += DIGITS + 1;
+        out += DIGITS + 1;
     }
 }
 

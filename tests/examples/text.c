@@ -12,7 +12,10 @@ static bool emit(void *tokenizer, long sequence, int32_t id) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3) return fprintf(stderr, "usage: text RUN PROMPT\n"), 2;
+    if (argc != 3) {
+        fprintf(stderr, "usage: text RUN PROMPT\n");
+        return 2;
+    }
     enum { MORE = 60 };
     char path[4096];
     snprintf(path, sizeof path, "%s/model.safetensors", argv[1]);
@@ -30,6 +33,10 @@ int main(int argc, char **argv) {
     ok = ok && decode_continue(t, m, &sampler, ids, n, MORE, emit, k, &e);
     puts("");
     if (!ok) fprintf(stderr, "%s\n", e.text);
-    tape_free(t), tokenizer_free(k), model_notes_free(&notes), model_free(m), free(ids);
+    tape_free(t);
+    tokenizer_free(k);
+    model_notes_free(&notes);
+    model_free(m);
+    free(ids);
     return ok ? 0 : 1;
 }

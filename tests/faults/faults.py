@@ -1,14 +1,15 @@
-"""train, generate and gradcheck under failures: of an allocation or a system call, by a kill, on a full disk.
-They end with a documented status and one line. The earlier model or the one saved by the new run is there, whole, and
-nothing else is left. The next run does what it would have done. A training with a checkpoint is resumed, and ends in the
-bits of an undisturbed one.
+"""train, generate and gradcheck under failures: of an allocation or a system call, by a kill, on a
+full disk. They end with a documented status and one line. The earlier model or the one saved by the
+new run is there, whole, and nothing else is left. The next run does what it would have done. A
+training with a checkpoint is resumed, and ends in the bits of an undisturbed one.
 
     BUILD=build [ALL=1 | PLACES=1] python3 tests/faults/faults.py [WORD...]
 
-With words, only tests whose line has one of them run. Without ALL a sample of the places fails; with ALL every place, and
-allocations of other commands too. With PLACES the first of the allocations that the same calls reach, and the other
-commands too. System calls fail by strace, if it is installed; the full disk needs the right to mount one. Prints
-`ok   …` or `FAIL …` for each test, as the test programs do."""
+With words, only tests whose line has one of them run. Without ALL a sample of the places fails;
+with ALL every place, and allocations of other commands too. With PLACES the first of the
+allocations that the same calls reach, and the other commands too. System calls fail by strace, if
+it is installed; the full disk needs the right to mount one. Prints `ok   …` or `FAIL …` for each
+test, as the test programs do."""
 import collections
 import errno
 import hashlib
@@ -27,9 +28,11 @@ SHIM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shim.c")
 ALL, PLACES = (bool(os.environ.get(name)) for name in ("ALL", "PLACES"))
 STATUSES = {0, 1, 2, 3, 4, 65, 66, 71, 73, 74, 78}
 TEXT = "the cat sat on the mat, and the dog sat on the cat.\n" * 20
-TRAIN = ["float/train", "lm", "--text", "text", "--context", "8", "--d-model", "8", "--heads", "2", "--layers", "1",
-         "--batch", "4", "--steps", "6", "--eval-every", "3", "--checkpoint-every", "2", "--threads", "2", "--quiet",
-         "--force", "--run", "run"]
+TRAIN = [
+    "float/train", "lm", "--text", "text", "--context", "8", "--d-model", "8", "--heads", "2",
+    "--layers", "1", "--batch", "4", "--steps", "6", "--eval-every", "3", "--checkpoint-every", "2",
+    "--threads", "2", "--quiet", "--force", "--run", "run"
+]
 RESUME = ["float/train", "--resume", "run", "--quiet"]
 OLD = TRAIN[:-2] + ["--seed", "9", "--run", "run"]
 JOBS = {
@@ -40,8 +43,10 @@ JOBS = {
 }
 # With ALL or PLACES, where allocations fail.
 MORE = {
-    "copy": ["float/train", "copy", *TRAIN[6:14], "--symbols", "5", "--max-length", "4", "--held-out", "9", "--steps", "2",
-             "--threads", "2", "--force", "--quiet", "--run", "other"],
+    "copy": [
+        "float/train", "copy", *TRAIN[6:14], "--symbols", "5", "--max-length", "4", "--held-out",
+        "9", "--steps", "2", "--threads", "2", "--force", "--quiet", "--run", "other"
+    ],
     "resume": [*RESUME, "--steps", "7"],
     "pages": ["double/explain", "run", "--text", "the cat"],
     "walk": ["double/explain", "--model", "run", "--text", "the cat", "--json"],
@@ -62,8 +67,8 @@ def command(job):
 
 
 def run(arguments, env=None):
-    done = subprocess.run(arguments, capture_output=True, stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})},
-                          timeout=120)
+    done = subprocess.run(arguments, capture_output=True, stdin=subprocess.DEVNULL,
+                          env={**os.environ, **(env or {})}, timeout=120)
     return done.returncode, timeless(done.stdout), done.stderr.decode(errors="replace")
 
 
@@ -87,8 +92,10 @@ def figures():
     """What the record's steps and evaluations say, but for times."""
     with open("run/run.jsonl") as file:
         lines = [json.loads(line) for line in file]
-    return [{key: value for key, value in line.items() if key not in ("seconds", "tokens_per_second")}
-            for line in lines if line["event"] in ("step", "evaluation")]
+    return [{
+        key: value
+        for key, value in line.items() if key not in ("seconds", "tokens_per_second")
+    } for line in lines if line["event"] in ("step", "evaluation")]
 
 
 def files():
@@ -125,34 +132,42 @@ class Job:
             lines = err.splitlines()
             assert status in STATUSES, f"{where}: status {status}: {err}"
             # Said when it happens, and gone on: a checkpoint, the best model, and the record.
-            lines = [line for line in lines if not re.match(r"no (checkpoint|best model) at step |no record: ", line)]
-            assert len(lines) == (status != 0), f"{where}: status {status}, found {len(lines)} lines: {err}"
+            lines = [
+                line for line in lines
+                if not re.match(r"no (checkpoint|best model) at step |no record: ", line)
+            ]
+            found = f"status {status}, found {len(lines)} lines: {err}"
+            assert len(lines) == (status != 0), f"{where}: {found}"
             if os.path.exists(RESULTS_JSON):
                 json.load(open(RESULTS_JSON))
             done = status or (self.as_undisturbed("no best model" in err) and out == self.out)
             assert done, f"{where}: done, and it is not"
             left = [path for path in files() if "tmp" in path]
             assert not left or "unlink" in where, f"{where}: {left} left"
-        for path, old, new in ((MODEL, self.old[0], self.new[0]), (GRADIENTS, self.old[3], self.new[3])):
+        for path, index in ((MODEL, 0), (GRADIENTS, 3)):
+            old, new = self.old[index], self.new[index]
             # An error in the middle of training keeps what was learned until then, with a
             # checkpoint of it.
             early = path == MODEL and status > 0 and digest(CHECKPOINT) not in (self.old[1], None)
-            assert early or digest(path) in (old, new, None), f"{where}: {path} is neither old nor new"
+            is_known = early or digest(path) in (old, new, None)
+            assert is_known, f"{where}: {path} is neither old nor new"
         if state() != self.old or any("tmp" in path for path in files()):
             self.recover(where, "run/run.jsonl: " in err, "no best model" in err)
             self.reset()
 
     def as_undisturbed(self, without_best):
-        """There is what there is where nothing fails; or but for the best model, and what the checkpoint says of it."""
+        """Results are those of a run where nothing fails; `without_best` excepts the best model."""
         but = (BEST, CHECKPOINT) if without_best else ()
-        return all(found == want for path, found, want in zip(RESULTS, state(), self.new) if path not in but)
+        return all(found == want for path, found, want in zip(RESULTS, state(), self.new)
+                   if path not in but)
 
     def recover(self, where, lost_row, lost_best):
-        """A run that was to replace another leaves the old model, or something that the new one learned."""
+        """A run that replaces another leaves the old model, or what the new one learned."""
         if self.name != "train":
             return
         if digest(CHECKPOINT) in (self.old[1], None):
-            kept = digest(MODEL) in (self.old[0], self.new[0]) or digest(BEST) not in (self.old[2], None)
+            has_model = digest(MODEL) in (self.old[0], self.new[0])
+            kept = has_model or digest(BEST) not in (self.old[2], None)
             assert kept, f"{where}: the old run is gone, and nothing of the new one is there"
             return
         status, _, err = run(command(RESUME))
@@ -163,7 +178,8 @@ class Job:
     def goes_again(self, where):
         """Nothing that is left keeps the next run from what it does."""
         status, out, err = run(self.command)
-        assert status == 0 and state() == self.new and out == self.out, f"behind {where}: status {status}: {err}"
+        is_same = status == 0 and state() == self.new and out == self.out
+        assert is_same, f"behind {where}: status {status}: {err}"
         assert files() == self.files, f"behind {where}: {set(files()) ^ set(self.files)}"
         self.reset()
 
@@ -182,8 +198,14 @@ def spread(numbers, most):
 
 # ---- Allocations, and writes cut short ----
 
+
 def shim_env(shim, kind, at, sticky=False):
-    env = {"LD_PRELOAD": shim, "FAULT": kind, "FAULT_AT": str(at), "FAULT_COUNT": os.path.abspath("../count")}
+    env = {
+        "LD_PRELOAD": shim,
+        "FAULT": kind,
+        "FAULT_AT": str(at),
+        "FAULT_COUNT": os.path.abspath("../count")
+    }
     return {**env, "FAULT_STICKY": "1"} if sticky else env
 
 
@@ -215,15 +237,20 @@ def test_short_writes(job, shim):
 
 # ---- System calls ----
 
-CALLS = ["open", "openat", "read", "pread64", "write", "pwrite64", "writev", "close", "fsync", "fdatasync", "rename", "renameat",
-         "renameat2", "unlink", "unlinkat", "mkdir", "flock", "fcntl", "fstat", "newfstatat", "lseek", "readlink", "faccessat2",
-         "fchmod", "ftruncate", "fallocate", "mmap"]
+CALLS = [
+    "open", "openat", "read", "pread64", "write", "pwrite64", "writev", "close", "fsync",
+    "fdatasync", "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "flock", "fcntl",
+    "fstat", "newfstatat", "lseek", "readlink", "faccessat2", "fchmod", "ftruncate", "fallocate",
+    "mmap"
+]
 ERRORS = ["EIO", "ENOSPC", "EINTR", "ENOMEM"]
 
 
 def known(calls):
     """Those that this machine has."""
-    return [c for c in calls if run(["strace", "-o", "/dev/null", "-e", f"trace={c}", "true"])[0] == 0]
+    return [
+        c for c in calls if run(["strace", "-o", "/dev/null", "-e", f"trace={c}", "true"])[0] == 0
+    ]
 
 
 def traced(job, *options):
@@ -231,11 +258,14 @@ def traced(job, *options):
 
 
 def count_calls(job, calls):
-    """The calls of each function, and those of the loader before main, which are not the program's."""
+    """The calls of each function; those of the loader before main are not the program's."""
     traced(job, "-e", "trace=" + ",".join(calls))
     names = [re.match(r"\d+ +(\w+)\(", line) for line in open("../trace", errors="replace")]
     names = [m.group(1) for m in names if m]
-    loading = run(["strace", "-f", "-qq", "-o", "../trace", "-e", "trace=" + ",".join(calls), job.command[0], "--nonsense"])
+    loading = run([
+        "strace", "-f", "-qq", "-o", "../trace", "-e", "trace=" + ",".join(calls), job.command[0],
+        "--nonsense"
+    ])
     loaded = [re.match(r"\d+ +(\w+)\((.*)", line) for line in open("../trace", errors="replace")]
     before = collections.Counter()
     for m in loaded:
@@ -261,7 +291,8 @@ def test_system_calls(job, calls):
     for i, (call, n) in enumerate(some):
         for error in ERRORS if ALL else [ERRORS[i % len(ERRORS)]]:
             where = f"{call} {n}: {error}"
-            status, out, err = traced(job, "-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={n}")
+            status, out, err = traced(job, "-e", f"trace={call}", "-e",
+                                      f"inject={call}:error={error}:when={n}")
             job.check(where, status, out, err)
     job.goes_again("system calls")
     return f"{len(some) * (len(ERRORS) if ALL else 1)} of {count * len(ERRORS)} failing calls"
@@ -272,7 +303,8 @@ def test_kills(job, calls):
     some, count = places(job, calls, 12)
     for call, n in some:
         where = f"killed at {call} {n}"
-        status, out, err = traced(job, "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={n}")
+        status, out, err = traced(job, "-e", f"trace={call}", "-e",
+                                  f"inject={call}:signal=KILL:when={n}")
         job.check(where, status, out, err, killed=True)
         job.goes_again(where)
     return f"{len(some)} of {count} calls"
@@ -280,17 +312,23 @@ def test_kills(job, calls):
 
 # ---- Places that hold nothing ----
 
+
 def test_full_disk(job, _):
     """Disks with room for more and more of what is written."""
     os.makedirs("../disk", exist_ok=True)
-    used = sum(-(-os.path.getsize(path) // 4096) * 4 for path in files()) + 16  # KB, about, and there is some room
-    here, sizes = os.getcwd(), [used + more for more in (range(0, 80, 4) if ALL else (0, 8, 24, 48))]
+    used = sum(-(-os.path.getsize(path) // 4096) * 4
+               for path in files()) + 16  # KB, about, and there is some room
+    here, sizes = os.getcwd(), [
+        used + more for more in (range(0, 80, 4) if ALL else (0, 8, 24, 48))
+    ]
     if run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "../disk"])[0]:
         return None
     run(["umount", "../disk"])
     full = 0
     for kilobytes in sizes:
-        assert run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k,nr_inodes=40", "tmpfs", "../disk"])[0] == 0
+        assert run(
+            ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k,nr_inodes=40", "tmpfs",
+             "../disk"])[0] == 0
         try:
             os.chdir("../disk")
             try:
@@ -300,8 +338,10 @@ def test_full_disk(job, _):
             status, out, err = run(job.command)
             full += status in (73, 74)
             assert status in (0, 73, 74), f"{kilobytes} KB: status {status}: {err}"
-            assert len([x for x in err.splitlines() if not x.startswith("no ")]) == (status != 0), err
-            assert status == 0 or digest(MODEL) in (job.old[0], job.new[0], None), f"{kilobytes} KB: the old model is gone"
+            assert len([x for x in err.splitlines() if not x.startswith("no ")]) == (status
+                                                                                     != 0), err
+            assert status == 0 or digest(MODEL) in (job.old[0], job.new[0],
+                                                    None), f"{kilobytes} KB: the old model is gone"
             if status and digest(MODEL) is None and job.name == "train":
                 assert digest(CHECKPOINT) or digest(BEST), f"{kilobytes} KB: all is gone"
             assert not [path for path in files() if "tmp" in path], files()
@@ -340,10 +380,12 @@ def main():
         with open("text", "w") as file:
             file.write(TEXT)
         shim = os.path.join(folder, "shim.so")
-        subprocess.run(os.environ.get("CC", "cc").split() + ["-shared", "-fPIC", "-D_GNU_SOURCE", SHIM, "-o", shim], check=True)
+        subprocess.run(os.environ.get("CC", "cc").split() +
+                       ["-shared", "-fPIC", "-D_GNU_SOURCE", SHIM, "-o", shim],
+                       check=True)
         calls = known(CALLS) if shutil.which("strace") and run(["strace", "true"])[0] == 0 else None
-        tests = [(test_memory, shim), (test_short_writes, shim), (test_system_calls, calls), (test_kills, calls),
-                 (test_full_disk, True), (test_read_only, True)]
+        tests = [(test_memory, shim), (test_short_writes, shim), (test_system_calls, calls),
+                 (test_kills, calls), (test_full_disk, True), (test_read_only, True)]
         job = None
         more = itertools.product(MORE if ALL or PLACES else [], tests[:1])
         for name, (test, argument) in itertools.chain(itertools.product(JOBS, tests), more):
@@ -354,7 +396,9 @@ def main():
                 job = job if job and job.name == name else Job(name)
                 job.reset()
                 said = test(job, argument) if argument else None
-                print(f"skip {line}" if said is None else f"ok   {line}{': ' if said else ''}{said}", flush=True)
+                print(
+                    f"skip {line}" if said is None else f"ok   {line}{': ' if said else ''}{said}",
+                    flush=True)
             except AssertionError as e:
                 failed += 1
                 print(f"  {e}\nFAIL {line}", flush=True)

@@ -21,19 +21,25 @@ int main(int count, char **argument) {
     static real a[M * K], b[K * N], c[ROWS * N];
     (void)argument;
     pool_set_threads(1);
-    Gemm g = {count > 1 ? GEMM_TN : GEMM_NN, ROWS, N, K, a, b, c, .lda = count > 1 ? M : K, .ldb = N, .ldc = N};
+    Gemm g = {count > 1 ? GEMM_TN : GEMM_NN, ROWS, N, K, a, b, c, .ldb = N, .ldc = N};
+    g.lda = count > 1 ? M : K;
     gemm(&g);
 }
 END
 sources="$(ls src/kernels/gemm*.c src/base/*.c | grep -v gemm_blas)"
-${CC:-cc} $(make -s print-lint-flags) -march=x86-64-v3 "$folder/product.c" $sources -lm -o "$folder/product" || exit 1
+${CC:-cc} $(make -s print-lint-flags) -march=x86-64-v3 "$folder/product.c" $sources -lm \
+    -o "$folder/product" || exit 1
 
 misses() {
-    valgrind --tool=cachegrind --cache-sim=yes --D1=32768,8,64 --LL=1048576,16,64 --cachegrind-out-file=/dev/null \
+    valgrind --tool=cachegrind --cache-sim=yes --D1=32768,8,64 --LL=1048576,16,64 \
+        --cachegrind-out-file=/dev/null \
         "$folder/product" "$@" 2>&1 | awk '/D1 +misses/ { gsub(",", ""); print $4 }'
 }
 by_rows=$(misses) transposed=$(misses transposed)
-[ -n "$by_rows" ] && [ -n "$transposed" ] || { echo "FAIL cache misses: valgrind counted none"; exit 1; }
+[ -n "$by_rows" ] && [ -n "$transposed" ] || {
+    echo "FAIL cache misses: valgrind counted none"
+    exit 1
+}
 if [ $((transposed * 2)) -le $((by_rows * 3)) ]; then
     echo "ok   cache misses: a transposed operand misses at most 1.5 times as often"
 else

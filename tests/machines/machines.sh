@@ -5,12 +5,13 @@
 #
 #     sh tests/machines/machines.sh                        all of them: `make machines`
 #     sh tests/machines/machines.sh clang musl aarch64     these
-#     QUICK=1 sh tests/machines/machines.sh musl           without the columns ulps and tests, which take the longest
+#     QUICK=1 sh tests/machines/machines.sh musl           without ulps and tests, which take long
 #
 #     gradcheck   ./gradcheck, in double
 #     ulps        the float results of all operations, computed there and judged here
 #     tests       those of $quick, in float, and of $long where no emulator makes minutes of them
-#     weights     after 20 steps of ./train the file of the weights is that of the native build, to the bit
+#     weights     after 20 steps of ./train the file of the weights is that of the native build, to
+#                 the bit
 #
 # Equal checkpoints of these trainings share a row of the second table. Every machine goes on from
 # each for a step: with a fused multiply-add, to the files of the native build, by their sha256, and
@@ -19,7 +20,8 @@
 # The last line counts rows of both; a machine whose compiler or emulator is missing counts as
 # neither. CC="ccache gcc" runs every compiler by ccache, JOBS=1 one at a time.
 cd "$(dirname "$0")/../.." || exit 74
-quick='formats/json check/npy base/random kernels/rows formats/safetensors autograd/tape text/tokenizer'
+quick='formats/json check/npy base/random kernels/rows formats/safetensors autograd/tape
+    text/tokenizer'
 long='kernels/gemm nn/model kernels/vector_math'
 folder=$(mktemp -d) || exit 74
 trap 'rm -rf "$folder"' EXIT
@@ -70,14 +72,17 @@ missing() {
 
 build() {
     wanted="$at/float/train $at/float/generate $at/double/gradcheck"
-    [ "$QUICK" ] || wanted="$wanted $at/float/tests/check/ulps $(printf "$at/float/tests/%s " $quick $long)"
+    [ "$QUICK" ] ||
+        wanted="$wanted $at/float/tests/check/ulps $(printf "$at/float/tests/%s " $quick $long)"
     [ "$QUICK" ] || [ $name != native ] || wanted="$wanted $at/double/tests/check/ulps"
     # shellcheck disable=SC2086
-    MAKEFLAGS='' ${MAKE:-make} -s ${JOBS:+-j$JOBS} CC="$launcher$compiler" ARCH=$arch $options BUILD=$at $wanted
+    MAKEFLAGS='' ${MAKE:-make} -s ${JOBS:+-j$JOBS} CC="$launcher$compiler" ARCH=$arch \
+        $options BUILD=$at $wanted
 }
 
 gradcheck() {
-    $emulator "$at/double/gradcheck" --time-limit 100 | tee "$folder/log" | tail -n 1 | sed 's/^[1-9][0-9]* passed,.*/pass/'
+    $emulator "$at/double/gradcheck" --time-limit 100 | tee "$folder/log" |
+        tail -n 1 | sed 's/^[1-9][0-9]* passed,.*/pass/'
     ! grep -E '^(FAIL|INCONCLUSIVE)' "$folder/log"
 }
 
@@ -89,15 +94,19 @@ ulps() {
 
 tests() {
     for test in $quick $([ "$emulator" ] || echo "$long"); do
-        $emulator "$at/float/tests/$test" >"$folder/log" 2>&1 || { echo "$test"; cat "$folder/log"; return 1; }
+        $emulator "$at/float/tests/$test" >"$folder/log" 2>&1 || {
+            echo "$test"
+            cat "$folder/log"
+            return 1
+        }
     done
     echo pass
 }
 
 # Trains 20 steps, and leaves the run in the folder.
 train() {
-    $emulator "$at/float/train" copy --steps 20 --d-model 32 --layers 1 --batch 8 --held-out 50 --quiet \
-        --run "$folder/$name"
+    $emulator "$at/float/train" copy --steps 20 --d-model 32 --layers 1 --batch 8 \
+        --held-out 50 --quiet --run "$folder/$name"
 }
 
 weights() {
@@ -132,7 +141,8 @@ read_by_all() {
     go_on native "$run" >"$folder/expected" 2>&1
     for reader in $trained; do
         go_on "$reader" "$run" >"$folder/said" 2>&1 &&
-            { [ $fused = no ] || cmp -s "$folder/said" "$folder/expected"; } || refused="$refused $reader"
+            { [ $fused = no ] || cmp -s "$folder/said" "$folder/expected"; } ||
+            refused="$refused $reader"
     done
     if [ "$refused" ]; then
         failed=$((failed + 1))
@@ -148,7 +158,8 @@ cell() {
     if "$1" >"$folder/said" 2>&1; then
         printf ' %s |' "$(tail -n 1 "$folder/said")"
     else
-        printf ' FAIL: %s |' "$(grep -m 1 -E 'FAIL|rror:' "$folder/said" || tail -n 1 "$folder/said")"
+        why=$(grep -m 1 -E 'FAIL|rror:' "$folder/said" || tail -n 1 "$folder/said")
+        printf ' FAIL: %s |' "$why"
         row=failed
     fi
 }
@@ -176,7 +187,8 @@ for machine; do
     if build >"$folder/said" 2>&1; then
         for column in $columns; do cell "$column"; done
         echo
-        [ $name = native ] || [ ! -e "$folder/$name/checkpoint.safetensors" ] || trained="$trained $name"
+        [ $name = native ] || [ ! -e "$folder/$name/checkpoint.safetensors" ] ||
+            trained="$trained $name"
     else
         row=failed
         echo " FAIL: $(grep -m 1 -E 'error:|\*\*\*' "$folder/said") |"
@@ -189,7 +201,8 @@ left=$trained
 while [ "$left" ]; do
     first=${left%% *} same= others=
     for name in $left; do
-        if cmp -s "$folder/$first/checkpoint.safetensors" "$folder/$name/checkpoint.safetensors"; then
+        if cmp -s "$folder/$first/checkpoint.safetensors" \
+            "$folder/$name/checkpoint.safetensors"; then
             same="$same$name "
         else
             others="$others$name "

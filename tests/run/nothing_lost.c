@@ -102,7 +102,8 @@ TEST(the_old_run_stands) {
     kill(t.pid, SIGINT);
     CHECK(end_program(t) == 128 + SIGINT, "%s", err);
     CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
-    free(before), free(after);
+    free(before);
+    free(after);
     MUST(TRAIN(COPY, "--steps", "3", "--eval-every", "9", "--run", "run", "--force"));
     CHECK(!strcmp(steps_of("run/run.jsonl", "evaluation"), "3 ") &&
               lines_of(list_folder("run")) == 6,
@@ -155,7 +156,10 @@ TEST(asked_twice_at_once) {
     Child t = START(COPY, ENDLESS, "--run", "run");
     CHECK(appears("run/run.jsonl"));
     sleep_ms(50);
-    for (int i = 0; i < 20; i++) kill(t.pid, SIGHUP), sleep_ms(1);
+    for (int i = 0; i < 20; i++) {
+        kill(t.pid, SIGHUP);
+        sleep_ms(1);
+    }
     CHECK(end_program(t) == 128 + SIGHUP, "%s", err);
     CHECK(events_in("run/run.jsonl", "evaluation") == 1 &&
           access("run/checkpoint.safetensors", F_OK) == 0);
@@ -213,7 +217,8 @@ TEST(a_folder_that_cannot_be) {
 TEST(no_room) {
     struct rlimit before, limit;
     getrlimit(RLIMIT_FSIZE, &before);
-    limit = before, limit.rlim_cur = 4096;
+    limit = before;
+    limit.rlim_cur = 4096;
     setrlimit(RLIMIT_FSIZE, &limit);
     signal(SIGXFSZ, SIG_DFL);
     int status = TRAIN(COPY, "--steps", "3", "--eval-every", "1", "--run", "limited");
@@ -281,7 +286,7 @@ TEST(killed_at_any_moment) {
     for (int runs = 0; runs < 3; runs++) {
         bool done = false;
         CHECK(system("rm -rf run") == 0);
-        for (int tries = 0; !done && tries < 60; tries++) {
+        for (int tries = 0; tries < 60; tries++) {
             bool resumes = access("run/checkpoint.safetensors", F_OK) == 0;
             Child t = resumes ? START("--resume", "run") : START(KILLED, "--run", "run", "--force");
             random = random * 1664525 + 1013904223;
@@ -290,6 +295,7 @@ TEST(killed_at_any_moment) {
             int status = end_program(t);
             kills += status > 128;
             done = status == 0 || (tries == 59 && TRAIN("--resume", "run") == 0);
+            if (done) break;
         }
         CHECK(done, "%s", err);
         CHECK(same_files("run/model.safetensors", "whole/model.safetensors"));

@@ -3,7 +3,7 @@ import traceback
 
 
 def run_tests(program, tests):
-    """Runs [(name, function)], prints `ok   PROGRAM: NAME` or `FAIL PROGRAM: NAME` each; True if any failed."""
+    """Runs [(name, function)], prints `ok   PROGRAM: NAME` or FAIL for each; True if any failed."""
     failed = 0
     for name, test in tests:
         try:
