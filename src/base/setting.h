@@ -75,6 +75,7 @@ bool setting_read(const Setting *s, void *values, const char *text, const char *
 enum { SETTING_VALUE = 64 };
 const char *setting_text(const Setting *s, const void *values, char out[SETTING_VALUE]);
 
+/* Copies the value from one struct to another; a text is shared. */
 void setting_copy(const Setting *s, void *to, const void *from);
 
 /* The default as help prints it: the value in one struct, and after "; NAME " that in another if it

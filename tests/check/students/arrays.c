@@ -64,7 +64,8 @@ static void rowmax_backward(Node *n) {
         real ties = 0;
         for (long j = 0; j < C; j++) ties += x[r * C + j] == n->out->data[r];
         for (long j = 0; j < C; j++)
-            if (x[r * C + j] == n->out->data[r]) n->in[0]->grad[r * C + j] += n->out->grad[r] / ties;
+            if (x[r * C + j] == n->out->data[r])
+                n->in[0]->grad[r * C + j] += n->out->grad[r] / ties;
     }
 }
 BUILD(rowmax, SHAPE(x[0]->shape.size[0]), x[0])
@@ -97,8 +98,9 @@ static void product_backward(Node *n) {
             }
 }
 BUILD(product, SHAPE(x[0]->shape.size[0], x[1]->shape.size[1]), x[0], x[1])
-static const CheckCase product_cases[] = {{"oblong", product_build, {{"a", DIMS(2, 3)}, {"b", DIMS(3, 4)}}},
-                                          {"square", product_build, {{"a", DIMS(3, 3)}, {"b", DIMS(3, 3)}}}};
+static const CheckCase product_cases[] = {
+    {"oblong", product_build, {{"a", DIMS(2, 3)}, {"b", DIMS(3, 4)}}},
+    {"square", product_build, {{"a", DIMS(3, 3)}, {"b", DIMS(3, 3)}}}};
 const Op op_product = OP(product);
 
 /* ---- mixing ---- */
@@ -136,7 +138,8 @@ static void quadratic_backward(Node *n) {
         }
 }
 BUILD(quadratic, SCALAR, x[0], x[1])
-static const CheckCase quadratic_cases[] = {{"three", quadratic_build, {{"x", DIMS(3)}, {"A", DIMS(3, 3)}}}};
+static const CheckCase quadratic_cases[] = {
+    {"three", quadratic_build, {{"x", DIMS(3)}, {"A", DIMS(3, 3)}}}};
 const Op op_quadratic = OP(quadratic);
 
 /* ---- conv ---- */
@@ -207,7 +210,9 @@ static void five_backward(Node *n) {
 }
 BUILD(five, x[0]->shape, x[0], x[1], x[2], x[3], x[4])
 static const CheckCase five_cases[] = {
-    {"inputs", five_build, {{"a", DIMS(3)}, {"b", DIMS(3)}, {"c", DIMS(3)}, {"d", DIMS(3)}, {"e", DIMS(3)}}}};
+    {"inputs",
+     five_build,
+     {{"a", DIMS(3)}, {"b", DIMS(3)}, {"c", DIMS(3)}, {"d", DIMS(3)}, {"e", DIMS(3)}}}};
 const Op op_five = OP(five);
 
 /* ---- wide ---- */

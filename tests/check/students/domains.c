@@ -1,11 +1,11 @@
 /* Right operations with a domain, kinks or ties. The cases that the checker adds must not accuse them. */
 #include "student.h"
 
-#define DOMAIN(name, f, derivative, ...)                                                                     \
-    ELEMENTWISE(name, f, derivative)                                                                         \
+#define DOMAIN(name, f, derivative, ...)                                                           \
+    ELEMENTWISE(name, f, derivative)                                                               \
     static const CheckCase name##_cases[] = {POINTS(name, __VA_ARGS__)};
-#define DOMAIN2(name, f, by_a, by_b, ...)                                                                    \
-    PAIRWISE(name, f, by_a, by_b)                                                                            \
+#define DOMAIN2(name, f, by_a, by_b, ...)                                                          \
+    PAIRWISE(name, f, by_a, by_b)                                                                  \
     static const CheckCase name##_cases[] = {PAIRS(name, __VA_ARGS__)};
 
 DOMAIN(logarithm, log(x), 1 / x, .low = 0.1, .high = 4)
@@ -45,19 +45,20 @@ DOMAIN2(power_of, pow(a, b), b *pow(a, b - 1), y *log(a), .low = 0.3, .high = 3)
 const Op op_power_of = OP(power_of);
 DOMAIN2(larger_of, a > b ? a : b, a > b, !(a > b), .low = -3, .high = 3)
 const Op op_larger_of = OP(larger_of);
-DOMAIN2(binary_entropy, -b *log(a) - (1 - b) * log(1 - a), (a - b) / (a * (1 - a)), log((1 - a) / a),
-        .low = 0.05, .high = 0.95)
+DOMAIN2(binary_entropy, -b *log(a) - (1 - b) * log(1 - a), (a - b) / (a * (1 - a)),
+        log((1 - a) / a), .low = 0.05, .high = 0.95)
 const Op op_binary_entropy = OP(binary_entropy);
 
 /* Operations on rows. Some are constant on a row of a single element. */
-#define OF_ROWS(name, y_shape, ...)                                                                          \
-    extern const Op op_##name;                                                                               \
-    static Tensor *name##_build(Tape *t, Tensor **x) {                                                       \
-        return tape_record(tape_node(t, &op_##name, y_shape, INPUTS(x[0])));                                 \
-    }                                                                                                        \
-    static const CheckCase name##_cases[] = {{"rows", name##_build, {{"x", DIMS(3, 5), __VA_ARGS__}}},       \
-                                             {"one", name##_build, {{"x", DIMS(1, 4), __VA_ARGS__}}},        \
-                                             {"single", name##_build, {{"x", DIMS(4, 1), __VA_ARGS__}}}};
+#define OF_ROWS(name, y_shape, ...)                                                                \
+    extern const Op op_##name;                                                                     \
+    static Tensor *name##_build(Tape *t, Tensor **x) {                                             \
+        return tape_record(tape_node(t, &op_##name, y_shape, INPUTS(x[0])));                       \
+    }                                                                                              \
+    static const CheckCase name##_cases[] = {                                                      \
+        {"rows", name##_build, {{"x", DIMS(3, 5), __VA_ARGS__}}},                                  \
+        {"one", name##_build, {{"x", DIMS(1, 4), __VA_ARGS__}}},                                   \
+        {"single", name##_build, {{"x", DIMS(4, 1), __VA_ARGS__}}}};
 
 static void order_of(const real *x, long n, long *place) {
     for (long i = 0; i < n; i++) {
@@ -123,7 +124,8 @@ static void softmax_naive_backward(Node *n) {
     for (long i = 0; i < rows(n, 0); i++) {
         double sum = 0;
         for (long j = 0; j < m; j++) sum += dy[i * m + j] * y[i * m + j];
-        for (long j = 0; j < m; j++) n->in[0]->grad[i * m + j] += y[i * m + j] * (dy[i * m + j] - sum);
+        for (long j = 0; j < m; j++)
+            n->in[0]->grad[i * m + j] += y[i * m + j] * (dy[i * m + j] - sum);
     }
 }
 OF_ROWS(softmax_naive, x[0]->shape, .low = -200, .high = 200)
@@ -167,7 +169,8 @@ static void interpolation_backward(Node *n) {
         long last = count(n, 0) - 1, k = (long)fmin(fmax(floor(p[i]), 0), last > 0 ? last - 1 : 0);
         if (last <= 0) continue;
         if (n->in[0]->grad)
-            n->in[0]->grad[k] += dy[i] * (1 - (p[i] - k)), n->in[0]->grad[k + 1] += dy[i] * (p[i] - k);
+            n->in[0]->grad[k] += dy[i] * (1 - (p[i] - k)),
+                n->in[0]->grad[k + 1] += dy[i] * (p[i] - k);
         if (n->in[1]->grad) n->in[1]->grad[i] += dy[i] * (table[k + 1] - table[k]);
     }
 }
@@ -195,32 +198,33 @@ static const CheckCase pinball_cases[] = {PAIRS(pinball, .low = 0, .high = 1)};
 const Op op_pinball = OP(pinball);
 
 /* w x / Σ|x| and w softmax(x), which do not depend on the x of a row of one element; w is a number for each. */
-#define WEIGHTED(name, sum_of, part_of, slope)                                                               \
-    static void name##_forward(Node *n) {                                                                    \
-        const real *x = values(n, 0), *w = values(n, 1);                                                     \
-        long m = columns(n, 0);                                                                              \
-        for (long i = 0; i < rows(n, 0); i++) {                                                              \
-            double sum = 0;                                                                                  \
-            for (long j = i * m; j < (i + 1) * m; j++) sum += sum_of(x[j]);                                  \
-            for (long j = i * m; j < (i + 1) * m; j++) n->out->data[j] = w[j] * part_of(x[j]) / sum;         \
-        }                                                                                                    \
-    }                                                                                                        \
-    static void name##_backward(Node *n) {                                                                   \
-        const real *x = values(n, 0), *w = values(n, 1), *dy = n->out->grad;                                 \
-        long m = columns(n, 0);                                                                              \
-        for (long i = 0; i < rows(n, 0); i++) {                                                              \
-            double sum = 0, dot = 0;                                                                         \
-            for (long j = i * m; j < (i + 1) * m; j++) sum += sum_of(x[j]);                                  \
-            for (long j = i * m; j < (i + 1) * m; j++) dot += dy[j] * w[j] * part_of(x[j]) / sum;            \
-            for (long j = i * m; j < (i + 1) * m; j++) {                                                     \
-                if (n->in[0]->grad) n->in[0]->grad[j] += (slope);                                            \
-                if (n->in[1]->grad) n->in[1]->grad[j] += dy[j] * part_of(x[j]) / sum;                        \
-            }                                                                                                \
-        }                                                                                                    \
-    }                                                                                                        \
-    BUILD(name, x[0]->shape, x[0], x[1])                                                                     \
-    static const CheckCase name##_cases[] = {                                                                \
-        {"rows", name##_build, {{"x", DIMS(3, 5), .margin = 0.2}, {"w", DIMS(3, 5)}}},                       \
+#define WEIGHTED(name, sum_of, part_of, slope)                                                     \
+    static void name##_forward(Node *n) {                                                          \
+        const real *x = values(n, 0), *w = values(n, 1);                                           \
+        long m = columns(n, 0);                                                                    \
+        for (long i = 0; i < rows(n, 0); i++) {                                                    \
+            double sum = 0;                                                                        \
+            for (long j = i * m; j < (i + 1) * m; j++) sum += sum_of(x[j]);                        \
+            for (long j = i * m; j < (i + 1) * m; j++)                                             \
+                n->out->data[j] = w[j] * part_of(x[j]) / sum;                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void name##_backward(Node *n) {                                                         \
+        const real *x = values(n, 0), *w = values(n, 1), *dy = n->out->grad;                       \
+        long m = columns(n, 0);                                                                    \
+        for (long i = 0; i < rows(n, 0); i++) {                                                    \
+            double sum = 0, dot = 0;                                                               \
+            for (long j = i * m; j < (i + 1) * m; j++) sum += sum_of(x[j]);                        \
+            for (long j = i * m; j < (i + 1) * m; j++) dot += dy[j] * w[j] * part_of(x[j]) / sum;  \
+            for (long j = i * m; j < (i + 1) * m; j++) {                                           \
+                if (n->in[0]->grad) n->in[0]->grad[j] += (slope);                                  \
+                if (n->in[1]->grad) n->in[1]->grad[j] += dy[j] * part_of(x[j]) / sum;              \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    BUILD(name, x[0]->shape, x[0], x[1])                                                           \
+    static const CheckCase name##_cases[] = {                                                      \
+        {"rows", name##_build, {{"x", DIMS(3, 5), .margin = 0.2}, {"w", DIMS(3, 5)}}},             \
         {"single", name##_build, {{"x", DIMS(4, 1), .margin = 0.2}, {"w", DIMS(4, 1)}}}};
 static double itself(double x) {
     return x;

@@ -34,7 +34,10 @@ ELEMENTWISE(hardtanh, fmax(-1, fmin(x, 1)), x > -1 && x < 1)
 static const double hardtanh_ends[] = {-1, 1, 0.5};
 static const CheckCase hardtanh_cases[] = {
     POINTS(hardtanh, .low = -0.9, .high = 0.9),
-    {"outside", hardtanh_build, {{"x", DIMS(4), .low = -3, .high = 3, .margin = 1.2}}, .flat = true},
+    {"outside",
+     hardtanh_build,
+     {{"x", DIMS(4), .low = -3, .high = 3, .margin = 1.2}},
+     .flat = true},
     {"ends", hardtanh_build, {{"x", DIMS(3), .values = hardtanh_ends}}, .kinks = true}};
 const Op op_hardtanh = OP(hardtanh);
 
@@ -61,7 +64,8 @@ static real inner(real x) {
     return (real)0.79788456080286535588 * (x + (real)0.044715 * x * x * x);
 }
 ELEMENTWISE(gelu_tanh, x / 2 * (1 + tanh(inner(x))),
-            (1 + tanh(inner(x))) / 2 + x / 2 * (1 - pow(tanh(inner(x)), 2)) * (real)0.79788456080286535588 *
+            (1 + tanh(inner(x))) / 2 + x / 2 * (1 - pow(tanh(inner(x)), 2)) *
+                                           (real)0.79788456080286535588 *
                                            (1 + 3 * (real)0.044715 * x * x))
 static const CheckCase gelu_tanh_cases[] = {POINTS(gelu_tanh, 0)};
 const Op op_gelu_tanh = OP(gelu_tanh);
@@ -104,7 +108,8 @@ static const CheckCase quotient_cases[] = {
     PAIRS(quotient, .low = 0.5, .high = 2),
     {"divisor alone",
      quotient_build,
-     {{"a", DIMS(3), .low = 0.5, .high = 2, .constant = true}, {"b", DIMS(3), .low = 0.5, .high = 2}}}};
+     {{"a", DIMS(3), .low = 0.5, .high = 2, .constant = true},
+      {"b", DIMS(3), .low = 0.5, .high = 2}}}};
 const Op op_quotient = OP(quotient);
 
 /* ---- hyperbola ---- */
@@ -119,6 +124,6 @@ const Op op_doubling = OP(doubling);
 
 /* ---- ripple ---- Steps that show the parabola do not show the ripple on it, which has most of the slope. */
 ELEMENTWISE(ripple, x *x + 1e-6 * sin(1e7 * x), 2 * x + 10 * cos(1e7 * x))
-static const CheckCase ripple_cases[] = {POINTS(ripple, 0),
-                                         {"large", ripple_build, {{"x", DIMS(7), .low = -10, .high = 10}}}};
+static const CheckCase ripple_cases[] = {
+    POINTS(ripple, 0), {"large", ripple_build, {{"x", DIMS(7), .low = -10, .high = 10}}}};
 const Op op_ripple = OP(ripple);

@@ -15,14 +15,16 @@ static void maxpool_backward(Node *n) {
         n->in[0]->grad[maxpool_winner(x, i)] += n->out->grad[i];
 }
 BUILD(maxpool, SHAPE(x[0]->shape.size[0] / 2), x[0])
-static const CheckCase maxpool_cases[] = {{"eight", maxpool_build, {{"x", DIMS(8), .distinct = true}}},
-                                          {"seven", maxpool_build, {{"x", DIMS(7), .distinct = true}}}};
+static const CheckCase maxpool_cases[] = {
+    {"eight", maxpool_build, {{"x", DIMS(8), .distinct = true}}},
+    {"seven", maxpool_build, {{"x", DIMS(7), .distinct = true}}}};
 const Op op_maxpool = OP(maxpool);
 
 /* ---- window ---- */
 static void window_forward(Node *n) {
     const real *x = values(n, 0);
-    for (long i = 0; i < shape_count(n->out->shape); i++) n->out->data[i] = (x[i] + x[i + 1] + x[i + 2]) / 3;
+    for (long i = 0; i < shape_count(n->out->shape); i++)
+        n->out->data[i] = (x[i] + x[i + 1] + x[i + 2]) / 3;
 }
 static void window_backward(Node *n) {
     for (long i = 0; i < shape_count(n->out->shape); i++)
@@ -42,7 +44,8 @@ static void lookup_forward(Node *n) {
 }
 static void lookup_backward(Node *n) {
     long C = columns(n, 0);
-    for (long i = 0; i < 4 * C; i++) n->in[0]->grad[lookup_ids[i / C] * C + i % C] += n->out->grad[i];
+    for (long i = 0; i < 4 * C; i++)
+        n->in[0]->grad[lookup_ids[i / C] * C + i % C] += n->out->grad[i];
 }
 BUILD(lookup, SHAPE(4, x[0]->shape.size[1]), x[0])
 static const CheckCase lookup_cases[] = {{"table", lookup_build, {{"E", DIMS(5, 3)}}},
@@ -69,6 +72,7 @@ static void pairs_backward(Node *n) {
         }
 }
 BUILD(pairs, SHAPE(x[0]->shape.size[0], x[1]->shape.size[0]), x[0], x[1])
-static const CheckCase pairs_cases[] = {{"oblong", pairs_build, {{"x", DIMS(3, 2)}, {"z", DIMS(4, 2)}}},
-                                        {"square", pairs_build, {{"x", DIMS(3, 3)}, {"z", DIMS(3, 3)}}}};
+static const CheckCase pairs_cases[] = {
+    {"oblong", pairs_build, {{"x", DIMS(3, 2)}, {"z", DIMS(4, 2)}}},
+    {"square", pairs_build, {{"x", DIMS(3, 3)}, {"z", DIMS(3, 3)}}}};
 const Op op_pairs = OP(pairs);
