@@ -1,17 +1,18 @@
-/* train: trains a Transformer on a sequence task or a text, as section 5 of "Attention Is All You Need" describes it.
+/* train: trains a Transformer on a sequence task or a text, as section 5 of "Attention Is All You
+ * Need" describes it.
  *
  *     ./train copy               copies sequences
  *     ./train lm --text FILE     predicts the next token of a text
  *     ./train --resume runs/lm   continues a run
  *     ./train --compare RUN RUN  compares runs on a page
  *
- * training/settings.c lists the options, training/trainer.c has the step. run/run.h follows the training: progress,
- * record, checkpoints. */
+ * training/settings.c lists the options, training/trainer.c has the step. run/run.h follows the
+ * training: progress, record, checkpoints. */
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "run/run.h"
 #include "run/page.h"
+#include "run/run.h"
 
 static bool evaluate(Trainer *t, Run *r, Error *e) {
     Evaluation v;
@@ -56,23 +57,24 @@ static bool start(Trainer *t, const ModelConfig *c, TrainConfig *config, Pace *p
     model_init(t->model, config->data.seed);
     t->model->dropout = config->dropout;
     if (!trainer_start(t, e)) return false;
-    if (config->minutes > 0 && !set_pace(p, t, config, past ? past->state.step : 0, e)) return false;
+    if (config->minutes > 0 && !set_pace(p, t, config, past ? past->state.step : 0, e))
+        return false;
     if (!past) return !config->from || from_read_weights(t, config, e);
     if (!checkpoint_restore(past, t, e)) return false;
     checkpoint_free(past); /* its state stays */
     return true;
 }
 
-/* --dry-run: the model, its memory, and the time of its steps after the `made` of a run to resume, unless one takes many
- * seconds. */
-static void describe(const Task *task, TrainConfig *config, Trainer *t, const ModelConfig *c, size_t bytes,
-                     long made, Error *e) {
+/* --dry-run: the model, its memory, and the time of its steps after the `made` of a run to resume,
+ * unless one takes many seconds. */
+static void describe(const Task *task, TrainConfig *config, Trainer *t, const ModelConfig *c,
+                     size_t bytes, long made, Error *e) {
     Pace p = {0};
     double minutes = config->minutes;
     t->model = trainer_model(t, c, e);
     if (!t->model) return;
-    double products = 6 * (double)t->model->parameters.elements * (double)(t->rows * t->accumulate) *
-                      (double)(task->max_S + task->max_T);
+    double products = 6 * (double)t->model->parameters.elements *
+                      (double)(t->rows * t->accumulate) * (double)(task->max_S + task->max_T);
     bool timed = products < 1e12 && pages_exist(bytes, "the training", &(Error){0});
     if (timed) {
         model_free(t->model);
@@ -84,14 +86,16 @@ static void describe(const Task *task, TrainConfig *config, Trainer *t, const Mo
     if (timed) run_describe_time(stdout, &p, config->schedule.steps - made);
 }
 
-static bool run_task(const Task *task, TrainConfig *config, double began, Checkpoint *past, Error *e) {
+static bool run_task(const Task *task, TrainConfig *config, double began, Checkpoint *past,
+                     Error *e) {
     ModelConfig c = train_config_model(config, task);
     Pace pace = pace_of(began, config->minutes);
     Yardsticks yardsticks; /* before the trainer has memory: counting takes as much for a moment */
     long made = past ? past->state.step : 0;
     if (!config_check(&c, STATUS_USAGE, e)) return false;
     if (config->minutes == 0 && made > config->schedule.steps)
-        return error_set(e, STATUS_USAGE, "--steps: found %ld, need at least the %ld that %s has made",
+        return error_set(e, STATUS_USAGE,
+                         "--steps: found %ld, need at least the %ld that %s has made",
                          config->schedule.steps, made, config->run);
     Trainer t = train_config_trainer(config, task);
     size_t arrays = trainer_bytes(&t, &c, config->dropout, e), bytes = run_footprint(arrays);
