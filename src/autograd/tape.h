@@ -50,8 +50,8 @@ typedef struct Tape {
     Node *last;                /* the newest node; `previous` leads to the others */
     long nodes;
     uint64_t epoch; /* differs between tapes and resets; a tensor has that of its tape */
-    bool spent;  /* backward has run */
-    Error error; /* memory has run out */
+    bool spent;     /* backward has run */
+    Error error;    /* memory has run out */
 } Tape;
 
 /* An empty tape, to be freed with tape_free. No memory for it is fatal: error_no_memory. */

@@ -87,8 +87,8 @@ TEST(gradients_of_0_have_one_rule) {
         "op_own = {\"own\", CASES(cases)};\n";
     static const char *const tables[] = {
         "{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}}",
-        "{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}}, {\"more\", build, {{\"x\", "
-        "DIMS(5)}}}",
+        ("{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}}, "
+         "{\"more\", build, {{\"x\", DIMS(5)}}}"),
         "{\"zero\", build, {{\"x\", DIMS(1), .low = -2, .high = -1}}, .flat = true}"};
     static const int status[] = {STATUS_INCONCLUSIVE, 0, 0};
     char table[512], text[2048];

@@ -159,7 +159,7 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
     for (; count; count--, r++) {
         if (!r->planned) continue;
         double right = right_part(all, r), points = 0;
-        if (has_points(r, which)) points = r->points / shares(r) / properties_with_points(r);
+        if (has_points(r, (int)which)) points = r->points / shares(r) / properties_with_points(r);
         Verdict verdict = verdict_on(r, which);
         bool checked = (int)which < r->properties;
         p->points += points;
