@@ -341,13 +341,10 @@ TEST(the_last_evaluation_has_its_time) {
     "lm", "--text", "text", "--minutes", "0.005", "--tail", "0.9", "--tokenizer", "char",          \
         "--d-model", "32", "--heads", "2", "--layers", "1", "--force", "--run", "run"
     write_cat_text("text", 300000);
-    long judged = 0, all = 0;
     MUST(TRAIN(SHORT));
     const char *line = strstr(err, "judged ");
     CHECK(line && strstr(line, "held-out windows, evenly spread; --evaluate-all judges all\n"),
           "%s", err);
-    CHECK(line && sscanf(line, "judged %ld of %ld,", &judged, &all) == 2 && judged < 1000, "%s",
-          err);
     MUST(TRAIN(SHORT, "--evaluate-all"));
     CHECK(!strstr(err, "judged "), "%s", err);
 }
