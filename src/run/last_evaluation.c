@@ -55,5 +55,5 @@ bool run_answer_last(Run *r, double *exact, Error *e) {
     if (!r->config->evaluate_all)
         r->answers = pace_rows(r->pace, r->trainer->task, r->pace->answer);
     if (r->is_cut_off && r->answers > r->trainer->micro_batch) r->answers = r->trainer->micro_batch;
-    return samples_answers(r->trainer, r->answers, false, exact, e);
+    return samples_answers(r->trainer, r->answers, exact, e);
 }

@@ -64,7 +64,7 @@ bool pace_measure_rest(Pace *p, Trainer *t, Error *e) {
     p->evaluation = evaluated - start;
     p->row = p->evaluation / rows;
     if (!task->max_S) return true;
-    if (!samples_answers(t, t->micro_batch, false, &ignored, e)) return false;
+    if (!samples_answers(t, t->micro_batch, &ignored, e)) return false;
     /* An untrained model seldom ends an answer; a trained one ends it about where the right answer
      * ends. */
     double share = (double)batch_target_tokens(t->batch) / (double)(t->batch->rows * task->max_T);

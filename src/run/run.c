@@ -4,7 +4,6 @@
 #include "base/interrupt.h"
 #include "base/program.h"
 #include "run/page.h"
-#include "run/samples.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -176,39 +175,32 @@ static void show_yardsticks(const Run *r) {
     fputs(run_is_of_text(r) ? " nats/char\n" : " nats/token\n", stderr);
 }
 
-/* Prints the result: losses, and samples. */
-static bool show_result(Run *r, const Evaluation *v, double exact, Error *e) {
-    Trainer *t = r->trainer;
-    bool lm = task_is_language_model(t->task);
-    double ignored;
+/* Prints the result. */
+static void show_result(const Run *r, const Evaluation *v, double exact) {
+    const Task *task = r->trainer->task;
     char loss[LOSS_TEXT];
     fprintf(stderr, "%s: loss %s, accuracy %.2f %%\n",
-            t->task->nothing_held_out ? "all data, nothing held out" : "held-out",
+            task->nothing_held_out ? "all data, nothing held out" : "held-out",
             loss_text(loss, r, v->loss, 4), 100 * v->accuracy);
     show_yardsticks(r);
-    if (!lm)
+    if (!task_is_language_model(task))
         fprintf(stderr, "greedy decoding: %.2f %% of %ld answers exact\n", 100 * exact, r->answers);
-    if (r->config->samples == 0) return true;
-    if (t->task->lines) return samples_lines(t, r->config->samples, e);
-    return lm ? samples_text(t, e) : samples_answers(t, r->config->samples, true, &ignored, e);
 }
 
 static bool judge_last_step(Run *r, Error *e) {
     return trainer_check(r->trainer, e) && run_judge(r, e) && run_evaluated(r, &r->last, e);
 }
 
-/* Makes the last evaluation, and shows the result. */
+/* Makes the last evaluation, and shows the result with samples. */
 static bool finish(Run *r, Error *e) {
     Evaluation v;
     double exact = NAN;
     if (!run_evaluate_last(r, &v, e)) return false;
     if (!task_is_language_model(r->trainer->task) && !run_answer_last(r, &exact, e)) return false;
     record_evaluation(r, &v, exact, true);
+    if (!r->config->quiet) show_result(r, &v, exact);
     if (!watch_look(&r->watch, clock_seconds() - r->start, true, e)) return false;
-    Error page = {0};
-    write_page(r, &page);
-    if (!r->config->quiet && !show_result(r, &v, exact, e)) return false;
-    if (page.status != STATUS_DONE) return error_set(e, page.status, "%s", page.text);
+    if (!write_page(r, e)) return false;
     if (!r->config->quiet) fprintf(stderr, "report: %s/report.html\n", r->config->run);
     return true;
 }

@@ -15,7 +15,8 @@ enum {
     MAX_MAP = 32,      /* tokens of a map, … */
     MIN_MAP = 8,       /* … of a model with many heads */
     PROMPT = 16,       /* tokens of a text that the model continues … */
-    CONTINUATION = 64, /* … by so many */
+    CONTINUATION = 64, /* … by so many, … */
+    MAX_SAMPLE = 160,  /* … and at the end by these */
     MAX_ANSWER = WATCHED_TOKENS + 4,
 };
 
@@ -147,8 +148,16 @@ static void record_tokens(FILE *out, const char *name, const Task *task, const i
     costs_print_text(out, task->tokenizer, id, count);
 }
 
+/* Prints tokens on the terminal. */
+static void show_tokens(const char *before, const Task *task, const int32_t *id, long count) {
+    char text[TOKEN_BYTES * (PROMPT + MAX_SAMPLE) + 1];
+    size_t bytes = tokenizer_decode(task->tokenizer, id, count, text);
+    fputs(before, stderr);
+    utf8_print(stderr, text, utf8_whole(text, bytes)); /* it may end inside a character */
+}
+
 /* Decodes and records the answer to a source. */
-static bool look_at_answer(Watch *w, int index, Error *e) {
+static bool look_at_answer(Watch *w, int index, bool is_shown, Error *e) {
     const Trainer *t = w->trainer;
     const Task *task = t->task;
     const WatchedRow *r = &w->row[index];
@@ -166,6 +175,11 @@ static bool look_at_answer(Watch *w, int index, Error *e) {
     record_tokens(out, "answer", task, ids, count);
     fprintf(out, ", \"right\": %s", is_right ? "true" : "false");
     record_end(w->record);
+    if (is_shown) {
+        show_tokens("  ", task, r->source, r->S);
+        show_tokens(" -> ", task, ids, count);
+        fputs(is_right ? "\n" : "   (wrong)\n", stderr);
+    }
     return true;
 }
 
@@ -210,7 +224,7 @@ static bool look_at_sample(Watch *w, bool is_last, Error *e) {
     int32_t ids[PROMPT + MAX_SAMPLE];
     long prompt = r->T < PROMPT ? r->T : PROMPT, count = CONTINUATION;
     Sampler sampler = {.temperature = 0.8, .seed = t->seed, .tokenizer = task->tokenizer};
-    if (is_last && samples_text_tokens(task) > count) count = samples_text_tokens(task);
+    if (is_last) count = MAX_SAMPLE;
     if (task->lines) prompt = 0;
     memcpy(ids, r->input, (size_t)prompt * sizeof *ids);
     bool ok = task->lines
@@ -222,15 +236,20 @@ static bool look_at_sample(Watch *w, bool is_last, Error *e) {
     record_tokens(out, "prompt", task, ids, prompt);
     record_tokens(out, "text", task, ids + prompt, count);
     record_end(w->record);
+    if (is_last && !w->config->quiet) {
+        show_tokens("a sample at temperature 0.8:\n", task, ids, prompt + count);
+        putc('\n', stderr);
+    }
     return true;
 }
 
 /* ---- A look ---- */
 
 static bool look_at_rows(Watch *w, bool is_last, Error *e) {
+    bool is_shown = is_last && !w->config->quiet;
     if (is_text(w) && !look_at_sample(w, is_last, e)) return false;
     for (int i = 0; i < w->rows; i++) {
-        bool ok = is_text(w) ? look_at_costs(w, i, e) : look_at_answer(w, i, e);
+        bool ok = is_text(w) ? look_at_costs(w, i, e) : look_at_answer(w, i, is_shown, e);
         if (!ok) return false;
     }
     return true;

@@ -30,7 +30,7 @@ typedef struct Watch {
 Watch watch_open(const TrainConfig *c, Trainer *t, Record *r);
 
 /* Looks, if that has not taken much of the `seconds` since the start, or if this is the last
- * look. Does not change the training. STATUS_NO_MEMORY. */
+ * look, which is also shown on stderr. Does not change the training. STATUS_NO_MEMORY. */
 bool watch_look(Watch *w, double seconds, bool is_last, Error *e);
 
 /* ---- What tokens cost: costs.c ---- */

@@ -97,11 +97,10 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
      AT(INTEGER, checkpoint_every), CHANGEABLE},
     {"checkpoint-minutes", "X", "(0,inf)", "minutes between checkpoints",
      AT(REAL, checkpoint_minutes), CHANGEABLE},
-    {"samples", "N", "[0,1000]", "samples to print at the end", AT(INTEGER, samples), OF("!quiet")},
     {"evaluate-all", .help = "judge all held-out data at the end, however long it takes",
      AT(FLAG, evaluate_all)},
     {"json", .help = "print a JSON object for each evaluation", AT(FLAG, json)},
-    {"quiet", .help = "print no progress and no samples", AT(FLAG, quiet)},
+    {"quiet", .help = "print no progress and no result", AT(FLAG, quiet)},
     {"dry-run", .help = "print the memory that a run needs", AT(FLAG, dry_run)},
     {0},
 };

@@ -27,7 +27,7 @@ typedef struct TrainConfig {
     double matrix_lr;
 
     /* Output */
-    long eval_every, checkpoint_every, samples;
+    long eval_every, checkpoint_every;
     double checkpoint_minutes, minutes;
     const char *run, *resume, *config;
     bool evaluate_all, force, json, quiet, dry_run, compare;

@@ -196,8 +196,7 @@ TrainConfig train_config_defaults(bool lm, Preset preset) {
                      .batch = lm ? 12 : 64,
                      .accumulate = 1,
                      .matrix_lr = 0.02,
-                     .checkpoint_minutes = 10,
-                     .samples = 5};
+                     .checkpoint_minutes = 10};
     config_set_preset(&r.model, preset);
     set[preset](&r);
     return r;

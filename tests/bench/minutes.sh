@@ -9,7 +9,7 @@ for text; do
     for minutes in 1 5; do
         for seed in 1 2 3; do
             printf '%s, %s minutes, seed %s: ' "$text" "$minutes" "$seed"
-            ./train lm --text "$text" --minutes "$minutes" --seed "$seed" --samples 0 \
+            ./train lm --text "$text" --minutes "$minutes" --seed "$seed" \
                 --run runs/minutes --force 2>&1 | tail -n 1
         done
     done

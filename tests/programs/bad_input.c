@@ -98,7 +98,6 @@ TEST(train_numbers_out_of_range) {
         {"warmup", "an integer in [0,2147483647]", "-1", "2147483648"},
         {"eval-every", "an integer in [1,2147483647]", "0", "2147483648"},
         {"checkpoint-every", "an integer in [0,2147483647]", "-1", "2147483648"},
-        {"samples", "an integer in [0,1000]", "-1", "1001"},
         {"tail", "a number in [0,1)", "-0.001", "1"},
         {"dropout", "a number in [0,1)", "-1e-9", "1"},
         {"label-smoothing", "a number in [0,1]", "-0.1", "1.001"},
@@ -152,8 +151,7 @@ TEST(train_contradictions) {
         {LM "--tokenizer byte --vocab-size 100", 2,
          "--vocab-size: found --tokenizer byte, need char, bpe or word"},
         {"train copy --vocab-size 100", 2, "--vocab-size: found the task copy, need pairs or lm"},
-        {"train copy --minutes 1 --steps 5", 2, "--minutes: found --steps, need one of the two"},
-        {"train copy --quiet --samples 3", 2, "--samples: found --quiet, need one of the two"});
+        {"train copy --minutes 1 --steps 5", 2, "--minutes: found --steps, need one of the two"});
 }
 
 /* base/file.c reads other kinds of files, base/utf8.c other bytes, tasks/corpus.c other lengths. */

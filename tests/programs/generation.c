@@ -207,7 +207,7 @@ TEST(characters_are_written_whole) {
         static const char *const task[] = {"lm", "lm", "pairs"}, *const file[] = {"text", "pairs",
                                                                                   "pairs"};
         MUST(TRAIN(task[i], file[i], "--tokenizer", "byte", i == 1 ? "--lines" : "--seed=2",
-                   "--steps", "20", "--samples", "40", "--d-model", "16", "--heads", "2",
+                   "--steps", "20", "--d-model", "16", "--heads", "2",
                    "--layers", "1", "--tail", "0.5", "--run", "run2", "--force"));
         CHECK(utf8_check("samples", err, strlen(err), &(Error){0}), "%s", err);
         CHECK(

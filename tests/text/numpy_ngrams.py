@@ -43,7 +43,7 @@ def losses(training, judged):
 
 
 def check(text, tokenizer):
-    small = "--steps 0 --layers 1 --d-model 16 --samples 0 --text text --tokenizer"
+    small = "--steps 0 --layers 1 --d-model 16 --text text --tokenizer"
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "text"), "w", encoding="utf-8") as f:
             f.write(text)
