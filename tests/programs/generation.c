@@ -207,8 +207,8 @@ TEST(characters_are_written_whole) {
         static const char *const task[] = {"lm", "lm", "pairs"}, *const file[] = {"text", "pairs",
                                                                                   "pairs"};
         MUST(TRAIN(task[i], file[i], "--tokenizer", "byte", i == 1 ? "--lines" : "--seed=2",
-                   "--steps", "20", "--d-model", "16", "--heads", "2",
-                   "--layers", "1", "--tail", "0.5", "--run", "run2", "--force"));
+                   "--steps", "20", "--d-model", "16", "--heads", "2", "--layers", "1", "--tail",
+                   "0.5", "--run", "run2", "--force"));
         CHECK(utf8_check("samples", err, strlen(err), &(Error){0}), "%s", err);
         CHECK(
             run_program("generate",

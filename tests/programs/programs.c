@@ -127,10 +127,9 @@ TEST(talk_is_plain_without_a_terminal) {
 static void watch(int columns_wide, const char *kind, char text[MOST_OUTPUT]) {
     int other, terminal = open_terminal(columns_wide, &other);
     setenv("TERM", kind, 1);
-    Child child = start_program(
-        "train",
-        ARGUMENTS(COPY, "--steps", "400", "--eval-every", "50", "--force"),
-        (Streams){.terminal = other});
+    Child child =
+        start_program("train", ARGUMENTS(COPY, "--steps", "400", "--eval-every", "50", "--force"),
+                      (Streams){.terminal = other});
     close(other);
     read_terminal(terminal, text);
     CHECK(end_program(child) == 0, "%s", text);
