@@ -113,7 +113,8 @@ static bool is_passed_twice(const Node *n, int i) {
     return false;
 }
 
-/* Allocates the gradient of input i. Zeroes a fresh one for an operation that adds. */
+/* Allocates the gradient of input i if it has none. Zeroes a new gradient, unless the operation
+ * stores its first term instead of adding it (stores_fresh: op.h). */
 static void prepare_gradient(Node *n, int i) {
     Tensor *x = n->in[i];
     if (x->grad_state == GRAD_UNALLOCATED) {
@@ -137,7 +138,8 @@ static void backward_node(Node *n) {
         if (n->in[i] && n->in[i]->grad_state == GRAD_FRESH) n->in[i]->grad_state = GRAD_SUM;
 }
 
-/* A second backward begins as the first. */
+/* Marks the gradients of all outputs as unallocated, so that a second backward begins like the
+ * first. */
 static void forget_gradients(Tape *t) {
     for (Node *n = t->last; n; n = n->previous)
         if (tensor_wants_grad(n->out)) n->out->grad_state = GRAD_UNALLOCATED;

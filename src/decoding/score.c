@@ -53,19 +53,23 @@ static Task *open_text(const SavedRun *r, const char *path, Error *e) {
 static bool score_text(Tape *t, const SavedRun *r, const char *path, const ScoreListener *l,
                        Score *out, Error *e) {
     enum { ROWS = 16 };
-    long most = r->model->config.max_length < 256 ? ROWS : 1, count; /* rows of a pass */
+    long max_rows = r->model->config.max_length < 256 ? ROWS : 1; /* rows of a pass */
     Task *task = open_text(r, path, e);
     const Corpus *c = task ? task_text_corpus(task) : NULL;
-    Batch *b = task ? task_batch(task, most, e) : NULL;
+    Batch *b = task ? task_batch(task, max_rows, e) : NULL;
     bool ok = b;
     double known = 0;
     if (ok && l && !r->lines) l->token(l->context, c->ids[0], NAN);
-    for (long row = 0; ok && (count = task_held_out_batch(task, row, most, b)) > 0; row += count) {
+    long row = 0;
+    while (ok) {
+        long count = task_held_out_batch(task, row, max_rows, b);
+        if (count == 0) break;
         ok = add_rows(t, r->model, NULL, 0, count, b->target_start, b->target_in, b->target_out, l,
                       &out->nats, e);
         out->tokens += batch_target_tokens(b);
         for (long i = 0; i < batch_target_tokens(b); i++)
             known += (double)tokenizer_characters(r->tokenizer, b->target_out[i]);
+        row += count;
     }
     if (ok) {
         out->known += known;
@@ -123,12 +127,17 @@ static bool answer_pairs(Tape *t, const SavedRun *r, const Pair *p, long pairs,
     Sampler greedy = {.tokenizer = r->tokenizer};
     bool ok = (source && answer && text) ||
               error_set(e, STATUS_NO_MEMORY, "memory: %d answers", ANSWERED);
-    for (long i = 0, n; ok && i < pairs; i++, start[i] = start[i - 1] + n)
+    for (long i = 0; i < pairs; i++) {
+        if (!ok) break;
+        long n = 0;
         ok = tokenizer_encode(r->tokenizer, "", p[i].source.text, p[i].source.length,
                               source + start[i], &n, e);
+        start[i + 1] = start[i] + n;
+    }
     ok = ok && decode_answers(t, r->model, &greedy, pairs, start, source, r->begin_id, r->end_id,
                               most, answer, length, e);
-    for (long i = 0; ok && i < pairs; i++) {
+    for (long i = 0; i < pairs; i++) {
+        if (!ok) break;
         size_t written = tokenizer_decode(r->tokenizer, answer + i * most, length[i], text);
         bool exact = written == p[i].target.length && memcmp(text, p[i].target.text, written) == 0;
         out->exact += exact;
@@ -152,9 +161,11 @@ static bool score_pairs(Tape *t, const SavedRun *r, const char *path, const Scor
         snprintf(where, sizeof where, "%s: line %ld", path, f.pair[i].line);
         ok = score_pair(t, r, &f.pair[i], where, out, e);
     }
-    for (long i = 0; ok && i < f.count; i += ANSWERED)
-        ok = answer_pairs(t, r, f.pair + i, f.count - i < ANSWERED ? f.count - i : ANSWERED, l, out,
-                          e);
+    for (long i = 0; i < f.count; i += ANSWERED) {
+        if (!ok) break;
+        long left = f.count - i;
+        ok = answer_pairs(t, r, f.pair + i, left < ANSWERED ? left : ANSWERED, l, out, e);
+    }
     pairs_free(&f);
     return ok;
 }

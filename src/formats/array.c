@@ -141,7 +141,8 @@ bool array_to_int32(const Array *a, int32_t *out, Error *e) {
 }
 
 bool array_check_finite(const Array *a, Error *e) {
-    for (long i = 0; a->dtype >= DTYPE_F16 && i < a->count; i++) {
+    if (a->dtype < DTYPE_F16) return true;
+    for (long i = 0; i < a->count; i++) {
         double x = element_as_double(a, i);
         if (!isfinite(x))
             return error_set(e, STATUS_BAD_DATA, "%s: element %ld: found %g, need a finite number",

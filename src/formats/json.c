@@ -84,13 +84,14 @@ bool json_end(Json *j) {
 /* Four hexadecimal digits. */
 static bool hexadecimal(Json *j, uint32_t *n) {
     *n = 0;
-    for (int i = 0; i < 4; i++, j->at++) {
+    for (int i = 0; i < 4; i++) {
         static const char digits[] = "0123456789abcdefABCDEF";
         const char *found =
             j->at < j->length ? memchr(digits, j->text[j->at], sizeof digits - 1) : NULL;
         if (!found) return need(j, "a hexadecimal digit");
         uint32_t digit = (uint32_t)(found - digits);
         *n = *n << 4 | (digit < 16 ? digit : digit - 6);
+        j->at++;
     }
     return true;
 }

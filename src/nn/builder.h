@@ -36,26 +36,26 @@ typedef struct Builder {
 /* Zeroed memory for a module's struct, or an array of them; it lives as long as the model. */
 void *build_module(Builder *b, size_t bytes);
 
-/* Appends a part to the prefix, and a point. Returns the length before, for build_leave. */
+/* Appends a part and a point to the prefix. Returns the length before, for build_leave. */
 __attribute__((format(printf, 2, 3))) size_t build_enter(Builder *b, const char *part, ...);
 void build_leave(Builder *b, size_t length);
 
-/* A tensor of any shape. In _split the leaf `upper` has the first `rows` rows, and `lower` the
- * others. */
+/* Adds a tensor of any shape. build_split adds one with two leaves: `upper` has its first `rows`
+ * rows, `lower` has the others. */
 void build_tensor(Builder *b, const char *name, Shape s, Init init, Tensor *leaf);
 void build_split(Builder *b, const char *name, Shape s, Init init, Tensor *upper, long rows,
                  Tensor *lower);
 
-/* NAME.weight, initialised as glorot(in, out), and NAME.bias, all 0. */
+/* Adds NAME.weight, initialised as glorot(in, out), and NAME.bias, all 0. */
 void build_linear(Builder *b, const char *name, long in, long out, Linear *l);
 
 /* Uniform within ±√(6 / (fan_in + fan_out)): Glorot & Bengio, as PyTorch's nn.Transformer
  * initialises matrices. */
 Init glorot(long fan_in, long fan_out);
 
-/* Embeddings and output matrices begin normal, with σ = ½ d_model^-½. Times √d_model, an embedding
- * is as large as a positional encoding; as an output matrix it gives small logits and a first loss
- * near log(vocab_size). */
+/* The initial values of embeddings and output matrices: normal, σ = ½ d_model^-½. An embedding
+ * times √d_model is then as large as a positional encoding. An output matrix gives small logits,
+ * and a first loss near log(vocab_size). */
 Init small_normal(const ModelConfig *c);
 
 extern const Init init_zeros, init_ones; /* {INIT_CONSTANT, 0.5}: 0.5 everywhere */

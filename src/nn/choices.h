@@ -1,6 +1,6 @@
-/* The choices of a model. What a kind does is one constant struct. A ModelConfig points to a kind
- * of each choice. Code asks the kind's members; only `.with` in a table of settings names a
- * kind. */
+/* The choices of a model. Each kind of a choice is one constant struct, which holds what the kind
+ * does. A ModelConfig has a pointer to one kind of each choice. Code calls and tests members of the
+ * kind; only `.with` in a table of settings names a kind. */
 #pragma once
 
 #include "nn/builder.h"
@@ -10,33 +10,34 @@
 typedef struct Model Model;     /* nn.h */
 typedef struct Forward Forward; /* nn.h */
 
-/* A sublayer: a function of x, [rows, d_model], with the weights of a module; [rows, d_model].
+/* A sublayer: maps x, [rows, d_model], to [rows, d_model], with the weights of a module.
  * nn_add_and_norm adds the residual to its result. */
 typedef Tensor *Sublayer(const Forward *f, void *module, Tensor *x);
 
-/* 3.5: how a model knows the order of tokens. A member is NULL or false where the kind does no such
- * thing. */
+/* 3.5: how a model knows the order of tokens. A member is NULL or false if the kind does not use
+ * it. */
 struct Positions {
     Choice choice;
-    /* The model's table [max_length, width]: its columns, and what computes a row. */
+    /* The model's table, [max_length, width]: its number of columns, and the function that computes
+     * a row. */
     long (*width)(const ModelConfig *c);
     void (*row)(long position, long width, real *out);
-    /* Adds a learned table, m->positions. Such a model has no more positions than its weights. */
+    /* Adds a learned table, m->positions. The model's maximum length is then fixed. */
     void (*learn)(Builder *b, Model *m);
     bool added; /* rows of the table are added to the embedding */
-    /* Turns the queries and keys of self-attention: the first `heads` heads of x, whose rows are
-     * `tokens`; normalises them before, if wanted. */
+    /* Rotates the queries and keys of self-attention: the first `heads` heads of x, which has a row
+     * for each of `tokens`. With `normalise`, normalises them first. */
     Tensor *(*turn)(const Forward *f, Tensor *x, long heads, const Tokens *tokens, bool normalise);
-    /* Changes the scaled scores of self-attention, [h, n, m], where query i stands at key i +
-     * offset. */
+    /* Changes the scaled scores of self-attention, [h, n, m]. Query i stands at key i + offset. */
     Tensor *(*scores)(const Forward *f, Tensor *scaled, long offset);
-    /* The slopes of the heads, [heads], if `scores` subtracts slope · distance of query and key:
-     * ops/attention.c does the same. Without them attention runs step by step:
-     * plain_attention.c. */
+    /* Computes the slopes of the heads, [heads], if `scores` subtracts slope · distance of query
+     * and key. The fused attention (ops/attention.c) needs them. A kind with scores and without
+     * slopes runs step by step (plain_attention.c). */
     void (*slopes)(int heads, real *out);
     bool (*check)(const ModelConfig *c, Status status, Error *e); /* of the model's sizes */
-    /* For ./explain: of an added row; of a turned query, by angles phi, [n, d_k / 2]; of what is
-     * added to scores: " - m |i - j|". NULL: it names the kind. */
+    /* Formulas for ./explain: `formula` of a row that is added; `turned` of a query that is rotated
+     * by angles phi, [n, d_k / 2]; `scored` of what is added to scores: " - m |i - j|". NULL:
+     * ./explain prints the kind's name. */
     const char *formula, *turned, *scored;
     double (*angle)(long position, long i, long d_k);
 };
@@ -46,9 +47,8 @@ struct NormKind {
     Choice choice;
     void *(*add)(Builder *b); /* the module, with its parameters */
     Sublayer *forward;
-    const char *title, *formula, *purpose; /* for ./explain; NULL: it names the kind */
-    /* The computation of a cell from weight and bias, as ./explain --json names it; NULL: not
-     * told. */
+    const char *title, *formula, *purpose; /* for ./explain; NULL: prints the name */
+    /* How a cell follows from weight and bias, as ./explain --json writes it; NULL: not written. */
     const char *from;
 };
 
@@ -64,9 +64,9 @@ struct ActivationKind {
 /* 3.2.1: the score of a query and a key. */
 struct AttentionKind {
     Choice choice;
-    bool fused; /* ops/attention.c computes it, where nobody wants to see the steps */
-    /* [h, n, m] of queries [h, n, d_k] and keys [h, m, d_k]; weight: [d_model], if the kind has
-     * one. */
+    bool fused; /* ops/attention.c computes it unless a trace is kept */
+    /* Returns the scores, [h, n, m], of queries [h, n, d_k] and keys [h, m, d_k]; weight:
+     * [d_model], if the kind has one. */
     Tensor *(*scores)(Tape *t, Tensor *q, Tensor *k, Tensor *weight);
     bool weight;
     bool scaled;                   /* by 1/√d_k */

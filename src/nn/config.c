@@ -109,7 +109,8 @@ bool config_check(const ModelConfig *c, Status status, Error *e) {
 
 bool config_field(const ModelConfig *c, int index, ConfigField *out) {
     Described d = describe(c);
-    for (const Setting *s = config_settings; index >= 0 && s->name; s++) {
+    if (index < 0) return false;
+    for (const Setting *s = config_settings; s->name; s++) {
         if (s->saved != SAVED_IN_WEIGHTS || index-- > 0) continue;
         char text[SETTING_VALUE];
         setting_key(s, out->key);

@@ -20,7 +20,8 @@ extern const Choice *const all_positions[], *const all_norms[], *const all_activ
 
 enum { NO_PAD = -1 };
 
-/* Limits of a model's sizes, beyond any machine. No product of them that is computed overflows. */
+/* Limits of a model's sizes, larger than any machine can hold. Products of sizes within them do not
+ * overflow. */
 #define CONFIG_MOST_LAYERS           1000
 #define CONFIG_MOST_WIDTH            1048576
 #define CONFIG_MOST_TOKENS           16777216
@@ -48,8 +49,8 @@ typedef struct ModelConfig {
     bool tied;            /* one matrix embeds source and target and projects the output */
     bool scale_embedding; /* by √d_model */
     double label_smoothing;
-    int pad_id; /* NO_PAD: none */
-    int init_output; /* 1: the output matrices of all sublayers begin as 0: every layer begins as the identity */
+    int pad_id;      /* NO_PAD: none */
+    int init_output; /* 1: the output matrices of sublayers begin as 0: a layer is the identity */
 } ModelConfig;
 
 /* A decoder-only language model, not the paper's encoder-decoder. */
@@ -88,30 +89,30 @@ ModelConfig config_language_model(int vocab_size, int max_length);
 /* "seq2seq" or "lm". */
 const char *config_kind(const ModelConfig *c);
 
-/* Sets what presets choose: norm, positions, activation, label smoothing, …; config_derive must
- * follow. */
+/* Sets the members that a preset chooses: norm, positions, activation, label smoothing, … The
+ * caller calls config_derive next. */
 void config_set_preset(ModelConfig *c, Preset preset);
 
-/* Sets what follows from the other settings: decoder layers, final norm, scale of the embedding. */
+/* Sets the members that follow from others: decoder layers, final norm, scale of the embedding. */
 void config_derive(ModelConfig *c, bool is_lm);
 
-/* False, with `status` and a message about the first invalid setting, if there can be no such
- * model. */
+/* Checks that such a model is possible. False with `status` and a message about the first invalid
+ * setting. */
 bool config_check(const ModelConfig *c, Status status, Error *e);
 
 /* The settings of a model; ends with {0}. Rows without help are in weight files alone. Their struct
  * begins with a ModelConfig. */
 extern const Setting config_settings[];
 
-/* Name and value of field `index` as a weight file's metadata hold them: "d_model", "128". False
- * beyond the last field. */
+/* Gets the name and value of field `index` as a weight file's metadata hold them: "d_model", "128".
+ * False after the last field. */
 enum { CONFIG_FIELDS = 48 /* at most */ };
 typedef struct ConfigField {
     char key[SETTING_KEY], value[SETTING_VALUE];
 } ConfigField;
 bool config_field(const ModelConfig *c, int index, ConfigField *out);
 
-/* Whether metadata of this name are a field. */
+/* Whether a field of the configuration has this name. */
 bool config_has_field(const char *name);
 
 /* Reads all fields; `get` returns the text of a field, or NULL if it is missing. */

@@ -38,7 +38,7 @@ Tensor *nn_decoder(const Forward *f) {
     Model *m = f->model;
     Forward at = *f;
     if (f->cache)
-        kv_cache_advance(f->cache, &f->target->sequences); /* room for the keys of these tokens */
+        kv_cache_advance(f->cache, &f->target->sequences); /* adds rows for these tokens */
     Tensor *x = nn_embedding(f, f->target);
     for (at.layer = 0; at.layer < m->config.decoder_layers; at.layer++)
         x = decoder_layer(&at, &m->decoder[at.layer], x);

@@ -48,8 +48,8 @@ size_t kv_cache_packed_bytes(const Parameters *weights);
 /* Removes all tokens. */
 void kv_cache_clear(KvCache *c);
 
-/* Replaces sequence s by sequence from[s]; -1 makes it empty. Copies only sequences that continue
- * more than once. */
+/* Replaces sequence s by the old sequence from[s]; -1 makes it empty. Copies a sequence only if
+ * more than one new sequence continues it. */
 void kv_cache_reorder(KvCache *c, const long *from);
 
 /* For modules. kv_cache_advance adds rows for the tokens of s. kv_layer_append then stores their

@@ -18,23 +18,30 @@ void model_notes_free(Notes *n) {
 
 /* ---- Writing ---- */
 
-bool model_write(const Model *m, File *f, const Metadata *note, int count, const Array *more,
-                 int arrays, Error *e) {
+/* Writes the model as model_write does. `metadata` and `tensor` have memory for all entries. */
+static bool write_entries(const Model *m, File *f, const Metadata *note, int count,
+                          const Array *more, int arrays, Metadata *metadata, Array *tensor,
+                          Error *e) {
     const Parameters *p = &m->parameters;
     ConfigField field[CONFIG_FIELDS];
     int fields = 0;
-    Metadata *metadata = calloc(CONFIG_FIELDS + (size_t)count, sizeof *metadata);
-    Array *tensor = calloc((size_t)(p->count + arrays), sizeof *tensor);
-    bool ok = metadata && tensor;
-    if (!ok) error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", file_path(f));
-    for (; ok && config_field(&m->config, fields, &field[fields]); fields++)
+    for (; config_field(&m->config, fields, &field[fields]); fields++)
         metadata[fields] = (Metadata){field[fields].key, field[fields].value};
-    for (int i = 0; ok && i < count; i++) metadata[fields + i] = note[i];
-    for (int i = 0; ok && i < p->count; i++)
+    for (int i = 0; i < count; i++) metadata[fields + i] = note[i];
+    for (int i = 0; i < p->count; i++)
         tensor[i] = array_over(p->entry[i].name, DTYPE_REAL, p->entry[i].shape,
                                p->value + p->entry[i].offset);
-    for (int i = 0; ok && i < arrays; i++) tensor[p->count + i] = more[i];
-    ok = ok && safetensors_write_into(f, metadata, fields + count, tensor, p->count + arrays, e);
+    for (int i = 0; i < arrays; i++) tensor[p->count + i] = more[i];
+    return safetensors_write_into(f, metadata, fields + count, tensor, p->count + arrays, e);
+}
+
+bool model_write(const Model *m, File *f, const Metadata *note, int count, const Array *more,
+                 int arrays, Error *e) {
+    Metadata *metadata = calloc(CONFIG_FIELDS + (size_t)count, sizeof *metadata);
+    Array *tensor = calloc((size_t)(m->parameters.count + arrays), sizeof *tensor);
+    bool ok = metadata && tensor
+                  ? write_entries(m, f, note, count, more, arrays, metadata, tensor, e)
+                  : error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", file_path(f));
     free(metadata);
     free(tensor);
     return ok;
@@ -87,7 +94,8 @@ static bool check_tensors(const Safetensors *file, const Parameters *p, bool all
                              entry->name, shape_text(entry->shape));
         if (!array_expect_shape(a, entry->shape, e)) return false;
     }
-    for (int i = 0; (!all || file->tensors > p->count) && i < file->tensors; i++)
+    if (all && file->tensors <= p->count) return true;
+    for (int i = 0; i < file->tensors; i++)
         if (!parameters_find(p, file->tensor[i].name)) {
             return error_set(e, STATUS_BAD_DATA,
                              "%s: found a tensor that the model does not have, need its %d only",

@@ -21,8 +21,8 @@ void model_notes_free(Notes *n);
  * STATUS_NO_MEMORY. A note whose key is the name of a configuration's field is a bug. */
 bool model_save(const Model *m, const char *path, const Metadata *note, int count, Error *e);
 
-/* Writes into an open, empty file, with more arrays after the weights. The caller commits it.
- * STATUS_NO_MEMORY. */
+/* Writes the model into an open, empty file, with more arrays after the weights. The caller commits
+ * the file. STATUS_NO_MEMORY. */
 bool model_write(const Model *m, File *f, const Metadata *note, int count, const Array *more,
                  int arrays, Error *e);
 
@@ -38,6 +38,6 @@ Model *model_load(const char *path, bool training, Notes *notes, Error *e);
 /* As model_load, without checking the checksum. */
 Model *model_load_damaged(const char *path, bool training, Notes *notes, Error *e);
 
-/* Reads the weights of a file into a model that has all its tensors, in their shapes; what the file
- * lacks keeps its values. Errors as model_load. */
+/* Reads the weights of a file into a model that has all tensors of the file, in the same shapes.
+ * Tensors that the file lacks keep their values. Errors as model_load. */
 bool model_read_weights(Model *m, const char *path, Error *e);

@@ -1,6 +1,7 @@
 /* 3.2.2 Multi-head attention.
  *
- *     MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O      head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)
+ *     MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O
+ *     head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)
  *
  * One matrix product computes the projections of all heads: of q, k and v together in
  * self-attention, of k and v together in cross-attention. Each head then works on its own columns
@@ -8,9 +9,9 @@
 #include "nn/nn.h"
 #include <stdio.h>
 
-/* W^Q, W^K, W^V of all heads, and W^O. As in PyTorch the three are one matrix, whose rows make the
- * columns of q | k | v (config_column). Cross-attention multiplies the target by the rows of W^Q
- * and the memory by the others. */
+/* W^Q, W^K, W^V of all heads, and W^O. As in PyTorch, the first three are one matrix: its rows make
+ * the columns of q | k | v (config_column). Cross-attention splits this matrix: W^Q multiplies the
+ * target, the other rows multiply the memory. */
 struct Attention {
     Linear in;    /* self-attention: q, k, v in one product */
     Linear q, kv; /* cross-attention: the same rows, split */
@@ -25,7 +26,7 @@ Attention *nn_attention_new(Builder *b, const char *name, bool cross) {
     Attention *a = build_module(b, sizeof *a);
     snprintf(a->name, sizeof a->name, "%.40s%.20s", b->prefix, name);
     size_t outside = build_enter(b, "%s", name);
-    Init init = glorot(d, d); /* each of the three on its own */
+    Init init = glorot(d, d); /* each of the three as a matrix of its own */
     if (cross) {
         build_split(b, "in_proj_weight", SHAPE(all, d), init, &a->q.weight, queries, &a->kv.weight);
         build_split(b, "in_proj_bias", SHAPE(all), init_zeros, &a->q.bias, queries, &a->kv.bias);
@@ -46,7 +47,7 @@ Tensor *nn_part(const Forward *f, Tensor *x, AttentionPart first, AttentionPart 
     return tape_slice(f->tape, x, 1, begin, begin + config_columns(c, part));
 }
 
-/* The slopes of the heads, for the fused operation; NULL: there are none. */
+/* Returns the slopes of the heads for the fused operation; NULL: the positions have none. */
 static const real *slopes(const Forward *f) {
     const ModelConfig *c = &f->model->config;
     if (!c->positions->slopes) return NULL;
@@ -55,8 +56,8 @@ static const real *slopes(const Forward *f) {
     return slope;
 }
 
-/* Concat(head_1, …, head_h), [query rows, d_model], and in *trace its record, if there is a
- * trace. */
+/* Returns Concat(head_1, …, head_h), [query rows, d_model]. Sets *trace to the record of this
+ * attention; NULL: f keeps no trace. */
 static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in,
                                AttentionTrace **trace) {
     const ModelConfig *c = &f->model->config;
@@ -80,7 +81,7 @@ static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in,
     return nn_plain_attention(f->tape, &scoring, q, k, v, c->heads, &reach, steps);
 }
 
-/* Concat(head_1, …, head_h) W^O, of queries made of x */
+/* Returns Concat(head_1, …, head_h) W^O. The queries were computed from x. */
 static Tensor *multi_head(const Forward *f, Attention *a, Tensor *x, const Heads *in) {
     AttentionTrace *trace;
     Tensor *y = nn_project(f, &a->out, attend_in_heads(f, a, in, &trace));
@@ -91,8 +92,9 @@ static Tensor *multi_head(const Forward *f, Attention *a, Tensor *x, const Heads
     return y;
 }
 
-/* Not in the paper: normalises the first heads of x, queries and keys, and turns them by the
- * positions of `tokens` (NULL: no turn), where the model is configured so. */
+/* Not in the paper. Normalises the first `heads` heads of x, queries and keys, if the model has
+ * qk_norm. Rotates them by the positions of `tokens` if the model's positions are rotary; NULL: no
+ * rotation. */
 static Tensor *normalise_and_turn(const Forward *f, Tensor *x, long heads, const Tokens *tokens) {
     const ModelConfig *c = &f->model->config;
     bool turns = tokens && c->positions->turn && !f->model->unplaced;
@@ -100,14 +102,14 @@ static Tensor *normalise_and_turn(const Forward *f, Tensor *x, long heads, const
     return c->qk_norm ? tape_rotary(f->tape, x, heads, config_d_k(c), NULL, NULL, true) : x;
 }
 
-/* q | k | v of the tokens whose rows x are. */
+/* Returns q | k | v, the projections of x, which has one row for each token. */
 static Tensor *project_qkv(const Forward *f, Attention *a, Tensor *x, const Tokens *tokens) {
     const ModelConfig *c = &f->model->config;
     Tensor *qkv = tape_linear(f->tape, x, &a->in.weight, &a->in.bias, ACT_NONE, NULL);
     return normalise_and_turn(f, qkv, config_column(c, PART_V) / config_d_k(c), tokens);
 }
 
-/* Self-attention over the sequences of `tokens`. */
+/* Returns the operands of self-attention over the sequences of `tokens`. */
 static Heads heads_of(const Forward *f, Attention *a, Tensor *x, const Tokens *tokens,
                       bool masked) {
     const Sequences *s = &tokens->sequences;
@@ -127,8 +129,8 @@ Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
     return multi_head(f, module, x, &all);
 }
 
-/* The keys and values of cross-attention: the encoder's output times the rows of W^K and W^V. Later
- * passes of decoding read them from the cache. */
+/* Returns k | v of cross-attention: the encoder's output, f->memory, times the rows of W^K and W^V.
+ * Decoding stores them in its cache; later passes have no f->memory and read the cache. */
 static Tensor *memory_keys(const Forward *f, Attention *a) {
     const ModelConfig *c = &f->model->config;
     if (!f->memory) return nn_source_keys(f, NULL);
@@ -137,7 +139,7 @@ static Tensor *memory_keys(const Forward *f, Attention *a) {
     return f->cache ? nn_source_keys(f, kv) : kv;
 }
 
-/* The queries are made of x, the decoder's tokens; keys and values of f->memory, the encoder's
+/* Queries come from x, the decoder's tokens. Keys and values come from f->memory, the encoder's
  * output. Every target token attends to the whole source: there is no mask. */
 Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x) {
     Attention *a = module;

@@ -89,9 +89,10 @@ bool parameters_train_only(Parameters *p, const char *pattern, Error *e) {
     for (int i = 0; i < p->count; i++) {
         Parameter *entry = &p->entry[i];
         entry->frozen = fnmatch(pattern, entry->name, 0) != 0;
-        for (int part = 0; entry->frozen && part < PARAMETER_PARTS && entry->part[part]; part++)
-            entry->part[part]->grad_state = GRAD_UNWANTED;
         learning += !entry->frozen;
+        if (!entry->frozen) continue;
+        for (int part = 0; part < PARAMETER_PARTS && entry->part[part]; part++)
+            entry->part[part]->grad_state = GRAD_UNWANTED;
     }
     return learning ||
            error_set(e, STATUS_USAGE, "--train: found no parameter like '%s', need one that learns",
@@ -140,8 +141,7 @@ void parameters_init(Parameters *p, uint64_t seed) {
         real *x = p->value + entry->offset;
         uint64_t key = random_key(seed, STREAM_WEIGHTS + (uint64_t)i);
         long count = shape_count(entry->shape);
-        for (long j = 0; j < count; j++)
-            x[j] = (real)initial_value(entry->init, key, (uint64_t)j);
+        for (long j = 0; j < count; j++) x[j] = (real)initial_value(entry->init, key, (uint64_t)j);
     }
 }
 

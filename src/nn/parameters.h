@@ -44,27 +44,28 @@ typedef struct Parameters {
     long decodings;
 } Parameters;
 
-/* Registers a tensor; parameters_allocate gives its leaf memory. In _split, the leaf `upper` has
- * the first `rows` rows and `lower` the others. */
+/* Registers a tensor; parameters_allocate gives its leaf memory. parameters_add_split registers a
+ * tensor with two leaves: `upper` has its first `rows` rows, `lower` has the others. */
 bool parameters_add(Parameters *p, const char *name, Shape shape, Init init, Tensor *leaf,
                     Error *e);
 bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init init, Tensor *upper,
                           long rows, Tensor *lower, Error *e);
 
-/* Freezes the parameters whose names do not match the fnmatch pattern, before they are allocated.
- * STATUS_USAGE: none matches, so that nothing would learn. */
+/* Freezes the parameters whose names do not match the fnmatch pattern. Called before
+ * parameters_allocate. STATUS_USAGE: no name matches, and nothing would learn. */
 bool parameters_train_only(Parameters *p, const char *pattern, Error *e);
 
 /* Allocates the values of all registered tensors, and with `training` their gradients. */
 bool parameters_allocate(Parameters *p, bool training, Error *e);
 void parameters_free(Parameters *p);
 
-/* Bytes that parameters_allocate takes; those of the gradients among them, which are as many as
- * those of a moment. */
+/* The bytes that parameters_allocate takes, and the bytes of the gradients among them. One moment
+ * of an optimizer takes as many bytes as the gradients. */
 size_t parameters_bytes(const Parameters *p, bool training);
 size_t parameters_gradient_bytes(const Parameters *p);
 
-/* Draws initial values: a function of (seed, index of the tensor, element). */
+/* Draws initial values. Each is a function of the seed, the tensor's index and the element's
+ * index. */
 void parameters_init(Parameters *p, uint64_t seed);
 
 /* Stops with a bug that names `caller` if the store has no gradients. */
@@ -73,8 +74,8 @@ void parameters_want_grad(const Parameters *p, const char *caller);
 /* Discards all gradients: the next backward stores instead of adding. */
 void parameters_clear_grad(Parameters *p);
 
-/* Sets to 0 the gradients that backward has not reached since parameters_clear_grad. All gradients
- * are valid then. */
+/* Sets the gradients to 0 that backward has not reached since parameters_clear_grad. Afterwards all
+ * gradients are valid. */
 void parameters_zero_unreached(Parameters *p);
 
 /* The entry of that name, or NULL. */

@@ -22,8 +22,8 @@ static Tensor *join_heads(Tape *t, Tensor *z) {
     return tape_reshape(t, tape_transpose(t, z, 0, 1), SHAPE(n, h * d_k));
 }
 
-/* 3.2.3: "masking out (setting to −∞) all values in the input of the softmax which correspond to
- * illegal connections": to keys later than the query. */
+/* 3.2.3: sets the scores of all keys later than the query to −∞, before the softmax: the causal
+ * mask. The mask lives on the tape, because backward reads it again. */
 static Tensor *hide_later(Tape *t, Tensor *scores) {
     long n = scores->shape.size[1], m = scores->shape.size[2];
     uint8_t *hidden = node_record(scores->maker, (size_t)(n * m));
@@ -32,8 +32,8 @@ static Tensor *hide_later(Tape *t, Tensor *scores) {
     return tape_masked_fill(t, scores, hidden, SHAPE(n, m), (real)-INFINITY);
 }
 
-/* One sequence: its queries q, keys k and values v, split into heads. `reach` says which keys a
- * query attends to. */
+/* Attention of one sequence: its queries q, keys k and values v, split into heads. `reach` says
+ * which keys a query attends to. Query i stands at key i + offset. */
 static AttentionSteps attend(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k, Tensor *v,
                              const Reach *reach, long offset) {
     double d_k = (double)q->shape.size[2];
@@ -50,8 +50,8 @@ static AttentionSteps attend(Tape *t, const Scoring *scoring, Tensor *q, Tensor 
     return s;
 }
 
-/* The outputs of all sequences, one after another. Joins MAX_INPUTS at a time, so that each is
- * copied few times. */
+/* Concatenates the outputs of all sequences. Each tape_concat joins up to MAX_INPUTS of them, so
+ * that an output is copied few times. */
 static Tensor *join_sequences(Tape *t, Tensor **z, long count) {
     while (count > 1) {
         long joined = 0;
@@ -70,10 +70,10 @@ Tensor *nn_plain_attention(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k
     Tensor **z = NULL;
     for (long s = 0; s < queries->count; s++) {
         long n = queries->rows[s], m = keys->length[s], offset = m - queries->length[s];
-        Tensor *of_q = split_heads(t, q, heads, queries->start[s], n);
-        Tensor *of_k = split_heads(t, k, heads, keys->start[s], m);
-        Tensor *of_v = split_heads(t, v, heads, keys->start[s], m);
-        AttentionSteps found = attend(t, scoring, of_q, of_k, of_v, reach, offset);
+        Tensor *q_heads = split_heads(t, q, heads, queries->start[s], n);
+        Tensor *k_heads = split_heads(t, k, heads, keys->start[s], m);
+        Tensor *v_heads = split_heads(t, v, heads, keys->start[s], m);
+        AttentionSteps found = attend(t, scoring, q_heads, k_heads, v_heads, reach, offset);
         if (!z)
             z = node_record(found.concatenation->maker, (size_t)queries->count * sizeof(Tensor *));
         z[s] = found.concatenation;

@@ -17,7 +17,7 @@ typedef struct Tokens {
     long max_sequences, max_rows;
 } Tokens;
 
-/* Allocates room for `sequences` sequences of `rows` rows in all; owned by the caller, for
+/* Allocates memory for `sequences` sequences with `rows` rows in total. The caller frees it with
  * tokens_free. */
 bool tokens_new(Tokens *x, long sequences, long rows, Error *e);
 void tokens_free(Tokens *x);
@@ -25,16 +25,16 @@ void tokens_free(Tokens *x);
 /* Fills x with adjacent sequences: sequence s is ids[start[s]] … ids[start[s + 1] - 1]. */
 void tokens_pack(Tokens *x, long sequences, const long *start, const int32_t *ids);
 
-/* Fills x from [sequences, longest] ids, without those that are pad_id (NO_PAD: none is). */
+/* Fills x from ids, [sequences, longest], and leaves out those that are pad_id (NO_PAD: none). */
 void tokens_fill(Tokens *x, long sequences, long longest, const int32_t *ids, int pad_id);
 
 /* Fills x with one token of each sequence, all at the same position. A sequence whose id is NO_PAD
  * has ended and gets no row. */
 void tokens_next(Tokens *x, long sequences, const int32_t *ids, long position);
 
-/* out[row] = the value of that row's token; values is [sequences, longest], as the ids of
+/* Sets out[row] to the value of that row's token. `values` is [sequences, longest], like the ids of
  * tokens_fill. */
 void tokens_gather(const Tokens *x, const int32_t *values, int32_t *out);
 
-/* The greatest position of any row; -1: there is none. */
+/* Returns the maximum position of all rows; -1: there are no rows. */
 long tokens_last_position(const Tokens *x);

@@ -8,11 +8,10 @@
 
 /* 3.2, of one sequence: n queries, m keys, h heads. */
 typedef struct AttentionSteps {
-    Tensor *q, *k, *v; /* [h, n, d_k], [h, m, d_k], [h, m, d_k] */
-    Tensor *scores;    /* [h, n, m] q kᵀ; of additive attention Σ w tanh(q + k) */
-    Tensor *scaled;    /* [h, n, m] scores / √d_k; of additive attention `scores` itself */
-    Tensor *
-        masked; /* [h, n, m] -∞ where a query may not attend; `scaled` itself if nothing is hidden */
+    Tensor *q, *k, *v;     /* [h, n, d_k], [h, m, d_k], [h, m, d_k] */
+    Tensor *scores;        /* [h, n, m] q kᵀ; of additive attention Σ w tanh(q + k) */
+    Tensor *scaled;        /* [h, n, m] scores / √d_k; of additive attention `scores` itself */
+    Tensor *masked;        /* [h, n, m] -∞ at hidden keys; `scaled` itself if no key is hidden */
     Tensor *weights;       /* [h, n, m] softmax: each row sums to 1 */
     Tensor *z;             /* [h, n, d_k] weights v */
     Tensor *concatenation; /* [n, d_model] the heads side by side */
@@ -36,8 +35,8 @@ typedef struct ModuleTrace {
     struct ModuleTrace *next;
 } ModuleTrace;
 
-/* Starts as {0}, in the order of computation. The tape owns its contents: set it to {0} when the
- * tape is reset. */
+/* The records of one pass, in the order of computation. Starts as {0}. The tape owns its contents:
+ * the caller sets it to {0} when it resets the tape. */
 typedef struct Trace {
     AttentionTrace *first, *last;
     ModuleTrace *modules; /* the newest first */
@@ -47,8 +46,8 @@ typedef struct Trace {
 const AttentionTrace *nn_trace_find(const Trace *trace, const char *name);
 const ModuleTrace *nn_trace_find_module(const Trace *trace, const char *name);
 
-/* For modules: appends an attention over `sequences` sequences, its steps still empty. `x` is any
- * tensor of the tape. */
+/* For modules: appends the record of an attention over `sequences` sequences, with empty steps. `x`
+ * is any tensor of the tape. */
 AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, long sequences);
 
 /* For modules: adds input and output. */

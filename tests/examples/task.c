@@ -1,18 +1,20 @@
-/* A small Transformer learns a task of one's own: digits, each one more and in reverse, 1907 ->
- * 8102. */
+/* A small Transformer learns a task of one's own: digits, each one more and in reverse, 1907 -> 8102. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tapeformer.h>
 
 enum { ROWS = 32, DIGITS = 4, BEGIN = 10, END, VOCABULARY, STEPS = 300 };
 
-/* Draws sources x, [ROWS,DIGITS]; the decoder's inputs, begin y, and its targets, y end,
- * [ROWS,DIGITS+1]. */
+/* Draws ROWS sources, [ROWS,DIGITS]. In each row the decoder reads BEGIN and the answer, `in`, and
+ * is to predict the answer and END, `out`; both are [ROWS,DIGITS+1]. */
 static void draw(int32_t *source, int32_t *in, int32_t *out) {
     for (int r = 0; r < ROWS; r++) {
         for (int i = 0; i < DIGITS; i++) source[i] = rand() % 10;
-        for (int i = 0; i < DIGITS; i++) in[i + 1] = out[i] = (source[DIGITS - 1 - i] + 1) % 10;
         in[0] = BEGIN;
+        for (int i = 0; i < DIGITS; i++) {
+            out[i] = (source[DIGITS - 1 - i] + 1) % 10;
+            in[i + 1] = out[i];
+        }
         out[DIGITS] = END;
         source += DIGITS;
         in += DIGITS + 1;
@@ -41,7 +43,7 @@ int main(void) {
         !tokens_new(&target, ROWS, ROWS * (DIGITS + 1), &e))
         return fail(&e);
     int32_t x[ROWS * DIGITS], in[ROWS * (DIGITS + 1)], out[ROWS * (DIGITS + 1)];
-    long source_start[ROWS + 1], target_start[ROWS + 1]; /* rows follow one another */
+    long source_start[ROWS + 1], target_start[ROWS + 1]; /* the index of each row's first token */
     for (long r = 0; r <= ROWS; r++) {
         source_start[r] = r * DIGITS;
         target_start[r] = r * (DIGITS + 1);
@@ -63,8 +65,9 @@ int main(void) {
     }
     long length;
     int32_t question[DIGITS] = {1, 9, 0, 7}, answer[DIGITS + 1];
-    if (!decode_answers(t, m, &(Sampler){0}, 1, (long[]){0, DIGITS}, question, BEGIN, END,
-                        DIGITS + 1, answer, &length, &e))
+    Sampler greedy = {0};
+    if (!decode_answers(t, m, &greedy, 1, (long[]){0, DIGITS}, question, BEGIN, END, DIGITS + 1,
+                        answer, &length, &e))
         return fail(&e);
     printf("1907 -> ");
     for (long i = 0; i < length; i++) printf("%d", answer[i]);
