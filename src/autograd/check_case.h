@@ -29,7 +29,7 @@ typedef struct CheckInput {
     double away_from;     /* values are at least `margin` away from this pole or kink */
     double margin;        /* 0: no such point */
     bool distinct;        /* no two elements are closer than (high - low) / (2 · count): no ties */
-    const double *values; /* in place of random values: as many as the shape has elements */
+    const double *values; /* instead of random values: one for each element of the shape */
     CheckLayout layout;
     int same_as;   /* 1 + index of an earlier input: the same tensor is passed twice */
     bool constant; /* needs no gradient: its grad is NULL in backward */
@@ -39,12 +39,11 @@ enum { CHECK_INPUTS = MAX_INPUTS };
 
 struct CheckCase {
     const char *name;
-    Tensor *(*build)(Tape *t,
-                     Tensor **x); /* records the operation on x[0], x[1], …; returns its output */
-    CheckInput in[CHECK_INPUTS];  /* up to the first without a name */
-    bool
-        kinks; /* the points lie on kinks or ties on purpose: the checker must report a kink, not fail */
-    bool flat; /* saturated on purpose: a gradient too small to move the output's last digit is 0 */
+    /* Records the operation on x[0], x[1], … and returns its output. */
+    Tensor *(*build)(Tape *t, Tensor **x);
+    CheckInput in[CHECK_INPUTS]; /* ends at the first without a name */
+    bool kinks;    /* the points lie on kinks or ties: the checker must report a kink, not fail */
+    bool flat;     /* saturated: a gradient too small to move the output's last digit counts as 0 */
     double points; /* for grading; 0: 1 point */
 };
 

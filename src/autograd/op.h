@@ -13,31 +13,32 @@ typedef struct Op {
      * output is contiguous. */
     void (*forward)(Node *n);
 
-    /* Reads n->out->grad, and adds the gradient of input i to n->in[i]->grad. That is NULL for an
-     * input that takes no gradient. At least one input takes one, so an operation of a single input
-     * need not ask. Backward changes nothing else, except that it may overwrite n->out->grad unless
-     * tape->keep is set. */
+    /* Reads n->out->grad, and adds the gradient of input i to n->in[i]->grad, which is NULL if this
+     * input takes no gradient. At least one input takes one, so an operation of a single input does
+     * not test for NULL. Backward changes nothing else, except that it may overwrite n->out->grad
+     * unless tape->keep is set. */
     void (*backward)(Node *n);
 
-    /* How many reals of scratch memory forward, or backward, needs. Called right before it runs, so
-     * that the answer may depend on pool_threads(). The memory is n->scratch, uninitialised. NULL:
-     * none. */
+    /* Returns how many reals of scratch memory forward, or backward, needs. The tape calls it right
+     * before that runs, so the result may depend on pool_threads(). n->scratch then is the memory,
+     * uninitialised. NULL: none. */
     long (*scratch)(const Node *n, bool backward);
 
     /* The output is another view of the first input's data; there is no forward. */
     bool view;
 
-    /* Backward stores into an input's gradient where tensor_grad_adds says no, so that nobody has
-     * to fill it with zeros first: then `+=` in a derivation means add or store. Without this, and
-     * for a tensor that is passed twice, every gradient is zeroed before backward adds. */
+    /* True: backward stores into an input's gradient if tensor_grad_adds is false, and adds
+     * otherwise. `+=` in a derivation then means either. The tape need not zero such a gradient
+     * first. False, and for a tensor that is passed twice: the tape zeroes a new gradient, and
+     * backward adds. */
     bool stores_fresh;
 
     /* A hash of the branches taken at the current inputs (the sign in relu, the winner in max): two
      * points with equal hashes lie on one smooth piece. NULL: the operation is smooth. */
     uint64_t (*branches)(const Node *n);
 
-    /* Additions and multiplications of forward's matrix products, without masked elements; backward
-     * counts as twice as many, without recomputation. NULL: no products. */
+    /* The number of additions and multiplications in forward's matrix products, without masked
+     * elements. Backward counts as twice as many, without what it recomputes. NULL: no products. */
     double (*flops)(const Node *n);
 
     /* Prints the arguments that are not tensors as members of a JSON object, `"axis": 1, "start":

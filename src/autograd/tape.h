@@ -54,7 +54,8 @@ typedef struct Tape {
     Error error;    /* memory has run out */
 } Tape;
 
-/* An empty tape, to be freed with tape_free. No memory for it is fatal: error_no_memory. */
+/* Returns an empty tape, which the caller frees with tape_free. Without memory for it the process
+ * ends: error_no_memory. */
 Tape *tape_new(void);
 void tape_free(Tape *t);
 
@@ -66,11 +67,11 @@ void tape_reset(Tape *t);
  * and cause no page fault. False: no memory. */
 bool tape_reserve(Tape *t, size_t bytes, Error *e);
 
-/* With `guard` and `keep`: whether the memory beside x's data and gradient is still NaN, as if
- * nothing wrote there. */
+/* Whether the memory beside x's data and gradient still holds NaN, so that nothing wrote there. The
+ * tape must have `guard` and `keep`. */
 bool tape_guards_hold(const Tensor *x);
 
-/* Bytes of the tape's arrays: now, and at most since tape_new. */
+/* The bytes of the tape's arrays now, and their maximum since tape_new. */
 size_t tape_in_use(const Tape *t);
 size_t tape_peak(const Tape *t);
 
@@ -91,5 +92,6 @@ void tape_backward(Tape *t, Tensor *loss);
 /* Adds Σ_i dy_i ∂y_i/∂x instead, with dy contiguous in y's shape. */
 void tape_backward_from(Tape *t, Tensor *y, const real *dy);
 
-/* The first node whose output holds an infinity or a NaN, or NULL. To be called before backward. */
+/* Returns the first node whose output has an infinity or a NaN, or NULL. Call it before
+ * backward. */
 const Node *tape_first_non_finite(const Tape *t);

@@ -15,9 +15,9 @@ typedef struct TapeMemory {
     struct Region {
         char *base;
         size_t bytes, used;
-    } region[MAX_REGIONS]; /* all are full but the last */
+    } region[MAX_REGIONS]; /* all but the last are full */
     int regions;
-    size_t in_use, peak; /* bytes of all blocks, now and at most so far */
+    size_t in_use, peak; /* bytes of all blocks: now, and the maximum so far */
 } TapeMemory;
 
 /* A block of `bytes`, rounded up to whole cache lines, uninitialised. NULL with

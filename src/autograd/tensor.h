@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The states of a tensor's gradient, in order. Backward moves the gradient of an output through the
- * last three, one visit after another to the operations that read the tensor. A leaf begins with
- * SUM; or with FRESH, so that nobody zeroes it. */
+/* The states of a tensor's gradient, in order. An output's gradient goes through the last three
+ * states while backward visits the operations that read the tensor. A leaf begins with SUM, or with
+ * FRESH if its old gradient is to be discarded. */
 typedef enum GradState {
     GRAD_UNWANTED,    /* not needed: constants, and what depends on them alone */
     GRAD_UNALLOCATED, /* needed, but no operation that reads the tensor was visited yet */
@@ -39,8 +39,8 @@ static inline bool tensor_wants_grad(const Tensor *x) {
     return x->grad_state != GRAD_UNWANTED;
 }
 
-/* Whether backward must add to x's gradient. Else it may store, if it is one that does
- * (Op.stores_fresh: op.h). */
+/* Whether backward must add to x's gradient. If not, an operation with stores_fresh (op.h)
+ * stores. */
 static inline bool tensor_grad_adds(const Tensor *x) {
     return x->grad_state == GRAD_SUM;
 }
@@ -48,8 +48,8 @@ static inline bool tensor_grad_adds(const Tensor *x) {
 /* Whether x is row-major without gaps. */
 bool tensor_contiguous(const Tensor *x);
 
-/* The strides of x, of shape x and strides `stride`, when it is broadcast to `to`: 0 along repeated
- * axes. */
+/* Computes the strides with which a tensor of shape x and strides `stride` is read when it is
+ * broadcast to shape `to`: 0 along repeated axes. */
 void tensor_broadcast_strides(Shape x, const long *stride, Shape to, long *out);
 
 /* Row-major strides of s. */

@@ -28,7 +28,7 @@ typedef struct Hypothesis {
     long n;
 } Hypothesis;
 
-/* Searches from what a new decoder was given; its sequences are the beam. Hypotheses without an end
- * are cut off where the decoder has no more room. best, [n_best], gets *found of them, best first,
- * even if it fails. */
+/* Searches from a newly opened decoder, whose sequences are the beam. Cuts off a hypothesis without
+ * an end when the decoder's capacity is reached. Stores *found hypotheses in best, [n_best], the
+ * best first, even if it fails. */
 bool beam_search(Decoder *d, const BeamOptions *o, Hypothesis *best, long *found, Error *e);

@@ -37,7 +37,7 @@ long decode_choose(const Sampler *s, const Scores *c, uint64_t sequence, double 
 
 /* ---- Answers and texts ---- */
 
-/* Hears each token as soon as it is chosen. Returns false to end the sequence. */
+/* Called with each token as soon as it is chosen. Returns false to end the sequence. */
 typedef bool TokenListener(void *context, long sequence, int32_t id);
 
 /* Answers `count` sources with a sequence-to-sequence model: source i is source[start[i]] …
@@ -53,9 +53,9 @@ bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long 
 bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, long max_new,
                      TokenListener *chosen, void *context, Error *e);
 
-/* Index of the first token that a language model reads after `length` tokens. A text that fits into
- * the context is read from its beginning. In a longer text the window moves by half a context,
- * rounded up, as seldom as it can: a token depends on at least half a context. */
+/* Returns the index of the first token that a language model reads after `length` tokens. A text
+ * that fits into the context is read from its beginning. In a longer text the window moves in steps
+ * of half a context, rounded up. So a token depends on at least half a context. */
 long decode_window_start(long length, long context);
 
 /* ---- Sequences that a model continues together, one token each a pass ---- */
@@ -93,8 +93,8 @@ typedef struct Decoder {
     bool no_grad, training; /* state of the tape before decoder_open */
 } Decoder;
 
-/* Prepares sequences of at most max_new tokens after the prompt. A seq2seq answer has at most
- * max_length tokens. STATUS_NO_MEMORY. The caller closes the decoder, also after a failure. */
+/* Opens a decoder for sequences of at most max_new tokens after the prompt. A seq2seq answer has at
+ * most max_length tokens. STATUS_NO_MEMORY. The caller closes the decoder, also after a failure. */
 bool decoder_open(Decoder *d, Tape *t, Model *m, long sequences, const Given *given, long max_new,
                   Error *e);
 void decoder_close(Decoder *d);

@@ -1,8 +1,8 @@
-/* Which tokens may come next. A model gives every token of its vocabulary a score, also those that
- * are no text: begin, padding, and [UNK]. Label smoothing even teaches that each of them is
- * possible. Decoding never chooses one, nor one whose bytes cannot continue the UTF-8 of the text,
- * nor an end inside a character. A text that has an end is one line: no other token of it ends a
- * line. */
+/* The tokens that may come next. A model scores every token of its vocabulary, also those that are
+ * not text: begin, padding, [UNK]. Label smoothing even teaches that each of them is possible.
+ * Decoding never chooses one of them. It never chooses a token whose bytes cannot continue the
+ * text's UTF-8, nor an end inside a character. A text with an end is one line: its only token that
+ * ends a line is the end. */
 #pragma once
 
 #include "base/real.h"
@@ -14,6 +14,6 @@ typedef struct NextTokens {
         pad_id; /* NO_PAD: none. The end may come next, even if it is begin, too */
 } NextTokens;
 
-/* Gives a score of -INFINITY to each of the `count` tokens that may not follow the text ids[0 …
+/* Sets the score to -INFINITY of each of the `count` tokens that may not follow the text ids[0 …
  * n). */
 void next_tokens_hide(const NextTokens *t, const int32_t *ids, long n, long count, real *scores);

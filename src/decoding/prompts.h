@@ -10,14 +10,14 @@ typedef struct Prompts {
     FILE *in;
     const char *name;
     bool typed; /* at a terminal */
-    /* The last line, without its end; the first also without a byte-order mark: */
+    /* The line read last, without its end; the first line also without a byte-order mark. */
     char *line, *text;
     size_t bytes, room;
     long count;                    /* its number: from 1 */
     char where[ESCAPED_TEXT + 32]; /* "NAME: line N" */
 } Prompts;
 
-/* Opens the file at `path`; NULL: standard input. To be closed, also after failure:
+/* Opens the file at `path`; NULL: standard input. The caller closes it, also after a failure:
  * STATUS_NO_INPUT. */
 bool prompts_open(Prompts *p, const char *path, Error *e);
 void prompts_close(Prompts *p);

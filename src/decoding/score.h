@@ -11,20 +11,19 @@ typedef struct Score {
     long pairs, exact; /* seq2seq: pairs, and those of them that greedy decoding answers exactly */
 } Score;
 
-/* Hears of each token of a text, in order, with its loss (of the first: NAN), or of each pair with
- * the greedy answer. */
+/* Callbacks. `token` gets each token of a text, in order, with its loss (of the first token: NAN).
+ * `pair` gets each pair with its greedy answer. */
 typedef struct ScoreListener {
     void (*token)(void *context, int32_t id, double nats);
     void (*pair)(void *context, const Pair *p, const char *answer, bool exact);
     void *context;
 } ScoreListener;
 
-/* Adds the score of a file. Language model: the text without its first token, in windows side by
- * side, as a validation: the inputs of a window begin where those of the last one end; or its
- * lines. Seq2seq: the targets of pairs, with their end tokens. STATUS_BAD_DATA, and the errors of
- * file_read. */
+/* Adds the score of a file. A language model predicts the text without its first token, in adjacent
+ * windows, as in validation, or the lines of the text. A seq2seq model predicts the targets of
+ * pairs, with their end tokens. STATUS_BAD_DATA, and the errors of file_read. */
 bool score_file(Tape *t, const SavedRun *r, const char *path, const ScoreListener *l, Score *out,
                 Error *e);
 
-/* Prints a line, for a text in nats a character where [UNK] leaves none out. */
+/* Prints a line. For a text it tells nats a character, if [UNK] stands for no character. */
 void score_print(const Score *s, bool text, FILE *out);

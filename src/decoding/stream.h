@@ -1,5 +1,6 @@
-/* Text on its way out while its tokens come. A byte leaves once it cannot belong to the stop text,
- * and not before its character of UTF-8 is complete; bytes that are no UTF-8 leave as they are. */
+/* Writes a text while its tokens are chosen. A byte is written once its character of UTF-8 is
+ * complete and it cannot belong to the stop text. Bytes that are not UTF-8 are written
+ * unchanged. */
 #pragma once
 
 #include "text/tokenizer.h"
@@ -13,13 +14,13 @@ typedef struct Stream {
     const char *stop; /* the text ends before it, wherever tokens begin and end; NULL: it goes on */
     FILE *out;        /* NULL: nowhere */
     size_t count;
-    char held[MAX_STOP + UTF8_MAX + TOKEN_BYTES +
-              1]; /* [count] may yet belong to the stop text or to a character */
+    /* [count] bytes that may still belong to the stop text or to an incomplete character. */
+    char held[MAX_STOP + UTF8_MAX + TOKEN_BYTES + 1];
 } Stream;
 
 /* Takes a token. False: the stop text is complete. */
 bool stream_take(Stream *s, int32_t id);
 
-/* Ends the text: bytes that began the stop text leave. A character that is not complete is left
- * out. */
+/* Ends the text: writes bytes that began the stop text, and drops a character that is not
+ * complete. */
 void stream_end(Stream *s);

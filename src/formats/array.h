@@ -57,9 +57,9 @@ bool array_shape(const Array *a, Shape *s, Error *e);
 /* Fails with STATUS_BAD_DATA unless the array has this shape. */
 bool array_expect_shape(const Array *a, Shape s, Error *e);
 
-/* Convert all a->count elements. Numbers of any type are rounded to real or double; a finite one
- * that would become infinite is STATUS_BAD_DATA. Integers become int32; one out of range, or a
- * floating-point array, is STATUS_BAD_DATA. Messages name file, array and index. */
+/* Convert all a->count elements. Numbers of any type are rounded to real or double.
+ * STATUS_BAD_DATA: a finite number would become infinite as real; for int32, an integer is out of
+ * range, or the array is floating-point. Messages name file, array and index. */
 void array_to_double(const Array *a, double *out);
 bool array_to_real(const Array *a, real *out, Error *e);
 bool array_to_int32(const Array *a, int32_t *out, Error *e);

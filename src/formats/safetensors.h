@@ -39,23 +39,23 @@ bool safetensors_read(Safetensors *s, const char *path, Error *e);
 /* The same without checking the checksum. */
 bool safetensors_read_damaged(Safetensors *s, const char *path, Error *e);
 
-/* As safetensors_read, of `size` bytes from malloc, which s then owns; `check`: with the
- * checksum. */
+/* Reads `size` bytes from malloc as safetensors_read does; s then owns them. `check`: also checks
+ * the checksum. */
 bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, bool check,
                        Error *e);
 
 void safetensors_free(Safetensors *s);
 
-/* The tensor of that name; if there is none NULL, with _need also STATUS_BAD_DATA. */
+/* Returns the tensor of that name; NULL if there is none. _need then also sets STATUS_BAD_DATA. */
 const Array *safetensors_find(const Safetensors *s, const char *name);
 const Array *safetensors_need(const Safetensors *s, const char *name, Error *e);
 
 /* The value of the key in __metadata__, or NULL. */
 const char *safetensors_metadata(const Safetensors *s, const char *key);
 
-/* Writes a file atomically (base/file.h), without copying the arrays. Wider types come first, so
+/* Writes a file atomically (base/file.h), without copying the arrays. Writes wider types first, so
  * that all are aligned. It is a bug if a name is empty, not UTF-8, "__metadata__" or a duplicate,
- * or a key is "crc32" or a duplicate. */
+ * or if a key is "crc32" or a duplicate. */
 bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count,
                        const Array *tensors, int count, Error *e);
 

@@ -31,7 +31,7 @@ typedef struct Gemm {
     const real *a, *b;
     real *c;
     long lda, ldb, ldc; /* elements from one stored row to the next */
-    const real *packed; /* of a single product with GEMM_NT: B again, from gemm_pack; NULL: none */
+    const real *packed; /* B again, from gemm_pack: one product, GEMM_NT; NULL: none */
     bool accumulate;    /* C += A·B instead of C = A·B */
 
     /* The epilogue. */
@@ -44,16 +44,14 @@ typedef struct Gemm {
     long batch, stride_a, stride_b, stride_c;
 } Gemm;
 
-/* Runs on the pool's threads where the product is large enough; inside a body of pool_for, on the
+/* Computes the product, on the pool's threads if it is large; inside a body of pool_for, on the
  * calling thread. k = 0 gives C = activation(bias). A and B must not overlap C. */
 void gemm(const Gemm *g);
 
-/* B of a product A·Bᵀ, [n, k], in the order in which gemm reads it (Gemm.packed): worth its time
- * and memory where many products with few rows follow. `out` has room for gemm_packed_count numbers
- * and is zeroed. */
+/* Copies B of a product A·Bᵀ, [n, k], into the order in which gemm reads it (Gemm.packed). This
+ * saves time if many products with few rows follow. `out` has gemm_packed_count numbers, all 0. */
 void gemm_pack(long n, long k, const real *b, real *out);
 long gemm_packed_count(long n, long k);
 
-/* The same, of one product (no batch), slowly, with sums in a wider type: the reference of the
- * tests. */
+/* Computes one product (no batch) slowly, with sums in a wider type: the reference of the tests. */
 void gemm_plain(const Gemm *g);

@@ -21,12 +21,12 @@ void pack_strips(real *out, long apart, bool transposed, const real *x, long ld,
  * after `width` are 0, up to a whole vector. */
 void pack_transposed(real *out, long stride, const real *x, long ld, long k, long width);
 
-/* C = A·B with m = 1, and the epilogue, for layout NN; a, b and c are the operands of one product
- * of g's batch. */
+/* Computes C = A·B with m = 1, layout NN, and applies the epilogue. a, b and c are the operands of
+ * one product of g's batch. */
 void multiply_row(const struct Gemm *g, const real *a, const real *b, real *c);
 
 enum { WIDE = 8 * LANES }; /* columns of a panel of gemm_pack */
 
-/* Applies the epilogue to `rows` by `columns` of C from g->c[at] on, where column `column` begins:
- * right after they are computed, while they are in the cache. */
+/* Applies the epilogue to `rows` by `columns` elements of C, the first at g->c[at], in column
+ * `column`. Called right after they are computed, while they are in the cache. */
 void gemm_epilogue(const struct Gemm *g, long at, long column, long rows, long columns);

@@ -16,13 +16,14 @@ static inline Matrix matrix_of(real *at, long rows, long columns) {
     return (Matrix){at, rows, columns, columns};
 }
 
-/* `count` rows of x, from row `first` on. Where there is no x, there are none. */
+/* Returns `count` rows of x, from row `first` on. x.at may be NULL; the result's is then NULL,
+ * too. */
 static inline Matrix matrix_rows(Matrix x, long first, long count) {
     return (Matrix){x.at ? x.at + first * x.ld : NULL, count, x.columns, x.ld};
 }
 
-/* C = A·B, A·Bᵀ or Aᵀ·B as a Gemm, for callers that add an epilogue or a batch; with accumulate, C
- * +=. Sizes that do not fit are a bug. */
+/* Returns C = A·B, A·Bᵀ or Aᵀ·B as a Gemm, to which the caller may add an epilogue or a batch. With
+ * accumulate C += instead. Sizes that do not fit are a bug. */
 static inline Gemm product_of(GemmLayout layout, Matrix a, Matrix b, Matrix c, bool accumulate) {
     bool a_transposed = layout == GEMM_TN, b_transposed = layout == GEMM_NT;
     long m = a_transposed ? a.columns : a.rows, k = a_transposed ? a.rows : a.columns;

@@ -14,7 +14,7 @@
 
 enum { ROW_LANES = 16, ROW_BLOCK = 1024 };
 
-/* So many columns, rounded up to whole lanes. */
+/* The number of columns, rounded up to a multiple of ROW_LANES. */
 static inline long lanes_whole(long columns) {
     return (columns + ROW_LANES - 1) / ROW_LANES * ROW_LANES;
 }

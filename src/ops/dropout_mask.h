@@ -1,5 +1,5 @@
-/* The random mask of dropout: 1/(1-p) or 0 for each element, drawn from (seed, step, place on the
- * tape, element). With p = 0 nothing is dropped. */
+/* The random mask of dropout: 0 or 1/(1-p) for each element, a function of seed, step, the node's
+ * index on the tape, and the element's index. With p = 0 nothing is dropped. */
 #pragma once
 
 #include "autograd/op.h"
@@ -25,7 +25,7 @@ static inline real dropout_factor(const DropoutMask *m, long i) {
     return random_bits(m->key, (uint64_t)i) < m->below ? 0 : m->scale;
 }
 
-/* Which elements are kept, unless all are. */
+/* Prints p and, if p is not 0, which elements are kept. */
 static inline void print_mask(FILE *out, const DropoutMask *m) {
     print_number(out, "p", m->p);
     if (m->p == 0) return;

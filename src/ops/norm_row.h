@@ -1,4 +1,4 @@
-/* The sums over one row that backward of layer_norm and of rms_norm needs. */
+/* The sums over one row that backward of layer_norm and rms_norm need. */
 #pragma once
 
 #include "kernels/rows.h"

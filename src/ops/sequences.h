@@ -1,8 +1,7 @@
-/* Sequences of different lengths, packed one after another into the rows of one matrix [rows, d].
- *
- * Linear layers, norms and the loss work on rows, so that no time goes into padding. Attention
- * alone needs to know where sequences begin and end. A padded layout is possible too: then a
- * sequence has more rows than tokens, and the rows beyond `length` are masked as keys. */
+/* Sequences of different lengths, packed one after another into the rows of one matrix, [rows, d].
+ * Linear layers, norms and the loss work on rows, so no time goes into padding. Attention alone
+ * needs the beginnings and ends of sequences. In a padded layout a sequence has more rows than
+ * tokens; the rows after `length` are masked as keys. */
 #pragma once
 
 #include "base/real.h"
@@ -18,12 +17,12 @@ typedef struct Sequences {
     long longest;          /* the largest of rows */
 } Sequences;
 
-/* Which keys a query attends to: those of its sequence, without padding and, if causal, without
- * those that come after the query. */
+/* The keys that a query attends to: the keys of its own sequence, without padding. If causal, also
+ * without those after the query. */
 typedef struct Reach {
     const Sequences *queries, *keys; /* of equally many sequences */
     bool causal;
-    /* [heads], the caller's: each score falls by slope · distance of query and key; the last query
-     * stands at the last key. NULL: none falls. */
+    /* [heads], owned by the caller: each score falls by slope · distance of query and key. The last
+     * query stands at the last key. NULL: no score falls. */
     const real *slopes;
 } Reach;
