@@ -63,8 +63,8 @@ static inline uint64_t branch_hash(uint64_t hash, long branch) {
         __VA_ARGS__                                                                                \
     }
 
-/* Stops with a bug if the tape or one of these tensors is NULL. A function that records an operation
- * begins with it: op_want("matmul", t, INPUTS(a, b)). */
+/* Stops with a bug if the tape or one of these tensors is NULL. Every function that records an
+ * operation calls it first: op_want("matmul", t, INPUTS(a, b)). */
 void op_want(const char *op, const Tape *t, int inputs, Tensor *const in[]);
 
 /* Puts a node on the tape, with a contiguous output of shape `out`, ready for attributes:

@@ -37,8 +37,8 @@ typedef struct Gemm {
     /* The epilogue. */
     const real *bias;      /* [n], added to every row; NULL: none */
     Activation activation; /* applied to A·B + bias */
-    real *
-        pre_activation; /* receives A·B + bias if there is an activation, laid out as C; NULL: unwanted */
+    /* Receives A·B + bias, laid out as C, if there is an activation; NULL: not wanted. */
+    real *pre_activation;
 
     /* `batch` products, their operands this many elements apart; 0 or 1: one product. */
     long batch, stride_a, stride_b, stride_c;

@@ -22,11 +22,11 @@ enum { NO_PAD = -1 };
 
 /* Limits of a model's sizes, larger than any machine can hold. Products of sizes within them do not
  * overflow. */
-#define CONFIG_MOST_LAYERS           1000
-#define CONFIG_MOST_WIDTH            1048576
-#define CONFIG_MOST_TOKENS           16777216
-#define CONFIG_RANGE(least, most)    CONFIG_RANGE_OF(least, most) /* "[1,1000]", as options write it */
-#define CONFIG_RANGE_OF(least, most) "[" #least "," #most "]"
+#define CONFIG_MOST_LAYERS        1000
+#define CONFIG_MOST_WIDTH         1048576
+#define CONFIG_MOST_TOKENS        16777216
+#define CONFIG_RANGE(min, max)    CONFIG_RANGE_OF(min, max) /* "[1,1000]" */
+#define CONFIG_RANGE_OF(min, max) "[" #min "," #max "]"
 
 /* Defaults of a model and its training: the paper's, nanoGPT's, and newer ones. */
 typedef enum Preset { PRESET_PAPER, PRESET_GPT, PRESET_MODERN } Preset;

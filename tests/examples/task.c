@@ -1,5 +1,4 @@
-/* A small Transformer learns a task of one's own: digits, each one more and in reverse, 1907 ->
- * 8102. */
+/* A small Transformer learns to answer digits in reverse, each one more: 1907 -> 8102. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tapeformer.h>
