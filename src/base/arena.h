@@ -10,16 +10,17 @@ typedef struct Arena {
     size_t used; /* bytes of current */
 } Arena;
 
-/* `bytes` of zeroed memory, aligned to 64, until the arena is reset. An arena starts as {0}. Having
- * no memory for a small record is fatal: error_no_memory. */
+/* Returns `bytes` of zeroed memory, aligned to 64, until the arena is reset. An arena starts as
+ * {0}. Without memory the process ends: error_no_memory. */
 void *arena_alloc(Arena *a, size_t bytes);
 
 /* Frees all records and keeps the memory for the next ones. */
 void arena_reset(Arena *a);
 void arena_free(Arena *a);
 
-/* Grows a list from malloc, if necessary, so that it holds one element more than `count`, of `size`
- * bytes each, and returns it. A list starts as NULL with capacity 0. Having no memory is fatal. */
+/* Grows a list from malloc, if necessary, so that it has capacity for one more than `count`
+ * elements of `size` bytes. Returns the list. A list starts as NULL with capacity 0. Without memory
+ * the process ends: error_no_memory. */
 void *array_grown(void *array, long count, long *capacity, size_t size);
 
 /* False with STATUS_NO_MEMORY if the machine or the container has less than `bytes` of memory.

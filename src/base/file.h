@@ -14,9 +14,9 @@ bool file_read(const char *path, size_t limit, char **data, size_t *size, Error 
 /* Opens a regular file for reading and tells its size. -1: STATUS_NO_INPUT, STATUS_IO. */
 int file_open(const char *path, uintmax_t *bytes, Error *e);
 
-/* A file as memory, read from the disk when it is looked at. The caller may change the bytes; the
- * file stays as it is. A file that another process shortens meanwhile ends this process by SIGBUS.
- */
+/* A file as memory; the disk is read when a page is first used. The caller may change the bytes;
+ * the file stays unchanged. If another process shortens the file meanwhile, SIGBUS ends this
+ * process. */
 typedef struct FileMap {
     char *data;
     size_t size;

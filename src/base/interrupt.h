@@ -1,10 +1,10 @@
 /* Signals that ask a program to end. The program asks for them between two pieces of work. */
 #pragma once
 
-/* From here on SIGINT (Ctrl-C), SIGTERM and SIGHUP (a closed terminal) are recorded. A second
- * SIGINT or SIGTERM, at least a second later, kills at once. Ignored signals stay ignored, as
- * SIGINT is for a program in the background. SIGPIPE and SIGXFSZ are ignored, so that the write
- * fails instead. */
+/* Records SIGINT (Ctrl-C), SIGTERM and SIGHUP (a closed terminal) from now on. A second SIGINT or
+ * SIGTERM, at least a second later, ends the process at once. Signals that were ignored stay
+ * ignored, as SIGINT is for a program in the background. Ignores SIGPIPE and SIGXFSZ, so that the
+ * write fails instead. */
 void interrupt_heed(void);
 
 /* The signal that has arrived; 0: none. */

@@ -51,8 +51,9 @@ typedef struct Setting {
     size_t offset, size;  /* of the member */
     const char *fallback; /* the default in words; NULL: the value before anything is read */
     Saved saved;
-    /* Names of settings, with blanks between them, on which its effect depends: it has one if NAME
-     * is set, or the kind chosen for NAME reads it, and "!NAME" is not set. NULL: it always has. */
+    /* Names, separated by blanks, of the settings on which the effect depends. It has an effect if
+     * NAME is set, or if the kind chosen for NAME reads it, and if "!NAME" is not set. NULL:
+     * always. */
     const char *of;
     const Choice *const *kinds; /* ends with NULL */
     const char *none;
@@ -78,8 +79,8 @@ const char *setting_text(const Setting *s, const void *values, char out[SETTING_
 /* Copies the value from one struct to another; a text is shared. */
 void setting_copy(const Setting *s, void *to, const void *from);
 
-/* The default as help prints it: the value in one struct, and after "; NAME " that in another if it
- * differs. Returns out. */
+/* Writes the default as help prints it: the value in one struct, and after "; NAME " the value in
+ * another, if they differ. Returns out. */
 const char *setting_default(const Setting *s, const void *one, const char *name, const void *other,
                             char out[SETTING_VALUE]);
 
@@ -95,8 +96,8 @@ bool choice_reads(const Choice *kind, const char *name);
  * "--beta1: found --optimizer sgd, need adamw or muon". */
 bool setting_check_effect(const Setting *table, const void *values, const Setting *s, Error *e);
 
-/* The interval of a number, or all words of a choice; a description of all allowed values: "one of
- * post|pre". Return out. A table that allows no value is a bug. */
+/* Write the interval of a number or all words of a choice; a description of all allowed values:
+ * "one of post|pre". Return out. A table that allows no value is a bug. */
 enum { SETTING_WORDS = 300, SETTING_WANTED = SETTING_WORDS + 20 };
 const char *setting_allowed(const Setting *s, char out[SETTING_WORDS]);
 const char *setting_wanted(const Setting *s, char out[SETTING_WANTED]);

@@ -19,7 +19,7 @@ double system_memory(void);
  * /sys/fs/cgroup. */
 double system_group_limit(const char *name, const char *groups, const char *root);
 
-/* Bytes of memory that the process holds now, and at most so far; 0: unknown. */
+/* The bytes of memory that the process has now, and their maximum so far; 0: unknown. */
 size_t system_resident(void);
 size_t system_peak(void);
 

@@ -11,10 +11,10 @@ typedef struct Terminal {
     bool unicode; /* the locale's encoding is UTF-8 */
 } Terminal;
 
-/* Colour only where `out` is a terminal with colours and NO_COLOR is unset or empty
- * (no-color.org); UTF-8 as the environment's locale says. The width is COLUMNS of the
- * environment, or the terminal's, or 80, less one column: text in the last column begins a new
- * line on some terminals. */
+/* Tells the abilities of `out`. It has colour if it is a terminal with colours and NO_COLOR is
+ * unset or empty (no-color.org). It has UTF-8 if the environment's locale says so. The width is
+ * COLUMNS of the environment, or the terminal's, or 80, less one column: on some terminals text in
+ * the last column begins a new line. */
 Terminal terminal_of(FILE *out);
 
 /* Columns of the terminal that `out` writes to; 80 if it is none. */

@@ -29,8 +29,8 @@ typedef struct BatchRow {
     long S, T;
 } BatchRow;
 
-/* An empty batch for max_rows rows of max_S source and max_T target tokens; the caller frees it.
- * NULL: STATUS_NO_MEMORY. */
+/* Returns an empty batch for max_rows rows of max_S source and max_T target tokens. The caller
+ * frees it with batch_free. NULL: STATUS_NO_MEMORY. */
 Batch *batch_new(long max_rows, long max_S, long max_T, Error *e);
 void batch_free(Batch *b);
 
@@ -48,5 +48,5 @@ BatchRow batch_row(const Batch *b, long r);
  * - 1 tokens and may be in target_out already. */
 void batch_teach(BatchRow row, int32_t begin, const int32_t *answer, int32_t end);
 
-/* Target tokens of all rows. */
+/* Returns the number of target tokens of all rows. */
 long batch_target_tokens(const Batch *b);

@@ -1,9 +1,7 @@
 /* A task: unlimited training rows, a fixed set of held-out rows, and a tokenizer. The training loop
- * does not depend on the kind of task.
- *
- * Training rows are a function of (seed, step, row) only. So a resumed run draws the rows of an
- * uninterrupted one, and k batches of B rows, 0 … B-1, B … 2B-1, …, are the rows of one batch of
- * kB. */
+ * does not depend on the kind of task. A training row is a function of (seed, step, row) only. So a
+ * resumed run draws the rows of an uninterrupted one. And k batches of B rows, 0 … B-1, B … 2B-1,
+ * …, have the rows of one batch of kB rows. */
 #pragma once
 
 #include "nn/config.h"
@@ -62,8 +60,8 @@ struct Task {
     uint32_t checksum;     /* of the data; 0 if they follow from the options */
     char remark[REMARK];   /* lines about the data, for the user */
 
-    /* Methods: append training row `row` of a step, or held-out row `row`, to a batch; free what
-     * the task owns besides its tokenizer, NULL: nothing. */
+    /* Methods. The first two append training row `row` of a step, or held-out row `row`, to a
+     * batch. `free` frees what the task owns besides its tokenizer; NULL: nothing. */
     void (*add_training_row)(const Task *task, uint64_t step, long row, Batch *b);
     void (*add_held_out_row)(const Task *task, long row, Batch *b);
     void (*free)(Task *task);
@@ -96,8 +94,9 @@ const char *task_names(char out[TASK_NAMES], const char *separator);
 Task *task_open(const char *name, const TaskOptions *o, Error *e);
 void task_free(Task *task);
 
-/* A TaskOpen allocates a task of `size` bytes with it, which begin with a Task, also in *out. All
- * is zero but the name and the three special ids, which are NO_TOKEN. NULL: STATUS_NO_MEMORY. */
+/* For a TaskOpen: allocates a struct of `size` bytes that begins with a Task, and stores it in
+ * *out, too. All members are 0, except the name and the three special ids, NO_TOKEN. NULL:
+ * STATUS_NO_MEMORY. */
 void *task_new(Task **out, const TaskKind *kind, size_t size, Error *e);
 
 /* Numbers begin, end and padding after the tokenizer's tokens. */
@@ -125,5 +124,5 @@ void task_training_batch(const Task *task, uint64_t step, long first, long rows,
  * end. Sequences are in random order. */
 long task_held_out_batch(const Task *task, long first, long rows, Batch *b);
 
-/* The same with `of` rows that lie evenly among the held-out ones. */
+/* The same for `of` rows that are evenly spread over all held-out rows. */
 long task_spread_batch(const Task *task, long of, long first, long rows, Batch *b);

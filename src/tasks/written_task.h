@@ -18,7 +18,7 @@ typedef struct Writing {
     long max, max_S, max_T; /* bytes of the longest source and target */
 } Writing;
 
-/* Makes a task of this kind that draws its pairs so, as TaskOpen does. */
+/* A TaskOpen for a kind of task whose pairs `w` draws. */
 bool task_written_open(Task **out, const TaskKind *kind, const Writing *w, const TaskOptions *o,
                        Error *e);
 

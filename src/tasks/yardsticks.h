@@ -5,9 +5,10 @@
 
 enum { YARDSTICKS = 6 };
 
-/* A text has a uniform guess among its characters, and the n-grams of text/ngram.h, whatever the
- * tokenizer. Other tasks have a uniform guess among the tokens of targets, and one by the frequency
- * of each in training. Both have the loss of a perfect model, where it is known. */
+/* A text has the loss of a uniform guess among its characters, and of the n-grams of text/ngram.h,
+ * for any tokenizer. Other tasks have the loss of a uniform guess among the tokens of targets, and
+ * of a guess by each token's frequency in training. Both have the loss of a perfect model if it is
+ * known. */
 typedef struct Yardsticks {
     int count;
     struct Yardstick {

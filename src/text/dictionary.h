@@ -1,5 +1,5 @@
 /* A dictionary numbers byte strings 0, 1, 2, … in the order in which they are first added, and
- * counts each. It keeps pointers; the bytes belong to the caller. */
+ * counts how often each is added. It keeps pointers; the caller owns the bytes. */
 #pragma once
 
 #include "base/error.h"

@@ -105,9 +105,9 @@ void tokenizer_free(Tokenizer *k);
 bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, size_t length,
                       int32_t *ids, long *count, Error *e);
 
-/* The same for a part of a long passage: from byte *at, where a word begins, to the end of the word
- * that holds byte *at + bytes - 1, or the passage's end. Moves *at there. ids has room for bytes +
- * TOKEN_BYTES. */
+/* The same for a part of a long passage. The part begins at byte *at, where a word begins, and ends
+ * with the word that holds byte *at + bytes - 1, or with the passage. Sets *at to its end. ids has
+ * memory for bytes + TOKEN_BYTES ids. */
 bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, size_t bytes,
                            int32_t *ids, long *count, Error *e);
 
@@ -121,15 +121,15 @@ size_t tokenizer_characters(const Tokenizer *k, int32_t id);
 /* The state of UTF-8 after the text of ids[0 … n), for tokenizer_may_follow. */
 int tokenizer_state(const Tokenizer *k, const int32_t *ids, long n);
 
-/* Whether the token may follow a text in that state: it stands for text of its own, and the text
- * stays UTF-8 if it is to be. [UNK] stands for none, unless there is no other token. */
+/* Whether the token may follow a text in that state: it stands for text, and the text stays UTF-8
+ * if it must. [UNK] stands for no text, unless there is no other token. */
 static inline bool tokenizer_may_follow(const Tokenizer *k, int state, int32_t id) {
     return id >= (k->unknown && k->size > 1) && id < k->size &&
            (!k->follows || (k->follows[id] >> state & 1));
 }
 
-/* Writes a token for a reader to look at: UTF-8, with \xNN for bytes that are no character of their
- * own, and nothing else. Returns out. */
+/* Writes a token as printable UTF-8. A byte that is not a character of its own becomes \xNN.
+ * Returns out. */
 enum { TOKEN_LABEL = 4 * TOKEN_BYTES + 1 };
 const char *tokenizer_label(const Tokenizer *k, int32_t id, char out[TOKEN_LABEL]);
 

@@ -16,13 +16,13 @@ typedef struct Checkpoint {
     uint64_t identity; /* file_identity of the file when it was read */
 } Checkpoint;
 
-/* Write the model, with notes for src/decoding/saved_run.h, or a checkpoint into an open file,
- * which the caller commits. */
+/* Both write into an open file, which the caller commits: the model with notes for
+ * src/decoding/saved_run.h, or a checkpoint. */
 bool checkpoint_write_model(const Trainer *t, File *f, Error *e);
 bool checkpoint_write(const TrainConfig *r, const Trainer *t, File *f, Error *e);
 
 /* Reads the checkpoint of a directory. STATUS_NO_INPUT: there is none; STATUS_BAD_DATA: it is
- * damaged. To be freed, also after failure, with checkpoint_free. */
+ * damaged. The caller calls checkpoint_free, also after a failure. */
 bool checkpoint_open(Checkpoint *c, const char *directory, Error *e);
 void checkpoint_free(Checkpoint *c);
 
@@ -31,15 +31,15 @@ void checkpoint_free(Checkpoint *c);
  * has another shape. */
 bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e);
 
-/* Replaces the trainer's weights by those of another model file of the run, and loses the moments.
- * An error leaves the weights. */
+/* Reads the trainer's weights from another model file of the run, and resets the moments. An error
+ * leaves the weights unchanged. */
 bool checkpoint_read_weights(const char *path, Trainer *t, Error *e);
 
 /* ---- --from: a run that begins with the weights and the tokenizer of another one. Optimizer and
  * schedule are new. ---- */
 
-/* Takes what the other run decides, if there is one: settings of the model, tokenizer, context. A
- * resumed run takes them from its checkpoint, `past`. Errors as train_config_begin_from,
+/* Sets what the other run decides, if there is one: settings of the model, tokenizer, context. A
+ * resumed run reads them from its checkpoint, `past`. Errors of train_config_begin_from and
  * safetensors_read. */
 bool from_configure(TrainConfig *r, const Checkpoint *past, Error *e);
 

@@ -9,12 +9,13 @@ typedef struct Update Update;
 
 typedef struct OptimizerKind {
     Choice choice;
-    int moments; /* arrays of the store's size that it keeps: 1 or 2 */
+    int moments; /* number of moments, arrays of the store's size: 1 or 2 */
     /* Updates elements [begin, end) of the store. decay is 0 for vectors: gains, biases do not
      * decay. */
     void (*update)(const Update *u, long begin, long end, real decay);
-    /* Parameters that it updates as a whole instead: whether p is one; the update, by one thread;
-     * reals of scratch memory that this takes. NULL: there are none. */
+    /* For parameters that the kind updates as a whole, by one thread: `owns` tells whether p is
+     * one, `update_whole` updates it, `scratch` returns the reals of scratch memory for that. NULL:
+     * there are none. */
     bool (*owns)(const Parameter *p);
     void (*update_whole)(const Update *u, const Parameter *p, real *scratch);
     long (*scratch)(const Parameter *p);
@@ -45,14 +46,14 @@ typedef struct Optimizer {
 struct Update {
     const Optimizer *o;
     Parameters *p;
-    double rate, scale;            /* η, and what multiplies the gradient */
+    double rate, scale;            /* η; factor of the gradient */
     real correction1, correction2; /* 1/(1-β₁ᵗ), 1/(1-β₂ᵗ) */
 };
 
 /* Section 5.3: ε = 1e-9. */
 extern const double adamw_epsilon;
 
-/* AdamW's update, to which other kinds leave some parameters. */
+/* AdamW's update. Other kinds use it for some parameters. */
 void adamw_update(const Update *u, long begin, long end, real decay);
 
 /* β = (0.9, 0.98) as in section 5.3; no decay; clipping to norm 1. */
@@ -62,14 +63,14 @@ Optimizer optim_default(const OptimizerKind *kind);
 bool optim_start(Optimizer *o, const Parameters *p, Error *e);
 void optim_stop(Optimizer *o);
 
-/* Restores the state after optim_start: moments and step 0. */
+/* Resets moments and step to 0, as after optim_start. */
 void optim_forget(Optimizer *o);
 
 /* Bytes that optim_start allocates. Scratch memory depends on pool_threads(), which must stay. */
 size_t optim_bytes(const OptimizerKind *kind, const Parameters *p);
 
 /* Returns the norm of the gradient times *scale. Reduces *scale so that the update sees a norm of
- * at most clip_norm; the gradient itself stays. Call parameters_zero_unreached before. */
+ * at most clip_norm. Does not change the gradient. Call parameters_zero_unreached before. */
 double optim_clip(const Optimizer *o, const Parameters *p, double *scale);
 
 /* Updates the weights with learning rate η and the gradient times `scale`. */

@@ -44,9 +44,10 @@ typedef struct TrainConfig {
     char directory[256]; /* the default of `run` */
 } TrainConfig;
 
-/* Reads the command line of `train` and the file of its --config, which the command line overrides.
- * False: stop, by way of options_exit, after an error with STATUS_USAGE or of file_read, or after
- * --help. To be freed, also after failure, with train_config_free; strings point into argv. */
+/* Reads the command line of `train`, and the file of its --config, which the command line
+ * overrides. False: the program ends with options_exit, after --help, or after an error:
+ * STATUS_USAGE or an error of file_read. The caller calls train_config_free, also after a failure.
+ * Strings point into argv. */
 bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e);
 void train_config_free(TrainConfig *r);
 
@@ -75,12 +76,13 @@ TrainConfig train_config_defaults(bool lm, Preset preset);
 /* The defaults that depend on the length of a text that is not open yet. */
 void train_config_fit_text(TrainConfig *r);
 
-/* Opens the task, for task_free, and fits the defaults to it. If --minutes are enough to read its
- * text too often, and the user chose no size, takes a wider model with a longer context. NULL: as
- * task_open; of a file that is not there the error also names the option that helps. */
+/* Opens the task and fits the defaults to it; the caller frees it with task_free. Chooses a wider
+ * model with a longer context if the user chose no size and --minutes are enough to read the text
+ * too often. NULL: an error of task_open; if a file is missing, the error also names the option
+ * that helps. */
 Task *train_config_open(TrainConfig *r, Error *e);
 
-/* Passes of the training through the text of an lm. */
+/* Returns how many times the training reads the text of an lm. */
 double train_config_passes(const TrainConfig *r, const Task *task);
 
 #define PRESETS_HELP                                                                               \

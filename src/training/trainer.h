@@ -50,32 +50,32 @@ typedef struct Trainer {
     const int32_t *targets; /* the token to be predicted at each row of target, in the batch */
 } Trainer;
 
-/* The model that the trainer is to train, without memory, its other parameters frozen.
- * STATUS_USAGE: none learns. */
+/* Returns the model to be trained, without memory; parameters that do not learn are frozen.
+ * STATUS_USAGE: no parameter learns. */
 Model *trainer_model(const Trainer *t, const ModelConfig *c, Error *e);
 
-/* Allocates what steps and evaluations need, once the model and the fields above the gap are set.
- * Nothing is allocated later. To be freed with trainer_stop. */
+/* Allocates all memory of steps and evaluations; nothing is allocated later. The caller first sets
+ * the model and the fields above the gap, and calls trainer_stop at the end. */
 bool trainer_start(Trainer *t, Error *e);
 void trainer_stop(Trainer *t);
 
-/* Peak bytes of training such a model, by the trainer's task, rows, accumulation and optimizer:
- * parameters, moments, activations, batches, and decoding at the end. The trainer's model need not
- * exist. 0 with the error if the sizes cannot be. */
+/* Returns the peak bytes of training such a model with the trainer's task, rows, accumulation and
+ * optimizer: parameters, moments, activations, batches, and decoding at the end. Needs no model in
+ * the trainer. 0 with the error if the sizes are impossible. */
 size_t trainer_bytes(const Trainer *t, const ModelConfig *c, double dropout, Error *e);
 
-/* Rows of a micro-batch: forward and backward run over some rows of a batch at a time, while
- * gradients add up to those of the batch, so that activations need less memory and are nearer to
- * the cache. For batches of `rows` rows of S source (a language model: 0) and T target tokens. It
- * depends on the sizes alone, so that results are reproducible. */
+/* Returns the rows of a micro-batch, for batches of `rows` rows of S source (a language model: 0)
+ * and T target tokens. Forward and backward run over one micro-batch at a time, and the gradients
+ * add up to those of the batch. So activations need less memory and stay nearer to the cache. The
+ * result depends on the sizes alone, so that training is reproducible. */
 long trainer_micro_batch(const ModelConfig *c, double dropout, long rows, long S, long T);
 
 /* ---- A step ---- */
 
 /* Section 5: draws a batch, computes the gradient of its mean loss, and updates the weights. False
- * with STATUS_NON_FINITE if the loss or the norm of the gradient is not finite, and the error names
- * the operation where it began; false without an error if a signal has arrived (base/interrupt.h).
- * Then the weights are those before the step. */
+ * with STATUS_NON_FINITE if the loss or the norm of the gradient is not finite; the error names the
+ * operation where it began. False without an error if a signal has arrived (base/interrupt.h). In
+ * both cases the weights do not change. */
 bool trainer_step(Trainer *t, StepResult *step, Error *e);
 
 /* False with STATUS_NON_FINITE if a weight is not finite, or too large for a model's file. */
@@ -83,7 +83,7 @@ bool trainer_check(const Trainer *t, Error *e);
 
 /* ---- Evaluation ---- */
 
-/* Evaluates the model on `rows` held-out rows that lie evenly among all of the task (0: on all).
+/* Evaluates the model on `rows` held-out rows, evenly spread over all held-out rows (0: on all).
  * STATUS_NON_FINITE: the loss is not finite. */
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *v, Error *e);
 
@@ -99,9 +99,9 @@ bool trainer_evaluate_watched(Trainer *t, long rows, const EvaluationWatch *watc
 /* True every eval_every steps, but not at the last step, which run_finish evaluates. */
 bool trainer_evaluation_due(const Trainer *t);
 
-/* Held-out rows that each evaluation of a run judges. They depend on the task alone, so that
- * evaluations can be compared. */
+/* Returns how many held-out rows each evaluation of a run judges. The number depends on the task
+ * alone, so that evaluations can be compared. */
 long trainer_evaluation_rows(const Trainer *t);
 
-/* Begins a new mean of the training loss; no other evaluation of this step is due. */
+/* Marks this step as evaluated, and begins a new mean of the training loss. */
 void trainer_evaluated(Trainer *t);
