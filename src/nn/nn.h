@@ -24,9 +24,9 @@ typedef struct DecoderLayer DecoderLayer;
 
 typedef struct Model {
     ModelConfig config;
-    double dropout; /* P_drop of section 5.4; how a model is trained, not what it is: not saved */
-    bool unmasked,
-        unplaced; /* experiments, not saved: a target without its mask, tokens without positions */
+    double dropout; /* P_drop of section 5.4; a setting of the training: not saved */
+    bool unmasked;  /* experiment, not saved: self-attention over the target has no causal mask */
+    bool unplaced;  /* experiment, not saved: tokens have no positions */
     Parameters parameters;
     Arena modules;    /* memory of the modules */
     Tensor embedding; /* [vocab_size, d_model], for source, target and, if tied, output */
@@ -37,8 +37,8 @@ typedef struct Model {
     EncoderLayer *encoder;             /* [encoder_layers]; a language model has only these */
     DecoderLayer *decoder;             /* [decoder_layers] */
     Norm *encoder_norm, *decoder_norm; /* after each stack, if config.final_norm */
-    /* [max_length, nn_position_width], of which the first positions_made rows are computed; NULL:
-     * nothing computes positions. */
+    /* [max_length, nn_position_width]; the first positions_made rows are computed. NULL: positions
+     * need no table. */
     real *position_table;
     long positions_made;
 } Model;
@@ -56,11 +56,11 @@ typedef struct Forward {
     const Tokens *source,
         *target;    /* input of encoder and decoder; a language model has no source */
     KvCache *cache; /* decoding: keys and values of earlier tokens; NULL: there are none */
-    Trace *trace;   /* keeps what modules compute; NULL: nothing is kept, and it is faster */
-    Tensor *
-        memory; /* the encoder's output, [source rows, d_model]; set by nn_transformer. NULL in later
-                           passes of decoding, which call nn_decoder and find its k | v in the cache */
-    Residual *residual; /* for nn_project; NULL: it adds nothing. Set by nn_add_and_norm */
+    Trace *trace;   /* keeps the results of modules; NULL: keeps nothing, and is faster */
+    /* The encoder's output, [source rows, d_model]; nn_transformer sets it. NULL in later passes of
+     * decoding: they call nn_decoder, which reads its k | v from the cache. */
+    Tensor *memory;
+    Residual *residual; /* what nn_project adds; NULL: nothing. nn_add_and_norm sets it */
     int layer;          /* the layer at work; set by the stacks */
 } Forward;
 
@@ -74,16 +74,16 @@ void nn_sinusoids(long pos, long d, real *out);
 /* pos / 10000^(i/d) */
 double nn_angle(long pos, long i, long d);
 
-/* Computes the rows below `length` of the model's table of positions that are not there yet. Does
- * nothing where the model has no table. Threads may call it at the same time. */
+/* Computes the missing rows before row `length` of the model's table of positions. Does nothing if
+ * the model has no table. Several threads may call it at once. */
 void nn_make_positions(Model *m, long length);
 
 /* Columns of the table of positions; 0: there is none. */
 long nn_position_width(const ModelConfig *c);
 
-/* 3.2, of an Attention. Self-attention over the source; masked self-attention over the target,
- * where a token attends only to itself and earlier tokens; attention from the target to the memory:
- * cross-attention. */
+/* 3.2: the sublayers of an Attention. Self-attention over the source; masked self-attention over
+ * the target, in which a token attends only to itself and earlier tokens; cross-attention, from the
+ * target to the memory. */
 Attention *nn_attention_new(Builder *b, const char *name, bool cross);
 Sublayer nn_self_attention, nn_masked_self_attention, nn_cross_attention;
 
@@ -91,8 +91,8 @@ Sublayer nn_self_attention, nn_masked_self_attention, nn_cross_attention;
 FeedForward *nn_feed_forward_new(Builder *b);
 Sublayer nn_feed_forward;
 
-/* The operands of attention in all heads. Without kv the columns of q are q | k | v; kv is k |
- * v. */
+/* The operands of attention in all heads. If kv is NULL, the columns of q are q | k | v; else kv
+ * has the columns k | v. */
 typedef struct Heads {
     Tensor *q, *kv;
     Reach reach; /* without slopes: attend_in_heads adds them */
@@ -106,26 +106,26 @@ typedef struct Scoring {
     const Forward *placed; /* the pass whose positions change the scores; NULL: none */
 } Scoring;
 
-/* 3.2.1, 3.2.2: attention made of elementary operations; with attention_dot it is tape_attention up
- * to rounding. q, k, v are [rows, d_model]; the result is [query rows, d_model]. The positions of
- * scoring->placed stand for reach->slopes. Stores the steps of every sequence in `steps`, if not
- * NULL. */
+/* 3.2.1, 3.2.2: attention made of elementary operations. With attention_dot it equals
+ * tape_attention up to rounding. q, k, v are [rows, d_model]; the result is [query rows, d_model].
+ * Uses scoring->placed instead of reach->slopes. Stores the steps of every sequence in `steps`, if
+ * not NULL. */
 Tensor *nn_plain_attention(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k, Tensor *v,
                            int heads, const Reach *reach, AttentionSteps *steps);
 
-/* The columns of a part of x, whose columns begin with part `first` of q | k | v. */
+/* Returns the columns of a part of x. The columns of x are q | k | v from part `first` on. */
 Tensor *nn_part(const Forward *f, Tensor *x, AttentionPart first, AttentionPart part);
 
-/* The operands of masked self-attention with a cache: `here`, the q | k | v of this pass, and the
- * keys and values of earlier passes. */
+/* Returns the operands of masked self-attention with a cache: the queries of `here`, the q | k | v
+ * of this pass, and all keys and values of this pass and earlier ones. */
 Heads nn_heads_in_cache(const Forward *f, Heads here);
 
-/* k | v of the memory, for cross-attention with a cache: stores kv in the cache and returns it;
- * NULL: returns the stored ones. */
+/* Cross-attention with a cache: stores kv, the k | v of the memory, in the cache and returns it. If
+ * kv is NULL, returns the stored one. */
 Tensor *nn_source_keys(const Forward *f, Tensor *kv);
 
-/* x Wᵀ + b, the last product of a sublayer, which returns it as it is. Adds f->residual->x in the
- * same pass, if it may. */
+/* Returns x Wᵀ + b, the last product of a sublayer. May add f->residual->x in the same pass, and
+ * then sets f->residual->sum. */
 Tensor *nn_project(const Forward *f, Linear *l, Tensor *x);
 
 /* 3.1, 5.4: residual connection, dropout and norm around a sublayer, which need not know of them.
@@ -138,7 +138,7 @@ Norm *nn_norm_new(Builder *b, const char *name);
 Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x);
 
 /* 3.1: the stacks, [rows, d_model]. The encoder reads the source; the decoder reads the target and
- * f->memory. nn_encoder_stack is the encoder's layers and norm around one of the two
+ * f->memory. nn_encoder_stack runs the encoder's layers and norm with one of the two
  * self-attentions. */
 EncoderLayer *nn_encoder_new(Builder *b);
 DecoderLayer *nn_decoder_new(Builder *b);
@@ -149,8 +149,8 @@ Tensor *nn_decoder(const Forward *f);
 /* Stops with a bug if a pass has no tape or no model. */
 void nn_want_pass(const Forward *f);
 
-/* The model up to the output projection: hidden states of the target's tokens, [rows, d_model].
- * nn_hidden calls one of the other two, by the model's kind. nn_transformer sets f->memory. */
+/* The model up to the output projection. Returns the hidden states of the target's tokens, [rows,
+ * d_model]. nn_hidden calls nn_language_model or nn_transformer, which sets f->memory. */
 Tensor *nn_transformer(Forward *f);
 Tensor *nn_language_model(const Forward *f);
 Tensor *nn_hidden(Forward *f);
@@ -170,32 +170,32 @@ typedef struct Prediction {
     int32_t likeliest;
 } Prediction;
 
-/* Predicts from every row of hidden without holding all logits: [rows], valid until the tape is
- * reset. NULL if the tape has failed. */
+/* Predicts from every row of hidden, [rows], without memory for all logits. The result is valid
+ * until the tape is reset. NULL if the tape has failed. */
 const Prediction *nn_predict(const Forward *f, Tensor *hidden, const int32_t *targets);
 
-/* A model with initial weights drawn from the seed; `training` adds gradients. NULL with the error
- * if the configuration is invalid or memory runs out. Owned by the caller, for model_free; it must
- * not be copied. */
+/* Returns a model with initial weights drawn from the seed; `training` adds gradients. The caller
+ * frees it with model_free and does not copy it. NULL with the error if the configuration is
+ * invalid or memory runs out. */
 Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e);
 void model_free(Model *m);
 
 /* Sets the output matrices of all sublayers to 0: every layer begins as the identity. */
 void model_zero_outputs(Model *m);
 
-/* The same model without memory: its tensors have shapes and no data. */
+/* Returns a model without memory: its tensors have shapes and no data. */
 Model *model_without_memory(const ModelConfig *c, bool training, Error *e);
 
-/* Allocates the memory of such a model; all weights are 0. model_init draws initial ones. */
+/* model_allocate allocates that memory and sets all weights to 0. model_init draws initial
+ * weights. */
 bool model_allocate(Model *m, Error *e);
 void model_init(Model *m, uint64_t seed);
 
 /* Bytes of weights, gradients and positions. */
 size_t model_bytes(const Model *m);
 
-/* Bytes of the tape's arrays, computed from the sizes of a batch: `rows` sequences of S source
- * tokens (a language model: 0) and T target tokens, all of them full, and the probability
- * `dropout`. */
+/* The bytes of the tape's arrays, computed from the sizes of a batch: `rows` full sequences of S
+ * source tokens (a language model: 0) and T target tokens, with dropout probability `dropout`. */
 typedef struct TapeBytes {
     double forward; /* what a forward pass of training keeps for backward */
     double peak;    /* upper bound of a training step and of an evaluation */
