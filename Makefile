@@ -19,13 +19,13 @@ PREFIX ?= /usr/local
 
 # Three archives are built of the directories of src/: libcore.a, the core and a run's reports;
 # libtapeformer.a to be installed, the core and the checker; libtools.a, the rest.
-CORE     = base kernels autograd ops nn formats text tasks training decoding
+CORE     = $(addprefix core/,base kernels autograd ops nn formats text tasks training decoding)
 SINGLE   = train generate bench
 DOUBLE   = gradcheck explain
 PROGRAMS = $(SINGLE) $(DOUBLE)
 BUILT    = $(SINGLE:%=$(BUILD)/float/%) $(DOUBLE:%=$(BUILD)/double/%)
-# Directories of numerical code are worth -O3. The others compile faster with -O2 and run as fast.
-COMPUTE = $(patsubst %,src/%/%,kernels autograd ops nn training decoding) tests/kernels/gemm.c
+# Numerical code is worth -O3. The rest compiles faster with -O2 and runs as fast.
+COMPUTE = $(patsubst %,src/core/%/%,kernels autograd ops nn training decoding) tests/kernels/gemm.c
 OPT     = $(if $(filter $(COMPUTE),$<),-O3,$(if $(filter tests/%,$<),-O1,-O2))
 WARN    = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
           -Werror=implicit-function-declaration -Wno-missing-field-initializers -Wno-psabi \
@@ -39,34 +39,34 @@ MACHINE := $(or $(call if_taken,-march=$(ARCH)),$(call if_taken,-mcpu=$(ARCH))) 
 # is 0. Nothing here reads errno or traps of floating point; isnan and infinities work.
 FLOATS  := -ffp-contract=fast $(call if_taken,--param=avoid-fma-max-bits=0) -fno-math-errno \
            -fno-trapping-math $(if $(filter -O1,$(OPT)),$(call if_taken,-fexpensive-optimizations))
-# Sources are limited to POSIX, except base/system.c; tests are not.
+# Sources but base/system.c are limited to POSIX. User's flags come first: OPT and ARCH decide.
 SYSTEM   = -D_FILE_OFFSET_BITS=64 $(if $(filter tests/%,$<),-D_GNU_SOURCE -Itests/support \
            $(if $(BLAS),-DBLAS),-D_XOPEN_SOURCE=700)
-# The user's flags come first, so that OPT and ARCH decide and results keep their bits.
-FLAGS    = $(CPPFLAGS) $(CFLAGS) -std=c11 $(SYSTEM) -Isrc -I$(BUILD)/generated $(OPT) -g1 \
-           $(MACHINE) $(FLOATS) -fPIC -fno-semantic-interposition $(WARN) $(EXTRA) -MMD -MP -pthread
+FLAGS    = $(CPPFLAGS) $(CFLAGS) -std=c11 $(SYSTEM) -Isrc -Isrc/core -Isrc/tools \
+           -I$(BUILD)/generated $(OPT) -g1 $(MACHINE) $(FLOATS) -fPIC \
+           -fno-semantic-interposition $(WARN) $(EXTRA) -MMD -MP -pthread
 LIBS     = -lm -pthread -ldl $(BLAS:%=-l%)
 ifdef SAN
 FLAGS   += -fsanitize=$(if $(filter thread,$(SAN)),thread,address -fsanitize=undefined) \
            -fno-sanitize-recover=all
 OPT      = $(if $(filter tests/%,$(filter-out tests/kernels/%,$<)),-O0,-O1)
 # clang's sanitizers take minutes over the tile's unrolled loops.
-$(BUILD)/%/src/kernels/gemm_tile.o: private FLAGS += -fno-sanitize=all
+$(BUILD)/%/src/core/kernels/gemm_tile.o: private FLAGS += -fno-sanitize=all
 endif
 # One job for each processor, unless -j or an outer make decides.
 GIVEN   := $(MAKELEVEL:0=)$(filter -j% --jobs%,$(MAKEFLAGS))
 MAKEFLAGS += $(if $(GIVEN),,-j$(shell getconf _NPROCESSORS_ONLN))
 # Strings for C: the parts of a run's page, and the derivations in the operations' comments.
-PAGE      = $(wildcard src/run/*.html src/run/*.css src/run/*.js)
-GENERATED = $(patsubst %,$(BUILD)/generated/%.inc,$(PAGE:src/%=%) explain/derivations)
-sources = $(filter-out src/kernels/gemm$(if $(BLAS),,_blas).c,$(wildcard $(1:%=src/%/*.c)))
+PAGE      = $(wildcard src/tools/run/*.html src/tools/run/*.css src/tools/run/*.js)
+GENERATED = $(patsubst %,$(BUILD)/generated/%.inc,$(PAGE:src/tools/%=%) explain/derivations)
+sources = $(filter-out src/core/kernels/gemm$(if $(BLAS),,_blas).c,$(wildcard $(1:%=src/%/*.c)))
 objects = $(addprefix $(BUILD)/$(1)/,$(patsubst %.c,%.o,$(call sources,$(2))))
 all: $(if $(SAN),$(BUILT),$(PROGRAMS))
-include src/install/Makefile src/web/Makefile tests/Makefile
+include src/tools/install/Makefile src/tools/web/Makefile tests/Makefile
 
-$(BUILD)/generated/%.inc: src/%
+$(BUILD)/generated/%.inc: src/tools/%
 	@mkdir -p $(@D) && sed 's/[\\"?]/\\&/g; s/.*/"&\\n",/' $< >$@
-$(BUILD)/generated/explain/derivations.inc: src/explain/derivations.awk $(wildcard src/ops/*.c)
+$(BUILD)/generated/explain/derivations.inc: src/tools/explain/derivations.awk src/core/ops/*.c
 	@mkdir -p $(@D) && awk -f $^ >$@
 # Changed flags or another machine's processor rebuild everything.
 $(BUILD)/flags: FORCE
@@ -81,29 +81,29 @@ COMPILE = $(call do,CC,$(CC) $(FLAGS) $(REAL) -c $< -o $@)
 ARCHIVE = $(call do,AR,rm -f $@ && $(AR) rc $@ $^)
 LINK    = $(call do,LD,$(CC) $(FLAGS) $(LDFLAGS) $(filter %.o,$^) $(WHOLE) $(filter %tools.a,$^) \
             $(filter %former.a,$^) $(filter %core.a,$^) $(LIBS) $(LDLIBS) -o $@)
-vpath %.c src/programs
+vpath %.c src/tools/programs
 $(BUILD)/float/%.o: %.c $(BUILD)/flags | $(GENERATED)
 	$(COMPILE)
 $(BUILD)/double/%.o: %.c $(BUILD)/flags | $(GENERATED)
 	$(COMPILE)
-$(BUILD)/%/libcore.a: $(call objects,%,$(CORE) run) \
-    $(BUILD)/%/src/check/npy.o $(BUILD)/%/src/check/grading/batch_file.o
+$(BUILD)/%/libcore.a: $(call objects,%,$(CORE) tools/run) \
+    $(BUILD)/%/src/tools/check/npy.o $(BUILD)/%/src/tools/check/grading/batch_file.o
 	$(ARCHIVE)
-$(BUILD)/%/libtapeformer.a: $(call objects,%,$(CORE) check/gradcheck)
+$(BUILD)/%/libtapeformer.a: $(call objects,%,$(CORE) tools/check/gradcheck)
 	$(ARCHIVE)
-$(BUILD)/%/libtools.a: $(call objects,%,check check/grading explain)
+$(BUILD)/%/libtools.a: $(call objects,%,$(addprefix tools/,check check/grading explain))
 	$(ARCHIVE)
 $(patsubst %,$(BUILD)/float/%,$(PROGRAMS) $(TEST_C)): %: %.o $(BUILD)/float/libcore.a
 	$(LINK)
 $(patsubst %,$(BUILD)/double/%,$(PROGRAMS) $(TEST_C)): %: %.o $(BUILD)/double/libcore.a
 	$(LINK)
-# Some need more than the core. Students' code asks gradcheck for the functions of exported.list.
+# Some need more than the core. Students' code asks gradcheck for the functions of a list.
+EXPORT = src/tools/check/exported.list
 JUDGES  = $(patsubst %,$(BUILD)/double/%,$(DOUBLE) $(JUDGING))
-$(JUDGES): $(BUILD)/double/libtools.a $(BUILD)/double/libtapeformer.a src/check/exported.list
+$(JUDGES): $(BUILD)/double/libtools.a $(BUILD)/double/libtapeformer.a $(EXPORT)
 $(patsubst %,$(BUILD)/double/%,gradcheck tests/check/students): \
-    WHOLE = -Wl,--dynamic-list=src/check/exported.list,--whole-archive $(filter %former.a,$^) \
-            -Wl,--no-whole-archive
-$(BUILD)/float/bench $(BUILD)/float/tests/bench/bench: $(call objects,float,bench)
+  WHOLE = -Wl,--dynamic-list=$(EXPORT),--whole-archive $(filter %former.a,$^) -Wl,--no-whole-archive
+$(BUILD)/float/bench $(BUILD)/float/tests/bench/bench: $(call objects,float,tools/bench)
 $(SINGLE): %: $(BUILD)/float/% FORCE
 $(DOUBLE): %: $(BUILD)/double/% FORCE
 $(PROGRAMS):

@@ -72,7 +72,7 @@ TEST(a_solution_is_like_the_operation) {
     char *source[SOLVED], path[PATH_MAX + 64];
     size_t size;
     for (int i = 0; i < SOLVED; i++) {
-        snprintf(path, sizeof path, "%s/src/ops/%s.c", source_folder, solved[i]);
+        snprintf(path, sizeof path, "%s/src/core/ops/%s.c", source_folder, solved[i]);
         source[i] = read_bytes(path, &size);
     }
     for (int i = 0; i < SOLVED; free(source[i++])) {
@@ -604,8 +604,8 @@ TEST(points_add_up) {
 /* With --solution no path leads to the project's operations, wherever the project lies. */
 static void try_paths(void) {
     char odd[256], command[3 * PATH_MAX], more[PATH_MAX];
-    const char *const paths[] = {"ops/square.c", "%s/src/ops/square.c",
-                                 "%s/./src/../src/ops/square.c", "link/square.c"};
+    const char *const paths[] = {"ops/square.c", "%s/src/core/ops/square.c",
+                                 "%s/./src/../src/core/ops/square.c", "link/square.c"};
     snprintf(odd, sizeof odd, "%s/a b#c$d", folder);
     snprintf(
         command, sizeof command,
@@ -613,7 +613,7 @@ static void try_paths(void) {
         odd, odd, source_folder, odd, program_folder, program_precision("gradcheck"), odd);
     CHECK(system(command) == 0 && chmod(".", 0755) == 0);
     snprintf(program_folder, sizeof program_folder, "%s/here", odd);
-    snprintf(command, sizeof command, "%s/src/ops", odd);
+    snprintf(command, sizeof command, "%s/src/core/ops", odd);
     CHECK(symlink(command, "link") == 0);
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         int length = snprintf(more, sizeof more, "#include \"");

@@ -84,7 +84,7 @@ TEST(compilers_are_heard) {
         {"exit 0", "none.c", "src", "none.c: cannot be read", STATUS_NO_INPUT},
         {"exit 0", ".", "src", ".: found a folder, need a regular file", STATUS_NO_INPUT},
         {"exit 0", "empty.c", "src", "is empty", STATUS_NO},
-        {"exit 0", "a.c", "nowhere", "nowhere/ops/ops.h: cannot be read: operations need it",
+        {"exit 0", "a.c", "nowhere", "nowhere/core/ops/ops.h: cannot be read: operations need it",
          STATUS_NO_INPUT},
         {"echo first; echo a.c:1: error: x; echo a.c:2: error: y; exit 1", "a.c", "src",
          "does not compile: a.c:1: error: x", STATUS_NO},

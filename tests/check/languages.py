@@ -150,7 +150,7 @@ def files_are_judged():
     assert status == 2 and "--like: found cases in Python beside it" in err, err
     os.mkdir("both")  # C and Python by the same operation
     write("both/right.py", SOFTMAX)
-    write("both/right.c", open(os.path.join(here, "../../src/ops/softmax.c")).read())
+    write("both/right.c", open(os.path.join(here, "../../src/core/ops/softmax.c")).read())
     status, out, err = gradcheck("both", "--like", "softmax")
     assert status == 0 and out.index("right.c") < out.index("right.py"), (out, err)
     write("none.py", "x = 1\n")

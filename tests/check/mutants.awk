@@ -1,4 +1,4 @@
-# Writes all planted mistakes as one file of C: awk -f mutants.awk mutants.def src/ops/*.c
+# Writes all planted mistakes as one file of C: awk -f mutants.awk mutants.def src/core/ops/*.c
 # A mutant is a copy of its operation's file in which a piece of text is replaced, and in which each
 # name that the file defines ends in the mutant's number. A switch at the end gives the operation.
 BEGIN {
@@ -75,7 +75,7 @@ function write_mutant(operation, from, to, ending,
                       text, n, i, name, is_name, define, undefine, line, lines, open) {
     found = 0
     text = replaced(source[operation], from, to)
-    if (!found) print "#error src/ops/" operation ".c has no " from
+    if (!found) print "#error src/core/ops/" operation ".c has no " from
     n = split(names[operation], name, " ")
     for (i = 1; i <= n; i++) is_name[name[i]]
     n = split(common " op_" operation " tape_" operation, name, " ")

@@ -7,7 +7,7 @@ Prints a line `ok   …` or `FAIL …` a test, as the other test programs do."""
 import contextlib, io, os, re, shutil, subprocess, sys, tempfile
 
 here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(here, "../../src/check"), os.path.join(here, "students_py")]
+sys.path[:0] = [os.path.join(here, "../../src/tools/check"), os.path.join(here, "students_py")]
 sys.argv = ["", "--cases", ""]
 try:
     import numpy
@@ -127,12 +127,12 @@ def a_check_is_true_if_all_passed():
               "print(repr(found)), print(bool(found), len(found.reports) > 1)\n")
     for factor, status, end in (2, 0, "True True\n"), (3, 1, "False True\n"):
         done = subprocess.run([sys.executable, "-c", script.format(factor)], capture_output=True, text=True,
-                              env=os.environ | {"PYTHONPATH": os.path.join(here, "../../src/check")})
+                              env=os.environ | {"PYTHONPATH": os.path.join(here, "../../src/tools/check")})
         assert done.returncode == status and done.stdout.endswith(end) and "seen" not in done.stdout, done
         assert done.stdout.split("\n")[-5].startswith("FAIL" if status else "PASS"), done.stdout
     with tempfile.TemporaryDirectory() as folder:
         for name in "gradcheck.py", "gradcheck_forms.py":
-            shutil.copy(os.path.join(here, "../../src/check", name), folder)
+            shutil.copy(os.path.join(here, "../../src/tools/check", name), folder)
         done = subprocess.run([sys.executable, "-c", script.format(2)], capture_output=True, text=True,
                               env={"PATH": "", "PYTHONPATH": folder})
         assert "RuntimeError: check: found no program gradcheck" in done.stderr.splitlines()[-1], done

@@ -1,4 +1,4 @@
-% A program for ./gradcheck --program "octave-cli -q tests/examples/cubes.m": y = x^3 + w x, as src/check/PROTOCOL.md says.
+% A program for ./gradcheck --program "octave-cli -q tests/examples/cubes.m": y = x^3 + w x, as src/tools/check/PROTOCOL.md says.
 % fgetl waits for the byte after the line, which is not sent: lines are read byte by byte. Arrays are in row-major order.
 1;
 

@@ -1,5 +1,5 @@
 // A program for ./gradcheck --program "node tests/examples/softmax.mjs": softmax over the last
-// axis, as src/check/PROTOCOL.md says.
+// axis, as src/tools/check/PROTOCOL.md says.
 import {readSync, writeFileSync} from "node:fs";
 
 function read(size, bytes = Buffer.alloc(size)) {

@@ -1,5 +1,5 @@
 /* A program for ./gradcheck --program build/float/tests/examples/squares: y = x², as
- * src/check/PROTOCOL.md says. */
+ * src/tools/check/PROTOCOL.md says. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 """The model of ./explain in NumPy, as the paper has it: the forward pass, and every gradient through elementary operations (none
-of the fused ones of src/ops)."""
+of the fused ones of src/core/ops)."""
 import math
 
 import numpy as np

@@ -26,9 +26,9 @@ level() {
     printf '%s\n' "$order" | tr ' ' '\n' | grep -qx -- "$1" &&
         printf '%s\n' "$order" | grep -nE "(^| )$1( |\$)" | cut -d : -f 1
 }
-for directory in src/*/ src/*/*/; do
+for directory in src/*/*/ src/*/*/*/; do
     ls "$directory" | grep -q '\.[ch]$' || continue
-    directory=${directory#src/} directory=${directory%/}
+    directory=${directory#src/*/} directory=${directory%/}
     here=$(level "$directory")
     [ -n "$here" ] || { say "src/$directory: not in the order of tests/lint/lint.sh"; continue; }
     while IFS=: read -r file line include; do
@@ -39,15 +39,15 @@ for directory in src/*/ src/*/*/; do
             say "$file:$line: $include: $directory may not include from $other"
         fi
     done <<END
-$(cd src && grep -n '^#include "[a-z_]*/' "$directory"/*.* /dev/null)
+$(grep -n '^#include "[a-z_]*/' src/*/"$directory"/*.* /dev/null)
 END
 done
 # Members of an archive have no folder: one name, one file.
-twice=$(ls src/*/*.c src/*/*/*.c | grep -v '^src/programs/' | sed 's#.*/##' | sort | uniq -d)
+twice=$(ls src/*/*/*.c src/*/*/*/*.c | grep -v '^src/tools/programs/' | sed 's#.*/##' | sort | uniq -d)
 [ -z "$twice" ] || say "more than one file of the library is called" $twice
 # The tape names no operation.
-if grep -nE 'tape_(add|matmul|softmax|linear|layer_norm|attention)\b' src/autograd/*.c; then
-    say "src/autograd names an operation"
+if grep -nE 'tape_(add|matmul|softmax|linear|layer_norm|attention)\b' src/core/autograd/*.c; then
+    say "src/core/autograd names an operation"
 fi
 
 files=$(find src tests train.c -name '*.[ch]' 2>/dev/null)
@@ -59,19 +59,19 @@ else
 fi
 
 if ! echo '#include <cblas.h>' | ${CC:-cc} -E - >/dev/null 2>&1; then
-    echo "lint: cblas.h is not installed, src/kernels/gemm_blas.c not checked" >&2
+    echo "lint: cblas.h is not installed, src/core/kernels/gemm_blas.c not checked" >&2
     files=$(echo "$files" | grep -v gemm_blas)
 fi
-# Students' files are looked at by ./gradcheck alone, src/web by `make web`.
-others='^src/web/|^tests/check/students/|^tests/examples/cube.c'
+# Students' files are looked at by ./gradcheck alone, src/tools/web by `make web`.
+others='^src/tools/web/|^tests/check/students/|^tests/examples/cube.c'
 files=$(echo "$files" | grep -vE "$others")
 # tiles PRECISION: the loops of the product's tile for each processor. Status 1 if one is wrong.
 tiles() {
     wrong=0
     for arch in native x86-64 x86-64-v3 x86-64-v4; do
-        found=$($cc $flags $1 -march=$arch -S src/kernels/gemm_tile.c -o - |
+        found=$($cc $flags $1 -march=$arch -S src/core/kernels/gemm_tile.c -o - |
             awk -f tests/lint/tile_loops.awk) ||
-            { echo "lint: $cc $1 -march=$arch: src/kernels/gemm_tile.c: $found"; wrong=1; }
+            { echo "lint: $cc $1 -march=$arch: src/core/kernels/gemm_tile.c: $found"; wrong=1; }
     done
     return $wrong
 }

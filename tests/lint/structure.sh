@@ -13,11 +13,11 @@ limit() {
     lines=$(cat "$@" | wc -l)
     [ "$lines" -le "$most" ] || say "$what: found $lines lines, need at most $most"
 }
-for file in src/*/*.[ch] src/*/*/*.[ch] train.c; do
+for file in src/*/*/*.[ch] src/*/*/*/*.[ch] train.c; do
     grep -q '/\* long: ' "$file" || limit 500 "$file" "$file"
 done
-limit 1099 src/autograd src/autograd/*.[ch]
-limit 179 src/autograd/tape.c src/autograd/tape.c
+limit 1099 src/core/autograd src/core/autograd/*.[ch]
+limit 179 src/core/autograd/tape.c src/core/autograd/tape.c
 limit 179 train.c train.c
 
 found=$(awk '
@@ -28,13 +28,13 @@ found=$(awk '
         if (FNR - start + 1 > 70 && !excused)
             print FILENAME ":" start ": a function of " FNR - start + 1 " lines, need at most 70"
         start = 0
-    }' src/*/*.[ch] src/*/*/*.[ch] train.c)
+    }' src/*/*/*.[ch] src/*/*/*/*.[ch] train.c)
 [ -z "$found" ] || say "$found"
 
 # Two files, each a .c with its .h, do not include each other's headers. A line with /* circle:
 # ROOM/FILE WHY */ excuses its file and that one.
 found=$(awk '
-    FNR == 1 { file = FILENAME; sub(/^src\//, "", file); sub(/\.[ch]$/, "", file) }
+    FNR == 1 { file = FILENAME; sub(/^src\/(core|tools)\//, "", file); sub(/\.[ch]$/, "", file) }
     /^#include "[a-z_\/]*\// {
         other = $2
         gsub(/^"|\.h"$/, "", other)
@@ -47,7 +47,7 @@ found=$(awk '
             if (name[1] < name[2] && (name[2], name[1]) in includes && !(pair in excused))
                 print includes[pair] " and " includes[name[2], name[1]] " include each other"
         }
-    }' src/*/*.[ch] src/*/*/*.[ch])
+    }' src/*/*/*.[ch] src/*/*/*/*.[ch])
 [ -z "$found" ] || say "$found"
 
 # A prototype stands in a paragraph with a comment, beside or above it; what frees or closes needs
@@ -59,7 +59,7 @@ found=$(awk '
     /\/\*/ { comment = 1 }
     /^(typedef|static|extern|OP)/ || /_(free|close)\(/ { next }
     /^[A-Za-z_][^#=(]* \**[a-z_0-9]+\(.*;/ && !bare { bare = FILENAME ":" FNR ": no comment: " $0 }
-    END { end_part() }' src/*/*.h src/*/*/*.h)
+    END { end_part() }' src/*/*/*.h src/*/*/*/*.h)
 [ -z "$found" ] || say "$found"
 
 # A function that a header declares has a use beside its definition: in src, in src/tapeformer.h, or
@@ -82,15 +82,15 @@ found=$(awk '
         }
     }
     END { for (name in place) if (uses[name] < 2) print place[name] ": nobody calls " name }
-' src/*/*.[ch] src/*/*/*.[ch] src/*/*.def src/tapeformer.h train.c tests/*/*.[ch] | sort)
+' src/*/*/*.[ch] src/*/*/*/*.[ch] src/*/*/*.def src/tapeformer.h train.c tests/*/*.[ch] | sort)
 [ -z "$found" ] || say "$found"
 
-for name in $(grep -o '^    STATUS_[A-Z_]*' src/base/error.h); do
-    grep -qw "$name" $(ls src/*/*.c src/*/*/*.c) train.c ||
-        say "src/base/error.h: nobody returns $name"
+for name in $(grep -o '^    STATUS_[A-Z_]*' src/core/base/error.h); do
+    grep -qw "$name" $(ls src/*/*/*.c src/*/*/*/*.c) train.c ||
+        say "src/core/base/error.h: nobody returns $name"
 done
 
-# Only src/base/system.[ch] and src/check/sandbox*.[ch] ask on which system they are, or want more
+# Only src/core/base/system.[ch] and src/tools/check/sandbox*.[ch] ask on which system they are, or want more
 # than POSIX.1-2017, except <getopt.h>. <semaphore.h> and <threads.h> are left out: macOS lacks
 # parts of them. gemm_blas.c has a library's header.
 standard='assert complex ctype dirent dlfcn errno fcntl fenv float fnmatch ftw getopt glob inttypes
@@ -98,10 +98,10 @@ standard='assert complex ctype dirent dlfcn errno fcntl fenv float fnmatch ftw g
     stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings sys/mman
     sys/resource sys/select sys/socket sys/stat sys/statvfs sys/time sys/times sys/types sys/uio
     sys/un sys/utsname sys/wait termios tgmath time unistd utime wchar wctype'
-found=$(ls src/*/*.[ch] src/*/*/*.[ch] train.c |
-    grep -v -e '^src/base/system\.' -e '^src/check/sandbox' -e gemm_blas |
+found=$(ls src/*/*/*.[ch] src/*/*/*/*.[ch] train.c |
+    grep -v -e '^src/core/base/system\.' -e '^src/tools/check/sandbox' -e gemm_blas |
     xargs awk -v standard="$(echo $standard)" '
-    function say(what) { print FILENAME ":" FNR ": " what ": src/base/system.h" }
+    function say(what) { print FILENAME ":" FNR ": " what ": src/core/base/system.h" }
     BEGIN {
         count = split(standard, names, " ")
         for (i = 1; i <= count; i++) known["<" names[i] ".h>"]
@@ -113,7 +113,7 @@ found=$(ls src/*/*.[ch] src/*/*/*.[ch] train.c |
 [ -z "$found" ] || say "$found"
 
 flags=$(MAKEFLAGS= make -s print-lint-flags)
-ls src/*/*.h src/*/*/*.h src/tapeformer.h |
+ls src/*/*/*.h src/*/*/*/*.h src/tapeformer.h |
     xargs -P 2 -I HEADER ${CC:-cc} $flags -Werror -fsyntax-only -include HEADER -x c /dev/null ||
     say "these headers do not stand alone"
 exit $status

@@ -1,7 +1,7 @@
 #!/bin/sh
 # README's "Adding an operation, a choice, a task" on a copy of the tree. One file and one line add
 # the cube of tests/examples, and ./gradcheck proves it; with an error in its backward it fails. The
-# activation that src/nn/README.md shows and one line give a model that passes its check; another
+# activation that src/core/nn/README.md shows and one line give a model that passes its check; another
 # file and line give a task that is learnt. The copy has the objects of the make that runs the
 # tests, so that only what includes the lists is compiled.
 cd "$(dirname "$0")/../.." || exit 74
@@ -23,8 +23,8 @@ remake_gradcheck() {
 }
 
 add_one_file_and_one_line() {
-    cp tests/examples/cube.c "$tree/src/ops"
-    echo 'OP(cube, (Tape *t, Tensor *x), "y = x³", "")' >>"$tree/src/ops/ops.def"
+    cp tests/examples/cube.c "$tree/src/core/ops"
+    echo 'OP(cube, (Tape *t, Tensor *x), "y = x³", "")' >>"$tree/src/core/ops/ops.def"
     cd "$tree" && remake_gradcheck
 }
 
@@ -42,22 +42,22 @@ listed() {
 }
 
 wrong_backward_is_found() {
-    sed 's/+= 3/+= 6/' tests/examples/cube.c >"$tree/src/ops/cube.c"
+    sed 's/+= 3/+= 6/' tests/examples/cube.c >"$tree/src/core/ops/cube.c"
     cd "$tree" && remake_gradcheck && verdict 1 'FAIL cube/matrix, dx: '
 }
 
 # The two lines of C that the README of the model shows, and its name in choices.h.
 choice_is_checked() {
     sed -n '/^static Tensor \*squared/p; /^const ActivationKind activation_relu2/p' \
-        src/nn/README.md >>"$tree/src/nn/activations.c" &&
-        sed -i 's/KIND(relu)/& KIND(relu2)/' "$tree/src/nn/choices.h" && cd "$tree" &&
+        src/core/nn/README.md >>"$tree/src/core/nn/activations.c" &&
+        sed -i 's/KIND(relu)/& KIND(relu2)/' "$tree/src/core/nn/choices.h" && cd "$tree" &&
         remake_gradcheck &&
         ./gradcheck model --activation relu2 | tee "$folder/verdict" &&
         grep -q ', 0 failed, 0 inconclusive$' "$folder/verdict"
 }
 
 task_is_learnt() {
-    cat >"$tree/src/tasks/vowels.c" <<'END'
+    cat >"$tree/src/core/tasks/vowels.c" <<'END'
 /* vowels: a word of up to four letters -> its vowels. */
 #include "base/random.h"
 #include "tasks/written_task.h"
@@ -80,7 +80,7 @@ bool task_vowels_open(Task **out, const TaskKind *kind, const TaskOptions *o, Er
 }
 END
     echo 'TASK(vowels, "held-out", "keeps the vowels", task_vowels_open, NULL, false)' \
-        >>"$tree/src/tasks/tasks.def"
+        >>"$tree/src/core/tasks/tasks.def"
     cd "$tree" && remake BUILD="$build" "$build/float/train" "$build/float/generate" &&
         "$build/float/train" vowels --steps 250 --held-out 50 --d-model 32 --layers 1 --quiet &&
         printf 'bace\n' | "$build/float/generate" runs/vowels | tee "$folder/answer" &&

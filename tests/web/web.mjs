@@ -8,7 +8,7 @@ import os from "node:os";
 import path from "node:path";
 
 const [built, train, generate] = process.argv.slice(2);
-const source = fs.readFileSync(path.join(built, "modules.js"), "utf8") + fs.readFileSync("src/web/worker.js", "utf8");
+const source = fs.readFileSync(path.join(built, "modules.js"), "utf8") + fs.readFileSync("src/tools/web/worker.js", "utf8");
 const {serve, modules} = new Function(source + "\nreturn {serve, modules};")();
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tapeformer-test-"));
 

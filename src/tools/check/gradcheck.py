@@ -1,0 +1,230 @@
+"""Proves gradients written in Python. Needs NumPy and tapeformer's program gradcheck.
+
+    from gradcheck import check
+    assert check(forward, backward, x=(3, 5), w=(5, 4))   # at random inputs of these shapes
+    assert check(forward, backward, x=array, y=labels)    # at this point; integers take no gradient
+    assert check(Layer, x=(3, 5))    # a class or an object: forward, backward; compute, gradient
+    assert check(f, df, x=(4,))      # a function and its gradient; f alone may return both
+    assert check(f, x=(3, 5))        # a function of torch or jax, a Module, an autograd.Function
+
+forward returns its outputs, and last the cache for backward(dout, cache). Without a cache backward
+gets the inputs. Other values than shapes and arrays are arguments: check(…, x=(2, 3), pad=1).
+low=0, high=1 bound the drawn values, constant="y" takes no gradient, flat=True allows gradients
+of 0; each counts for all inputs, or for those that it names: low={"x": 0}. Prints are not shown."""
+import atexit, contextlib, copy, inspect, io, json, os, random, shutil, subprocess, sys, tempfile
+import time, traceback, types, warnings
+import numpy as np
+from gradcheck_forms import Case, Judged, arrays_in, convention, maker, plain, reachable, reseed
+
+ORDER = "PASS", "INCONCLUSIVE", "FAIL"
+grading = False  # True: check does nothing, as it stands at the end of a file that is graded
+
+
+class Checked:
+    """The findings of check, true if all gradients are right. reports: a dictionary for each."""
+    def __init__(self, reports):
+        self.reports = reports
+
+    def __bool__(self):
+        return bool(self.reports) and all(r["verdict"] == "PASS" for r in self.reports)
+
+    def __repr__(self):
+        words = [r["verdict"] for r in self.reports]
+        worst = max(self.reports, key=lambda r: ORDER.index(r["verdict"]))
+        where = " ".join(str(worst.get(key, "")) for key in ("operation", "case", "part"))
+        counts = ", ".join(f"{words.count(word)} {word}" for word in ORDER)
+        return (f"{worst['verdict']}: {counts}\n"
+                f"{where}: {worst.get('reason') or 'right'}\n"
+                ".reports has a dictionary for each gradient")
+
+
+def described(e):
+    """The error in one line, with the last line of code that belongs to no library."""
+    others = os.path.dirname(os.__file__), os.path.dirname(np.__file__), "<", __file__[:-3]
+    at = [f.lineno for f in traceback.extract_tb(e.__traceback__)
+          if not f.filename.startswith(others) and "site-packages" not in f.filename][-1:]
+    if isinstance(e, SyntaxError):
+        at = [e.lineno]
+    text = str(getattr(e, "msg", None) or e).strip().split("\n")[0]
+    return f"{type(e).__name__}: {text}" + "".join(f", line {n}" for n in at)
+
+
+class Server:
+    """Answers the judge's messages (PROTOCOL.md) about functions."""
+    def __init__(self, judged, into, out):
+        self.judged, self.into, self.out = judged, into, out
+        self.count, self.began, self.shown = 0, time.time(), 0
+
+    def read(self):
+        pipe = types.SimpleNamespace(read=self.into.read)  # NumPy asks a file for its place
+        return np.lib.format.read_array(pipe)
+
+    def send(self, line, arrays=()):
+        message = io.BytesIO()
+        message.write((" ".join(line.split("\n")) + "\n").encode())
+        for a in arrays:
+            np.save(message, a)
+        self.out.write(message.getvalue())
+        self.out.flush()
+
+    def serve(self):
+        for j in self.judged:
+            if j.form:
+                j.try_out()
+        cases, arrays = zip(*(j.listed() for j in self.judged))
+        self.send(json.dumps({"cases": cases}), [a for some in arrays for a in some])
+        for line in iter(self.into.readline, b""):
+            word, _, rest = line.decode().partition(" ")
+            try:
+                self.send(*getattr(self, word.strip())(rest))
+            except Exception as e:
+                self.send("error " + described(e))
+
+    def case(self, rest):
+        now = json.loads(rest)
+        j = self.judged[now["number"]]
+        self.form, self.random = j.form, [*reachable(j.form, {}).values()]
+        self.now = Case(j.form, j.given, now["inputs"], now["gradients"], now["arguments"])
+        return "ok 0",
+
+    def start(self, seed, values):
+        """Random numbers start from one seed in each forward, and from others in each backward."""
+        reseed([*self.random, *values.values()], seed)
+        if time.time() - self.began > 2 and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            self.began, self.shown = time.time() - 1.5, 1
+            print(f"\rgradcheck: {self.count} runs", end="", file=sys.stderr, flush=True)
+
+    def forward(self, rest):
+        runs, changes, *self.watch = rest.split()
+        given = {n: np.repeat(self.read()[None], int(runs), axis=0) for n in self.now.inputs}
+        places, values = np.zeros((0, 3), int), np.zeros(0)
+        if int(changes):
+            places, values = self.read(), self.read()
+        for k, x in enumerate(given.values()):
+            run, element = places[places[:, 1] == k][:, ::2].T
+            x.reshape(len(x), x[0].size)[run, element] = values[places[:, 1] == k]
+        self.runs = [Run(self, {n: self.now.makers[n](x[i]) for n, x in given.items()})
+                     for i in range(int(runs))]
+        self.count += int(runs)
+        outputs = zip(*(run.y for run in self.runs))
+        return f"ok {len(self.runs[0].y)}", [np.stack(y) for y in outputs]
+
+    def backward(self, rest):
+        dy = [self.read() for _ in self.runs[0].y]
+        gradients = [run.backward([make(d[i]) for d, make in zip(dy, run.makers)])
+                     for i, run in reversed(list(enumerate(self.runs)))]
+        return f"ok {len(gradients[0])}", [np.stack(g[::-1]) for g in zip(*gradients)]
+
+
+class Run:
+    """One forward, and all that its backwards need."""
+    def __init__(self, server, inputs):
+        self.server, self.form, self.now, self.saved = server, server.form, server.now, None
+        self.values = inputs | copy.deepcopy(self.now.arguments)
+        server.start(0, self.values)
+        before = server.watch and [plain(v).tobytes() for v in inputs.values()]
+        y, self.state, self.own = self.form.forward(self.now, self.values)
+        if before and before != [plain(v).tobytes() for v in inputs.values()]:
+            raise ValueError("forward changed its inputs")
+        self.makers = [maker(v, self.form.library) for v in y]
+        self.y = [plain(v, "the output of forward") for v in y]
+
+    def backward(self, dy):
+        self.server.count += 1
+        self.server.start(self.server.count, self.values)
+        state, values = self.state_apart()
+        got = self.form.gradients(self.now, self.form.backward(self.now, dy, state, values))
+        if self.server.watch and any(a.tobytes() != before for a, before in self.saved or ()):
+            raise ValueError("backward changed its inputs or what forward saved")
+        return [self.gradient(name, got.get(name)) for name in self.now.wanted]
+
+    def state_apart(self):
+        """The state for one backward: what it adds, pops or sums up (in zeros, or in older arrays) is
+        not there for the next. Other arrays are shared: a changed one shows in the next gradients."""
+        both = self.state, self.values
+        if self.form.library != "numpy":
+            return both
+        try:
+            if self.saved is None:
+                older = {id(a) for a, before in self.own if a.tobytes() == before.tobytes()}
+                self.saved = [(a, a.tobytes()) for a, _ in arrays_in(both)
+                              if id(a) not in older and a.any()]
+            return copy.deepcopy(both, {id(a): a for a, _ in self.saved})
+        except Exception:  # something cannot be copied
+            return both
+
+    def gradient(self, name, g):
+        if g is None:
+            raise ValueError(f"backward returned no gradient of {name}; "
+                             f"an input that takes none is constant=\"{name}\"")
+        return plain(g, f"the gradient of {name}")
+
+
+def check(forward, backward=None, **given):
+    """Prints the verdict of ./gradcheck, and returns its findings: true if all gradients are right."""
+    if grading:
+        return True
+    name = getattr(forward, "__name__", type(forward).__name__)
+    judged = Judged(name, convention(forward, backward, given), given)
+    if not judged.inputs:
+        raise TypeError("check: found no input, need shapes or arrays: check(…, x=(3, 5))")
+    text, reports = judge([judged])
+    print(text, end="")
+    checked = Checked(reports)
+    script = sys._getframe(1).f_globals
+    if any(r["verdict"] == "FAIL" for r in reports) and script.get("__name__") == "__main__":
+        if not hasattr(sys, "ps1") and "get_ipython" not in script:
+            atexit.register(fail)
+    return checked
+
+
+def fail():
+    """Ends a script after a FAIL."""
+    sys.stdout.flush(), sys.stderr.flush()
+    os._exit(1)
+
+
+def program():
+    here = os.path.dirname(os.path.abspath(__file__))
+    places = [os.environ.get("GRADCHECK", ""), here + "/gradcheck", here + "/../../gradcheck",
+              here + "/../../bin/tapeformer-gradcheck", shutil.which("tapeformer-gradcheck") or ""]
+    for place in filter(os.path.isfile, places):
+        return place
+    raise RuntimeError("check: found no program gradcheck: `pip install ./src/tools/check` or `make` builds "
+                       "it, GRADCHECK=PATH says where it is")
+
+
+@contextlib.contextmanager
+def quiet():
+    """Functions print and warn nothing, random numbers go on afterwards, and jax has doubles."""
+    numbers, randbits = np.random.get_state(), np.random.bit_generator.randbits
+    jax = sys.modules.get("jax")
+    drawn, double = random.getstate(), contextlib.nullcontext()
+    if jax:
+        where = jax if hasattr(jax, "enable_x64") else jax.experimental
+        double = where.enable_x64(True)
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(), double:
+        warnings.simplefilter("ignore")  # at sizes and values that the judge adds
+        yield
+    np.random.set_state(numbers), random.setstate(drawn)
+    np.random.bit_generator.randbits = randbits
+
+
+def judge(cases):
+    """The text and the reports of the program about what is Judged."""
+    place, (asked, ask), (told, tell) = program(), os.pipe(), os.pipe()
+    with tempfile.TemporaryDirectory() as folder, open(os.path.join(folder, "text"), "w+") as text:
+        reports = os.path.join(folder, "reports")
+        started = subprocess.Popen([place, "--program", f"{told},{ask}", "--reports", reports],
+                                   pass_fds=(told, ask), stdout=text, stderr=text)
+        os.close(told), os.close(ask)
+        with os.fdopen(asked, "rb") as into, os.fdopen(tell, "wb", 0) as out, quiet(), \
+                contextlib.suppress(BrokenPipeError):
+            server = Server(cases, into, out)
+            server.serve()
+        if server.shown:
+            print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
+        started.wait()
+        text.seek(0)
+        with open(reports) as lines:
+            return text.read(), [json.loads(line) for line in lines]
