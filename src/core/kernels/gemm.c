@@ -1,19 +1,19 @@
 /* The fast matrix product: it computes what gemm_plain.c computes.
  *
- *            n               C is computed in phases: all rows, some columns, one step of k. A phase
- *      ┌─────┬─────┬──┐        - packs its part of B into panels, PANEL columns wide, if that pays;
- *      │     │     │  │        - cuts its part of C into blocks. In a block a strip, up to TILE_ROWS
- * m ├─────┼─────┼──┤ rows of A, stays in the first-level cache and meets one panel after
- *      │     │░░░░░│  │          another.
- *      └─────┴─────┴──┘      Packing and blocks are chunks of work for the thread pool.
+ *            n           C is computed in phases: all rows, some columns, one step of k. A phase
+ *      ┌─────┬─────┬──┐    - packs its part of B into panels, PANEL columns wide, if that pays;
+ *      │     │     │  │    - cuts its part of C into blocks. In a block a strip, up to TILE_ROWS
+ *    m ├─────┼─────┼──┤      rows of A, stays in the first-level cache and meets one panel after
+ *      │     │░░░░░│  │      another.
+ *      └─────┴─────┴──┘  Packing and blocks are chunks of work for the thread pool.
  *
- *               panels of B       A strip meets a panel: gemm_tile computes a tile of C in registers.
+ *               panels of B    A strip meets a panel: gemm_tile computes a tile of C in registers.
  *               ┌──┬──┬──┬─┐
- *               │  │▒▒│  │ │      Large products also pack A, a few strips at a time. These meet the
- *               └──┴──┴──┴─┘      panels in rounds of as many panels as fit into the second-level
- *     strip  ┌─┐┌──┬──┬──┬─┐      cache. Packed operands are dense; rows a power of two apart would
- *      of A  │▒││  │░░│  │ │      share a few sets of a cache. Small products read A and B in place.
- *            └─┘└──┴──┴──┴─┘      The panel at the right edge is padded with zeros.
+ *               │  │▒▒│  │ │   Large products also pack A, a few strips at a time. These meet the
+ *               └──┴──┴──┴─┘   panels in rounds of as many panels as fit into the second-level
+ *     strip  ┌─┐┌──┬──┬──┬─┐   cache. Packed operands are dense; rows a power of two apart would
+ *      of A  │▒││  │░░│  │ │   share a few sets of a cache. Small products read A and B in place.
+ *            └─┘└──┴──┴──┴─┘   The panel at the right edge is padded with zeros.
  *
  * gemm_row.c computes a product of a single row.
  *
@@ -126,9 +126,11 @@ static void multiply_strip(const Phase *f, Strip *a, long i, long rows, long fir
     real *start = f->c + i * g->ldc + first * PANEL, *c = start;
     long whole = least(end, f->n / PANEL);
     Tile *tile = gemm_tile[f->pack_a][TILE_VECTORS - 1][rows - 1];
-    for (long q = first; q < whole; q++, b += f->apart, c += PANEL) {
+    for (long q = first; q < whole; q++) {
         a->next = q + 1 < end ? c + PANEL : start + rows * g->ldc;
         tile(f->k, a, b, f->ld, c, g->ldc, LANES, f->accumulate);
+        b += f->apart;
+        c += PANEL;
     }
     if (end > whole) {
         long width = f->n - whole * PANEL, vectors = ceil_div(width, LANES);
@@ -145,10 +147,13 @@ static void multiply_strip(const Phase *f, Strip *a, long i, long rows, long fir
 static void multiply_in_place(const Phase *f, long i, long m, long first, long end) {
     Strip a = {f->a + i * row_step(f->g), row_step(f->g), f->g->layout == GEMM_TN ? f->g->lda : 1,
                NULL};
-    for (long rows; m > 0; m -= rows, i += rows, a.at += rows * a.row) {
-        rows = m < SHORT_ROWS ? m : SHORT_ROWS;
+    while (m > 0) {
+        long rows = m < SHORT_ROWS ? m : SHORT_ROWS;
         if (m > SHORT_ROWS && m < 2 * SHORT_ROWS) rows = (m + 1) / 2;
         multiply_strip(f, &a, i, rows, first, end);
+        m -= rows;
+        i += rows;
+        a.at += rows * a.row;
     }
 }
 
@@ -157,16 +162,19 @@ static void multiply_packed(const Phase *f, long i, long m, long first, long end
     const Gemm *g = f->g;
     real *strips = packing()->strips;
     long height = ceil_div(m, ceil_div(m, TILE_ROWS));
-    for (long rows; m > 0; m -= rows, i += rows) {
-        rows = least(STRIPS * height, m);
+    while (m > 0) {
+        long rows = least(STRIPS * height, m), count = ceil_div(rows, height);
         pack_strips(strips, STRIP, g->layout == GEMM_TN, f->a + i * row_step(g), g->lda, f->k,
-                    g->m - i, height, ceil_div(rows, height));
+                    g->m - i, height, count);
         for (long q = first; q < end; q += f->round)
-            for (long s = 0, row = 0; row < rows; s++, row += height) {
+            for (long s = 0; s < count; s++) {
                 Strip a = {strips + s * STRIP, 1, STRIP_WIDTH, NULL};
+                long row = s * height;
                 multiply_strip(f, &a, i + row, least(height, rows - row), q,
                                least(q + f->round, end));
             }
+        m -= rows;
+        i += rows;
     }
 }
 
@@ -217,9 +225,13 @@ static void cut_blocks(Phase *f) {
 static void run_phase(Phase *f) {
     f->count = ceil_div(f->n, PANEL);
     f->round = f->pack_a ? ceil_div(ROUND, PANEL * f->k) : f->count;
-    f->panels = f->b, f->apart = PANEL, f->ld = f->g->ldb;
+    f->panels = f->b;
+    f->apart = PANEL;
+    f->ld = f->g->ldb;
     if (f->pack_b) {
-        f->panels = f->packed = packing()->panels, f->apart = PANEL * f->k, f->ld = PANEL;
+        f->panels = f->packed = packing()->panels;
+        f->apart = PANEL * f->k;
+        f->ld = PANEL;
         f->packing_chunks = least(f->n * f->k / PACKING + 1, MOST_CHUNKS);
         pool_for(f->packing_chunks, pack_chunk, f);
     }
@@ -261,7 +273,8 @@ static void multiply(void *gemm, long product) {
         f.j = cut(panels, part, parts) * PANEL;
         f.n = least(cut(panels, part + 1, parts) * PANEL, g->n) - f.j;
         f.c = c + f.j;
-        for (long step = 0, p = 0; step < steps; step++, p += f.k) {
+        for (long step = 0; step < steps; step++) {
+            long p = cut(g->k, step, steps);
             f.k = cut(g->k, step + 1, steps) - p;
             f.a = a + (g->layout == GEMM_TN ? p * g->lda : p);
             f.b = b + (g->layout == GEMM_NT ? f.j * g->ldb + p : f.j + p * g->ldb);
@@ -285,10 +298,13 @@ static void wide_chunk(void *product, long chunk) {
     Gemm part = *g;
     long columns = columns_of_chunk(g), begin = chunk * columns,
          end = chunk_end(begin, columns, g->n);
-    part.layout = GEMM_NN, part.packed = NULL, part.ldb = WIDE;
+    part.layout = GEMM_NN;
+    part.packed = NULL;
+    part.ldb = WIDE;
     for (long j = begin; j < end; j += WIDE) {
         part.n = end - j < WIDE ? end - j : WIDE;
-        part.b = g->packed + j * g->k, part.c = g->c + j;
+        part.b = g->packed + j * g->k;
+        part.c = g->c + j;
         if (g->bias) part.bias = g->bias + j;
         if (g->pre_activation) part.pre_activation = g->pre_activation + j;
         gemm(&part);

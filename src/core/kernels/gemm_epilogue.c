@@ -34,11 +34,12 @@ static inline __attribute__((always_inline)) void finish(const Gemm *g, Activati
 static inline __attribute__((always_inline)) void epilogue(const Gemm *g, Activation activation,
                                                            real *kept, long at, long column,
                                                            long rows, long columns) {
-    for (long i = 0; i < rows; i++, at += g->ldc) {
+    for (long i = 0; i < rows; i++) {
         long j = 0;
         for (; j + LANES <= columns; j += LANES)
             finish(g, activation, kept, at + j, column + j, LANES);
         if (j < columns) finish(g, activation, kept, at + j, column + j, columns - j);
+        at += g->ldc;
     }
 }
 

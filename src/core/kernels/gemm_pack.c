@@ -4,10 +4,14 @@
 static inline __attribute__((always_inline)) void copy_row(real *out, long stride, const real *x,
                                                            long count) {
 #pragma GCC unroll 2
-    for (long v = 0; v < stride; v += LANES)
-        vector_store(out + v, count - v >= LANES ? vector_load(x + v)
-                              : count > v        ? vector_load_part(x + v, count - v)
-                                                 : (Vector){0});
+    for (long v = 0; v < stride; v += LANES) {
+        Vector row = {0};
+        if (count - v >= LANES)
+            row = vector_load(x + v);
+        else if (count > v)
+            row = vector_load_part(x + v, count - v);
+        vector_store(out + v, row);
+    }
 }
 
 /* Inlined with a constant stride. Copies one row into all parts before the next row, because each
@@ -18,13 +22,15 @@ static inline __attribute__((always_inline)) void pack(real *out, long stride, l
                                                        long part, long parts) {
     enum { LINE = 64 / sizeof(real), LEAD = 4096 / sizeof(real) };
     long columns = parts * part < width ? parts * part : width, ahead = (LEAD / columns + 1) * ld;
-    for (long p = 0; p < k; p++, x += ld, out += stride) {
+    for (long p = 0; p < k; p++) {
         for (long j = 0; j < columns; j += LINE) __builtin_prefetch(x + ahead + j);
         for (long q = 0; q < parts; q++)
             if (q * part + stride <= width)
                 copy_row(out + q * apart, stride, x + q * part, stride);
             else
                 copy_row(out + q * apart, stride, x + q * part, width - q * part);
+        x += ld;
+        out += stride;
     }
 }
 
@@ -48,13 +54,15 @@ static inline __attribute__((always_inline)) void transpose_square(real *out, lo
 }
 
 void pack_transposed(real *out, long stride, const real *x, long ld, long k, long width) {
-    for (long j = 0; j < width; j += LANES, out += LANES, x += LANES * ld) {
+    for (long j = 0; j < width; j += LANES) {
         long count = width - j < LANES ? width - j : LANES, p = 0;
         for (; p + LANES <= k && count == LANES; p += LANES)
             transpose_square(out + p * stride, stride, x + p, ld, LANES, LANES);
         for (; p < k; p += LANES)
             transpose_square(out + p * stride, stride, x + p, ld, k - p < LANES ? k - p : LANES,
                              count);
+        out += LANES;
+        x += LANES * ld;
     }
 }
 
@@ -64,7 +72,9 @@ void pack_strips(real *out, long apart, bool transposed, const real *x, long ld,
         pack(out, STRIP_WIDTH, apart, x, ld, k, rows_left, height, strips);
         return;
     }
-    for (long s = 0, i = 0; s < strips; s++, i += height)
+    for (long s = 0; s < strips; s++) {
+        long i = s * height, left = rows_left - i;
         pack_transposed(out + s * apart, STRIP_WIDTH, x + i * ld, ld, k,
-                        rows_left - i < STRIP_WIDTH ? rows_left - i : STRIP_WIDTH);
+                        left < STRIP_WIDTH ? left : STRIP_WIDTH);
+    }
 }

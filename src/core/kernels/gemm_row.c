@@ -22,13 +22,16 @@ static inline __attribute__((always_inline)) void row_vectors(int vectors, long 
                                                               real *c) {
     Vector sum[8];
 #pragma GCC unroll 8
-    for (int i = 0; i < vectors; i++)
-        sum[i] = g->accumulate ? vector_load_part(c + i * LANES, vectors > 1 ? LANES : last)
-                               : (Vector){0};
-    for (long p = 0; p < g->k; p++, b += g->ldb)
+    for (int i = 0; i < vectors; i++) {
+        sum[i] = (Vector){0};
+        if (g->accumulate) sum[i] = vector_load_part(c + i * LANES, vectors > 1 ? LANES : last);
+    }
+    for (long p = 0; p < g->k; p++) {
 #pragma GCC unroll 8
         for (int i = 0; i < vectors; i++)
             sum[i] += a[p] * (vectors > 1 ? vector_load(b + i * LANES) : vector_load_part(b, last));
+        b += g->ldb;
+    }
 #pragma GCC unroll 8
     for (int i = 0; i < vectors; i++)
         vector_store_part(c + i * LANES, sum[i], vectors > 1 ? LANES : last);
@@ -51,7 +54,7 @@ static inline __attribute__((always_inline)) Vector add_square(Vector sum, const
 }
 
 static void row_of_transposed(const Gemm *g, const real *a, const real *b, real *c) {
-    for (long j = 0; j < g->n; j += LANES, b += LANES * g->ldb) {
+    for (long j = 0; j < g->n; j += LANES) {
         long count = g->n - j < LANES ? g->n - j : LANES, p = 0;
         Vector sum = g->accumulate ? vector_load_part(c + j, count) : (Vector){0};
         for (; count == LANES && p + LANES <= g->k; p += LANES)
@@ -59,16 +62,19 @@ static void row_of_transposed(const Gemm *g, const real *a, const real *b, real 
         for (; p < g->k; p += LANES)
             sum = add_square(sum, a + p, b + p, g->ldb, count, g->k - p < LANES ? g->k - p : LANES);
         vector_store_part(c + j, sum, count);
+        b += LANES * g->ldb;
     }
 }
 
 void multiply_row(const Gemm *g, const real *a, const real *b, real *c) {
-    real *begin = c, *end = c + g->n;
-    if (g->layout == GEMM_NT) row_of_transposed(g, a, b, c), c = end;
-    for (; c + WIDE <= end; b += WIDE, c += WIDE) row_vectors(8, LANES, g, a, b, c);
-    for (; c + 4 * LANES <= end; b += 4 * LANES, c += 4 * LANES) row_vectors(4, LANES, g, a, b, c);
-    for (; c + 2 * LANES <= end; b += 2 * LANES, c += 2 * LANES) row_vectors(2, LANES, g, a, b, c);
-    for (; c < end; b += LANES, c += LANES)
-        row_vectors(1, end - c < LANES ? end - c : LANES, g, a, b, c);
-    if (g->bias || g->activation != ACT_NONE) gemm_epilogue(g, begin - g->c, 0, 1, g->n);
+    long n = g->n, j = 0;
+    if (g->layout == GEMM_NT) {
+        row_of_transposed(g, a, b, c);
+        j = n;
+    }
+    for (; j + WIDE <= n; j += WIDE) row_vectors(8, LANES, g, a, b + j, c + j);
+    for (; j + 4 * LANES <= n; j += 4 * LANES) row_vectors(4, LANES, g, a, b + j, c + j);
+    for (; j + 2 * LANES <= n; j += 2 * LANES) row_vectors(2, LANES, g, a, b + j, c + j);
+    for (; j < n; j += LANES) row_vectors(1, n - j < LANES ? n - j : LANES, g, a, b + j, c + j);
+    if (g->bias || g->activation != ACT_NONE) gemm_epilogue(g, c - g->c, 0, 1, n);
 }

@@ -41,7 +41,10 @@ static inline __attribute__((always_inline)) void tile(int rows, int vectors, bo
         }
     for (long p = 0, end; p < k; p = end) {
         end = k - p < spell ? k : p + spell;
-        if (asks) fetch_row(next), next += ldc;
+        if (asks) {
+            fetch_row(next);
+            next += ldc;
+        }
 #pragma GCC unroll STEPS
         for (long left = end - p; left > 0; left--) {
             if (ASK_AHEAD) __builtin_prefetch(at[0] + AHEAD * step);

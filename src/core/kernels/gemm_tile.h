@@ -6,8 +6,8 @@
  *                   ┌────────┬────────┐
  *                   └────────┴────────┘
  *      a            ┌────────┬────────┐
- *     ┌─┐           │ sum    │        │   each step of k loads `vectors` vectors of B and, row by row,
- *     │ │           ├────────┼────────┤   repeats one number of A in all lanes:
+ *     ┌─┐           │ sum    │        │   each step of k loads `vectors` vectors of B and, row
+ *     │ │           ├────────┼────────┤   by row, repeats one number of A in all lanes:
  *     │ │           │        │        │       sum[i][j] += a[i] · b[j]
  *     └─┘           └────────┴────────┘
  *

@@ -76,9 +76,11 @@ static inline Lanes lanes_load_part(const real *x, long count, real otherwise) {
     Lanes v;
     for (int p = 0; p < LANE_PARTS; p++) {
         long left = count - p * LANES;
-        v.part[p] = left >= LANES ? vector_load(x + p * LANES)
-                    : left > 0    ? vector_load_part(x + p * LANES, left)
-                                  : (Vector){0};
+        v.part[p] = (Vector){0};
+        if (left >= LANES)
+            v.part[p] = vector_load(x + p * LANES);
+        else if (left > 0)
+            v.part[p] = vector_load_part(x + p * LANES, left);
     }
     return lanes_first(count, v, otherwise);
 }
@@ -135,9 +137,13 @@ static inline __attribute__((always_inline)) double row_total(const real *x, con
         end = chunk_end(i, ROW_BLOCK, n);
         for (; i < end; i += ROW_LANES) {
             bool part = end - i < ROW_LANES;
-            Lanes v = part ? lanes_load_part(x + i, end - i, mean ? *mean : 0) : lanes_load(x + i);
+            real otherwise = mean ? *mean : 0;
+            Lanes v = part ? lanes_load_part(x + i, end - i, otherwise) : lanes_load(x + i);
             if (y) v = lanes_mul(v, part ? lanes_load_part(y + i, end - i, 0) : lanes_load(y + i));
-            if (mean) v = lanes_sub(v, lanes_of(*mean)), v = lanes_mul(v, v);
+            if (mean) {
+                v = lanes_sub(v, lanes_of(*mean));
+                v = lanes_mul(v, v);
+            }
             sum = lanes_add(sum, v);
         }
         total += (double)lanes_sum(sum);

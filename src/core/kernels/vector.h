@@ -20,7 +20,7 @@
 #endif
 
 typedef real Vector __attribute__((vector_size(VECTOR_BYTES)));
-typedef Vector VectorInMemory __attribute__((aligned(sizeof(real)), may_alias));
+typedef Vector VectorInMemory __attribute__((aligned(sizeof(real)))) __attribute__((may_alias));
 
 /* In every lane of a mask all bits are set, or none. */
 #ifdef REAL_DOUBLE
@@ -74,9 +74,8 @@ static inline VectorMask vector_first(long count) {
 #define LANE_4_ON(l) (((l) + 4) % LANES)
 #define LANE_2_ON(l) (((l) + 2) % LANES)
 static inline Vector vector_rotate(Vector v, int by) {
-    return by == 8   ? SHUFFLE(v, v, LANE_8_ON)
-           : by == 4 ? SHUFFLE(v, v, LANE_4_ON)
-                     : SHUFFLE(v, v, LANE_2_ON);
+    if (by == 8) return SHUFFLE(v, v, LANE_8_ON);
+    return by == 4 ? SHUFFLE(v, v, LANE_4_ON) : SHUFFLE(v, v, LANE_2_ON);
 }
 
 /* The built-in functions of GCC and Clang behind _mm512_maskz_loadu_ps and its kind: <immintrin.h>

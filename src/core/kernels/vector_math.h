@@ -13,8 +13,7 @@
 #include <tgmath.h>
 
 #if defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__
-#error                                                                                             \
-    "infinities and NaN have a meaning here: build without -ffast-math, -Ofast and -ffinite-math-only"
+#error "infinities and NaN have a meaning: build without -ffast-math, -Ofast, -ffinite-math-only"
 #endif
 
 /* vm_gelu(x) = x·Φ(x) and vm_gelu_grad(x) = Φ(x) + x·φ(x), where Φ is the normal distribution
@@ -143,10 +142,14 @@ static inline VmNormal vm_normal(float t) {
 #endif
     float p = 0x1.0ab2e4p-8f, q = 0x1.4e40d6p-7f;
     q = q * t + 0x1.9e2accp-4f;
-    q = q * t + 0x1.de6c6ap-2f, p = p * t + 0x1.4a6f8cp-5f;
-    q = q * t + 0x1.32f398p+0f, p = p * t + 0x1.7584c0p-3f;
-    q = q * t + 0x1.ac191cp+0f, p = p * t + 0x1.bfaddcp-2f;
-    q = q * t + 1.0f, p = p * t + 0.5f;
+    q = q * t + 0x1.de6c6ap-2f;
+    q = q * t + 0x1.32f398p+0f;
+    q = q * t + 0x1.ac191cp+0f;
+    q = q * t + 1.0f;
+    p = p * t + 0x1.4a6f8cp-5f;
+    p = p * t + 0x1.7584c0p-3f;
+    p = p * t + 0x1.bfaddcp-2f;
+    p = p * t + 0.5f;
     return (VmNormal){bell * (p / q), bell};
 }
 
