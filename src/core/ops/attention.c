@@ -1,11 +1,14 @@
 /* attention: scaled dot-product attention in h heads, over sequences of different lengths. Sections
  * 3.2.1, 3.2.2.
  *
- *     q: [n_q, d]   k, v: [n_k, d]      y: [n_q, d]      d = h d_k; head a owns columns a·d_k … (a+1)·d_k - 1
+ *     q: [n_q, d]   k, v: [n_k, d]      y: [n_q, d]
+ *     d = h d_k; head a owns columns a·d_k … (a+1)·d_k - 1
  *
  * For every sequence and every head, over the queries i and the keys j that i may attend to:
  *
- *     (1) s_ij = 1/√d_k Σ_c q_ic k_jc       (2) p_ij = e^s_ij / Σ_j' e^s_ij'       (3) y_ic = Σ_j p_ij v_jc
+ *     (1) s_ij = 1/√d_k Σ_c q_ic k_jc
+ *     (2) p_ij = e^s_ij / Σ_j' e^s_ij'
+ *     (3) y_ic = Σ_j p_ij v_jc
  *
  * A key is masked if it is padding (beyond its sequence's length) or, with `causal`, if it comes
  * after the query (j > i). A query whose keys are all masked has output 0 and gradient 0.
@@ -127,10 +130,15 @@ static Operand operand_rows(Operand x, long first, long count) {
 /* A block: queries [first, end) of a head. */
 static Part block_of(const Attr *a, const Part *h, long first, long end) {
     Part b = *h;
-    b.first = first, b.rows = end - first, b.keys = seen(a, h, end - 1);
-    b.q = operand_rows(h->q, first, b.rows), b.y = operand_rows(h->y, first, b.rows);
-    b.k = operand_rows(h->k, 0, b.keys), b.v = operand_rows(h->v, 0, b.keys);
-    b.max += first, b.inverse += first;
+    b.first = first;
+    b.rows = end - first;
+    b.keys = seen(a, h, end - 1);
+    b.q = operand_rows(h->q, first, b.rows);
+    b.y = operand_rows(h->y, first, b.rows);
+    b.k = operand_rows(h->k, 0, b.keys);
+    b.v = operand_rows(h->v, 0, b.keys);
+    b.max += first;
+    b.inverse += first;
     return b;
 }
 
@@ -150,7 +158,8 @@ static bool finite_rows(Matrix x, long first, long end) {
  * in these rows, the block is a single query, which multiplies no masked element. */
 static long block_start(const Attr *a, long end, const Matrix *multiplied, int count) {
     long first = (end - 1) / BLOCK * BLOCK;
-    for (int i = 0; a->reach.causal && i < count; i++)
+    if (!a->reach.causal) return first;
+    for (int i = 0; i < count; i++)
         if (!finite_rows(multiplied[i], first, first + BLOCK)) return end - 1;
     return first;
 }
@@ -158,9 +167,8 @@ static long block_start(const Attr *a, long end, const Matrix *multiplied, int c
 /* Subtracts from the scores of query i, which are not scaled yet, the slope times its distance from
  * each key. */
 static void subtract_distances(const Attr *a, const Part *b, long i, real *s) {
-    long at = b->first + i + b->offset;
-    for (long j = 0, visible = seen(a, b, i); j < visible; j++)
-        s[j] -= b->slope * (real)labs(at - j);
+    long at = b->first + i + b->offset, visible = seen(a, b, i);
+    for (long j = 0; j < visible; j++) s[j] -= b->slope * (real)labs(at - j);
 }
 
 /* Memory for the scores of a block, then its probabilities. */
@@ -196,7 +204,8 @@ static void forward(Node *n) {
 /* Sets rows of a fresh gradient that no query reaches to 0: padding, and keys after the last
  * query. */
 static void clear_unreached(Operand x, long reached) {
-    for (long j = reached; x.grad.at && !x.adds && j < x.grad.rows; j++)
+    if (!x.grad.at || x.adds) return;
+    for (long j = reached; j < x.grad.rows; j++)
         memset(x.grad.at + j * x.grad.ld, 0, (size_t)x.grad.columns * sizeof(real));
 }
 

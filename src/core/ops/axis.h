@@ -96,14 +96,14 @@ static inline void axis_add(const Axis *a, real *line, real value) {
     BUILD_CASE(first_axis, tape_##name(t, x[0], 0))
 
 /* clang-format off */
-#define SOFTMAX_CASES                                                                                        \
-    {"matrix", last_axis, {{"x", DIMS(3, 5)}}},                                                              \
-    {"first axis", first_axis, {{"x", DIMS(4, 3)}}},                                                         \
-    {"three axes", last_axis, {{"x", DIMS(2, 3, 4)}}},                                                       \
-    {"strided", last_axis, {{"x", DIMS(3, 5), .layout = TRANSPOSED}}},                                       \
-    {"repeated", last_axis, {{"x", DIMS(3, 5), .layout = REPEATED}}},                                        \
-    {"one element", last_axis, {{"x", DIMS(3, 1)}}},                                                         \
-    {"no rows", last_axis, {{"x", DIMS(0, 5)}}},                                                             \
+#define SOFTMAX_CASES                                                                              \
+    {"matrix", last_axis, {{"x", DIMS(3, 5)}}},                                                    \
+    {"first axis", first_axis, {{"x", DIMS(4, 3)}}},                                               \
+    {"three axes", last_axis, {{"x", DIMS(2, 3, 4)}}},                                             \
+    {"strided", last_axis, {{"x", DIMS(3, 5), .layout = TRANSPOSED}}},                             \
+    {"repeated", last_axis, {{"x", DIMS(3, 5), .layout = REPEATED}}},                              \
+    {"one element", last_axis, {{"x", DIMS(3, 1)}}},                                               \
+    {"no rows", last_axis, {{"x", DIMS(0, 5)}}},                                                   \
     {"no columns", last_axis, {{"x", DIMS(3, 0)}}}
 /* clang-format on */
 
@@ -115,13 +115,13 @@ static inline void axis_add(const Axis *a, real *line, real value) {
     BUILD_CASE(all_axes, tape_##name(t, x[0], ALL_AXES))
 
 /* clang-format off */
-#define REDUCTION_CASES                                                                                      \
-    {"last axis", last_axis, {{"x", DIMS(3, 4), .distinct = true}}},                                         \
-    {"first axis", first_axis, {{"x", DIMS(3, 4), .distinct = true}}},                                       \
-    {"middle axis", middle_axis, {{"x", DIMS(2, 3, 4), .distinct = true}}},                                  \
-    {"all", all_axes, {{"x", DIMS(2, 3, 4), .distinct = true}}},                                             \
-    {"strided", middle_axis, {{"x", DIMS(2, 3, 4), .distinct = true, .layout = TRANSPOSED}}},                \
-    {"stepped", all_axes, {{"x", DIMS(2, 3, 4), .distinct = true, .layout = STEPPED}}},                      \
-    {"scalar", all_axes, {{"x", {0}}}},                                                                      \
+#define REDUCTION_CASES                                                                            \
+    {"last axis", last_axis, {{"x", DIMS(3, 4), .distinct = true}}},                               \
+    {"first axis", first_axis, {{"x", DIMS(3, 4), .distinct = true}}},                             \
+    {"middle axis", middle_axis, {{"x", DIMS(2, 3, 4), .distinct = true}}},                        \
+    {"all", all_axes, {{"x", DIMS(2, 3, 4), .distinct = true}}},                                   \
+    {"strided", middle_axis, {{"x", DIMS(2, 3, 4), .distinct = true, .layout = TRANSPOSED}}},      \
+    {"stepped", all_axes, {{"x", DIMS(2, 3, 4), .distinct = true, .layout = STEPPED}}},            \
+    {"scalar", all_axes, {{"x", {0}}}},                                                            \
     {"one element", last_axis, {{"x", DIMS(3, 1)}}}
 /* clang-format on */

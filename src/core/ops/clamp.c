@@ -24,9 +24,12 @@ static const Attr *interval(const Node *n) {
     return n->attr;
 }
 
-FORWARD_EACH(y = x < interval(n)->low    ? interval(n)->low
-                 : x > interval(n)->high ? interval(n)->high
-                                         : x)
+static real clamped(const Attr *a, real x) {
+    if (x < a->low) return a->low;
+    return x > a->high ? a->high : x;
+}
+
+FORWARD_EACH(y = clamped(n->attr, x))
 BACKWARD_EACH(dx += interval(n)->low <= x && x <= interval(n)->high ? dy : 0)
 BRANCHES_EACH((x >= interval(n)->low) + (x > interval(n)->high))
 

@@ -26,16 +26,22 @@ static void forward(Node *n) {
     }
 }
 
+/* Adds to an input's gradient its columns of dy: `part` of each row, from `start`. */
+static void add_part(const Node *n, real *grad, long part, long start) {
+    const Axis *a = n->attr;
+    for (long o = 0; o < a->outer; o++) {
+        const real *dy = n->out->grad + o * a->n * a->inner + start;
+        real *dx = grad + o * part;
+        for (long i = 0; i < part; i++) dx[i] += dy[i];
+    }
+}
+
 static void backward(Node *n) {
     const Axis *a = n->attr;
     long start = 0;
     for (int p = 0; p < n->inputs; p++) {
         long part = n->in[p]->shape.size[a->axis] * a->inner;
-        for (long o = 0; n->in[p]->grad && o < a->outer; o++) {
-            const real *dy = n->out->grad + o * a->n * a->inner + start;
-            real *dx = n->in[p]->grad + o * part;
-            for (long i = 0; i < part; i++) dx[i] += dy[i];
-        }
+        if (n->in[p]->grad) add_part(n, n->in[p]->grad, part, start);
         start += part;
     }
 }

@@ -6,7 +6,8 @@
  *
  * The loss of a row is derived in cross_entropy_row.h. Backward:
  *
- *     with p_ij = e^x_ij / Σ_k e^x_ik      q_ij = 1 if j is the target of row i, else 0; smoothed (1-ε) q_ij + ε/V
+ *     with p_ij = e^x_ij / Σ_k e^x_ik
+ *          q_ij = 1 if j is the target of row i, else 0; smoothed (1-ε) q_ij + ε/V
  *     dx_ij += dy (p_ij - q_ij) / C      ignored rows get no gradient
  *
  * Forward keeps nothing; backward recomputes p from x. The mean is that of

@@ -2,7 +2,7 @@
  * linear_cross_entropy.
  *
  *     p_j = e^x_j / Σ_k e^x_k
- *     q_j = (1-ε) δ_jt + ε/V             the target distribution: label smoothing over the whole vocabulary
+ *     q_j = (1-ε) δ_jt + ε/V      target distribution: label smoothing over the whole vocabulary
  *     loss = -Σ_j q_j log p_j = lse(x) - (1-ε) x_t - ε/V Σ_j x_j
  *     ∂loss/∂x_j = p_j - q_j */
 #pragma once

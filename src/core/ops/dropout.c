@@ -20,8 +20,13 @@ FORWARD_EACH(y = x * dropout_factor(n->attr, i))
 BACKWARD_EACH(dx += dy * dropout_factor(n->attr, i))
 /* exercise: end */
 
-BUILD_CASE(half, (t->training = true, tape_dropout(t, x[0], 0.5)))
-BUILD_CASE(tenth, (t->training = true, tape_dropout(t, x[0], 0.1)))
+static Tensor *in_training(Tape *t, Tensor *x, double p) {
+    t->training = true;
+    return tape_dropout(t, x, p);
+}
+
+BUILD_CASE(half, in_training(t, x[0], 0.5))
+BUILD_CASE(tenth, in_training(t, x[0], 0.1))
 /* exercise: begin */
 BUILD_CASE(resting, tape_mul(t, tape_dropout(t, x[0], 0.5), x[0]))
 /* exercise: end */

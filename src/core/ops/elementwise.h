@@ -68,10 +68,10 @@ static inline Node *each_node(Tape *t, const Op *op, Tensor *x) {
 
 /* The first rows of a table of cases: x in [low, high], of common shapes and layouts. */
 /* clang-format off */
-#define CASES_EACH(low, high)                                                                                \
-    {"matrix", build, {{"x", DIMS(3, 4), low, high}}},                                                       \
-    {"strided", build, {{"x", DIMS(3, 4), low, high, .layout = TRANSPOSED}}},                                \
-    {"scalar", build, {{"x", {0}, low, high}}},                                                              \
+#define CASES_EACH(low, high)                                                                      \
+    {"matrix", build, {{"x", DIMS(3, 4), low, high}}},                                             \
+    {"strided", build, {{"x", DIMS(3, 4), low, high, .layout = TRANSPOSED}}},                      \
+    {"scalar", build, {{"x", {0}, low, high}}},                                                    \
     {"empty", build, {{"x", DIMS(2, 0), low, high}}}
 /* clang-format on */
 
@@ -132,13 +132,13 @@ static inline Walk broadcast_walk(const Node *n) {
 /* The first rows of a table of cases: common shapes and layouts; b is at least `margin_b` away from
  * 0. */
 /* clang-format off */
-#define CASES_PAIRS(margin_b)                                                                                \
-    {"same shape", build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 4), .margin = margin_b}}},                       \
-    {"broadcast row", build, {{"a", DIMS(2, 3, 4)}, {"b", DIMS(4), .margin = margin_b}}},                    \
-    {"broadcast both", build, {{"a", DIMS(2, 1, 4)}, {"b", DIMS(3, 1), .margin = margin_b}}},                \
-    {"scalar", build, {{"a", {0}}, {"b", DIMS(2, 2), .margin = margin_b}}},                                  \
-    {"strided", build, {{"a", DIMS(3, 4), .layout = TRANSPOSED},                                             \
-                        {"b", DIMS(3, 4), .margin = margin_b, .layout = STEPPED}}},                          \
-    {"one element", build, {{"a", DIMS(1)}, {"b", DIMS(1), .margin = margin_b}}},                            \
+#define CASES_PAIRS(margin_b)                                                                      \
+    {"same shape", build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 4), .margin = margin_b}}},             \
+    {"broadcast row", build, {{"a", DIMS(2, 3, 4)}, {"b", DIMS(4), .margin = margin_b}}},          \
+    {"broadcast both", build, {{"a", DIMS(2, 1, 4)}, {"b", DIMS(3, 1), .margin = margin_b}}},      \
+    {"scalar", build, {{"a", {0}}, {"b", DIMS(2, 2), .margin = margin_b}}},                        \
+    {"strided", build, {{"a", DIMS(3, 4), .layout = TRANSPOSED},                                   \
+                        {"b", DIMS(3, 4), .margin = margin_b, .layout = STEPPED}}},                \
+    {"one element", build, {{"a", DIMS(1)}, {"b", DIMS(1), .margin = margin_b}}},                  \
     {"empty", build, {{"a", DIMS(0, 4)}, {"b", DIMS(4), .margin = margin_b}}}
 /* clang-format on */

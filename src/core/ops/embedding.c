@@ -1,7 +1,8 @@
 /* embedding: a row of a table for every token, scaled, plus a row for its position. Sections 3.4
  * and 3.5.
  *
- *     E: [V, d]   ids: n token ids in [0, V)   P: [M, d] or none   at: n positions in [0, M)      y: [n, d]
+ *     E: [V, d]           ids: n token ids in [0, V)      y: [n, d]
+ *     P: [M, d] or none   at: n positions in [0, M)
  *
  *     y_i = s E_{ids_i} + P_{at_i}
  *
@@ -72,7 +73,9 @@ static void arguments(const Node *n, FILE *out) {
     print_ids(out, "ids", a->ids, a->n);
     fprintf(out, ", ");
     print_number(out, "s", (double)a->s);
-    if (n->in[P]) fprintf(out, ", "), print_ids(out, "at", a->at, a->n);
+    if (!n->in[P]) return;
+    fprintf(out, ", ");
+    print_ids(out, "at", a->at, a->n);
 }
 /* exercise: end */
 

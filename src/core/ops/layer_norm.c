@@ -3,8 +3,9 @@
  *
  *     x: [… d]   γ, β: [d]      y: as x
  *
- *     μ = 1/d Σ_j x_j      σ² = 1/d Σ_j (x_j - μ)²      r = 1/√(σ² + ε)      ε = 1e-5, inside the root
- *     x̂_j = (x_j - μ) r                                  y_j = γ_j x̂_j + β_j
+ *     μ = 1/d Σ_j x_j        σ² = 1/d Σ_j (x_j - μ)²
+ *     r = 1/√(σ² + ε)        ε = 1e-5, inside the root
+ *     x̂_j = (x_j - μ) r      y_j = γ_j x̂_j + β_j
  *
  * Backward. x̂ depends on x_k directly, through μ, and through r:
  *
@@ -48,7 +49,8 @@ static void forward_rows(Node *n, long begin, long end) {
         row_moments(x, d, &mean, &variance);
         real r = 1 / (real)sqrt(variance + EPSILON);
         for (long j = 0; j < d; j++) y[j] = (x[j] - mean) * r * gamma[j] + beta[j];
-        a->mean[i] = mean, a->r[i] = r;
+        a->mean[i] = mean;
+        a->r[i] = r;
     }
 }
 
@@ -137,10 +139,13 @@ Tensor *tape_layer_norm(Tape *t, Tensor *x, Tensor *gamma, Tensor *beta) {
         error_bug("layer_norm: gamma is %s, want [%ld]", shape_text(gamma->shape), d);
     if (!shape_equal(beta->shape, SHAPE(d)))
         error_bug("layer_norm: beta is %s, want [%ld]", shape_text(beta->shape), d);
-    x = tape_contiguous(t, x), gamma = tape_contiguous(t, gamma), beta = tape_contiguous(t, beta);
+    x = tape_contiguous(t, x);
+    gamma = tape_contiguous(t, gamma);
+    beta = tape_contiguous(t, beta);
     Node *n = tape_node(t, &op_layer_norm, s, INPUTS(x, gamma, beta));
     Attr *a = node_attr(n, sizeof *a);
-    a->n = shape_count(s) / d, a->d = d;
+    a->n = shape_count(s) / d;
+    a->d = d;
     a->mean = node_array(n, a->n);
     a->r = node_array(n, a->n);
     return tape_record(n);

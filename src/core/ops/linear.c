@@ -1,14 +1,15 @@
 /* linear: a matrix product with bias, activation and residual in one pass. Sections 3.2.2, 3.3:
  * every projection.
  *
- *     x: [n, d_in]   W: [d_out, d_in] (as PyTorch lays it out)   b: [d_out] or none   r: [n, d_out] or none
- *     y: [n, d_out]
+ *     x: [n, d_in]   W: [d_out, d_in] (as PyTorch lays it out)      y: [n, d_out]
+ *     b: [d_out] or none   r: [n, d_out] or none
  *
  *     z_ij = Σ_k x_ik W_jk + b_j        y = act(z)        or without act y = r + z
  *
  * Backward. The slope of the activation comes first, then the derivatives of the sum:
  *
- *     with dz_ij = dy_ij act'(z_ij); without act dz = dy; with relu dz_ij = dy_ij where y_ij > 0, else 0
+ *     with dz_ij = dy_ij act'(z_ij); without act dz = dy
+ *          with relu dz_ij = dy_ij where y_ij > 0, else 0
  *     dx_ik += Σ_j dz_ij W_jk         in matrices dx += dz W
  *     dW_jk += Σ_i dz_ij x_ik         in matrices dW += dzᵀ x
  *     db_j += Σ_i dz_ij               where there is a b
@@ -40,7 +41,8 @@ static void forward(Node *n) {
                         n->in[R] != NULL);
     g.packed = n->in[W]->packed;
     g.bias = n->in[B] ? n->in[B]->data : NULL;
-    g.activation = a->activation, g.pre_activation = a->z;
+    g.activation = a->activation;
+    g.pre_activation = a->z;
     gemm(&g);
 }
 
@@ -68,8 +70,10 @@ static void backward(Node *n) {
     Tensor *x = n->in[X], *w = n->in[W], *b = n->in[B], *r = n->in[R];
     Matrix dz = matrix_of(n->out->grad, a->n, a->d_out);
     if (a->activation != ACT_NONE) {
-        if (n->scratch)
-            kernel_scale_to(a->n * a->d_out, 1, dz.at, n->scratch, false), dz.at = n->scratch;
+        if (n->scratch) {
+            kernel_scale_to(a->n * a->d_out, 1, dz.at, n->scratch, false);
+            dz.at = n->scratch;
+        }
         row_loop(n, a->n * a->d_out, 1, activation_backward);
     }
     if (x->grad)
@@ -163,7 +167,8 @@ Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation ac
         error_bug("linear: found activation %d, want one of Activation", (int)activation);
     if (r && activation != ACT_NONE)
         error_bug("linear: found a residual and an activation, want at most one");
-    x = tape_contiguous(t, x), weight = tape_contiguous(t, weight);
+    x = tape_contiguous(t, x);
+    weight = tape_contiguous(t, weight);
     if (b) b = tape_contiguous(t, b);
     Node *n = tape_node(t, &op_linear, out, INPUTS(x, weight, b, r));
     Attr *a = node_attr(n, sizeof *a);

@@ -127,7 +127,8 @@ Tensor *tape_linear_cross_entropy(Tape *t, Tensor *x, Tensor *weight, const int3
                   xs.size[1]);
     Targets all =
         targets_of("linear_cross_entropy", xs.size[0], ws.size[0], targets, ignore, smoothing);
-    x = tape_contiguous(t, x), weight = tape_contiguous(t, weight);
+    x = tape_contiguous(t, x);
+    weight = tape_contiguous(t, weight);
     Node *n = tape_node(t, &op_linear_cross_entropy, SCALAR, INPUTS(x, weight));
     Attr *a = node_attr(n, sizeof *a);
     *a = (Attr){all, all.n, xs.size[1], all.V, logit_block_rows(all.n, all.V)};

@@ -1,7 +1,8 @@
 /* masked_fill: a fixed value wherever a mask is set. Section 3.2.3: masked scores become -∞ before
  * the softmax.
  *
- *     x: any shape; mask: bytes of a shape that broadcasts to x's, 0 or not 0; value: a number      y: as x
+ *     x: any shape; mask: bytes of a shape that broadcasts to x's, 0 or not 0; value: a number
+ *     y: as x
  *
  *     y_i = value if mask_i, else x_i
  *
@@ -37,9 +38,12 @@ static void backward(Node *n) {
     const uint8_t *mask = a->mask;
     const real *dy = n->out->grad;
     real *dx = n->in[0]->grad;
-    for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){a->stride}); tensor_walk_row(&w);
-         dx += w.n, dy += w.n)
+    Walk w = tensor_walk(n->out->shape, 1, (const long *[]){a->stride});
+    while (tensor_walk_row(&w)) {
         for (long i = 0; i < w.n; i++) dx[i] += mask[w.at[0] + i * w.step[0]] ? 0 : dy[i];
+        dx += w.n;
+        dy += w.n;
+    }
 }
 
 static void arguments(const Node *n, FILE *out) {
@@ -47,8 +51,10 @@ static void arguments(const Node *n, FILE *out) {
     const char *comma = "";
     fprintf(out, "\"mask\": [");
     for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){a->stride}); tensor_walk_row(&w);)
-        for (long i = 0; i < w.n; i++, comma = ", ")
+        for (long i = 0; i < w.n; i++) {
             fprintf(out, "%s%d", comma, a->mask[w.at[0] + i * w.step[0]] != 0);
+            comma = ", ";
+        }
     fprintf(out, "], ");
     print_number(out, "value", (double)a->value);
 }
@@ -92,6 +98,7 @@ Tensor *tape_masked_fill(Tape *t, Tensor *x, const uint8_t *mask, Shape mask_sha
     long contiguous[MAX_RANK];
     tensor_contiguous_strides(mask_shape, contiguous);
     tensor_broadcast_strides(mask_shape, contiguous, x->shape, a->stride);
-    a->mask = mask, a->value = value;
+    a->mask = mask;
+    a->value = value;
     return tape_record(n);
 }

@@ -58,7 +58,9 @@ static void products(Gemm g, const Attr *attr, const long *a, const long *b, con
             some.b += w.at[1] + i * w.step[1];
             some.c += w.at[2] + i * w.step[2];
             some.batch = together;
-            some.stride_a = w.step[0], some.stride_b = w.step[1], some.stride_c = w.step[2];
+            some.stride_a = w.step[0];
+            some.stride_b = w.step[1];
+            some.stride_c = w.step[2];
             gemm(&some);
         }
     }
@@ -74,7 +76,8 @@ static void forward(Node *n) {
     const Attr *s = n->attr;
     Matrix a, b;
     Order a_order = stored(n->in[A], &a), b_order = stored(n->in[B], &b);
-    GemmLayout layout = a_order == BY_COLUMNS ? GEMM_TN : b_order == BY_COLUMNS ? GEMM_NT : GEMM_NN;
+    GemmLayout layout = b_order == BY_COLUMNS ? GEMM_NT : GEMM_NN;
+    if (a_order == BY_COLUMNS) layout = GEMM_TN;
     Gemm y = product_of(layout, a, b, first_of(n->out, n->out->data), false);
     products(y, s, s->step[A], s->step[B], s->step[Y]);
 }
@@ -161,7 +164,8 @@ Tensor *tape_matmul(Tape *t, Tensor *a, Tensor *b) {
     Attr s = {.places = shape_broadcast("matmul, leading axes", places_of(a->shape),
                                         places_of(b->shape))};
     Shape out = s.places;
-    out.size[out.rank++] = a->shape.size[ra - 2], out.size[out.rank++] = b->shape.size[rb - 1];
+    out.size[out.rank++] = a->shape.size[ra - 2];
+    out.size[out.rank++] = b->shape.size[rb - 1];
 
     /* gemm takes only one of A and B by columns. */
     if (order_of(a) == SCATTERED) a = tape_contiguous(t, a);

@@ -31,8 +31,11 @@ static void forward(Node *n) {
 /* The offset of the first element of a line that equals its maximum; -1 if none does. */
 static long winner(const Node *n, long line) {
     const Axis *a = n->attr;
-    for (long i = 0, at = axis_line(a, line); i < a->n; i++, at += a->inner)
+    long start = axis_line(a, line);
+    for (long i = 0; i < a->n; i++) {
+        long at = start + i * a->inner;
         if (n->in[0]->data[at] == n->out->data[line]) return at;
+    }
     return -1;
 }
 

@@ -2,7 +2,8 @@
  *
  *     x: any shape      y: the same with size 1 along the axis, or a scalar with ALL_AXES
  *
- *     y_o = 1/n Σ_i x_oi      over the n elements i along the axis, for every index o of the other axes
+ *     y_o = 1/n Σ_i x_oi      over the n elements i along the axis,
+ *                             for every index o of the other axes
  *
  * Backward. Each x_oi is in one mean, with slope 1/n:
  *

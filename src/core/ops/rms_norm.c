@@ -121,7 +121,8 @@ Tensor *tape_rms_norm(Tape *t, Tensor *x, Tensor *gamma) {
     long d = s.size[s.rank - 1];
     if (!shape_equal(gamma->shape, SHAPE(d)))
         error_bug("rms_norm: gamma is %s, want [%ld]", shape_text(gamma->shape), d);
-    x = tape_contiguous(t, x), gamma = tape_contiguous(t, gamma);
+    x = tape_contiguous(t, x);
+    gamma = tape_contiguous(t, gamma);
     Node *n = tape_node(t, &op_rms_norm, s, INPUTS(x, gamma));
     Attr *a = node_attr(n, sizeof *a);
     *a = (Attr){shape_count(s) / d, d, node_array(n, shape_count(s) / d)};

@@ -3,7 +3,8 @@
  * first normalise each head, as rms_norm.c does without a gain (Henry et al., arXiv:2010.04245):
  * scores then stay within ±√d_k.
  *
- *     x: [n, w], in each row `heads` heads of width d_k; the columns after them are copied      y: as x
+ *     x: [n, w], in each row `heads` heads of width d_k; the columns after them are copied
+ *     y: as x
  *     turns: row p, [d_k], holds cos φ_0 … cos φ_m-1, sin φ_0 … sin φ_m-1; or none: no turn
  *     at: [n] the row of turns for each row of x, or none: row i for row i
  *
@@ -12,7 +13,8 @@
  * With m = d_k/2 the pair (j, j + m) rotates by φ_j = p 10000^(-j/m), where p is the row's
  * position:
  *
- *     y_j = x̂_j cos φ_j - x̂_j+m sin φ_j      y_j+m = x̂_j sin φ_j + x̂_j+m cos φ_j      in short: y = R x̂
+ *     y_j   = x̂_j cos φ_j - x̂_j+m sin φ_j
+ *     y_j+m = x̂_j sin φ_j + x̂_j+m cos φ_j      in short: y = R x̂
  *
  * Backward. The inverse rotation is Rᵀ, and the rest as in rms_norm.c:
  *
@@ -62,14 +64,16 @@ static inline void turn_head(const Attr *a, long i, const real *x, const real *y
     }
     const real *turn = a->turns + (a->at ? a->at[i] : i) * a->d_k;
     Lanes factor = lanes_of(r), share = lanes_of(s);
-    for (long j = 0, m = a->d_k / 2, count; j < m; j += ROW_LANES) {
-        count = m - j;
+    long m = a->d_k / 2;
+    for (long j = 0; j < m; j += ROW_LANES) {
+        long count = m - j;
         Lanes u = lanes_load_some(x + j, count), v = lanes_load_some(x + j + m, count);
         if (y) {
             u = lanes_sub(u, lanes_mul(share, lanes_load_some(y + j, count)));
             v = lanes_sub(v, lanes_mul(share, lanes_load_some(y + j + m, count)));
         }
-        u = lanes_mul(u, factor), v = lanes_mul(v, factor);
+        u = lanes_mul(u, factor);
+        v = lanes_mul(v, factor);
         Lanes c = lanes_load_some(turn + j, count);     /* cos φ */
         Lanes d = lanes_load_some(turn + j + m, count); /* sin φ */
         Lanes uc = lanes_mul(u, c), ud = lanes_mul(u, d), vc = lanes_mul(v, c),
@@ -138,7 +142,8 @@ static const real *case_turns(long d_k) {
     for (long p = 0; p < CASE_POSITIONS; p++)
         for (long j = 0; j < d_k / 2; j++) {
             double angle = (double)p * pow(10000, -2.0 * (double)j / (double)d_k);
-            turns[p * d_k + j] = (real)cos(angle), turns[p * d_k + d_k / 2 + j] = (real)sin(angle);
+            turns[p * d_k + j] = (real)cos(angle);
+            turns[p * d_k + d_k / 2 + j] = (real)sin(angle);
         }
     return turns;
 }
