@@ -261,9 +261,12 @@ TEST(the_chronicle_is_fit_to_learn_from) {
     size_t count = 0, length;
     char *text = whole_file("data/chronicle.txt", &length), *at = text;
     for (size_t i = 0; i < length; i++) CHECK((unsigned char)text[i] < 0x80);
-    for (char *end; count < 1000 && (end = strstr(at, "\n\n")); at = end + 2) {
+    for (; count < 1000; count++) {
+        char *end = strstr(at, "\n\n");
+        if (!end) break;
         *end = 0;
-        paragraph[count++] = at;
+        paragraph[count] = at;
+        at = end + 2;
     }
     CHECK(count > 100 && count < 1000, "%zu paragraphs", count);
     qsort(paragraph, count, sizeof *paragraph, by_text);

@@ -105,10 +105,12 @@ TEST(rows_hold_question_answer_and_specials) {
                 CHECK(b->rows == 64);
                 check_batch(task, b);
             }
-            long first = 0, rows;
-            for (; (rows = task_held_out_batch(task, first, 64, b)); first += rows) {
+            long first = 0, rows = task_held_out_batch(task, first, 64, b);
+            while (rows) {
                 CHECK(rows == b->rows && (rows == 64 || first + rows == task->held_out));
                 check_batch(task, b);
+                first += rows;
+                rows = task_held_out_batch(task, first, 64, b);
             }
             CHECK(first == task->held_out);
             batch_free(b);
@@ -287,11 +289,13 @@ TEST(a_row_depends_on_seed_step_and_row_alone) {
         Batch *whole = batch_for(task, 96), *part = batch_for(other, 96);
         for (long step = 5; step >= 0; step--) {
             task_training_batch(task, (uint64_t)step, 0, 96, whole);
-            for (long first = 0, rows = 1; first < 96;
-                 first += rows, rows = 2 * rows < 96 - first ? 2 * rows : 96 - first) {
+            long first = 0, rows = 1;
+            while (first < 96) {
                 task_training_batch(other, (uint64_t)step, first, rows, part);
                 for (long r = 0; r < rows; r++)
                     CHECK(same_row(whole, first + r, part, r), "%s", names[i]);
+                first += rows;
+                rows = 2 * rows < 96 - first ? 2 * rows : 96 - first;
             }
             task_training_batch(other, (uint64_t)step + 1, 0, 96, part);
             long same = 0;
@@ -321,13 +325,16 @@ TEST(rows_that_lie_evenly) {
     Batch *rows = batch_for(task, 96), *row = batch_for(task, 1);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         long count = counts[i] < task->held_out ? counts[i] : task->held_out, seen = 0;
-        for (long batch = 1, n; (n = task_spread_batch(task, counts[i], seen, batch, rows));
-             batch = 96, seen += n)
+        long n = task_spread_batch(task, counts[i], seen, 1, rows);
+        while (n) {
             for (long r = 0; r < n; r++) {
                 task_held_out_batch(task, (2 * (seen + r) + 1) * task->held_out / (2 * count), 1,
                                     row);
                 CHECK(same_row(rows, r, row, 0), "row %ld of %ld", seen + r, count);
             }
+            seen += n;
+            n = task_spread_batch(task, counts[i], seen, 96, rows);
+        }
         CHECK(seen == count, "%ld rows of %ld", seen, count);
     }
     batch_free(rows);

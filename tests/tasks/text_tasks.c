@@ -31,12 +31,15 @@ static void each_row(const Task *task, int steps,
             check(task, false, source, target);
         }
     }
-    long first = 0;
-    for (long count; (count = task_held_out_batch(task, first, 64, b)); first += count)
+    long first = 0, count = task_held_out_batch(task, first, 64, b);
+    while (count) {
         for (long r = 0; r < count; r++) {
             read_row(task, batch_row(b, r), source, target);
             check(task, true, source, target);
         }
+        first += count;
+        count = task_held_out_batch(task, first, 64, b);
+    }
     CHECK(first == task->held_out);
     batch_free(b);
 }
@@ -99,10 +102,10 @@ static void check_date(const Task *task, bool held_out, const char *source, cons
     bool found = false;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         char format[64] = "", text[64] = "", *to = format;
-        const char *end = day == 1 || day == 21 || day == 31 ? "st"
-                          : day == 2 || day == 22            ? "nd"
-                          : day == 3 || day == 23            ? "rd"
-                                                             : "th";
+        const char *end = "th";
+        if (day == 1 || day == 21 || day == 31) end = "st";
+        if (day == 2 || day == 22) end = "nd";
+        if (day == 3 || day == 23) end = "rd";
         for (const char *at = forms[i]; *at; at++)
             if (at[0] == '%' && at[1] == '@') {
                 to += sprintf(to, "%d%s", day, end);

@@ -76,10 +76,12 @@ static void plain_characters(Plain *p, const char *text, size_t length, long siz
 static void plain_text(Plain *p, const char *text, size_t length) {
     size_t bytes;
     p->length = 0;
-    for (size_t at = 0, end = 0; at < length; p->token[p->length++] = -1) {
-        end += word_length(text + at, length - at, false);
+    size_t at = 0;
+    while (at < length) {
+        size_t end = at + word_length(text + at, length - at, false);
         for (; at < end; at += bytes)
             p->token[p->length++] = first_token(p, text + at, end - at, &bytes);
+        p->token[p->length++] = -1;
     }
 }
 
@@ -88,7 +90,7 @@ static void plain_learn(Plain *p, const char *text, size_t length, long size) {
     plain_characters(p, text, length, size);
     plain_text(p, text, length);
     int32_t next = BYTE_TOKENS + (int32_t)p->characters;
-    for (p->merges = 0; next < size; p->merges++, next++) {
+    for (p->merges = 0; next < size; next++) {
         memset(count, 0, sizeof count);
         Merge best = {0, 0};
         for (long i = 0; i + 1 < p->length; i++)
@@ -97,7 +99,7 @@ static void plain_learn(Plain *p, const char *text, size_t length, long size) {
             for (int32_t b = 0; b < next; b++)
                 if (count[a][b] > count[best.left][best.right]) best = (Merge){a, b};
         if (count[best.left][best.right] < 2) return;
-        p->merge[p->merges] = best;
+        p->merge[p->merges++] = best;
         replace_all(p, best, next);
     }
 }
@@ -211,10 +213,13 @@ TEST(parts_of_a_text_have_the_tokens_of_the_whole) {
         Error e = {0};
         long count, n = 0, found;
         CHECK(tokenizer_encode(k, "text", text, length, whole, &count, &e));
-        for (size_t at = 0, size = 1; at < length; size = size * 2 % 997, n += found) {
+        size_t at = 0, size = 1;
+        while (at < length) {
             CHECK(tokenizer_encode_part(k, &p, &at, size, part, &found, &e), "%s", e.text);
             CHECK(n + found <= count && !memcmp(whole + n, part, (size_t)found * sizeof *part),
                   "token %ld", n);
+            size = size * 2 % 997;
+            n += found;
         }
         CHECK(n == count, "%ld tokens, want %ld", n, count);
         tokenizer_free(k);

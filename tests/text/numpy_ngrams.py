@@ -1,5 +1,6 @@
-"""The yardsticks of ./train lm, computed again by NumPy: on the text that ships, on random DNA, and on characters of several
-bytes; by each tokenizer the same. Strings of characters are numbers; np.unique counts them.
+"""The yardsticks of ./train lm, computed again by NumPy: on the text that ships, on random DNA, and
+on characters of several bytes; by each tokenizer the same. Strings of characters are numbers;
+np.unique counts them.
 
     PYTHONPATH=tests/support python3 tests/text/numpy_ngrams.py
 
@@ -47,8 +48,8 @@ def check(text, tokenizer):
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "text"), "w", encoding="utf-8") as f:
             f.write(text)
-        done = subprocess.run([TRAIN, "lm", *small.split(), tokenizer], cwd=folder, stderr=subprocess.PIPE, check=True,
-                              encoding="utf-8")
+        done = subprocess.run([TRAIN, "lm", *small.split(), tokenizer], cwd=folder,
+                              stderr=subprocess.PIPE, check=True, encoding="utf-8")
     line = next(x for x in done.stderr.splitlines() if x.startswith("to compare: "))
     got = [float(x.split()[-1]) for x in line.removesuffix(" nats/char").split(",")]
     ids, cut = np.array([ord(c) for c in text]), int(len(text) * 0.9)
@@ -74,5 +75,8 @@ def characters_of_several_bytes():
 
 
 if __name__ == "__main__":
-    raise SystemExit(run_tests("numpy_ngrams", [("the text that ships", shipped_text), ("random DNA", random_dna),
-                                                ("characters of several bytes", characters_of_several_bytes)]))
+    raise SystemExit(run_tests("numpy_ngrams", [
+        ("the text that ships", shipped_text),
+        ("random DNA", random_dna),
+        ("characters of several bytes", characters_of_several_bytes),
+    ]))

@@ -29,15 +29,16 @@ static void check_damage(void) {
     memcpy(&header, bytes, 8);
     header += 8;
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    for (size_t i = 0; i < size; i++)
-        for (int bit = i < header ? 0 : (int)(i % 8), end = i < header ? 8 : bit + 1; bit < end;
-             bit++) {
+    for (size_t i = 0; i < size; i++) {
+        int first = i < header ? 0 : (int)(i % 8), end = i < header ? 8 : first + 1;
+        for (int bit = first; bit < end; bit++) {
             char other = (char)(bytes[i] ^ 1 << bit);
             CHECK(pwrite(fd, &other, 1, (off_t)i) == 1);
             CHECK(refused(), "bit %d of byte %zu of %zu, a header of %zu", bit, i, size,
                   (size_t)header);
             CHECK(pwrite(fd, &bytes[i], 1, (off_t)i) == 1);
         }
+    }
     CHECK(!refused());
     for (size_t n = size; n-- > 0;) {
         CHECK(ftruncate(fd, (off_t)n) == 0);

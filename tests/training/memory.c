@@ -17,7 +17,10 @@ TEST(allocations_are_counted) {
 /* ---- Steps ---- */
 
 static ModelConfig medium(ModelConfig c) {
-    c.d_model = 32, c.d_ff = 96, c.heads = 4, c.vocab_size = 50;
+    c.d_model = 32;
+    c.d_ff = 96;
+    c.heads = 4;
+    c.vocab_size = 50;
     return c;
 }
 
@@ -59,7 +62,8 @@ static TapeBytes count_bytes(const ModelConfig *c, double dropout, long rows, lo
     t->no_grad = true;
     CHECK(nn_predict(&f, nn_hidden(&f), ids));
     tape_reset(t);
-    t->no_grad = false, t->training = true;
+    t->no_grad = false;
+    t->training = true;
     Tensor *loss = nn_loss(&f, nn_hidden(&f), ids);
     double forward = (double)tape_in_use(t);
     tape_backward(t, loss);
@@ -102,16 +106,20 @@ TEST(bytes_are_computed_from_sizes) {
                 check_bytes("preset", &c, dropout, slack);
             }
             for (int i = 0; all_activations[i]; i++) {
-                c = base, c.activation = (const void *)all_activations[i];
+                c = base;
+                c.activation = (const void *)all_activations[i];
                 check_bytes(all_activations[i]->name, &c, dropout, slack);
             }
             for (int i = 0; all_attentions[i]; i++) {
-                c = base, c.attention = (const void *)all_attentions[i];
+                c = base;
+                c.attention = (const void *)all_attentions[i];
                 check_bytes(all_attentions[i]->name, &c, dropout, slack);
                 c.positions = &positions_alibi;
                 check_bytes("alibi", &c, dropout, slack);
             }
-            c = base, c.tied = false, c.vocab_size = 60000;
+            c = base;
+            c.tied = false;
+            c.vocab_size = 60000;
             check_bytes("large vocabulary", &c, dropout, slack);
         }
 }
@@ -140,13 +148,16 @@ TEST(large_batches_are_divided) {
         {true, 4, 4, 128, 65, 1024, 0, 64, PRESET_MODERN, 0, 26},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        long S = cases[i].S, T = cases[i].T;
+        long S = cases[i].S, T = cases[i].T, longest = T > S ? T : S;
         ModelConfig c = cases[i].lm ? config_language_model(cases[i].vocab, (int)T)
-                                    : config_seq2seq(cases[i].vocab, (int)(T > S ? T : S), NO_PAD);
+                                    : config_seq2seq(cases[i].vocab, (int)longest, NO_PAD);
         config_set_preset(&c, cases[i].preset);
         config_derive(&c, cases[i].lm);
-        c.encoder_layers = cases[i].layers, c.decoder_layers = cases[i].lm ? 0 : cases[i].layers;
-        c.heads = cases[i].heads, c.d_model = cases[i].d_model, c.d_ff = 4 * cases[i].d_model;
+        c.encoder_layers = cases[i].layers;
+        c.decoder_layers = cases[i].lm ? 0 : cases[i].layers;
+        c.heads = cases[i].heads;
+        c.d_model = cases[i].d_model;
+        c.d_ff = 4 * cases[i].d_model;
         for (int threads = 1; threads <= 8; threads += 7) {
             pool_set_threads(threads);
             long found = trainer_micro_batch(&c, cases[i].dropout, cases[i].rows, S, T);
@@ -197,7 +208,8 @@ static void check_steady(ModelConfig c) {
     }
     size_t bytes = p.tape->memory->region[0].bytes;
     Taken taken = {.faults = 1};
-    for (int attempt = 0; attempt < ATTEMPTS && taken.faults; attempt++) {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        if (!taken.faults) break;
         taken = taken_begin();
         for (int i = 0; i < STEPS; i++) {
             p.batch = b[i % BATCHES];
@@ -246,7 +258,8 @@ static void check_trainer(Task *task, ModelConfig c, bool fills) {
           "said %zu bytes, %.0f for the tape alone", said, computed);
     train_some(&t);
     Taken taken = {.faults = 1};
-    for (int attempt = 0; attempt < ATTEMPTS && taken.faults; attempt++) {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        if (!taken.faults) break;
         taken = taken_begin();
         train_some(&t);
         taken_end(&taken);
@@ -268,10 +281,13 @@ TEST(evaluation_takes_no_more_than_training) {
     StepResult step;
     Evaluation v;
     TaskOptions o = task_defaults();
-    o.symbols = 20000, o.max_length = 10, o.held_out = 64;
+    o.symbols = 20000;
+    o.max_length = 10;
+    o.held_out = 64;
     Task *copy = must(task_open("copy", &o, &e), &e);
     ModelConfig c = config_seq2seq((int)copy->vocab_size, 12, copy->pad_id);
-    c.d_model = 16, c.d_ff = 32;
+    c.d_model = 16;
+    c.d_ff = 32;
     Trainer t = {.model = new_model(c, 1),
                  .task = copy,
                  .optimizer = optim_default(&optimizer_adamw),
@@ -292,11 +308,15 @@ TEST(evaluation_takes_no_more_than_training) {
 TEST(a_trainer_takes_no_memory_while_it_trains) {
     Error e = {0};
     TaskOptions o = task_defaults();
-    o.symbols = 9, o.max_length = 12, o.held_out = 16;
+    o.symbols = 9;
+    o.max_length = 12;
+    o.held_out = 16;
     Task *reverse = must(task_open("reverse", &o, &e), &e);
     check_trainer(reverse, medium(config_seq2seq((int)reverse->vocab_size, 13, reverse->pad_id)),
                   false);
-    o.text = "data/chronicle.txt", o.context = 24, o.validation = 0.01;
+    o.text = "data/chronicle.txt";
+    o.context = 24;
+    o.validation = 0.01;
     Task *lm = must(task_open("lm", &o, &e), &e);
     ModelConfig c = medium(config_language_model((int)lm->vocab_size, 24));
     c.vocab_size = (int)lm->vocab_size;

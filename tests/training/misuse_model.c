@@ -1,5 +1,5 @@
-/* Programs that misuse models, training, decoding, texts and files get one line that names the function and the
- * argument. tests/autograd/misuse.c does the same for tape and operations. */
+/* Programs that misuse models, training, decoding, texts and files get one line that names the
+ * function and the argument. tests/autograd/misuse.c does the same for tape and operations. */
 #include "decoding/decode.h"
 #include "expect_bug.h"
 #include "formats/safetensors.h"

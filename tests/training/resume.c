@@ -13,7 +13,11 @@
 static char *figures(const char *path) {
     size_t size = 0, used = 0;
     char *record = read_bytes(path, &size), *kept = record ? calloc(size + 1, 1) : NULL;
-    for (const char *line = record; kept && *line; line = next_line(line)) {
+    if (!kept) {
+        free(record);
+        return NULL;
+    }
+    for (const char *line = record; *line; line = next_line(line)) {
         bool is_step = find_event(line, "step") == line,
              is_evaluation = find_event(line, "evaluation") == line;
         if (!is_step && !is_evaluation) continue;
@@ -27,9 +31,9 @@ static char *figures(const char *path) {
         used += length;
     }
     char *squeezed = kept;
-    for (const char *from = kept; kept && *from; from++)
+    for (const char *from = kept; *from; from++)
         if (*from != ' ') *squeezed++ = *from;
-    if (squeezed) *squeezed = 0;
+    *squeezed = 0;
     free(record);
     return kept;
 }
@@ -40,7 +44,9 @@ static void add_a_day(const char *path) {
     char *record = read_bytes(path, &size);
     FILE *f = fopen(path, "w");
     static const char seconds[] = "\"seconds\": ";
-    for (const char *at = record; at && f && *at; at++) {
+    bool opened = record && f;
+    CHECK(opened);
+    for (const char *at = opened ? record : ""; *at; at++) {
         fputc(*at, f);
         if (at >= record + strlen(seconds) &&
             !strncmp(at + 1 - strlen(seconds), seconds, strlen(seconds)))
@@ -124,7 +130,8 @@ static long train_some(const char *const *arguments, long most) {
 static void resume_in_parts(const char *run, long steps) {
     char csv[64];
     snprintf(csv, sizeof csv, "%s/run.jsonl", run);
-    for (long want = 2, reached = 1; want <= steps && reached == want - 1; want++) {
+    long reached = 1;
+    for (long want = 2; want <= steps && reached == want - 1; want++) {
         pool_set_threads(1 + (int)(want % 3));
         if (want == steps / 2) add_a_day(csv);
         reached = train_some(ARGUMENTS("--resume", run, "--quiet"), 1);
@@ -232,10 +239,11 @@ TEST(at_any_moment) {
     static const int signals[] = {SIGKILL, SIGINT, SIGTERM, SIGHUP};
     for (int i = 0; i < 16; i++) {
         bool begun = access("parts/checkpoint.safetensors", F_OK) == 0;
-        int status = end_after(
-            begun ? ARGUMENTS("--resume", "parts", "--quiet", "--threads", i % 2 ? "1" : "2")
-                  : ARGUMENTS(COPY, LONGER, "--run", "parts", "--force"),
-            5 + 17 * i % 60, signals[i % 4]);
+        const char *threads = i % 2 ? "1" : "2";
+        int status =
+            end_after(begun ? ARGUMENTS("--resume", "parts", "--quiet", "--threads", threads)
+                            : ARGUMENTS(COPY, LONGER, "--run", "parts", "--force"),
+                      5 + 17 * i % 60, signals[i % 4]);
         CHECK(status == 0 || status == 128 + signals[i % 4], "status %d: %s", status, err);
     }
     int status = access("parts/checkpoint.safetensors", F_OK) == 0

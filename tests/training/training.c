@@ -104,9 +104,11 @@ static Parameters layers(long rows, long columns) {
     Parameters p = {0};
     Error e = {0};
     bool ok = true;
-    for (int i = 0; ok && i < 4; i++)
+    for (int i = 0; i < 4; i++) {
+        if (!ok) break;
         ok = parameters_add(&p, name[i], i == 3 ? SHAPE(rows) : SHAPE(rows, columns),
                             (Init){INIT_CONSTANT, 1}, &leaf[i], &e);
+    }
     must(ok && parameters_allocate(&p, true, &e) ? &p : NULL, &e);
     parameters_init(&p, 1);
     return p;
@@ -496,7 +498,8 @@ TEST(k_batches_of_B_are_one_of_kB) {
     StepResult want = take_step(whole);
     const Parameters *p = &whole->model->parameters;
     double *grad = calloc((size_t)p->size, sizeof *grad);
-    for (long i = 0; grad && i < p->size; i++) grad[i] = (double)p->grad[i];
+    const long size = grad ? p->size : 0;
+    for (long i = 0; i < size; i++) grad[i] = (double)p->grad[i];
     static const long batches[][3] = {{6, 2, 6},  {4, 3, 4},  {1, 12, 1},
                                       {12, 1, 5}, {12, 1, 1}, {6, 2, 4}};
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
