@@ -43,7 +43,8 @@ $(grep -n '^#include "[a-z_]*/' src/*/"$directory"/*.* /dev/null)
 END
 done
 # Members of an archive have no folder: one name, one file.
-twice=$(ls src/*/*/*.c src/*/*/*/*.c | grep -v '^src/tools/programs/' | sed 's#.*/##' | sort | uniq -d)
+twice=$(ls src/*/*/*.c src/*/*/*/*.c | grep -v '^src/tools/programs/' | sed 's#.*/##' |
+    sort | uniq -d)
 [ -z "$twice" ] || say "more than one file of the library is called" $twice
 # The tape names no operation.
 if grep -nE 'tape_(add|matmul|softmax|linear|layer_norm|attention)\b' src/core/autograd/*.c; then

@@ -90,9 +90,9 @@ for name in $(grep -o '^    STATUS_[A-Z_]*' src/core/base/error.h); do
         say "src/core/base/error.h: nobody returns $name"
 done
 
-# Only src/core/base/system.[ch] and src/tools/check/sandbox*.[ch] ask on which system they are, or want more
-# than POSIX.1-2017, except <getopt.h>. <semaphore.h> and <threads.h> are left out: macOS lacks
-# parts of them. gemm_blas.c has a library's header.
+# Only src/core/base/system.[ch] and src/tools/check/sandbox*.[ch] ask on which system they are, or
+# want more than POSIX.1-2017, except <getopt.h>. <semaphore.h> and <threads.h> are left out: macOS
+# lacks parts of them. gemm_blas.c has a library's header.
 standard='assert complex ctype dirent dlfcn errno fcntl fenv float fnmatch ftw getopt glob inttypes
     langinfo libgen limits locale math poll pthread pwd regex sched search setjmp signal spawn
     stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings sys/mman

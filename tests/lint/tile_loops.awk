@@ -1,5 +1,5 @@
-# Reads the assembly of src/core/kernels/gemm_tile.c (x86, as gcc and clang write it) and looks at the
-# loop over k of every tile: it must store nothing and read nothing from the stack, or sums have
+# Reads the assembly of src/core/kernels/gemm_tile.c (x86, as gcc and clang write it) and looks at
+# the loop over k of every tile: it must store nothing and read nothing from the stack, or sums have
 # been spilled out of their registers. Prints what is wrong and "N loops"; the status is 1 if
 # something is wrong or a tile's loop was not found.
 

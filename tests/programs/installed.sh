@@ -110,7 +110,8 @@ distributions_flags() {
 # Flags with which no gradient could be checked.
 fast_math_is_refused() {
     for flag in -ffast-math -Ofast -ffinite-math-only; do
-        $cc -std=c11 $flag -Isrc/core -fsyntax-only src/core/ops/exp.c 2>"$folder/refused" && return 1
+        $cc -std=c11 $flag -Isrc/core -fsyntax-only src/core/ops/exp.c 2>"$folder/refused" &&
+            return 1
         grep -q 'build without -ffast-math' "$folder/refused" || return 1
     done
 }

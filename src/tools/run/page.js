@@ -1,5 +1,5 @@
-// Draws the records that the page holds: JSON lines, as src/tools/run/README.md lists them. A line that
-// is cut is left out.
+// Draws the records that the page holds: JSON lines, as src/tools/run/README.md lists them. A line
+// that is cut is left out.
 'use strict';
 
 const COLOURS =
