@@ -1,9 +1,9 @@
 #!/bin/sh
-# README's "Adding an operation, a choice, a task" on a copy of the tree. One file and one line add
-# the cube of tests/examples, and ./gradcheck proves it; with an error in its backward it fails. The
-# activation that src/core/nn/README.md shows and one line give a model that passes its check;
-# another file and line give a task that is learnt. The copy has the objects of the make that runs the
-# tests, so that only what includes the lists is compiled.
+# README's "Adding an operation, a choice, a task" on a copy of the tree. One file and one line
+# add the cube of tests/examples, and ./gradcheck proves it; with an error in its backward it
+# fails. The activation that src/core/nn/README.md shows and one line give a model that passes its
+# check; another file and line give a task that is learnt. The copy has the objects of the make
+# that runs the tests, so that only what includes the lists is compiled.
 cd "$(dirname "$0")/../.." || exit 74
 program='adding'
 . tests/check.sh

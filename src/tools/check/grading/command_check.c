@@ -19,7 +19,8 @@ static const char grading_help[] =
     "\n"
     "1. Print the file that students start from: an operation that --list shows, in C or Python.\n"
     "       ./gradcheck --template layer_norm --language python >layer_norm.py\n"
-    "   For an operation of your own, write SOLUTION.c as src/core/ops/NAME.c, with static functions.\n"
+    "   For an operation of your own, write SOLUTION.c as src/core/ops/NAME.c, with static "
+    "functions.\n"
     "2. Grade a file, or all C and Python files of a directory:\n"
     "       ./gradcheck FILE --like layer_norm --solution --gradescope results.json\n"
     "       ./gradcheck DIRECTORY --like SOLUTION.c --gradescope REPORTS\n"
@@ -31,7 +32,8 @@ static const char grading_help[] =
     "3. On Gradescope, let run_autograder end with\n"
     "       ./gradcheck submission/FILE.c --like layer_norm --gradescope results/results.json\n"
     "\n"
-    "A student's code is confined (src/tools/check/README.md); --confined refuses to grade where the\n"
+    "A student's code is confined (src/tools/check/README.md); --confined refuses to grade where "
+    "the\n"
     "system cannot confine all of it.";
 
 /* Prints the help, and what holds on this machine. */
