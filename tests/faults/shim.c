@@ -62,7 +62,7 @@ static bool is_first(long call) {
 __attribute__((destructor)) static void end(void) {
     const char *path = getenv("FAULT_COUNT");
     char text[64];
-    faults_end();
+    counting = false; /* later calls are not the program's */
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
     int length = snprintf(text, sizeof text, "%ld %ld\n", (long)calls[0], (long)calls[1]);
     if (fd >= 0) (void)!syscall(SYS_write, fd, text, (size_t)length);
