@@ -88,9 +88,10 @@ static void backward(Node *n) {
     if (gamma->grad)
         kernel_column_sums(chunks, a->d, n->scratch, 2 * a->d, gamma->grad,
                            tensor_grad_adds(gamma));
+    /* Without rows there is no scratch memory. */
+    const real *dbeta = chunks ? n->scratch + a->d : NULL;
     if (beta->grad)
-        kernel_column_sums(chunks, a->d, n->scratch + a->d, 2 * a->d, beta->grad,
-                           tensor_grad_adds(beta));
+        kernel_column_sums(chunks, a->d, dbeta, 2 * a->d, beta->grad, tensor_grad_adds(beta));
 }
 
 /* [chunks, 2d]: each chunk's dgamma and dbeta. */
