@@ -160,7 +160,7 @@ TEST(another_function_is_found) {
           "%s", err);
 }
 
-/* What a file says cannot drive a terminal. */
+/* Text from a file cannot drive a terminal. */
 TEST(warnings_are_printable) {
     write_square("op.c", "1", right, "#warning \033[2J\033]0;title\a\n");
     CHECK(GRADCHECK("op.c") == 0 && strstr(err, "warning: ") && !strpbrk(err, "\033\a"), "%s", err);

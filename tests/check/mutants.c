@@ -21,7 +21,7 @@ static const Mutant mutants[] = {
 };
 enum { MUTANTS = sizeof mutants / sizeof *mutants };
 
-/* What the checker says of a mutant. */
+/* The verdict of the checker on a mutant. */
 typedef struct Finding {
     bool caught, named;     /* named: no other diagnosis is given to more of its cases */
     char said[REPORT_TEXT]; /* the diagnosis of the first case that fails */

@@ -30,7 +30,7 @@ const char *suggest_option(const char *typed, const char *const *name, int count
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
         if (strcmp(synonyms[i][0], typed) == 0) meant = synonyms[i][1];
     for (int i = 0; i < count; i++) {
-        /* Of equally near names one with the same first letter is taken. */
+        /* A name with the same first letter wins among equally near ones. */
         int n = 2 * edits(typed, name[i], too_many) + (*typed != *name[i]);
         if (strcmp(name[i], meant) == 0) return name[i];
         if (n >= min) continue;

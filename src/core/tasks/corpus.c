@@ -223,7 +223,7 @@ static bool count_characters(Corpus *c, const Passage *p, long passages, Error *
     return true;
 }
 
-/* What is known of the texts, beside their tokens. */
+/* Facts about the texts, beside their tokens. */
 static void describe(Corpus *c, const Passage *passage, long passages) {
     for (long i = 0; i < passages; i++) {
         const Passage *p = &passage[i];

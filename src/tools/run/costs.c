@@ -1,4 +1,4 @@
-/* What each token of a text cost. */
+/* The loss of each token of a text. */
 #include "formats/json.h"
 #include "run/watch.h"
 #include <math.h>

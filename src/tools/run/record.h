@@ -30,7 +30,7 @@ bool record_open(Record *r, const char *directory, bool echo, Error *e);
 /* Makes an empty file, in place of another run's, for this record. */
 bool record_create(Record *r, Error *e);
 
-/* What the record says of the run up to a checkpoint. */
+/* The state of a run, as its record has it up to a checkpoint. */
 typedef struct Past {
     double seconds;    /* of the last line that is kept */
     long steps;        /* lines of steps */

@@ -157,7 +157,7 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
     show_evaluation(r, v);
     if (t->state.step == t->schedule.steps) return ok; /* run_finish records the last step */
     record_evaluation(r, v, NAN, false);
-    /* What fails here is reported at the end, if it still fails. */
+    /* A failure here is reported at the end, if it persists. */
     watch_look(&r->watch, clock_seconds() - r->start, false, &(Error){0});
     write_page(r, &(Error){0});
     trainer_evaluated(r->trainer);

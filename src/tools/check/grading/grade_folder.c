@@ -31,7 +31,7 @@ typedef struct FolderRun {
     Error *error; /* why no file can be judged */
 } FolderRun;
 
-/* What a file's process sends: this, the lines and the row. */
+/* A file's process sends this, the lines and the row. */
 typedef struct FileSent {
     Error found;
     size_t lines;
