@@ -6,11 +6,11 @@
 #include "child.h"
 #include <sys/stat.h>
 
-static char long_name[PATH_ROOM + 1]; /* one byte more than a path may have */
+static char long_name[PATH_CAPACITY + 1]; /* one byte more than a path may have */
 
 static void make_long_name(void) {
-    memset(long_name, 'x', PATH_ROOM);
-    for (int i = 200; i < PATH_ROOM; i += 200) long_name[i] = '/';
+    memset(long_name, 'x', PATH_CAPACITY);
+    for (int i = 200; i < PATH_CAPACITY; i += 200) long_name[i] = '/';
 }
 
 static const char *const c_files[] = {".c", NULL};

@@ -159,7 +159,7 @@ TEST(warnings_are_kept) {
 
 /* ---- Cases ---- */
 
-enum { CASES_SENT = 2, ROOM = 1 << 15 };
+enum { CASES_SENT = 2, CAPACITY = 1 << 15 };
 static const double values[6] = {1, 2, 3, 4, 5, 6};
 static const CheckCase sent[CASES_SENT] = {
     {"one",
@@ -177,15 +177,15 @@ static void send(void *context, long i) {
 }
 
 typedef struct Told {
-    char bytes[ROOM];
+    char bytes[CAPACITY];
     size_t size;
 } Told;
 
 static void listen(void *context, long i, const ChildEnd *end) {
     Told *t = context;
-    CHECK(i == 0 && end->fate == CHILD_DONE && end->size <= ROOM, "fate %d, %zu bytes", end->fate,
-          end->size);
-    if (end->size <= ROOM) memcpy(t->bytes, end->result, t->size = end->size);
+    CHECK(i == 0 && end->fate == CHILD_DONE && end->size <= CAPACITY, "fate %d, %zu bytes",
+          end->fate, end->size);
+    if (end->size <= CAPACITY) memcpy(t->bytes, end->result, t->size = end->size);
 }
 
 /* Whether the case is valid: later code relies on these bounds. */

@@ -28,10 +28,10 @@ typedef struct Finding {
 } Finding;
 
 static void judge(const Op *op, const Mutant *m, Finding *f) {
-    enum { CASES_MOST = 32 };
-    const char *said[CASES_MOST];
+    enum { CASES_MAX = 32 };
+    const char *said[CASES_MAX];
     int failing = 0, named = 0, most = 0;
-    for (int k = 0; k < op->n_cases && failing < CASES_MOST; k++) {
+    for (int k = 0; k < op->n_cases && failing < CASES_MAX; k++) {
         CaseReport r;
         gradcheck_case(m->op, &op->cases[k], 1, &r);
         if (r.verdict == FAIL) said[failing++] = diagnosis_of(&r);

@@ -17,7 +17,7 @@ static bool more(void *context, void *to, size_t size) {
     return true;
 }
 
-enum { MOST = 1000 };
+enum { MAX = 1000 };
 
 /* Files of NumPy, from tests/fixtures/make_files.py: element i is i/2 - 1. */
 static const struct {
@@ -52,7 +52,7 @@ TEST(takes_and_writes_numpys_arrays) {
         Error e = {0};
         read_golden(g, &data, &size);
         Bytes b = {data, size};
-        bool taken = npy_receive(&a, "t", MOST, more, &b, &e);
+        bool taken = npy_receive(&a, "t", MAX, more, &b, &e);
         CHECK(taken == !golden[g].refused && (taken || !strcmp(e.text, golden[g].refused)),
               "%s: %s", golden[g].name, e.text);
         if (taken) {
@@ -70,7 +70,7 @@ TEST(takes_and_writes_numpys_arrays) {
         /* Cut anywhere, it is refused. */
         for (size_t n = 0; taken && n < size; n++) {
             e = (Error){0};
-            CHECK(!npy_receive(&a, "t", MOST, more, &(Bytes){data, n}, &e) &&
+            CHECK(!npy_receive(&a, "t", MAX, more, &(Bytes){data, n}, &e) &&
                       e.status == STATUS_BAD_DATA && !a.owned,
                   "%s: %zu of %zu bytes", golden[g].name, n, size);
         }
@@ -89,7 +89,7 @@ TEST(survives_every_flipped_bit) {
             Array a;
             Error e = {0};
             data[bit / 8] ^= (char)(1 << bit % 8);
-            bool ok = npy_receive(&a, "t", MOST, more, &(Bytes){data, size}, &e);
+            bool ok = npy_receive(&a, "t", MAX, more, &(Bytes){data, size}, &e);
             CHECK(ok ? (size_t)a.count * dtype_size(a.dtype) <= size
                      : e.status == STATUS_BAD_DATA && !a.owned,
                   "%s: bit %zu", golden[g].name, bit);
@@ -134,7 +134,7 @@ TEST(headers_of_other_programs) {
         Error e = {0};
         bytes[8] = (char)length;
         memcpy(bytes + 10, cases[i].header, length);
-        npy_receive(&a, "t", MOST, more, &(Bytes){bytes, 10 + length + 8}, &e);
+        npy_receive(&a, "t", MAX, more, &(Bytes){bytes, 10 + length + 8}, &e);
         CHECK(*cases[i].says ? strstr(e.text, cases[i].says) != NULL : a.owned && a.count == 1,
               "%s: %s", cases[i].header, e.text);
         array_free(&a);

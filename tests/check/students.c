@@ -22,28 +22,28 @@ static const Wrong wrong[] = {
 #include "students/wrong.def"
 #undef WRONG
 };
-enum { WRONGS = sizeof wrong / sizeof *wrong, MOST_RIGHT = 256, BATCHES = 40 };
+enum { WRONGS = sizeof wrong / sizeof *wrong, MAX_RIGHT = 256, BATCHES = 40 };
 
 static const char *const sources[] = {"elementwise", "arrays", "layers"};
 enum { SOURCES = sizeof sources / sizeof *sources };
 
 static char (*right)[STUDENT_NAME]; /* of all sources */
 static int rights;
-static char *part[MOST_RIGHT]; /* the text of each */
+static char *part[MAX_RIGHT]; /* the text of each */
 
 /* ---- Texts ---- */
 
 /* The operations of the sources, each with what follows its line `---- NAME ----` up to the next. */
 static void read_parts(void) {
     static const char mark[] = "/* ---- ";
-    right = calloc(MOST_RIGHT, sizeof *right);
+    right = calloc(MAX_RIGHT, sizeof *right);
     for (int i = 0; i < SOURCES; i++) {
         char path[64], *text;
         size_t size;
         Error e = {0};
         snprintf(path, sizeof path, "tests/check/students/%s.c", sources[i]);
         CHECK(file_read(path, 0, &text, &size, &e), "%s", e.text);
-        for (char *at = e.status ? NULL : strstr(text, mark); at && rights < MOST_RIGHT; rights++) {
+        for (char *at = e.status ? NULL : strstr(text, mark); at && rights < MAX_RIGHT; rights++) {
             at += strlen(mark);
             char *next = strstr(at, mark), *line = strchr(at, '\n');
             snprintf(right[rights], STUDENT_NAME, "%.*s", (int)strcspn(at, " "), at);
@@ -111,7 +111,7 @@ typedef struct Finding {
     bool judged, failed, proved; /* failed: a case; proved: all passed */
     char said[REPORT_WORD];      /* what most of its failing cases are diagnosed as */
 } Finding;
-static Finding of_right[MOST_RIGHT], of_wrong[WRONGS];
+static Finding of_right[MAX_RIGHT], of_wrong[WRONGS];
 
 /* The diagnosis of most failing cases. */
 static void sum_up(const CaseReport *r, int cases, Finding *f) {
@@ -181,14 +181,14 @@ static void try_wrong(void *context, long batch) {
 
 static void try_right(void *context, long which) {
     char source[PATH_MAX], library[PATH_MAX],
-        (*name)[STUDENT_NAME] = calloc(MOST_RIGHT, sizeof *name);
+        (*name)[STUDENT_NAME] = calloc(MAX_RIGHT, sizeof *name);
     Error e = {0};
     (void)context;
     snprintf(library, sizeof library, "%s/right%ld.so", directory, which);
     snprintf(source, sizeof source, "%s/right%ld.c", directory, which);
     hand_in(source, ".", sources[which]);
     StudentSource s = {.source = source, .library = library};
-    int count = student_compile(&s, "src") ? student_names(source, name, MOST_RIGHT, &e) : 0;
+    int count = student_compile(&s, "src") ? student_names(source, name, MAX_RIGHT, &e) : 0;
     unlink(source);
     if (!count) printf("%s%s\n", s.error.text, e.text);
     for (int i = 0; i < count; i++) send_finding(library, name[i], find_right(name[i]));

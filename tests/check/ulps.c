@@ -27,11 +27,11 @@ static void result_name(char text[RESULT_NAME], const char *op, int i, const cha
 
 /* ---- In float ---- */
 
-enum { MOST_RESULTS = 4096 };
+enum { MAX_RESULTS = 4096 };
 
 static int write_results(const char *path, uint64_t seed) {
-    static Array tensor[MOST_RESULTS];
-    static char name[MOST_RESULTS][RESULT_NAME];
+    static Array tensor[MAX_RESULTS];
+    static char name[MAX_RESULTS][RESULT_NAME];
     Arena arena = {0};
     Error e = {0};
     int count = 0;
@@ -42,14 +42,14 @@ static int write_results(const char *path, uint64_t seed) {
             ulp_case_open(&s, &arena, op->name, &op->cases[i], seed);
             UlpResults r = ulp_results(&s);
             ulp_compute(&s, &r);
-            for (int p = 0; p < r.parts && count < MOST_RESULTS; p++, count++) {
+            for (int p = 0; p < r.parts && count < MAX_RESULTS; p++, count++) {
                 result_name(name[count], op->name, i, r.part[p].name);
                 tensor[count] =
                     array_over(name[count], DTYPE_REAL, r.part[p].shape, r.part[p].value);
             }
             tape_runner_free(&s.tape);
         }
-    bool ok = count < MOST_RESULTS && safetensors_write(path, NULL, 0, tensor, count, &e);
+    bool ok = count < MAX_RESULTS && safetensors_write(path, NULL, 0, tensor, count, &e);
     arena_free(&arena);
     if (!ok) fprintf(stderr, "%s\n", e.text);
     return ok ? 0 : 1;

@@ -5,7 +5,7 @@
 #include "decoding/decode.h"
 #include "slow_decoding.h"
 
-enum { LONGEST = 24, SOURCE = 5, BEGIN = 1, END = 0, MOST_FOUND = 2000 };
+enum { LONGEST = 24, SOURCE = 5, BEGIN = 1, END = 0, MAX_FOUND = 2000 };
 
 /* A model, what it is given, and how long its texts get. */
 typedef struct Setup {
@@ -79,13 +79,13 @@ typedef struct Found {
     long n;
 } Found;
 
-static Found found[MOST_FOUND];
+static Found found[MAX_FOUND];
 static long found_count;
 
 /* Equation 14 of Wu et al.; n counts the end. */
 static void keep(double sum, double a, const int32_t *ids, long n, long scored) {
     Found *f = &found[found_count++];
-    CHECK(found_count <= MOST_FOUND);
+    CHECK(found_count <= MAX_FOUND);
     *f = (Found){.score = sum / pow((5 + (double)scored) / 6, a), .n = n};
     memcpy(f->ids, ids, (size_t)n * sizeof *ids);
 }

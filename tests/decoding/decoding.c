@@ -13,20 +13,20 @@ static int32_t choose(const Sampler *s, const Model *m, const real *scores, uint
     return (int32_t)decode_choose(s, &(Scores){m->config.vocab_size, scores, ids, n}, sequence, p);
 }
 
-enum { ROWS = 7, LONGEST_SOURCE = 9, MOST = 12, VOCABULARY = 11, BEGIN = 9, END = 10 };
+enum { ROWS = 7, LONGEST_SOURCE = 9, MAX = 12, VOCABULARY = 11, BEGIN = 9, END = 10 };
 
 static long answer_alone(Model *m, const Sampler *s, uint64_t row, const int32_t *source, long S,
-                         long most, int32_t *out) {
-    int32_t prefix[MOST + 1] = {BEGIN};
+                         long max, int32_t *out) {
+    int32_t prefix[MAX + 1] = {BEGIN};
     real scores[VOCABULARY];
-    for (long n = 0; n < most; n++) {
+    for (long n = 0; n < max; n++) {
         next_scores(m, source, S, prefix, n + 1, scores);
         scores[BEGIN] = scores[m->config.pad_id] = -INFINITY; /* are no text */
         int32_t id = choose(s, m, scores, row, prefix, n + 1);
         if (id == END) return n;
         out[n] = prefix[n + 1] = id;
     }
-    return most;
+    return max;
 }
 
 /* Sources of all lengths from LONGEST_SOURCE down, one after another. */
@@ -51,10 +51,10 @@ static Sources random_sources(const ModelConfig *c, uint64_t seed) {
 }
 
 static void decode(Model *m, const Sampler *s, long count, const Sources *from, int32_t end,
-                   long most, int32_t *out, long *length) {
+                   long max, int32_t *out, long *length) {
     Error e = {0};
     Tape *t = tape_new();
-    CHECK(decode_answers(t, m, s, count, from->start, from->id, BEGIN, end, most, out, length, &e),
+    CHECK(decode_answers(t, m, s, count, from->start, from->id, BEGIN, end, max, out, length, &e),
           "%s", e.text);
     CHECK(t->nodes == 0 && !t->no_grad, "the tape is not as it was");
     tape_free(t);
@@ -63,18 +63,18 @@ static void decode(Model *m, const Sampler *s, long count, const Sources *from, 
 static void check_answers(ModelConfig c, Sampler s, uint64_t seed, int *cut, int *ended) {
     Model *m = lively(c, seed);
     Sources from = random_sources(&c, seed);
-    int32_t out[ROWS][MOST];
+    int32_t out[ROWS][MAX];
     long length[ROWS];
     memset(out, 0x7F, sizeof out);
-    decode(m, &s, ROWS, &from, END, MOST, out[0], length);
+    decode(m, &s, ROWS, &from, END, MAX, out[0], length);
     for (long i = 0; i < ROWS; i++) {
-        int32_t want[MOST];
+        int32_t want[MAX];
         long n = answer_alone(m, &s, (uint64_t)i, from.id + from.start[i],
-                              from.start[i + 1] - from.start[i], MOST, want);
+                              from.start[i + 1] - from.start[i], MAX, want);
         CHECK(length[i] == n, "row %ld: found %ld tokens, want %ld", i, length[i], n);
         CHECK(memcmp(out[i], want, (size_t)n * sizeof *want) == 0, "row %ld differs", i);
-        *cut += n == MOST;
-        *ended += n > 0 && n < MOST;
+        *cut += n == MAX;
+        *ended += n > 0 && n < MAX;
     }
     model_free(m);
 }
@@ -106,27 +106,27 @@ TEST(answers_are_those_of_one_by_one) {
 TEST(answers_have_bounded_lengths) {
     ModelConfig c = answering(NORM_POST, &positions_sinusoidal);
     c.pad_id = 8;
-    c.max_length = MOST - 2;
+    c.max_length = MAX - 2;
     Model *m = new_model(c, 1);
     memset(m->parameters.value, 0, (size_t)m->parameters.size * sizeof(real));
     Sources source = {.id = {1, 2, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4}, .start = {0, 3, 12}};
     Sampler greedy = {0};
-    for (long most = 0; most <= MOST; most++) {
-        int32_t out[2 * MOST];
-        long length[2] = {-1, -1}, want = most < c.max_length ? most : c.max_length;
+    for (long max = 0; max <= MAX; max++) {
+        int32_t out[2 * MAX];
+        long length[2] = {-1, -1}, want = max < c.max_length ? max : c.max_length;
         memset(out, 0x7F, sizeof out);
-        decode(m, &greedy, 2, &source, END, most, out, length);
+        decode(m, &greedy, 2, &source, END, max, out, length);
         CHECK(length[0] == want && length[1] == want, "found %ld and %ld, want %ld", length[0],
               length[1], want);
-        for (long i = 0; i < 2 * MOST; i++) {
-            bool written = i < 2 * most && i % (most ? most : 1) < want;
-            CHECK(out[i] == (written ? 0 : 0x7F7F7F7F), "of %ld: %ld is %d", most, i, out[i]);
+        for (long i = 0; i < 2 * MAX; i++) {
+            bool written = i < 2 * max && i % (max ? max : 1) < want;
+            CHECK(out[i] == (written ? 0 : 0x7F7F7F7F), "of %ld: %ld is %d", max, i, out[i]);
         }
-        decode(m, &greedy, 2, &source, 0, most, out, length);
+        decode(m, &greedy, 2, &source, 0, max, out, length);
         CHECK(length[0] == 0 && length[1] == 0);
     }
     int32_t none;
-    decode(m, &greedy, 0, &source, END, MOST, &none, NULL);
+    decode(m, &greedy, 0, &source, END, MAX, &none, NULL);
     model_free(m);
 }
 
@@ -136,14 +136,14 @@ enum { PROMPT = 3, MORE = 20 };
 
 typedef struct Heard {
     int32_t id[MORE];
-    long count, most;
+    long count, max;
 } Heard;
 
 static bool hear(void *context, long sequence, int32_t id) {
     CHECK(sequence == 0);
     Heard *h = context;
     if (h->count < MORE) h->id[h->count] = id;
-    return ++h->count < h->most;
+    return ++h->count < h->max;
 }
 
 /* The tokens that a text of n tokens shows: all, or those that are left when half a context leaves
@@ -160,7 +160,7 @@ static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     Error e = {0};
     Model *m = lively(c, seed);
     Tape *t = tape_new();
-    Heard heard = {.most = MORE + 1};
+    Heard heard = {.max = MORE + 1};
     int32_t found[PROMPT + MORE], want[PROMPT + MORE];
     real scores[16];
     batch_random_tokens(&c, random_key(seed, 77), PROMPT, found);
@@ -252,14 +252,14 @@ TEST(a_text_ends_when_emit_returns_false) {
     Tape *t = tape_new();
     int32_t ids[PROMPT + MORE] = {1, 2, 3};
     Sampler greedy = {0};
-    for (long most = 1; most <= MORE; most += 5) {
-        Heard heard = {.most = most};
+    for (long max = 1; max <= MORE; max += 5) {
+        Heard heard = {.max = max};
         for (int i = PROMPT; i < PROMPT + MORE; i++) ids[i] = -1;
         CHECK(decode_continue(t, m, &greedy, ids, PROMPT, MORE, hear, &heard, &e), "%s", e.text);
-        CHECK(heard.count == most, "found %ld, want %ld", heard.count, most);
-        CHECK(most == MORE || ids[PROMPT + most] == -1);
+        CHECK(heard.count == max, "found %ld, want %ld", heard.count, max);
+        CHECK(max == MORE || ids[PROMPT + max] == -1);
     }
-    Heard heard = {.most = MORE};
+    Heard heard = {.max = MORE};
     CHECK(decode_continue(t, m, &greedy, ids, PROMPT, 0, hear, &heard, &e) && heard.count == 0);
     tape_free(t);
     model_free(m);
@@ -414,18 +414,18 @@ TEST(a_cache_is_not_overrun) {
 
 /* Decoding in the middle of training leaves dropout on. */
 TEST(training_goes_on_after_decoding) {
-    int32_t out[MOST], text[MOST] = {1};
+    int32_t out[MAX], text[MAX] = {1};
     long start[] = {0, 1}, length;
     Error e = {0};
     Tape *t = tape_new();
     Model *model[] = {new_model(small_seq2seq(), 1), new_model(small_language_model(), 1)};
     for (int training = 0; training < 2; training++) {
         t->training = training;
-        CHECK(decode_answers(t, model[0], &(Sampler){0}, 1, start, text, 1, 2, MOST, out, &length,
-                             &e),
-              "%s", e.text);
+        CHECK(
+            decode_answers(t, model[0], &(Sampler){0}, 1, start, text, 1, 2, MAX, out, &length, &e),
+            "%s", e.text);
         CHECK(t->training == training && !t->no_grad);
-        CHECK(decode_continue(t, model[1], &(Sampler){0}, text, 1, MOST - 1, NULL, NULL, &e), "%s",
+        CHECK(decode_continue(t, model[1], &(Sampler){0}, text, 1, MAX - 1, NULL, NULL, &e), "%s",
               e.text);
         CHECK(t->training == training && !t->no_grad);
     }
@@ -439,7 +439,7 @@ TEST(training_goes_on_after_decoding) {
 typedef struct Shared {
     Model *m;
     int times; /* of ROWS answers the last time */
-    int32_t out[ROWS * MOST];
+    int32_t out[ROWS * MAX];
     long length[ROWS];
 } Shared;
 
@@ -451,7 +451,7 @@ static void *decode_sequences(void *shared) {
     Tape *t = tape_new();
     for (int i = 0; i < s->times; i++)
         decode_answers(t, s->m, &(Sampler){.temperature = 1}, 1 + i % ROWS, start, source, BEGIN,
-                       END, MOST, s->out, s->length, &e);
+                       END, MAX, s->out, s->length, &e);
     tape_free(t);
     return NULL;
 }

@@ -3,11 +3,11 @@
 #include "decoding/decode.h"
 #include "test.h"
 
-enum { MOST_CHOICES = 40, DRAWS = 100000 };
+enum { MAX_CHOICES = 40, DRAWS = 100000 };
 
 static long choose(const Sampler *s, long count, const real *scores, uint64_t sequence, long n) {
     static const int32_t ids[DRAWS] = {0};
-    double p[2 * MOST_CHOICES];
+    double p[2 * MAX_CHOICES];
     return decode_choose(s, &(Scores){count, scores, ids, n}, sequence, p);
 }
 
@@ -15,8 +15,8 @@ static long choose(const Sampler *s, long count, const real *scores, uint64_t se
  * likelier; top-p, if those that are likelier, of the ones that top-k kept, have less than P of the
  * probability of these. */
 static void probabilities(const Sampler *s, long count, const double *x, double *p) {
-    double weight[MOST_CHOICES], largest = -INFINITY, kept = 0, sum = 0;
-    bool among[MOST_CHOICES];
+    double weight[MAX_CHOICES], largest = -INFINITY, kept = 0, sum = 0;
+    bool among[MAX_CHOICES];
     for (long i = 0; i < count; i++) largest = fmax(largest, x[i]);
     for (long i = 0; i < count; i++) {
         long likelier = 0;
@@ -39,7 +39,7 @@ static void probabilities(const Sampler *s, long count, const double *x, double 
 static void check_frequencies(const char *what, Sampler s, long count, const real *scores,
                               const double *p) {
     enum { SEQUENCES = 4 };
-    long times[MOST_CHOICES] = {0}, degrees = -1;
+    long times[MAX_CHOICES] = {0}, degrees = -1;
     double chi_square = 0;
     for (long i = 0; i < DRAWS; i++)
         times[choose(&s, count, scores, (uint64_t)(i % SEQUENCES), i / SEQUENCES)]++;
@@ -56,7 +56,7 @@ static void check_frequencies(const char *what, Sampler s, long count, const rea
 }
 
 static void check_sampler(const char *what, Sampler s, long count, const real *scores) {
-    double x[MOST_CHOICES] = {0}, p[MOST_CHOICES], found[2 * MOST_CHOICES];
+    double x[MAX_CHOICES] = {0}, p[MAX_CHOICES], found[2 * MAX_CHOICES];
     for (long i = 0; i < count; i++) x[i] = (double)scores[i];
     probabilities(&s, count, x, p);
     decode_probabilities(&s, &(Scores){count, scores, NULL, 0}, found);

@@ -3,7 +3,7 @@
 #include "base/random.h"
 #include "test.h"
 
-enum { TOKENS = 60, ROOM = TOKENS * TOKEN_BYTES };
+enum { TOKENS = 60, CAPACITY = TOKENS * TOKEN_BYTES };
 
 static Tokenizer *tokenizer(const char *string) {
     Error e = {0};
@@ -44,7 +44,7 @@ static size_t may_leave(const char *text, size_t n, const char *stop, bool *stop
 static void check_stream(const Tokenizer *k, const char *stop, uint64_t seed) {
     static const unsigned char bytes[] = {'a',  'b',  'a',  'b',  0xC3, 0xA9, 0xE6, 0xB0,
                                           0xB4, 0xF0, 0x9F, 0x99, 0x82, 0xFF, 0,    'a'};
-    char *out = NULL, text[ROOM] = {0};
+    char *out = NULL, text[CAPACITY] = {0};
     size_t written = 0, n = 0, want = 0;
     bool stopped = false;
     FILE *file = open_memstream(&out, &written);

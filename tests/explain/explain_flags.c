@@ -186,7 +186,7 @@ TEST(a_run_shows_its_maps) {
 static void watch(int columns, const char *const *arguments) {
     int other, terminal = open_terminal(columns, &other);
     const char *name = ptsname(terminal);
-    static char shown[MOST_OUTPUT];
+    static char shown[MAX_OUTPUT];
     Child child = start_program("explain", arguments, (Streams){.output = name});
     close(other);
     read_terminal(terminal, shown);

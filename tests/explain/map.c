@@ -57,9 +57,9 @@ TEST(maps_are_printed) {
 
 /* Labels are shortened, and characters that a picture cannot show are replaced. */
 TEST(labels_are_cut_to_their_room) {
-    char marks[2 * LABEL_MOST + 2] = "a", long_text[LABEL_MOST + 2];
-    for (int i = 0; i < LABEL_MOST; i++) memcpy(marks + 1 + 2 * i, "\u0301", 3);
-    memset(long_text, 'x', LABEL_MOST + 1), long_text[LABEL_MOST + 1] = 0;
+    char marks[2 * LABEL_MAX + 2] = "a", long_text[LABEL_MAX + 2];
+    for (int i = 0; i < LABEL_MAX; i++) memcpy(marks + 1 + 2 * i, "\u0301", 3);
+    memset(long_text, 'x', LABEL_MAX + 1), long_text[LABEL_MAX + 1] = 0;
     const struct {
         const char *text;
         int most, count, columns;
@@ -68,10 +68,10 @@ TEST(labels_are_cut_to_their_room) {
     } cases[] = {{"abcd", 4, 4, 4, 'd', true},
                  {"abcde", 4, 4, 4, 0x2026, true},
                  {"abcde", 4, 4, 4, '~', false},
-                 {"花花花", 4, 2, 3, 0x2026, true},        /* two columns each */
-                 {"e\u0301te", 3, 4, 3, 'e', true},        /* an accent takes none */
-                 {marks, 60, LABEL_MOST, 2, 0x2026, true}, /* more characters than a label holds */
-                 {long_text, 60, LABEL_MOST, LABEL_MOST, 0x2026, true},
+                 {"花花花", 4, 2, 3, 0x2026, true},       /* two columns each */
+                 {"e\u0301te", 3, 4, 3, 'e', true},       /* an accent takes none */
+                 {marks, 60, LABEL_MAX, 2, 0x2026, true}, /* more characters than a label holds */
+                 {long_text, 60, LABEL_MAX, LABEL_MAX, 0x2026, true},
                  {"\t", 4, 1, 1, 0x21E5, true},
                  {"\n", 4, 1, 1, '/', false},
                  {"\u202Ea", 1, 1, 1, 0x2026, true},

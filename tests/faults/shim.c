@@ -31,8 +31,8 @@ static long at[2]; /* 0: none fails */
 static bool sticky, counting, noting;
 
 /* The path of calls to each allocation: a hash of the addresses on the stack. */
-enum { MOST_PLACES = 1 << 16, DEPTH = 32 };
-static uint64_t reached_by[MOST_PLACES];
+enum { MAX_PLACES = 1 << 16, DEPTH = 32 };
+static uint64_t reached_by[MAX_PLACES];
 
 /* Allocations made by the loader, before main, are not the program's. */
 __attribute__((constructor)) static void start(void) {
@@ -50,7 +50,7 @@ static void note_place(long call) {
     uint64_t hash = 0xcbf29ce484222325;
     int depth = backtrace(address, DEPTH);
     for (int i = 0; i < depth; i++) hash = (hash ^ (uintptr_t)address[i]) * 0x100000001b3;
-    if (call <= MOST_PLACES) reached_by[call - 1] = hash;
+    if (call <= MAX_PLACES) reached_by[call - 1] = hash;
 }
 
 static bool is_first(long call) {
@@ -67,7 +67,7 @@ __attribute__((destructor)) static void end(void) {
     int length = snprintf(text, sizeof text, "%ld %ld\n", (long)calls[0], (long)calls[1]);
     if (fd >= 0) (void)!syscall(SYS_write, fd, text, (size_t)length);
     if (fd < 0 || !noting) return;
-    for (long call = 1; call <= calls[0] && call <= MOST_PLACES; call++)
+    for (long call = 1; call <= calls[0] && call <= MAX_PLACES; call++)
         if (is_first(call))
             (void)!syscall(SYS_write, fd, text, (size_t)snprintf(text, sizeof text, "%ld\n", call));
 }

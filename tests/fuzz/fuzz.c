@@ -4,8 +4,8 @@
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
 
 static const struct Reader *reader;
 
@@ -25,9 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 /* Most changes would make a header's length wrong, and test no more than that: three of four times
  * it is mended. The header ends with the last '}' before which all is text, or in .npy with a
  * newline. */
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed) {
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed) {
     size_t from = (size_t)reader->header, end = from;
-    size = LLVMFuzzerMutate(data, size, most);
+    size = LLVMFuzzerMutate(data, size, max);
     if (!from || size <= from || seed % 4 == 0) return size;
     for (size_t i = from; i < size && data[i] >= ' ' && data[i] != 0x7F; i++)
         if (data[i] == '}' || from == 10) end = i + 1;

@@ -4,10 +4,10 @@
 #include "test.h"
 #include <dirent.h>
 
-enum { MOST_SEED = 1 << 16, THOROUGH = 700 /* bytes from the start that are all changed */ };
+enum { MAX_SEED = 1 << 16, THOROUGH = 700 /* bytes from the start that are all changed */ };
 
 static void read_seed(const struct Reader *r, const char *path) {
-    static uint8_t seed[MOST_SEED], changed[MOST_SEED];
+    static uint8_t seed[MAX_SEED], changed[MAX_SEED];
     FILE *f = fopen(path, "rb");
     CHECK(f, "%s", path);
     if (!f) return;

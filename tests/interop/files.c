@@ -38,7 +38,7 @@ static void read_order(const char *path) {
     safetensors_free(&s);
 }
 
-enum { MOST_ARRAYS = 5, MOST_BYTES = 8 * 5 * 5 * 5, STREAM = 1 };
+enum { MAX_ARRAYS = 5, MAX_BYTES = 8 * 5 * 5 * 5, STREAM = 1 };
 
 static Array random_array(uint64_t key, int i, const char *name, const char *bytes) {
     uint64_t at = 16 * (uint64_t)i;
@@ -49,18 +49,18 @@ static Array random_array(uint64_t key, int i, const char *name, const char *byt
 }
 
 static void write_order(const char *path, uint64_t seed) {
-    static const char *const names[MOST_ARRAYS] = {"a.b", "\"quoted\"\\\n", "无可奈何", " ",
-                                                   "z\x7f"};
+    static const char *const names[MAX_ARRAYS] = {"a.b", "\"quoted\"\\\n", "无可奈何", " ",
+                                                  "z\x7f"};
     static const Metadata pairs[] = {{"", "empty"}, {"e", ""}, {"\t\"\\", "🙂 line\n"}};
     uint64_t key = random_key(seed, STREAM);
-    static char bytes[MOST_ARRAYS][MOST_BYTES];
-    Array a[MOST_ARRAYS];
+    static char bytes[MAX_ARRAYS][MAX_BYTES];
+    Array a[MAX_ARRAYS];
     Error e = {0};
-    int count = (int)random_below(key, 1000, MOST_ARRAYS + 1),
+    int count = (int)random_below(key, 1000, MAX_ARRAYS + 1),
         noted = (int)random_below(key, 1001, 4);
     for (int i = 0; i < count; i++) {
         a[i] = random_array(key, i, names[i], bytes[i]);
-        for (int j = 0; j < MOST_BYTES; j++)
+        for (int j = 0; j < MAX_BYTES; j++)
             bytes[i][j] = (char)random_below(random_key(seed, 2 + (uint64_t)i), (uint64_t)j, 256);
     }
     bool ok = safetensors_write(path, pairs, noted, a, count, &e);

@@ -5,7 +5,7 @@
 #include "nn/nn.h"
 #include "test.h"
 
-enum { MOST_INPUTS = 4 };
+enum { MAX_TENSORS = 4 };
 
 typedef Tensor *(*Build)(Tape *t, Tensor **x, const void *context);
 
@@ -19,7 +19,7 @@ typedef Tensor *(*Build)(Tape *t, Tensor **x, const void *context);
 
 typedef struct Case {
     const char *name;
-    Shape in[MOST_INPUTS]; /* up to the first of rank 0 */
+    Shape in[MAX_TENSORS]; /* up to the first of rank 0 */
     Build fused, composed;
     const void *context;
     double tolerance; /* in units of REAL_EPSILON, relative to the largest of each array; 0: 32 */
@@ -37,7 +37,7 @@ static const char *const start_name[] = {"fresh", "added to", "of a node"};
 /* Results of a run. */
 typedef struct Outcome {
     long count; /* of y */
-    real *y, *dx[MOST_INPUTS];
+    real *y, *dx[MAX_TENSORS];
 } Outcome;
 
 static real *numbers(long count, uint64_t stream) {
@@ -49,7 +49,7 @@ static real *numbers(long count, uint64_t stream) {
 
 static int input_count(const Case *c) {
     int inputs = 0;
-    while (inputs < MOST_INPUTS && c->in[inputs].rank) inputs++;
+    while (inputs < MAX_TENSORS && c->in[inputs].rank) inputs++;
     return inputs;
 }
 
@@ -62,8 +62,8 @@ static real before(Start start, long i) {
 static Outcome run(const Case *c, Build build, Start start) {
     Outcome out = {0};
     Tape *t = tape_new();
-    Tensor *x[MOST_INPUTS];
-    real *data[MOST_INPUTS];
+    Tensor *x[MAX_TENSORS];
+    real *data[MAX_TENSORS];
     int inputs = input_count(c);
     t->training = true;
     t->seed = 3;
@@ -98,7 +98,7 @@ static Outcome run(const Case *c, Build build, Start start) {
 
 static void outcome_free(Outcome *o) {
     free(o->y);
-    for (int i = 0; i < MOST_INPUTS; i++) free(o->dx[i]);
+    for (int i = 0; i < MAX_TENSORS; i++) free(o->dx[i]);
 }
 
 /* `scale`: of numbers that the found ones were added to and taken from again. */

@@ -185,7 +185,7 @@ static Tensor *heads(Tape *t, Tensor *x, Shape s) {
     return tape_transpose(t, y, 1, 2);
 }
 
-enum { BATCH = 2, MOST_KEYS = 6 };
+enum { BATCH = 2, MAX_KEYS = 6 };
 
 static Sequences sequences(long length, int32_t *start, int32_t *own, const int32_t *real_length) {
     for (int i = 0; i < BATCH; i++) {
@@ -224,7 +224,7 @@ TEST(attention_over_heads) {
         Tape *t = tape_new();
         Tensor *x[4] = {NULL};
         int inputs = i == 2 ? 4 : 3;
-        int32_t hidden[BATCH * MOST_KEYS];
+        int32_t hidden[BATCH * MAX_KEYS];
         for (int k = 0; k < inputs; k++) x[k] = input(t, ops[i], name[k]);
         integers(ops[i], "key_padding_mask", hidden, BATCH * x[1]->shape.size[2]);
         expect_all(t, ops[i], attention_of(t, x, x[3], hidden, i != 1), inputs, name, x);

@@ -34,7 +34,7 @@ static void check_refusal(const char *program, int status, int want_status, cons
 /* A program and its arguments with blanks between them, '' for one without a character. */
 static void refuses(const char *command, int want_status, const char *want) {
     char *before = strdup(list_folder(".")), *copy = strdup(command),
-         *words[MOST_ARGUMENTS] = {NULL};
+         *words[MAX_ARGUMENTS] = {NULL};
     int count = 0;
     for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
         words[count++] = strcmp(word, "''") ? word : (char *)"";

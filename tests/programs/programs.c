@@ -124,7 +124,7 @@ TEST(talk_is_plain_without_a_terminal) {
 }
 
 /* Reads what train prints to a terminal with this many columns. */
-static void watch(int columns_wide, const char *kind, char text[MOST_OUTPUT]) {
+static void watch(int columns_wide, const char *kind, char text[MAX_OUTPUT]) {
     int other, terminal = open_terminal(columns_wide, &other);
     setenv("TERM", kind, 1);
     Child child =
@@ -138,7 +138,7 @@ static void watch(int columns_wide, const char *kind, char text[MOST_OUTPUT]) {
 /* The bar begins each time at the start of a cleared line and leaves the last column free, however
  * narrow. */
 TEST(the_bar_fits_the_terminal) {
-    static char text[MOST_OUTPUT];
+    static char text[MAX_OUTPUT];
     for (int i = 0; i < 6; i++) {
         int width = (int[]){80, 60, 40, 20, 10, 3}[i], drawn = 0;
         watch(width, "xterm", text);

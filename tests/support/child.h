@@ -61,8 +61,8 @@ static inline int shipped_tests(int argc, char **argv) {
         return shipped_tests(argc, argv);                                                          \
     }
 
-enum { MOST_OUTPUT = 1 << 22, MOST_ARGUMENTS = 48, CHILD_SECONDS = 300 * PATIENCE };
-static char out[MOST_OUTPUT], err[MOST_OUTPUT]; /* what the last child printed */
+enum { MAX_OUTPUT = 1 << 22, MAX_ARGUMENTS = 48, CHILD_SECONDS = 300 * PATIENCE };
+static char out[MAX_OUTPUT], err[MAX_OUTPUT]; /* what the last child printed */
 
 /* The three standard streams of a program. */
 typedef struct Streams {
@@ -83,9 +83,9 @@ static inline void redirect(int fd, const char *path, int flags, int otherwise) 
     if (path && !*path) close(fd);
 }
 
-static inline void slurp(FILE *file, char text[MOST_OUTPUT]) {
+static inline void slurp(FILE *file, char text[MAX_OUTPUT]) {
     rewind(file);
-    text[fread(text, 1, MOST_OUTPUT - 1, file)] = 0;
+    text[fread(text, 1, MAX_OUTPUT - 1, file)] = 0;
     fclose(file);
 }
 
@@ -101,11 +101,11 @@ static inline int open_terminal(int columns, int *shown) {
 }
 
 /* Reads a terminal until its other end is closed. */
-static inline void read_terminal(int terminal, char text[MOST_OUTPUT]) {
+static inline void read_terminal(int terminal, char text[MAX_OUTPUT]) {
     size_t used = 0;
     ssize_t n = 1;
     while (n > 0) {
-        n = read(terminal, text + used, MOST_OUTPUT - 1 - used);
+        n = read(terminal, text + used, MAX_OUTPUT - 1 - used);
         if (n > 0) used += (size_t)n;
     }
     text[used] = 0;
@@ -115,9 +115,9 @@ static inline void read_terminal(int terminal, char text[MOST_OUTPUT]) {
 /* Starts a program with these arguments, which a NULL ends. It must end within CHILD_SECONDS. */
 static inline Child start_program(const char *program, const char *const *arguments, Streams s) {
     Child c = {0, tmpfile(), tmpfile()};
-    char path[PATH_MAX + 48], *argv[MOST_ARGUMENTS + 2] = {(char *)program};
+    char path[PATH_MAX + 48], *argv[MAX_ARGUMENTS + 2] = {(char *)program};
     snprintf(path, sizeof path, "%s/%s%s", program_folder, program_precision(program), program);
-    for (int n = 0; arguments[n] && n < MOST_ARGUMENTS; n++) argv[n + 1] = (char *)arguments[n];
+    for (int n = 0; arguments[n] && n < MAX_ARGUMENTS; n++) argv[n + 1] = (char *)arguments[n];
     fflush(stdout);
     *out = *err = 0;
     c.pid = fork();
@@ -181,7 +181,7 @@ static inline void write_cat_text(const char *path, int length) {
 #endif
 
 /* Everything in the folder as text: names, and sizes and times of what is no folder. */
-static char listing[MOST_OUTPUT];
+static char listing[MAX_OUTPUT];
 
 static inline int list_entry(const char *path, const struct stat *s, int type, struct FTW *place) {
     (void)place;

@@ -65,15 +65,15 @@ static void check_sum(const Task *task, bool held_out, const char *source, const
 }
 
 TEST(sums_are_sums_and_sides_disjoint) {
-    for (long most = 1; most <= 9; most += 4) {
+    for (long max = 1; max <= 9; max += 4) {
         TaskOptions o = task_defaults();
-        o.digits = most;
+        o.digits = max;
         Task *task = opened("add", o);
         memset(lengths, 0, sizeof lengths);
         each_row(task, 100, check_sum);
         for (long d = 1; d < 10; d++)
-            CHECK(d <= most ? labs(lengths[d] - 7400 / most) < 400 : !lengths[d],
-                  "%ld of %ld digits", lengths[d], d);
+            CHECK(d <= max ? labs(lengths[d] - 7400 / max) < 400 : !lengths[d], "%ld of %ld digits",
+                  lengths[d], d);
         task_free(task);
     }
 }

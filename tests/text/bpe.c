@@ -4,19 +4,19 @@
 #include "decoding/next_tokens.h"
 #include "task_helpers.h"
 
-enum { MOST_BYTES = 1 << 16, MOST_MERGES = 300 };
+enum { MAX_BYTES = 1 << 16, MAX_MERGES = 300 };
 
 static const char poem[] = "无可奈何花落去，似曾相识燕归来";
 
 /* ---- The plain version: words as rows of tokens in one array, each ended by -1 ---- */
 
 typedef struct Plain {
-    char character[MOST_MERGES]
+    char character[MAX_MERGES]
                   [UTF8_MAX]; /* [characters] those that are tokens; count: how often each occurs */
-    long characters, count[MOST_MERGES], all;
-    int32_t token[2 * MOST_BYTES];
+    long characters, count[MAX_MERGES], all;
+    int32_t token[2 * MAX_BYTES];
     long length, merges;
-    Merge merge[MOST_MERGES];
+    Merge merge[MAX_MERGES];
 } Plain;
 
 static void replace_all(Plain *p, Merge m, int32_t by) {
@@ -52,14 +52,14 @@ static void plain_characters(Plain *p, const char *text, size_t length, long siz
         p->all++;
         if (bytes > 1)
             p->count[token - BYTE_TOKENS]++;
-        else if (n > 1 && p->characters < MOST_MERGES) {
+        else if (n > 1 && p->characters < MAX_MERGES) {
             memcpy(p->character[p->characters], text + at, bytes = (size_t)n);
             p->count[p->characters++] = 1;
         }
     }
-    long kept = 0, least = p->all / (4 * size) > 2 ? p->all / (4 * size) : 2;
+    long kept = 0, min = p->all / (4 * size) > 2 ? p->all / (4 * size) : 2;
     for (long i = 0; i < p->characters; i++) {
-        if (p->count[i] < least) continue;
+        if (p->count[i] < min) continue;
         char moved[UTF8_MAX];
         long count = p->count[i], to = kept++;
         memcpy(moved, p->character[i], UTF8_MAX);
@@ -86,7 +86,7 @@ static void plain_text(Plain *p, const char *text, size_t length) {
 }
 
 static void plain_learn(Plain *p, const char *text, size_t length, long size) {
-    static int32_t count[BYTE_TOKENS + MOST_MERGES][BYTE_TOKENS + MOST_MERGES];
+    static int32_t count[BYTE_TOKENS + MAX_MERGES][BYTE_TOKENS + MAX_MERGES];
     plain_characters(p, text, length, size);
     plain_text(p, text, length);
     int32_t next = BYTE_TOKENS + (int32_t)p->characters;
@@ -104,13 +104,13 @@ static void plain_learn(Plain *p, const char *text, size_t length, long size) {
     }
 }
 
-static void compare(const char *name, const char *text, size_t length, long most) {
+static void compare(const char *name, const char *text, size_t length, long max) {
     static Plain plain;
-    static int32_t ids[MOST_BYTES];
+    static int32_t ids[MAX_BYTES];
     Error e = {0};
     long count;
-    plain_learn(&plain, text, length, BYTE_TOKENS + most);
-    Tokenizer *k = learned(&tokenizer_bpe, BYTE_TOKENS + most, text, length);
+    plain_learn(&plain, text, length, BYTE_TOKENS + max);
+    Tokenizer *k = learned(&tokenizer_bpe, BYTE_TOKENS + max, text, length);
     CHECK(k->merged == BYTE_TOKENS + plain.characters, "%s: %ld characters, want %ld", name,
           k->merged - BYTE_TOKENS, plain.characters);
     CHECK(k->size - k->merged == plain.merges, "%s: %ld merges, want %ld", name,
@@ -137,18 +137,18 @@ static void compare(const char *name, const char *text, size_t length, long most
 TEST(merges_and_tokens_equal_those_of_a_plain_version) {
     size_t length;
     char *text = whole_file("data/chronicle.txt", &length);
-    compare("chronicle", text, MOST_BYTES / 2, 250);
+    compare("chronicle", text, MAX_BYTES / 2, 250);
     free(text);
     for (uint64_t round = 0; round < 40; round++) {
         static const uint32_t few[] = {'a', ' ', 'b', 0xE9, '1', '.', '\n'};
         static char random[4000];
         uint64_t key = random_key(5, round);
-        long most = 1 + random_below(key, 0, sizeof random - UTF8_MAX), n = 0;
-        for (uint64_t i = 1; n < most; i++) {
+        long max = 1 + random_below(key, 0, sizeof random - UTF8_MAX), n = 0;
+        for (uint64_t i = 1; n < max; i++) {
             uint32_t any = 1 + 61 * (uint32_t)random_below(key, i, 200);
             n += utf8_encode(round < 35 ? few[any % (1 + round % 7)] : any, random + n);
         }
-        compare("random", random, (size_t)n, MOST_MERGES);
+        compare("random", random, (size_t)n, MAX_MERGES);
     }
     static char rhymes[9000];
     for (uint64_t i = 0; i < 2800; i++) /* the first characters are the most frequent */
@@ -157,8 +157,8 @@ TEST(merges_and_tokens_equal_those_of_a_plain_version) {
                            random_below(random_key(9, 1), i, 15) / 15),
                3);
     compare("rhymes", rhymes, strlen(rhymes), 16);
-    compare("rhymes", rhymes, strlen(rhymes), MOST_MERGES);
-    compare("one letter", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa aaaaaaa", 37, MOST_MERGES);
+    compare("rhymes", rhymes, strlen(rhymes), MAX_MERGES);
+    compare("one letter", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa aaaaaaa", 37, MAX_MERGES);
     compare("nothing", "", 0, 10);
 }
 
@@ -174,19 +174,19 @@ TEST(ties_by_hand) {
 /* Random bytes, and random pieces of a text with its words cut anywhere. ALL=1 takes a million of
  * them. */
 TEST(any_bytes_come_back) {
-    enum { MOST = 80 };
+    enum { MAX = 80 };
     long rounds = getenv("ALL") ? 1000000 : 20000;
     size_t length;
     char *text = whole_file("data/chronicle.txt", &length);
     Tokenizer *k[] = {learned(&tokenizer_bpe, 600, text, length),
                       learned(&tokenizer_byte, 0, text, length)};
     for (long round = 0; round < rounds; round++) {
-        char bytes[MOST], back[MOST * TOKEN_BYTES + 1];
-        int32_t ids[MOST];
-        long count, n = round % (MOST + 1);
+        char bytes[MAX], back[MAX * TOKEN_BYTES + 1];
+        int32_t ids[MAX];
+        long count, n = round % (MAX + 1);
         uint64_t key = random_key(6, (uint64_t)round);
-        memcpy(bytes, text + random_below(key, 1000, (long)length - MOST), MOST);
-        for (long i = round % 3 ? random_below(key, 1001, MOST) : 0; i < n; i++)
+        memcpy(bytes, text + random_below(key, 1000, (long)length - MAX), MAX);
+        for (long i = round % 3 ? random_below(key, 1001, MAX) : 0; i < n; i++)
             bytes[i] = (char)random_below(key, (uint64_t)i, 256);
         for (int i = 0; i < 2; i++) {
             Error e = {0};

@@ -38,12 +38,12 @@ static size_t random_text(uint64_t key, long n, bool narrow, char *out) {
 }
 
 TEST(decode_undoes_encode_on_random_text) {
-    enum { MOST = 200 };
-    char text[MOST * UTF8_MAX + 1], back[MOST * TOKEN_BYTES + 1];
-    int32_t ids[MOST * UTF8_MAX];
+    enum { MAX = 200 };
+    char text[MAX * UTF8_MAX + 1], back[MAX * TOKEN_BYTES + 1];
+    int32_t ids[MAX * UTF8_MAX];
     for (int round = 0; round < 400; round++) {
         uint64_t key = random_key(3, (uint64_t)round);
-        long n = round % (MOST + 1), count = -1;
+        long n = round % (MAX + 1), count = -1;
         size_t length = random_text(key, n, round % 2, text);
         Error e = {0};
         Tokenizer *k = learned(&tokenizer_char, 0, text, length);

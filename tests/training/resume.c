@@ -77,8 +77,8 @@ static void check_same_runs(const char *a, const char *b) {
 /* ---- After every step ---- */
 
 /* Starts or resumes a run as ./train does, and drops it after `most` steps. */
-static long train_some(const char *const *arguments, long most) {
-    char *argv[MOST_ARGUMENTS + 2] = {(char *)"train"};
+static long train_some(const char *const *arguments, long max) {
+    char *argv[MAX_ARGUMENTS + 2] = {(char *)"train"};
     int argc = 1;
     while (arguments[argc - 1]) {
         argv[argc] = (char *)arguments[argc - 1];
@@ -110,7 +110,7 @@ static long train_some(const char *const *arguments, long most) {
         Evaluation v;
         if (trainer_evaluation_due(&t))
             ok = trainer_evaluate(&t, 8, &v, &e) && run_evaluated(&run, &v, &e);
-        if (!ok || !run_goes_on(&run) || i == most || t.state.step == t.schedule.steps) break;
+        if (!ok || !run_goes_on(&run) || i == max || t.state.step == t.schedule.steps) break;
         ok = trainer_step(&t, &step, &e);
         if (ok) run_stepped(&run, &step);
     }

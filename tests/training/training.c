@@ -119,13 +119,13 @@ TEST(muon_agrees_with_PyTorch) {
         const char *name;
         long rows, columns;
     } cases[] = {{"muon_wide", 4, 9}, {"muon_high", 9, 4}, {"muon_square", 6, 6}};
-    enum { MOST = 36 };
+    enum { MAX = 36 };
     Safetensors s = golden_file();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         long n = cases[i].rows * cases[i].columns, at;
         Parameters p = layers(cases[i].rows, cases[i].columns);
         Optimizer o = optim_default(&optimizer_muon);
-        double x[MOST];
+        double x[MAX];
         at = p.entry[2].offset;
         o.clip_norm = 0;
         o.matrix_rate = 4;

@@ -9,11 +9,11 @@
 
 static bool wrong_length(const char *path, Status status, Error *e) {
     return error_set(e, status, "directory: found a path of %zu bytes, need 1 to %d", strlen(path),
-                     PATH_ROOM - 1);
+                     PATH_CAPACITY - 1);
 }
 
 bool directory_make(const char *path, Error *e) {
-    char prefix[PATH_ROOM];
+    char prefix[PATH_CAPACITY];
     size_t length = strlen(path);
     if (length == 0 || length >= sizeof prefix) return wrong_length(path, STATUS_CANNOT_CREATE, e);
     for (size_t i = 1; i <= length; i++) {
@@ -31,11 +31,11 @@ bool directory_make(const char *path, Error *e) {
     return true;
 }
 
-bool directory_file(char out[PATH_ROOM], const char *directory, const char *name, Status status,
+bool directory_file(char out[PATH_CAPACITY], const char *directory, const char *name, Status status,
                     Error *e) {
     if (!*directory) return wrong_length(directory, status, e);
-    int length = snprintf(out, PATH_ROOM, "%s/%s", directory, name);
-    return length < PATH_ROOM ||
+    int length = snprintf(out, PATH_CAPACITY, "%s/%s", directory, name);
+    return length < PATH_CAPACITY ||
            error_set(e, status, "%s/%s: %s", directory, name, strerror(ENAMETOOLONG));
 }
 

@@ -12,17 +12,17 @@
 static const char home[] = "runs"; /* where ./train makes runs */
 
 static bool has(const char *directory, const char *file) {
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     return directory_file(path, directory, file, STATUS_NO_INPUT, &(Error){0}) &&
            access(path, F_OK) == 0;
 }
 
 /* Lists the runs in a directory, or the first of many, and returns their number; out is the last.
  */
-static int list_runs(const char *directory, const char *file, char out[PATH_ROOM],
+static int list_runs(const char *directory, const char *file, char out[PATH_CAPACITY],
                      char list[ERROR_TEXT]) {
     struct dirent **entry = NULL;
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     int count = scandir(directory, &entry, NULL, alphasort), runs = 0, listed = 0;
     *list = 0;
     for (int i = 0; i < count; i++) {
@@ -44,8 +44,8 @@ static int list_runs(const char *directory, const char *file, char out[PATH_ROOM
     return runs;
 }
 
-bool runs_find(char out[PATH_ROOM], const char *name, const char *file, Error *e) {
-    char list[ERROR_TEXT], other[PATH_ROOM], train[PROGRAM_COMMAND], makes[ERROR_TEXT] = "";
+bool runs_find(char out[PATH_CAPACITY], const char *name, const char *file, Error *e) {
+    char list[ERROR_TEXT], other[PATH_CAPACITY], train[PROGRAM_COMMAND], makes[ERROR_TEXT] = "";
     const char *slash = strrchr(name, '/');
     struct stat found;
     if (!directory_file(out, name, file, STATUS_NO_INPUT, e)) return false; /* too long, or empty */
@@ -54,7 +54,7 @@ bool runs_find(char out[PATH_ROOM], const char *name, const char *file, Error *e
     if (directory_file(out, home, name, STATUS_NO_INPUT, &(Error){0}) && has(out, file))
         return true;
     if (stat(name, &found) == 0 && S_ISREG(found.st_mode)) {
-        snprintf(out, PATH_ROOM, "%.*s", slash ? (int)(slash - name) : 1, slash ? name : ".");
+        snprintf(out, PATH_CAPACITY, "%.*s", slash ? (int)(slash - name) : 1, slash ? name : ".");
         if (has(out, file)) return true;
         snprintf(makes, sizeof makes, "; %s %s trains on it", program_command("train", train),
                  ESCAPED(name));

@@ -9,4 +9,4 @@
 /* Writes the directory of a run, which has FILE, into out. `name` may be this directory, a file in
  * it, its name in runs/, or a directory with this run and no other. STATUS_NO_INPUT names the runs
  * that there are. */
-bool runs_find(char out[PATH_ROOM], const char *name, const char *file, Error *e);
+bool runs_find(char out[PATH_CAPACITY], const char *name, const char *file, Error *e);

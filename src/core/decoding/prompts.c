@@ -19,7 +19,7 @@ void prompts_close(Prompts *p) {
 bool prompts_next(Prompts *p, Error *e) {
     bool marks = p->typed && isatty(STDERR_FILENO);
     if (marks) fputs("> ", stderr);
-    ssize_t bytes = getline(&p->line, &p->room, p->in);
+    ssize_t bytes = getline(&p->line, &p->capacity, p->in);
     if (bytes < 0 && marks) putc('\n', stderr);
     if (bytes < 0 && ferror(p->in) && errno == EISDIR)
         return error_set(e, STATUS_NO_INPUT, "%s: found a directory, need a file",

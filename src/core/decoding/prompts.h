@@ -12,7 +12,7 @@ typedef struct Prompts {
     bool typed; /* at a terminal */
     /* The line read last, without its end; the first line also without a byte-order mark. */
     char *line, *text;
-    size_t bytes, room;
+    size_t bytes, capacity;
     long count;                    /* its number: from 1 */
     char where[ESCAPED_TEXT + 32]; /* "NAME: line N" */
 } Prompts;

@@ -12,20 +12,20 @@ static int descending(const void *a, const void *b) {
 
 /* The least weight that the filters keep. The largest weight is 1. `sorted` has room for count
  * numbers. */
-static double least_kept(const Sampler *s, long count, const double *weight, double *sorted) {
+static double min_kept_weight(const Sampler *s, long count, const double *weight, double *sorted) {
     bool cuts_k = s->top_k > 0 && s->top_k<count, cuts_p = s->top_p> 0 && s->top_p < 1;
-    double least = 0, total = 0, sum = 0, top_p = cuts_p ? s->top_p : 0;
+    double min = 0, total = 0, sum = 0, top_p = cuts_p ? s->top_p : 0;
     if (cuts_k || cuts_p) {
         memcpy(sorted, weight, (size_t)count * sizeof *sorted);
         qsort(sorted, (size_t)count, sizeof *sorted, descending);
-        if (cuts_k) least = sorted[s->top_k - 1];
-        for (long i = 0; i < count && sorted[i] >= least; i++) total += sorted[i];
+        if (cuts_k) min = sorted[s->top_k - 1];
+        for (long i = 0; i < count && sorted[i] >= min; i++) total += sorted[i];
         for (long i = 0; sum < top_p * total; i++) {
-            least = sorted[i];
-            sum += least;
+            min = sorted[i];
+            sum += min;
         }
     }
-    return fmax(least, s->min_p);
+    return fmax(min, s->min_p);
 }
 
 static bool is_share(double x) {
@@ -67,8 +67,8 @@ long decode_probabilities(const Sampler *s, const Scores *c, double *p) {
         if (p[i] > p[best]) best = i;
     double largest = p[best];
     for (long i = 0; i < c->count; i++) p[i] = exp((p[i] - largest) / temperature);
-    double least = least_kept(s, c->count, p, p + c->count);
-    for (long i = 0; i < c->count; i++) sum += p[i] = p[i] >= least ? p[i] : 0;
+    double min = min_kept_weight(s, c->count, p, p + c->count);
+    for (long i = 0; i < c->count; i++) sum += p[i] = p[i] >= min ? p[i] : 0;
     for (long i = 0; i < c->count; i++) p[i] /= sum;
     return best;
 }

@@ -12,7 +12,7 @@ void saved_run_close(SavedRun *r) {
 
 /* Reads the number of a token. */
 static bool read_number(const char *text, int *id) {
-    const Setting number = {"id", .allowed = CONFIG_RANGE(0, CONFIG_MOST_TOKENS),
+    const Setting number = {"id", .allowed = CONFIG_RANGE(0, CONFIG_MAX_TOKENS),
                             .type = SETTING_INTEGER, .size = sizeof *id};
     return setting_read(&number, id, text, "", STATUS_BAD_DATA, &(Error){0});
 }

@@ -6,7 +6,7 @@
 #include "nn/model_file.h"
 
 typedef struct SavedRun {
-    char directory[PATH_ROOM], path[PATH_ROOM]; /* path: of the model's file */
+    char directory[PATH_CAPACITY], path[PATH_CAPACITY]; /* path: of the model's file */
     Model *model;
     Notes notes;
     Tokenizer *tokenizer;

@@ -87,11 +87,11 @@ static bool score_text(Tape *t, const SavedRun *r, const char *path, const Score
 
 static bool score_pair(Tape *t, const SavedRun *r, const Pair *p, const char *where, Score *out,
                        Error *e) {
-    long S, T, most = r->model->config.max_length;
-    size_t room = p->source.length + p->target.length + 2;
-    int32_t *source = calloc(room, sizeof *source), *target = source;
+    long S, T, max_tokens = r->model->config.max_length;
+    size_t capacity = p->source.length + p->target.length + 2;
+    int32_t *source = calloc(capacity, sizeof *source), *target = source;
     bool ok =
-        (source || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", room)) &&
+        (source || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", capacity)) &&
         tokenizer_encode(r->tokenizer, where, p->source.text, p->source.length, source, &S, e);
     if (ok) target += S; /* begin, target, end */
     ok = ok &&
@@ -104,9 +104,9 @@ static bool score_pair(Tape *t, const SavedRun *r, const Pair *p, const char *wh
         out->characters += (double)utf8_count(p->target.text, p->target.length);
         for (long i = 1; i < T; i++)
             out->known += (double)tokenizer_characters(r->tokenizer, target[i]);
-        ok = (S <= most && T <= most) ||
+        ok = (S <= max_tokens && T <= max_tokens) ||
              error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %ld", where,
-                       S > T ? S : T, most);
+                       S > T ? S : T, max_tokens);
     }
     ok = ok && add_rows(t, r->model, source, S, 1, (long[]){0, T}, target, target + 1, NULL,
                         &out->nats, e);
@@ -119,10 +119,10 @@ static bool score_pair(Tape *t, const SavedRun *r, const Pair *p, const char *wh
 enum { ANSWERED = 32 };
 static bool answer_pairs(Tape *t, const SavedRun *r, const Pair *p, long pairs,
                          const ScoreListener *l, Score *out, Error *e) {
-    long most = r->model->config.max_length, start[ANSWERED + 1] = {0}, length[ANSWERED];
-    size_t bytes = TOKEN_BYTES * (size_t)most + 1;
-    int32_t *source = calloc((size_t)(ANSWERED * most), sizeof *source);
-    int32_t *answer = calloc((size_t)(ANSWERED * most), sizeof *answer);
+    long max_tokens = r->model->config.max_length, start[ANSWERED + 1] = {0}, length[ANSWERED];
+    size_t bytes = TOKEN_BYTES * (size_t)max_tokens + 1;
+    int32_t *source = calloc((size_t)(ANSWERED * max_tokens), sizeof *source);
+    int32_t *answer = calloc((size_t)(ANSWERED * max_tokens), sizeof *answer);
     char *text = malloc(bytes);
     Sampler greedy = {.tokenizer = r->tokenizer};
     bool ok = (source && answer && text) ||
@@ -135,10 +135,10 @@ static bool answer_pairs(Tape *t, const SavedRun *r, const Pair *p, long pairs,
         start[i + 1] = start[i] + n;
     }
     ok = ok && decode_answers(t, r->model, &greedy, pairs, start, source, r->begin_id, r->end_id,
-                              most, answer, length, e);
+                              max_tokens, answer, length, e);
     for (long i = 0; i < pairs; i++) {
         if (!ok) break;
-        size_t written = tokenizer_decode(r->tokenizer, answer + i * most, length[i], text);
+        size_t written = tokenizer_decode(r->tokenizer, answer + i * max_tokens, length[i], text);
         bool exact = written == p[i].target.length && memcmp(text, p[i].target.text, written) == 0;
         out->exact += exact;
         if (l) l->pair(l->context, &p[i], text, exact);

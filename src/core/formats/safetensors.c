@@ -38,9 +38,9 @@ static bool read_metadata(Safetensors *s, Json *j) {
     while (json_member(j, &key)) {
         if (!plain(j, &key) || !json_string(j, &value) || !plain(j, &value)) return false;
         if (strcmp(key.text, "crc32") == 0) continue; /* belongs to the file, not to its contents */
-        Metadata *room = grown(s, s->metadata, s->metadata_count, sizeof *room, j->error);
-        if (!room) return false;
-        s->metadata = room;
+        Metadata *larger = grown(s, s->metadata, s->metadata_count, sizeof *larger, j->error);
+        if (!larger) return false;
+        s->metadata = larger;
         s->metadata[s->metadata_count++] = (Metadata){key.text, value.text};
     }
     return !j->failed;
@@ -131,9 +131,9 @@ static bool read_header(Safetensors *s, Json *j, const char *data, size_t size) 
         Array a = {.file = s->path, .name = key.text};
         if (!*a.name) return json_fail(j, "found a tensor without a name");
         if (!read_tensor(j, &a, data, size)) return false;
-        Array *room = grown(s, s->tensor, s->tensors, sizeof *room, j->error);
-        if (!room) return false;
-        s->tensor = room;
+        Array *larger = grown(s, s->tensor, s->tensors, sizeof *larger, j->error);
+        if (!larger) return false;
+        s->tensor = larger;
         s->tensor[s->tensors++] = a;
     }
     return json_end(j);
@@ -238,11 +238,11 @@ static bool parse(Safetensors *s, size_t size, bool check, Error *e) {
         return error_set(e, STATUS_BAD_DATA, "%s: found %zu bytes, need at least 8", s->path, size);
     uint64_t length;
     memcpy(&length, s->data, 8);
-    uint64_t most = size - 8 < MAX_HEADER ? size - 8 : MAX_HEADER;
-    if (length > most)
+    uint64_t max = size - 8 < MAX_HEADER ? size - 8 : MAX_HEADER;
+    if (length > max)
         return error_set(e, STATUS_BAD_DATA,
                          "%s: found a header of %" PRIu64 " bytes, need at most %" PRIu64, s->path,
-                         length, most);
+                         length, max);
     s->checksum = check && has_checksum(s->data, size);
     if (s->checksum && !checksum_fits(s->path, s->data, size, e)) return false;
 

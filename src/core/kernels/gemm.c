@@ -31,14 +31,14 @@
 #include <stdlib.h>
 
 enum {
-    MOST_STEP = 512,                     /* longest step of k */
-    STRIP = STRIP_WIDTH * MOST_STEP,     /* numbers of a packed strip, at most */
+    MAX_STEP = 512,                      /* longest step of k */
+    STRIP = STRIP_WIDTH * MAX_STEP,      /* numbers of a packed strip, at most */
     STRIPS = 4,                          /* strips packed at a time */
     PACKED = 2048 * 1024 / sizeof(real), /* numbers of B packed in a phase, at most */
     ROUND = 256 * 1024 / sizeof(real),   /* numbers of B that stay in the second-level cache */
     GRAIN = 1 << 18,                     /* multiply-adds worth a chunk: a few microseconds */
     PACKING = 1 << 15,                   /* numbers to pack worth a chunk */
-    MOST_CHUNKS = 32,
+    MAX_CHUNKS = 32,
     WIDE_CHUNK = 1 << 14, /* numbers of B from gemm_pack worth a chunk */
 };
 
@@ -88,7 +88,7 @@ static long ceil_div(long a, long b) {
     return (a + b - 1) / b;
 }
 
-static long least(long a, long b) {
+static long min(long a, long b) {
     return a < b ? a : b;
 }
 
@@ -116,7 +116,7 @@ static void pack_chunk(void *phase, long chunk) {
     }
     for (long q = cut(f->count, chunk, chunks); q < cut(f->count, chunk + 1, chunks); q++)
         pack_transposed(f->packed + q * f->apart, PANEL, f->b + q * PANEL * ldb, ldb, f->k,
-                        least(PANEL, f->n - q * PANEL));
+                        min(PANEL, f->n - q * PANEL));
 }
 
 /* Computes rows [i, i + rows) of C from one strip and the panels [first, end). */
@@ -124,7 +124,7 @@ static void multiply_strip(const Phase *f, Strip *a, long i, long rows, long fir
     const Gemm *g = f->g;
     const real *b = f->panels + first * f->apart;
     real *start = f->c + i * g->ldc + first * PANEL, *c = start;
-    long whole = least(end, f->n / PANEL);
+    long whole = min(end, f->n / PANEL);
     Tile *tile = gemm_tile[f->pack_a][TILE_VECTORS - 1][rows - 1];
     for (long q = first; q < whole; q++) {
         a->next = q + 1 < end ? c + PANEL : start + rows * g->ldc;
@@ -163,15 +163,14 @@ static void multiply_packed(const Phase *f, long i, long m, long first, long end
     real *strips = packing()->strips;
     long height = ceil_div(m, ceil_div(m, TILE_ROWS));
     while (m > 0) {
-        long rows = least(STRIPS * height, m), count = ceil_div(rows, height);
+        long rows = min(STRIPS * height, m), count = ceil_div(rows, height);
         pack_strips(strips, STRIP, g->layout == GEMM_TN, f->a + i * row_step(g), g->lda, f->k,
                     g->m - i, height, count);
         for (long q = first; q < end; q += f->round)
             for (long s = 0; s < count; s++) {
                 Strip a = {strips + s * STRIP, 1, STRIP_WIDTH, NULL};
                 long row = s * height;
-                multiply_strip(f, &a, i + row, least(height, rows - row), q,
-                               least(q + f->round, end));
+                multiply_strip(f, &a, i + row, min(height, rows - row), q, min(q + f->round, end));
             }
         m -= rows;
         i += rows;
@@ -184,7 +183,7 @@ static void multiply_chunk(void *phase, long chunk) {
     long row = chunk % f->row_blocks, column = chunk / f->row_blocks, m = f->g->m;
     long unit = f->pack_a ? TILE_ROWS : 1, units = ceil_div(m, unit);
     long i = unit * cut(units, row, f->row_blocks),
-         i_end = least(unit * cut(units, row + 1, f->row_blocks), m);
+         i_end = min(unit * cut(units, row + 1, f->row_blocks), m);
     long first = cut(f->count, column, f->column_blocks),
          end = cut(f->count, column + 1, f->column_blocks);
     (f->pack_a ? multiply_packed : multiply_in_place)(f, i, i_end - i, first, end);
@@ -196,7 +195,7 @@ static double blocks_wanted(double work) {
     double grains = work / GRAIN;
     if (grains <= 4) return grains;
     if (grains <= 16) return 4;
-    return grains <= 4 * MOST_CHUNKS ? grains / 4 : MOST_CHUNKS;
+    return grains <= 4 * MAX_CHUNKS ? grains / 4 : MAX_CHUNKS;
 }
 
 /* With packed strips a block has all columns if there are enough rows for that: then each strip is
@@ -232,7 +231,7 @@ static void run_phase(Phase *f) {
         f->panels = f->packed = packing()->panels;
         f->apart = PANEL * f->k;
         f->ld = PANEL;
-        f->packing_chunks = least(f->n * f->k / PACKING + 1, MOST_CHUNKS);
+        f->packing_chunks = min(f->n * f->k / PACKING + 1, MAX_CHUNKS);
         pool_for(f->packing_chunks, pack_chunk, f);
     }
     cut_blocks(f);
@@ -265,13 +264,12 @@ static void multiply(void *gemm, long product) {
     }
     Phase f = {.g = g};
     choose_packing(&f);
-    long panels = ceil_div(g->n, PANEL), steps = g->k > 0 ? ceil_div(g->k, MOST_STEP) : 1,
-         parts = 1;
+    long panels = ceil_div(g->n, PANEL), steps = g->k > 0 ? ceil_div(g->k, MAX_STEP) : 1, parts = 1;
     if (f.pack_b && panels * PANEL * g->k > PACKED)
         parts = ceil_div(panels, PACKED / PANEL / ceil_div(g->k, steps));
     for (long part = 0; part < parts; part++) {
         f.j = cut(panels, part, parts) * PANEL;
-        f.n = least(cut(panels, part + 1, parts) * PANEL, g->n) - f.j;
+        f.n = min(cut(panels, part + 1, parts) * PANEL, g->n) - f.j;
         f.c = c + f.j;
         for (long step = 0; step < steps; step++) {
             long p = cut(g->k, step, steps);

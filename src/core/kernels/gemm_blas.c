@@ -15,7 +15,7 @@
 #define cblas_gemm cblas_sgemm
 #endif
 
-enum { FEWEST_ROWS = 96, MOST_BLOCKS = 32, GRAIN = 1 << 20 };
+enum { FEWEST_ROWS = 96, MAX_BLOCKS = 32, GRAIN = 1 << 20 };
 
 typedef struct Plan {
     const Gemm *g;
@@ -56,7 +56,7 @@ void gemm(const Gemm *g) {
     long batch = g->batch > 1 ? g->batch : 1;
     double grains = (double)g->m * (double)g->n * (double)g->k / GRAIN;
     Plan plan = {g, 1};
-    while (plan.blocks < MOST_BLOCKS && (double)plan.blocks < grains &&
+    while (plan.blocks < MAX_BLOCKS && (double)plan.blocks < grains &&
            g->m / plan.blocks >= 2 * FEWEST_ROWS)
         plan.blocks *= 2;
     pool_for(plan.blocks * batch, multiply_rows, &plan);

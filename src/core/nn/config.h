@@ -22,9 +22,9 @@ enum { NO_PAD = -1 };
 
 /* Limits of a model's sizes, larger than any machine can hold. Products of sizes within them do not
  * overflow. */
-#define CONFIG_MOST_LAYERS        1000
-#define CONFIG_MOST_WIDTH         1048576
-#define CONFIG_MOST_TOKENS        16777216
+#define CONFIG_MAX_LAYERS         1000
+#define CONFIG_MAX_WIDTH          1048576
+#define CONFIG_MAX_TOKENS         16777216
 #define CONFIG_RANGE(min, max)    CONFIG_RANGE_OF(min, max) /* "[1,1000]" */
 #define CONFIG_RANGE_OF(min, max) "[" #min "," #max "]"
 

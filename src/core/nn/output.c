@@ -61,12 +61,12 @@ const Prediction *nn_predict(const Forward *f, Tensor *hidden, const int32_t *ta
     const Tensor *w = output_matrix(f->model);
     hidden = tape_contiguous(f->tape, hidden);
     long n = hidden->shape.size[0], d = hidden->shape.size[1], V = w->shape.size[0];
-    long most = logit_block_rows(n, V);
+    long max_rows = logit_block_rows(n, V);
     Prediction *all = (void *)node_array(hidden->maker, n * (long)(sizeof *all / sizeof(real)));
-    real *logits = tape_constant(f->tape, SHAPE(most, V))->data;
+    real *logits = tape_constant(f->tape, SHAPE(max_rows, V))->data;
     if (!all || !logits) return NULL;
-    for (long first = 0; first < n; first += most) {
-        long rows = chunk_end(first, most, n) - first;
+    for (long first = 0; first < n; first += max_rows) {
+        long rows = chunk_end(first, max_rows, n) - first;
         Block b = {matrix_of(logits, rows, V), targets + first, all + first, rows_per_chunk(4 * V)};
         product_nt(matrix_of(hidden->data + first * d, rows, d), matrix_of(w->data, V, d), b.logits,
                    false);

@@ -41,7 +41,7 @@ static Gram *find(const Grams *g, uint64_t hash) {
     return &g->slot[i];
 }
 
-static bool make_room(Grams *g, Error *e) {
+static bool grow(Grams *g, Error *e) {
     if (2 * (g->used + NGRAM_ORDER) < g->slots) return true;
     Grams larger = {.slots = g->slots ? 2 * g->slots : 1 << 12, .used = g->used};
     larger.slot = calloc((size_t)larger.slots, sizeof *larger.slot);
@@ -62,7 +62,7 @@ static bool is_full(const Grams *g) {
 
 /* Counts the character that ends `now`, after each of its contexts. */
 static bool count_character(Grams *g, const Suffixes *before, const Suffixes *now, Error *e) {
-    if (!make_room(g, e)) return false;
+    if (!grow(g, e)) return false;
     for (int n = 1; n <= now->length; n++) {
         Gram *gram = find(g, now->hash[n]), *context = find(g, before->hash[n - 1]);
         if (!gram->hash) {
@@ -100,7 +100,7 @@ static bool count_different(Grams *seen, const uint32_t *text, long length, Erro
 
 static bool count_grams(Grams *g, const uint32_t *text, long length, Error *e) {
     Suffixes before = empty;
-    if (!make_room(g, e)) return false;
+    if (!grow(g, e)) return false;
     find(g, empty.hash[0])->hash = empty.hash[0];
     for (long i = 0; i < length; i++) {
         if (is_full(g)) return true;

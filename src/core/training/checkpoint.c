@@ -222,12 +222,12 @@ bool checkpoint_read_weights(const char *path, Trainer *t, Error *e) {
 
 /* ---- Beginning from another run ---- */
 
-static bool path_of(const TrainConfig *r, char path[PATH_ROOM], Error *e) {
+static bool path_of(const TrainConfig *r, char path[PATH_CAPACITY], Error *e) {
     return directory_file(path, r->from, "model.safetensors", STATUS_NO_INPUT, e);
 }
 
 bool from_configure(TrainConfig *r, const Checkpoint *past, Error *e) {
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     Safetensors file = {0};
     if (!r->from) return true;
     if (r->resume) return train_config_begin_from(r, &past->file, e);
@@ -238,7 +238,7 @@ bool from_configure(TrainConfig *r, const Checkpoint *past, Error *e) {
 }
 
 bool from_read_weights(Trainer *t, const TrainConfig *r, Error *e) {
-    char path[PATH_ROOM], *vocabulary = tokenizer_string(t->task->tokenizer, e);
+    char path[PATH_CAPACITY], *vocabulary = tokenizer_string(t->task->tokenizer, e);
     if (!vocabulary) return false;
     bool same = strcmp(vocabulary, r->data.vocabulary) == 0;
     free(vocabulary);

@@ -10,7 +10,7 @@
 #include "training/train_config.h"
 
 typedef struct Checkpoint {
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     Safetensors file;
     TrainState state;
     uint64_t identity; /* file_identity of the file when it was read */

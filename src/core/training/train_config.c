@@ -29,7 +29,7 @@ void train_config_free(TrainConfig *r) {
 }
 
 bool train_config_find(TrainConfig *r, const char **run, const char *file, Error *e) {
-    char directory[PATH_ROOM];
+    char directory[PATH_CAPACITY];
     if (!runs_find(directory, *run, file, e)) return false;
     return (*run = train_config_keep(r, strdup(directory), e));
 }
@@ -115,7 +115,7 @@ static bool add_texts(TrainConfig *r, char *const *path, int count, Error *e) {
 }
 
 static bool is_run(const char *name) {
-    return runs_find((char[PATH_ROOM]){0}, name, CHECKPOINT_FILE, &(Error){0});
+    return runs_find((char[PATH_CAPACITY]){0}, name, CHECKPOINT_FILE, &(Error){0});
 }
 
 /* Takes a task and files for it, or files alone. */
@@ -252,10 +252,10 @@ static bool check(const TrainConfig *r, Error *e) {
     if (s->min_rate > s->rate)
         return error_set(e, STATUS_USAGE, "--min-lr: found %g, need at most the %g of --lr",
                          s->min_rate, s->rate);
-    if (r->model.d_ff > CONFIG_MOST_WIDTH) /* the computed default */
+    if (r->model.d_ff > CONFIG_MAX_WIDTH) /* the computed default */
         return error_set(e, STATUS_USAGE,
                          "--d-model: found %d, need at most %d, or a --d-ff of its own",
-                         r->model.d_model, CONFIG_MOST_WIDTH / 4);
+                         r->model.d_model, CONFIG_MAX_WIDTH / 4);
     return true;
 }
 

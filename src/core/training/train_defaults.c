@@ -66,7 +66,7 @@ static void set_modern(TrainConfig *r) {
 static double bytes_of(const char *paths) {
     double sum = 0;
     for (const char *end; paths && *paths; paths = *end ? end + 1 : end) {
-        char path[PATH_ROOM];
+        char path[PATH_CAPACITY];
         uintmax_t bytes;
         Error ignored = {0};
         end = paths + strcspn(paths, "\n");

@@ -138,14 +138,14 @@ static double time_of(void (*run)(void *context), void *context, long times) {
 }
 
 Timing bench_time(void (*run)(void *context), void *context, double seconds, int least) {
-    enum { WARM_UP = 5, MOST_SAMPLES = 100000 };
+    enum { WARM_UP = 5, MAX_SAMPLES = 100000 };
     const double resolution = 20e-6; /* some hundred times the clock's */
-    static double sample[MOST_SAMPLES];
+    static double sample[MAX_SAMPLES];
     time_of(run, context, WARM_UP);
     double once = time_of(run, context, 1);
     long together = once < resolution ? (long)(resolution / once) + 1 : 1, count = 0;
     double end = clock_seconds() + seconds;
-    while (count < MOST_SAMPLES && (count < least || clock_seconds() < end))
+    while (count < MAX_SAMPLES && (count < least || clock_seconds() < end))
         sample[count++] = time_of(run, context, together);
     qsort(sample, (size_t)count, sizeof *sample, ascending);
     return (Timing){sample[0], sample[count / 2], count * together};

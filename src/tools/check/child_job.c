@@ -81,11 +81,11 @@ _Noreturn void child_finish(void) {
     _exit(child_send(&end, 1) ? 0 : STATUS_IO);
 }
 
-enum { FIRST_FREE = 3, MOST_DESCRIPTORS = 1024 };
+enum { FIRST_FREE = 3, MAX_DESCRIPTORS = 1024 };
 
 /* Closes the parent's other open files. */
 static void close_others(const ChildLimits *limits) {
-    for (int file = FIRST_FREE; file < MOST_DESCRIPTORS; file++) {
+    for (int file = FIRST_FREE; file < MAX_DESCRIPTORS; file++) {
         bool kept = file == result_pipe || file == request_pipe;
         for (int i = 0; i < CHILD_KEEPS; i++) kept |= file == limits->keep[i];
         if (!kept) close(file);

@@ -106,7 +106,7 @@ const char *file_name(const char *path) {
 
 /* Copies an open file. */
 static bool copy_bytes(int in, const char *folder, const char *name, Error *e) {
-    char path[PATH_ROOM], block[1 << 14];
+    char path[PATH_CAPACITY], block[1 << 14];
     ssize_t n = 0;
     if (!directory_file(path, folder, name, STATUS_CANNOT_CREATE, e)) return false;
     int out = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -171,7 +171,8 @@ static bool has_ending(const char *name, const char *const *endings) {
 typedef struct Listing {
     const char *const *endings;
     FileNames *found, *left;
-    char way[PATH_ROOM]; /* of the directory at hand, from the first: empty, or with a slash at its
+    char way
+        [PATH_CAPACITY]; /* of the directory at hand, from the first: empty, or with a slash at its
                             end */
 } Listing;
 
@@ -225,7 +226,7 @@ void directory_files_free(FileNames *f) {
 
 bool directory_copy(const char *from, const char *const *endings, const char *to, Error *e) {
     FileNames files;
-    char source[PATH_ROOM], target[PATH_ROOM];
+    char source[PATH_CAPACITY], target[PATH_CAPACITY];
     bool ok = directory_files(from, endings, &files, NULL, e) && directory_make(to, e);
     for (long i = 0; ok && i < files.count; i++) {
         const char *name = files.name[i];

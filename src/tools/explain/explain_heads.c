@@ -92,8 +92,8 @@ static bool look(Circle *c, uint64_t seed, real *maps, Error *e) {
     return true;
 }
 
-enum { MOST_HEADS = 4, COUNTS = 3 };
-static const int heads_of[COUNTS] = {1, 2, MOST_HEADS};
+enum { MAX_HEADS = 4, COUNTS = 3 };
+static const int heads_of[COUNTS] = {1, 2, MAX_HEADS};
 
 static const Table table = {
     "heads",
@@ -113,7 +113,7 @@ static bool run(const ExplainOptions *o, int heads, uint64_t seed, double *both,
 }
 
 bool explain_heads(const ExplainOptions *o, Error *e) {
-    real maps[COUNTS][MOST_HEADS * PLACES * PLACES], others[MOST_HEADS * PLACES * PLACES];
+    real maps[COUNTS][MAX_HEADS * PLACES * PLACES], others[MAX_HEADS * PLACES * PLACES];
     double both, least[COUNTS] = {100, 100, 100}, most[COUNTS] = {0};
     int seeds_below_half[COUNTS] = {0};
     show_start(
@@ -129,10 +129,10 @@ bool explain_heads(const ExplainOptions *o, Error *e) {
             least[i] = fmin(least[i], both), most[i] = fmax(most[i], both);
             seeds_below_half[i] += both < 50;
         }
-    Map drawn[1 + MOST_HEADS];
-    static const char *const title[1 + MOST_HEADS] = {
-        "One head", "Head 1 of four", "Head 2 of four", "Head 3 of four", "Head 4 of four"};
-    for (int i = 0; i < 1 + MOST_HEADS; i++)
+    Map drawn[1 + MAX_HEADS];
+    static const char *const title[1 + MAX_HEADS] = {"One head", "Head 1 of four", "Head 2 of four",
+                                                     "Head 3 of four", "Head 4 of four"};
+    for (int i = 0; i < 1 + MAX_HEADS; i++)
         drawn[i] = (Map){title[i],
                          i ? NULL
                            : "One head has a single distribution a row for both neighbours. Only "
@@ -144,10 +144,10 @@ bool explain_heads(const ExplainOptions *o, Error *e) {
                          .values = i ? maps[COUNTS - 1] + (i - 1) * PLACES * PLACES : maps[0],
                          .high = 1};
     return show_found(
-        o, &table, drawn, 1 + MOST_HEADS,
+        o, &table, drawn, 1 + MAX_HEADS,
         "Over %d seeds four heads of width %d name both symbols at %.2f %% of the positions or "
         "more, and one head of width %d, which gives one mean of both, at %.2f to %.2f %%, for "
         "%d of %d seeds at less than half of them.",
-        SEEDS, WIDTH / MOST_HEADS, least[COUNTS - 1], WIDTH, least[0], most[0], seeds_below_half[0],
+        SEEDS, WIDTH / MAX_HEADS, least[COUNTS - 1], WIDTH, least[0], most[0], seeds_below_half[0],
         SEEDS);
 }

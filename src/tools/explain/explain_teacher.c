@@ -14,7 +14,7 @@
 enum {
     SYMBOLS = 12,
     LONGEST = 8,
-    MOST = LONGEST + 1,
+    MAX = LONGEST + 1,
     STEPS = 480,
     LOOKS = 8,
     JUDGED = 128,
@@ -24,24 +24,23 @@ enum {
 enum { NOTHING = -1 };
 
 /* The model's tokens at each step of each held-out row from `first` on, running free; NOTHING after the end. */
-static bool run_free(Lesson *l, long first, long rows, int32_t said[ROWS][MOST], Error *e) {
+static bool run_free(Lesson *l, long first, long rows, int32_t said[ROWS][MAX], Error *e) {
     const Task *task = l->task;
     const Batch *b = l->trainer.batch;
     long length[ROWS];
     task_held_out_batch(task, first, rows, l->trainer.batch);
     Sampler greedy = {.tokenizer = task->tokenizer};
     if (!decode_answers(l->trainer.tape, l->model, &greedy, b->rows, b->source_start, b->source,
-                        task->begin_id, task->end_id, MOST, said[0], length, e))
+                        task->begin_id, task->end_id, MAX, said[0], length, e))
         return false;
     for (long r = 0; r < b->rows; r++)
-        for (long i = length[r]; i < MOST; i++)
-            said[r][i] = i == length[r] ? task->end_id : NOTHING;
+        for (long i = length[r]; i < MAX; i++) said[r][i] = i == length[r] ? task->end_id : NOTHING;
     return true;
 }
 
 /* Shares of held-out tokens that are right. */
 static bool judge(Lesson *l, double *taught, double *free, Error *e) {
-    int32_t said[ROWS][MOST];
+    int32_t said[ROWS][MAX];
     double tokens = 0, right = 0;
     if (!lesson_judge(l, JUDGED, taught, NULL, e)) return false;
     for (long first = 0; first < JUDGED; first += ROWS) {
@@ -89,7 +88,7 @@ static char letter(const Task *task, int32_t id) {
 
 /* One row a step, one letter a sequence of the batch. */
 static bool show_steps(const ExplainOptions *o, Lesson *l, Error *e) {
-    int32_t said[ROWS][MOST];
+    int32_t said[ROWS][MAX];
     if (!run_free(l, 0, SHOWN, said, e)) return false;
     const Task *task = l->task;
     show_start(
@@ -99,7 +98,7 @@ static bool show_steps(const ExplainOptions *o, Lesson *l, Error *e) {
         "the source; the right answer is the source sorted. Taught, the decoder reads the right "
         "answer; free, it reads what it said one step before. < begins and > ends an answer.",
         SHOWN, l->trainer.state.step);
-    for (long i = 0; i < MOST; i++) {
+    for (long i = 0; i < MAX; i++) {
         char text[TEXTS][SHOWN + 1] = {0};
         for (long r = 0; r < SHOWN; r++) {
             BatchRow row = batch_row(l->trainer.batch, r);

@@ -61,16 +61,16 @@ static bool only_blanks(const char *text) {
 Label label_of(const char *text, int most, bool unicode) {
     Label l = {0};
     bool blank = only_blanks(text);
-    if (most > LABEL_MOST) most = LABEL_MOST;
+    if (most > LABEL_MAX) most = LABEL_MAX;
     for (size_t bytes; *text; text += bytes) {
         uint32_t c = next(text, &bytes);
         c = c == ' ' && !blank ? c : shown(c, unicode);
         int columns = character_columns(c);
-        if (l.columns + columns > most || l.count == LABEL_MOST) {
+        if (l.columns + columns > most || l.count == LABEL_MAX) {
             /* Room for the ellipsis. */
             while (l.count && l.columns + 1 > most)
                 l.columns -= character_columns(l.character[--l.count]);
-            if (l.count == LABEL_MOST) l.columns -= character_columns(l.character[--l.count]);
+            if (l.count == LABEL_MAX) l.columns -= character_columns(l.character[--l.count]);
             l.character[l.count++] = unicode ? ELLIPSIS : '~';
             l.columns++;
             break;
@@ -84,7 +84,7 @@ Label label_of(const char *text, int most, bool unicode) {
 Label label_number(long number) {
     char text[24];
     snprintf(text, sizeof text, "%ld", number);
-    return label_of(text, LABEL_MOST, false);
+    return label_of(text, LABEL_MAX, false);
 }
 
 void label_write(FILE *out, const Label *l) {

@@ -7,13 +7,13 @@
 
 /* Characters as they are shown. A blank alone becomes an open box, a line feed an arrow. Control
  * characters, overrides of the direction of writing, and bytes that are not UTF-8 become U+FFFD. */
-enum { LABEL_MOST = 48 };
+enum { LABEL_MAX = 48 };
 typedef struct Label {
     int count, columns; /* characters; their columns on a terminal */
-    uint32_t character[LABEL_MOST];
+    uint32_t character[LABEL_MAX];
 } Label;
 
-/* Text cut to `most` columns, at most LABEL_MOST; an ellipsis ends a text that was longer. Without
+/* Text cut to `most` columns, at most LABEL_MAX; an ellipsis ends a text that was longer. Without
  * `unicode` the label is ASCII, with '?' for other characters. */
 Label label_of(const char *text, int most, bool unicode);
 

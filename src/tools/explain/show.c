@@ -40,7 +40,7 @@ static void show_formula(const char *formula) {
 
 void show_start(const ExplainOptions *o, const Table *table, const char *format, ...) {
     char text[SENTENCE];
-    const char *head[MOST_COLUMNS];
+    const char *head[MAX_COLUMNS];
     va_list arguments;
     if (o->json) return;
     if (table->question) {
@@ -79,8 +79,8 @@ static const char *cell_text(const Column *c, const Cell *cell, char number[NUMB
 }
 
 void show_row(const ExplainOptions *o, const Table *table, const Cell *cells) {
-    char number[MOST_COLUMNS][NUMBER_TEXT];
-    const char *texts[MOST_COLUMNS];
+    char number[MAX_COLUMNS][NUMBER_TEXT];
+    const char *texts[MAX_COLUMNS];
     for (int i = 0; table->column[i].key; i++)
         texts[i] = cell_text(&table->column[i], &cells[i], number[i]);
     if (o->json)

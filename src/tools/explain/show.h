@@ -5,7 +5,7 @@
 #include "explain/explain.h"
 #include "explain/map.h"
 
-enum { AS_TEXT = -1, AS_POWER = -2, MOST_COLUMNS = 10 };
+enum { AS_TEXT = -1, AS_POWER = -2, MAX_COLUMNS = 10 };
 
 typedef struct Column {
     const char *key;  /* name in JSON */
@@ -16,8 +16,8 @@ typedef struct Column {
 
 typedef struct Table {
     const char *experiment, *question;
-    const char *formula;             /* lines, indented by four blanks */
-    Column column[MOST_COLUMNS + 1]; /* a NULL key ends them */
+    const char *formula;            /* lines, indented by four blanks */
+    Column column[MAX_COLUMNS + 1]; /* a NULL key ends them */
 } Table;
 
 typedef struct Cell {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_DRAWN = 1 << 14 };
+enum { MAX_DRAWN = 1 << 14 };
 
 void walk_add(WalkSteps *s, const char *step, const char *name, const char *formula,
               const char *from, Tensor *value, const WalkText *rows, const WalkText *columns,
@@ -313,7 +313,7 @@ static void draw_weights(const WalkMatrix *m) {
     const Tensor *a = m->value;
     long count = shape_count(a->shape);
     double largest = 0;
-    if (count > MOST_DRAWN) return;
+    if (count > MAX_DRAWN) return;
     for (long i = 0; i < count; i++) largest = fmax(largest, (double)a->data[i]);
     Terminal t = terminal_of(stdout);
     const Map map = {"Attention weights A",
@@ -336,7 +336,7 @@ static void introduce(const WalkThrough *w) {
     const WalkOptions *o = w->options;
     const ModelConfig *c = &w->run.model->config;
     static const char *const side[] = {"Encoder", "Decoder", "Cross"};
-    char text[PATH_ROOM + 200];
+    char text[PATH_CAPACITY + 200];
     snprintf(text, sizeof text,
              "%s attention, layer %ld, head %ld; d_model %d, %d heads of d_k %ld; %s %s",
              side[w->side], o->layer, o->head, c->d_model, c->heads, config_d_k(c),

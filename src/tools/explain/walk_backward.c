@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 64, PART = 40, LINES = 800, MOST_TERMS = 12, MOST_ARGUMENTS = 160 };
+enum { CELL = 64, PART = 40, LINES = 800, MAX_TERMS = 12, MAX_ARGUMENTS = 160 };
 #define LEARNING_RATE 0.001
 
 /* Shows one layer, and one attention of it. */
@@ -128,9 +128,9 @@ long walk_backward_cell(const Backward *b, const Tensor *x, const real *values) 
 
 BackwardTerm *walk_backward_terms(const Backward *b, long i, int k, const real *values, long *cell,
                                   long *count) {
-    enum { MOST = 1 << 14 };
+    enum { MAX = 1 << 14 };
     *cell = walk_backward_cell(b, b->node[i]->in[k], values);
-    if (*cell < 0 || shape_count(b->node[i]->out->shape) > MOST) return NULL;
+    if (*cell < 0 || shape_count(b->node[i]->out->shape) > MAX) return NULL;
     return backward_terms(&b->w->arena, b->node[i], k, *cell, count);
 }
 
@@ -176,7 +176,7 @@ static void print_terms(const Backward *b, long i, int k, const real *values) {
         say(4, "%s of it: %.8g = sum of %ld term%s dL/dy times dy/dx", at, (double)values[cell],
             terms, PLURAL(terms));
     if (end) terms = 0;
-    for (long shown = 0; shown < terms && shown < MOST_TERMS; shown++) {
+    for (long shown = 0; shown < terms && shown < MAX_TERMS; shown++) {
         long best = shown;
         for (long j = shown; j < terms; j++)
             if (fabs(product(term[j])) > fabs(product(term[best]))) best = j;
@@ -185,7 +185,7 @@ static void print_terms(const Backward *b, long i, int k, const real *values) {
         say(6, "%.8g = %.8g, dL/d %s%s, times %.8g", product(t), (double)t.dy + 0.0,
             walk_backward_name(b, n->out, name), cell_text(b, n->out, t.at, at), (double)t.slope);
     }
-    if (terms > MOST_TERMS) say(6, "and %ld smaller terms", terms - MOST_TERMS);
+    if (terms > MAX_TERMS) say(6, "and %ld smaller terms", terms - MAX_TERMS);
     putchar('\n');
 }
 
@@ -245,7 +245,7 @@ static void print_arguments(const Node *n) {
     FILE *out = open_memstream(&text, &size);
     if (out && n->op->arguments) n->op->arguments(n, out);
     if (!out || fclose(out) != 0 || !text) error_no_memory("the arguments of %s", n->op->name);
-    if (*text && size < MOST_ARGUMENTS) say(2, "%s", text);
+    if (*text && size < MAX_ARGUMENTS) say(2, "%s", text);
     free(text);
 }
 

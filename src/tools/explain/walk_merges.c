@@ -11,7 +11,7 @@ enum { OPEN_BOX = 0x2423 }; /* a label of blanks alone */
 /* Writes a token; its blanks become '_', so that they do not look like gaps between tokens. */
 static void write_token(FILE *out, const Tokenizer *k, int32_t id, bool unicode) {
     char text[TOKEN_LABEL];
-    Label l = label_of(tokenizer_label(k, id, text), LABEL_MOST, unicode);
+    Label l = label_of(tokenizer_label(k, id, text), LABEL_MAX, unicode);
     for (int i = 0; i < l.count; i++)
         if (l.character[i] == ' ' || l.character[i] == OPEN_BOX) l.character[i] = '_';
     label_write(out, &l);

@@ -8,14 +8,14 @@ const char *const walk_sentence = "无可奈何花落去，似曾相识燕归来
 const char *const walk_words_sentence = "I was myself";
 const char *const walk_modern_sentence = "low lower lowest slow slower slowest";
 
-enum { MOST_TOKENS = 1000 }; /* n² scores a head */
+enum { MAX_TOKENS = 1000 }; /* n² scores a head */
 
 /* Random weights: d_model 32, 4 heads of d_k 8, positions for the sentence. */
 static bool make_model(WalkThrough *w, int vocabulary, Error *e) {
     long n = w->source.count;
-    if (n > MOST_TOKENS)
+    if (n > MAX_TOKENS)
         return error_set(e, STATUS_BAD_DATA, "--text: found %ld tokens, need at most %d", n,
-                         MOST_TOKENS);
+                         MAX_TOKENS);
     ModelConfig c = config_seq2seq(vocabulary < 2 ? 2 : vocabulary, (int)n, NO_PAD);
     c.d_model = 32, c.d_ff = 128;
     if (w->options->modern) {

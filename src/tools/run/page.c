@@ -112,14 +112,14 @@ bool page_write(const PageRecord *record, int count, const char *path, Error *e)
 }
 
 /* The directory that holds a file. */
-static void name_of(char out[PATH_ROOM], const char *path) {
-    snprintf(out, PATH_ROOM, "%s", path);
+static void name_of(char out[PATH_CAPACITY], const char *path) {
+    snprintf(out, PATH_CAPACITY, "%s", path);
     char *slash = strrchr(out, '/');
     if (slash) *slash = 0;
 }
 
 bool page_of_run(const char *record, const char *path, Error *e) {
-    char name[PATH_ROOM];
+    char name[PATH_CAPACITY];
     name_of(name, record);
     return page_write(&(PageRecord){name, record, NULL}, 1, path, e);
 }
@@ -136,7 +136,7 @@ static size_t common_part(char *const *run, int count) {
 }
 
 bool page_compare(char *const *run, int count, const char *directory, Error *e) {
-    char path[TRAIN_COMPARED][PATH_ROOM], page[PATH_ROOM], found[PATH_ROOM];
+    char path[TRAIN_COMPARED][PATH_CAPACITY], page[PATH_CAPACITY], found[PATH_CAPACITY];
     PageRecord record[TRAIN_COMPARED];
     size_t common = common_part(run, count);
     for (int i = 0; i < count; i++) {

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 typedef struct Record {
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     int fd;        /* -1: the lines wait for record_create */
     off_t size;    /* bytes in the file that are complete lines */
     FILE *line;    /* writes `pending` */

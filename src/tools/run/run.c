@@ -119,7 +119,7 @@ static void record_evaluation(Run *r, const Evaluation *v, double exact, bool is
 /* Brings the record to the disk and writes the page. The run's files are in place once one of it
  * is saved. */
 static bool write_page(Run *r, Error *e) {
-    char page[PATH_ROOM];
+    char page[PATH_CAPACITY];
     if (!run_keeps_folder(r, e)) return false;
     if (r->replaces) return true;
     return record_save(&r->record, e) && run_path_of(r, "report.html", page, e) &&

@@ -70,7 +70,7 @@ bool run_finish(Run *r, bool trained, Error *e);
  * nothing is written. run_path_of gives the path of a file in it, run_has says whether it has
  * this file. */
 bool run_keeps_folder(Run *r, Error *e);
-bool run_path_of(Run *r, const char *name, char out[PATH_ROOM], Error *e);
+bool run_path_of(Run *r, const char *name, char out[PATH_CAPACITY], Error *e);
 bool run_has(Run *r, const char *name);
 
 /* True if the directory holds no run, the one to continue, or one to replace. Is called again

@@ -14,13 +14,13 @@ bool run_keeps_folder(Run *r, Error *e) {
                                   r->config->run);
 }
 
-bool run_path_of(Run *r, const char *name, char out[PATH_ROOM], Error *e) {
+bool run_path_of(Run *r, const char *name, char out[PATH_CAPACITY], Error *e) {
     return run_keeps_folder(r, e) &&
            directory_file(out, r->config->run, name, STATUS_CANNOT_CREATE, e);
 }
 
 bool run_has(Run *r, const char *name) {
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     return run_path_of(r, name, path, &(Error){0}) && access(path, F_OK) == 0;
 }
 
@@ -53,7 +53,7 @@ bool run_can_open_files(const Run *r, Error *e) {
 void run_remove_leftovers(Run *r) {
     static const char *const names[] = {"best.safetensors", "checkpoint.safetensors", "report.html",
                                         "model.safetensors"};
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     for (int i = 0; i < (r->place ? 3 : 4); i++)
         if (run_path_of(r, names[i], path, &(Error){0}))
             file_abandon(file_create(path, &(Error){0}));
@@ -64,7 +64,7 @@ void run_remove_leftovers(Run *r) {
  * the model stays until there is a new one. */
 static void replace_old(Run *r) {
     static const char *const names[] = {"best.safetensors", "checkpoint.safetensors"};
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     Error unsaved = {0};
     r->replaces = false;
     for (int i = 0; i < 2; i++)
@@ -92,13 +92,13 @@ static bool save_model(Run *r, File *file, Error *e) {
 }
 
 bool run_save_as(Run *r, const char *name, Error *e) {
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     File *file = run_path_of(r, name, path, e) ? file_create(path, e) : NULL;
     return file && save_model(r, file, e);
 }
 
 bool run_save_checkpoint(Run *r, Error *e) {
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     Error unsaved = {0};
     r->saved = clock_seconds();
     r->saved_step = r->trainer->state.step;
@@ -118,7 +118,7 @@ bool run_save_checkpoint(Run *r, Error *e) {
 
 /* Makes a deleted directory again. */
 static bool restore_folder(Run *r, Error *e) {
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     if (access(r->config->run, F_OK) == 0) return true;
     file_abandon(r->place);
     r->place = NULL;
@@ -138,7 +138,7 @@ bool run_judge(Run *r, Error *e) {
  * better. */
 static bool take_best(Run *r, Error *e) {
     const TrainState *s = &r->trainer->state;
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     if (!run_can_overfit(r->trainer->task) || s->best_step == 0 || s->best_step == s->step)
         return true;
     if (!run_has(r, "best.safetensors") || r->last.loss <= s->best_loss + RUN_CLEARLY_WORSE)
@@ -157,7 +157,7 @@ static bool take_best(Run *r, Error *e) {
 }
 
 bool run_save(Run *r, bool trained, Error *e) {
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     if (!trainer_check(r->trainer, e) || !restore_folder(r, e)) return false;
     /* The disk may hold the model where it does not hold a checkpoint. */
     Error other = {0};

@@ -148,7 +148,7 @@ static bool record_run(Run *r, Error *e) {
 
 /* Reads the record of a run that continues. */
 static void read_past(Run *r, const Checkpoint *past) {
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     const TrainState *s = &past->state;
     Past p;
     if (!run_path_of(r, "run.jsonl", path, &(Error){0})) return;
@@ -174,7 +174,7 @@ static bool open_record(Run *r, const Checkpoint *past, Error *e) {
 
 /* A finished run may have been killed before its page was written. */
 static bool complete_files(Run *r, Error *e) {
-    char record[PATH_ROOM], page[PATH_ROOM];
+    char record[PATH_CAPACITY], page[PATH_CAPACITY];
     run_remove_leftovers(r);
     return run_path_of(r, "run.jsonl", record, e) && run_path_of(r, "report.html", page, e) &&
            page_of_run(record, page, e);
@@ -182,7 +182,7 @@ static bool complete_files(Run *r, Error *e) {
 
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Yardsticks *yardsticks,
               const Checkpoint *past, Error *e) {
-    char path[PATH_ROOM], word[PATH_ROOM];
+    char path[PATH_CAPACITY], word[PATH_CAPACITY];
     *r = (Run){.config = config, .trainer = t, .kept = past != NULL, .judged = -1, .record.fd = -1};
     if (!run_path_of(r, "model.safetensors", path, e) || !run_may_take(r, past, e)) return false;
     snprintf(word, sizeof word, "%s%s", *config->run == '-' ? "./" : "",

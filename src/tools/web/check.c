@@ -120,10 +120,10 @@ static double weighed(CheckRun *r, const real *c, long outputs, real *y) {
 
 /* Moves every element of an input by h both ways; prints L there, the difference, and backward's gradient. */
 static void print_elements(CheckRun *r, PointInput *in, const real *c, long outputs, real *y) {
-    enum { MOST = 200 };
+    enum { MAX = 200 };
     const double h = 1e-5;
-    real grad[MOST];
-    long count = in->count < MOST ? in->count : MOST;
+    real grad[MAX];
+    long count = in->count < MAX ? in->count : MAX;
     check_run_job(r, (Job){.runs = 1, .dy = c});
     memcpy(grad, r->result.grad + point_gradients_before(r->point, (int)(in - r->point->in)),
            (size_t)count * sizeof *grad);

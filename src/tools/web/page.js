@@ -119,8 +119,8 @@ const RATES = {adamw: '0.005', muon: '0.005', sgd: '0.1'};
 const choice = Object.fromEntries(SETTINGS.map(([name, , preset]) => [name, preset]));
 const preset = name => ({steps: STEPS[choice.task], lr: RATES[choice.optimizer]})[name] ?? SETTINGS.find(s => s[0] === name)[2];
 const allowed = (values, value) => Array.isArray(values) ? values.includes(value) : values.test(value);
-const MOST_TEXT = 200000; // the field takes one more, which tells that there is more
-const own = make('textarea', {id: 'own', maxLength: MOST_TEXT + 1, spellcheck: false, dir: 'auto', onchange: () => start()});
+const MAX_TEXT = 200000; // the field takes one more, which tells that there is more
+const own = make('textarea', {id: 'own', maxLength: MAX_TEXT + 1, spellcheck: false, dir: 'auto', onchange: () => start()});
 const EXAMPLES = {copy: '31415926', reverse: '31415926', sort: '31415926', add: '47+85'};
 const example = () =>
   choice.task === 'lm' ? [...own.value].slice(0, language ? 3 : 8).join('') : EXAMPLES[choice.task];
@@ -213,9 +213,9 @@ const start = latest(async () => {
   let text = choice.task === 'lm' ? own.value : undefined;
   starting = true;
   say('');
-  if (text && text.length > MOST_TEXT) {
-    say(t('text_cut', number(MOST_TEXT)));
-    text = text.slice(0, MOST_TEXT);
+  if (text && text.length > MAX_TEXT) {
+    say(t('text_cut', number(MAX_TEXT)));
+    text = text.slice(0, MAX_TEXT);
   }
   const config = Object.entries(options()).map(o => o.join(' ')).join('\n');
   try {

@@ -152,8 +152,8 @@ const char *program_command(const char *program, char out[PROGRAM_COMMAND]) {
     return out;
 }
 
-bool runs_find(char out[PATH_ROOM], const char *name, const char *file, Error *e) {
-    return snprintf(out, PATH_ROOM, "%s", name) > 0;
+bool runs_find(char out[PATH_CAPACITY], const char *name, const char *file, Error *e) {
+    return snprintf(out, PATH_CAPACITY, "%s", name) > 0;
 }
 
 /* ---- Output of the entry points ---- */

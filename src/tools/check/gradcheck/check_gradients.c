@@ -11,7 +11,7 @@ enum { WHOLE_OUTPUTS = 128, WHOLE_ENTRIES = 1 << 14, RANDOM = 3 };
 
 /* Each element is moved alone if the number of elements times the numbers computed for a move is at most WORK. Otherwise a
  * sample of each input is: as many elements as WORK allows, at least LEAST. */
-enum { WORK = 1 << 22, LEAST = 4 };
+enum { WORK = 1 << 22, MIN = 4 };
 
 /* The runs of a case, as far as its elements are concerned. */
 enum { RUNS = 4000, ALONE = RUNS / CHECK_ENTRIES_RUNS };
@@ -67,7 +67,7 @@ static void lay_out(Gradients *g) {
         if (!point_has_gradient(point, k)) continue;
         long own = in->stored, most = WORK / numbers / inputs;
         if (most > ALONE / inputs) most = ALONE / inputs;
-        if (most < LEAST) most = LEAST;
+        if (most < MIN) most = MIN;
         bool all = !g->sampled || own <= most;
         g->element[k] = new_entries(g, k, all ? own : most);
         g->run->planned += CHECK_ENTRIES_RUNS * g->element[k].coordinates;

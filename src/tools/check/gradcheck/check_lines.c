@@ -5,8 +5,8 @@
 /* Steps of a sweep on both sides and on one side. Each step is half the previous one. */
 enum { STEPS = 20, STEPS_ON_ONE_SIDE = 29 };
 
-/* Current lines: at most MOST_LINES, and at most ROOM output numbers on both sides together, but at least one line. */
-enum { ROOM = 1 << 16, MOST_LINES = 128 };
+/* Current lines: at most MAX_LINES, and at most CAPACITY output numbers on both sides together, but at least one line. */
+enum { CAPACITY = 1 << 16, MAX_LINES = 128 };
 
 /* ---- Runs ---- */
 
@@ -261,8 +261,8 @@ void lines_find_steps(Lines *l) {
 
 void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena) {
     size_t outputs = (size_t)e->outputs, cotangents = (size_t)e->cotangents;
-    *l = (Lines){.run = run, .e = e, .room = e->outputs ? ROOM / (2 * e->outputs) : MOST_LINES};
-    if (l->room > MOST_LINES) l->room = MOST_LINES;
+    *l = (Lines){.run = run, .e = e, .room = e->outputs ? CAPACITY / (2 * e->outputs) : MAX_LINES};
+    if (l->room > MAX_LINES) l->room = MAX_LINES;
     if (l->room > e->coordinates) l->room = e->coordinates;
     if (l->room < 1) l->room = 1;
     l->blur = arena_alloc(arena, cotangents * sizeof *l->blur);

@@ -17,7 +17,7 @@ static const double step = sizeof(real) == sizeof(double) ? 0x1p-20 : 0x1p-8;
 /* One-sided differences that differ by more than this part of their size show a kink. */
 static const double apart = 1e-2;
 
-enum { MOST = 48 }; /* elements on kinks that are checked */
+enum { MAX = 48 }; /* elements on kinks that are checked */
 
 typedef struct Ties {
     CheckRun *run;
@@ -33,7 +33,7 @@ typedef struct Ties {
         double *up, *down; /* [outputs] one-sided differences */
         int *
             group; /* [outputs] the same for elements that are tied there, directly or through others */
-    } element[MOST];
+    } element[MAX];
 } Ties;
 
 /* Requests two runs, with these elements moved together up and down. */
@@ -73,7 +73,7 @@ static void find_elements(Ties *t) {
         for (long j = 0; j < t->all[k].coordinates; j++)
             ask(t, (const struct Element *[]){&(struct Element){k, j}}, 1);
         check_run_all(t->run, NULL);
-        for (long j = 0; j < t->all[k].coordinates && t->count < MOST; j++) {
+        for (long j = 0; j < t->all[k].coordinates && t->count < MAX; j++) {
             struct Element *x = &t->element[t->count];
             bool any = false;
             *x = (struct Element){k, j, one_each(t, sizeof *x->up), one_each(t, sizeof *x->down),
@@ -110,7 +110,7 @@ static void join_pairs(Ties *t) {
  * its elements are WRONG, and the text says so. */
 static bool shares_fit(Ties *t, int group, long output, char *text, size_t room) {
     double *up = one_each(t, sizeof *up), *down = one_each(t, sizeof *down), sum = 0, scale = 0;
-    const struct Element *member[MOST];
+    const struct Element *member[MAX];
     int size = 0;
     for (const struct Element *x = t->element; x < t->element + t->count; x++) {
         const Entries *e = &t->all[x->input];

@@ -6,13 +6,13 @@
 #include <string.h>
 
 /* Most numbers of an array and rows of a table that are printed; rows of a table that has more. */
-enum { MOST_NUMBERS = 12, MOST_ROWS = 14, FEW_ROWS = 6 };
+enum { MAX_NUMBERS = 12, MAX_ROWS = 14, FEW_ROWS = 6 };
 
 static void add_array(FILE *t, const char *name, Shape s, const real *v) {
     long count = shape_count(s);
     fprintf(t, "%.24s %s =", name, shape_text(s));
-    for (long i = 0; i < count && i < MOST_NUMBERS; i++) fprintf(t, " %.6g", (double)v[i]);
-    fprintf(t, count > MOST_NUMBERS ? " …\n" : "\n");
+    for (long i = 0; i < count && i < MAX_NUMBERS; i++) fprintf(t, " %.6g", (double)v[i]);
+    fprintf(t, count > MAX_NUMBERS ? " …\n" : "\n");
 }
 
 /* The digits of numbers that agree; the number of digits that shows a difference. */
@@ -60,8 +60,8 @@ static void add_table(FILE *t, const Gradients *g, const Entries *e, const Point
     long all = 0;
     for (long q = first; q < end; q++)
         for (int wrong = 0; wrong < 2; wrong++) all += add_rows(NULL, g, e, in, q, wrong, 0);
-    bool many = all > MOST_ROWS;
-    long left = many ? FEW_ROWS : MOST_ROWS;
+    bool many = all > MAX_ROWS;
+    long left = many ? FEW_ROWS : MAX_ROWS;
     for (int wrong = 1; wrong >= 0; wrong--)
         for (long q = first; q < end; q++) {
             long rows = add_rows(t, g, e, in, q, wrong, left);

@@ -175,7 +175,7 @@ static bool name_factors(const Suspect *s, const Factors *t, Shape over, char *t
     return false;
 }
 
-enum { LEAST = 3 }; /* factors that are evidence */
+enum { MIN = 3 }; /* factors that are evidence */
 
 bool pattern_factor_of_values(Suspect *s) {
     Factors t = {.count = s->n};
@@ -184,7 +184,7 @@ bool pattern_factor_of_values(Suspect *s) {
     for (long at = 0; at < s->rows * t.count; at++) group[at] = at % t.count;
     if (!find_factors(s, group, 0, &t)) return false;
     for (long j = 0; j < t.count; j++) wrong += t.known[j] &= s->e->state[j] == ENTRY_WRONG;
-    return wrong >= LEAST && name_factors(s, &t, s->shape, text, sizeof text) &&
+    return wrong >= MIN && name_factors(s, &t, s->shape, text, sizeof text) &&
            pattern_say(s, "every %selement is %s", wrong < t.count ? "wrong " : "", text);
 }
 
@@ -196,7 +196,7 @@ bool pattern_factor_of_outputs(Suspect *s) {
     for (long at = n; at < (1 + t.count) * n; at++) group[at] = at / n - 1;
     if (!find_factors(s, group, n, &t)) return false;
     for (long i = 0; i < t.count; i++) known += t.known[i];
-    return known >= LEAST && name_factors(s, &t, s->y_shape, text, sizeof text) &&
+    return known >= MIN && name_factors(s, &t, s->y_shape, text, sizeof text) &&
            pattern_say(s, "the part of every output is %s", text);
 }
 

@@ -38,12 +38,12 @@ static bool is_transposed(Suspect *s, long *from) {
 
 /* Each element has the gradient of its neighbour (the edge may have any) or of the other end, or all have that of one end. */
 bool pattern_moved(Suspect *s) {
-    enum { LEAST = 3 };
+    enum { MIN = 3 };
     long *from = arena_alloc(s->arena, (size_t)s->n * sizeof *from);
     if (is_transposed(s, from)) return true;
     for (int axis = 0; axis < s->shape.rank; axis++) {
         long n = s->shape.size[axis];
-        for (int way = 0; way < 5 && n >= LEAST; way++) {
+        for (int way = 0; way < 5 && n >= MIN; way++) {
             for (long j = 0; j < s->n; j++) {
                 long i = pattern_index(s->shape, axis, j),
                      to[] = {i - 1, i + 1, n - 1 - i, 0, n - 1};
@@ -87,7 +87,7 @@ static long find(const PointInput *in, double value, double tolerance) {
  * Gives the first such entry, the place of the number that it needs, and of the one found. */
 static bool reads_elsewhere(Suspect *s, const PointInput *in, long *entry, long *need,
                             long *found) {
-    enum { LEAST = 4 };
+    enum { MIN = 4 };
     const Entries *e = s->e;
     long numbers = 0, last = -1;
     double tolerance = fmin(s->tolerance, 1e-6);
@@ -104,7 +104,7 @@ static bool reads_elsewhere(Suspect *s, const PointInput *in, long *entry, long 
         if (*entry < 0 && here >= 0 && right >= 0 && here != right)
             *entry = at, *need = right, *found = here;
     }
-    return *entry >= 0 && numbers >= LEAST;
+    return *entry >= 0 && numbers >= MIN;
 }
 
 /* An example is a product whose backward reads an operand at another index. */

@@ -71,14 +71,14 @@ static void say_condition(const Suspect *s, int which, bool size, double low, do
 
 /* Whether a condition on values may be looked for: the case draws values, it is small, and some of its elements are right. */
 static bool may_have_condition(const Suspect *s) {
-    enum { MOST_ENTRIES = 1 << 12 };
+    enum { MAX_ENTRIES = 1 << 12 };
     bool drawn = false;
     long wrongs = 0;
     for (int k = 0; k < s->point->inputs; k++)
         drawn |= !s->g->run->c->in[k].values && s->point->in[k].same_as < 0;
     for (long j = 0; j < s->n; j++) wrongs += s->e->state[j] == ENTRY_WRONG;
     return drawn && wrongs > 0 && wrongs < s->n && s->in->stored == s->in->count &&
-           s->entries <= MOST_ENTRIES;
+           s->entries <= MAX_ENTRIES;
 }
 
 /* Finds a condition on values that separates wrong elements from right ones at the first looks. */

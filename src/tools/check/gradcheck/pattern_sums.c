@@ -207,7 +207,7 @@ static bool take_form(const Suspect *s, const Groups *g, int which, int form, do
 /* In every group the error is a multiple of 1 or of known values. Examples are layer norm without the mean of the gradient,
  * and softmax without Σ dy y. */
 bool pattern_term(Suspect *s) {
-    enum { LEAST = 3, FORMS = 3 };
+    enum { MIN = 3, FORMS = 3 };
     double *v = arena_alloc(s->arena, (size_t)s->n * sizeof *v);
     char text[REPORT_NAME];
     for (int axes = 1; axes <= s->shape.rank; axes++)
@@ -216,7 +216,7 @@ bool pattern_term(Suspect *s) {
             for (unsigned left = set; left; left &= left - 1) bits++;
             if (bits != axes) continue;
             Groups g = group(s, set);
-            for (int k = -1; k < FORMS * (s->point->inputs + 1) && g.size >= LEAST; k++) {
+            for (int k = -1; k < FORMS * (s->point->inputs + 1) && g.size >= MIN; k++) {
                 int which = k < 0 ? -1 : s->point->inputs - k / FORMS;
                 if (!take_form(s, &g, which, k < 0 ? 0 : k % FORMS, v, text, sizeof text) ||
                     !error_is_multiple(s, &g, v))

@@ -57,10 +57,10 @@ const char *gradcheck_element_text(char text[INDEX_TEXT], const char *name, Shap
 }
 
 int report_digits(double a, double b, int least) {
-    enum { MOST = 17 };
+    enum { MAX = 17 };
     char one[32], other[32];
     int digits = least;
-    for (bool same = a != b && !isnan(a) && !isnan(b); same && digits < MOST; digits += same) {
+    for (bool same = a != b && !isnan(a) && !isnan(b); same && digits < MAX; digits += same) {
         snprintf(one, sizeof one, "%.*g", digits, a);
         snprintf(other, sizeof other, "%.*g", digits, b);
         same = strcmp(one, other) == 0;

@@ -139,7 +139,7 @@ static void check_operand(Grading *g, const char *name, const char *part, Error 
 }
 
 static void print_template(const char *name, const char *language, Error *e) {
-    char headers[PATH_ROOM];
+    char headers[PATH_CAPACITY];
     template_print(name, language, student_headers(headers), stdout, e);
 }
 

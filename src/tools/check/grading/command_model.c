@@ -39,7 +39,7 @@ static const char *kind_of(const ModelCheck *c) {
 static bool save(const ModelCheck *c, Error *e) {
     enum { WEIGHTS, BATCH, GRADIENTS, FILES };
     static const char *const part[FILES] = {"weights", "batch", "grads"};
-    char path[FILES][PATH_ROOM], name[64];
+    char path[FILES][PATH_CAPACITY], name[64];
     if (!directory_make(c->save, e)) return false;
     for (int i = 0; i < FILES; i++) {
         snprintf(name, sizeof name, "%s.%s.safetensors", kind_of(c), part[i]);

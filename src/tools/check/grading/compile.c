@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *student_headers(char path[PATH_ROOM]) {
-    system_program(path, PATH_ROOM - 32);
+const char *student_headers(char path[PATH_CAPACITY]) {
+    system_program(path, PATH_CAPACITY - 32);
     for (char *slash; (slash = strrchr(path, '/'));) {
         strcpy(slash, "/src/core/ops/ops.h");
         bool here = access(path, R_OK) == 0;
@@ -35,7 +35,7 @@ enum {
 /* A compiler may write a small part of what is free, because others work beside it. */
 static ChildLimits compile_limits(const char *library) {
     enum { PARTS = 32 };
-    char folder[PATH_ROOM];
+    char folder[PATH_CAPACITY];
     snprintf(folder, sizeof folder, "%.*s", (int)(file_name(library) - library), library);
     size_t part = directory_free_bytes(*folder ? folder : ".") / PARTS;
     if (part < MIN_WRITTEN) part = MIN_WRITTEN;
@@ -81,14 +81,14 @@ static int add_flags(const char **argument, int n, const char *const *flags) {
 }
 
 /* The library's path with another ending in place of ".so". */
-static const char *beside(const StudentSource *s, const char *ending, char path[PATH_ROOM]) {
-    snprintf(path, PATH_ROOM, "%.*s%s", (int)strlen(s->library) - 3, s->library, ending);
+static const char *beside(const StudentSource *s, const char *ending, char path[PATH_CAPACITY]) {
+    snprintf(path, PATH_CAPACITY, "%.*s%s", (int)strlen(s->library) - 3, s->library, ending);
     return path;
 }
 
 /* Makes the folder in which the compiler works. A student's file is copied there. */
 static bool prepare(StudentSource *s) {
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     if (mkdir(beside(s, WORK, path), 0700) != 0)
         return error_set(&s->error, STATUS_CANNOT_CREATE, "%s: cannot be made", path);
     return s->kind != STUDENTS || file_copy(s->source, path, SUBMITTED, &s->error);
@@ -123,7 +123,7 @@ static char **words_of(const char *cc, int *programs) {
 static void run_compiler(void *context, long i) {
     const StudentSource *s = context;
     const char *cc = getenv("CC");
-    char path[PATH_ROOM], cases[PATH_ROOM], headers[PATH_ROOM], source[PATH_ROOM];
+    char path[PATH_CAPACITY], cases[PATH_CAPACITY], headers[PATH_CAPACITY], source[PATH_CAPACITY];
     int programs, n = 0;
     char **word = words_of(cc && *cc ? cc : "cc", &programs);
     const char **argument =
@@ -145,16 +145,16 @@ static void run_compiler(void *context, long i) {
     n = add_flags(argument, n, (const char *const *)word + programs);
     n = add_flags(argument, n, s->kind == STUDENTS ? students_flags : teachers_flags);
     if (s->kind == TEACHERS_CASES) {
-        snprintf(cases, sizeof cases, "%.*s/tools/check/cases_only.h", PATH_ROOM - 32, headers);
+        snprintf(cases, sizeof cases, "%.*s/tools/check/cases_only.h", PATH_CAPACITY - 32, headers);
         n = add_flags(argument, n, cases_flags);
         n = add_flags(argument, n, (const char *const[]){"-include", cases, NULL});
     }
     if (access(OWN_NAMES, R_OK) == 0)
         n = add_flags(argument, n, (const char *const[]){"-include", OWN_NAMES, NULL});
     const char *const rooms[] = {"", "/core", "/tools"};
-    char room[3][PATH_ROOM];
+    char room[3][PATH_CAPACITY];
     for (int k = 0; k < 3; k++) {
-        snprintf(room[k], PATH_ROOM, "%.*s%s", PATH_ROOM - 8, headers, rooms[k]);
+        snprintf(room[k], PATH_CAPACITY, "%.*s%s", PATH_CAPACITY - 8, headers, rooms[k]);
         /* -isystem: no warnings from the headers */
         n = add_flags(argument, n, (const char *const[]){"-isystem", room[k], NULL});
     }
@@ -214,7 +214,7 @@ static const char *first_error(const char *text, size_t *length) {
  * path its name. */
 static void append_said(const StudentSource *s, const char *said, size_t length, char *text,
                         size_t size) {
-    char path[PATH_ROOM] = "./" SUBMITTED;
+    char path[PATH_CAPACITY] = "./" SUBMITTED;
     const char *name = s->name ? s->name : file_name(s->source);
     size_t used = strlen(text);
     if (s->kind != STUDENTS && !realpath(s->source, path))
@@ -269,7 +269,7 @@ static bool clashing_name(const char *line, char name[COMPILE_NAME]) {
 /* Writes a header that includes the project's operations with other names in place of those that
  * clash. Returns whether any does. */
 static bool write_own_names(const StudentSource *s, const char *said) {
-    char path[PATH_ROOM], name[COMPILE_NAME];
+    char path[PATH_CAPACITY], name[COMPILE_NAME];
     bool any = false;
     FILE *out = fopen(beside(s, WORK "/" OWN_NAMES, path), "w");
     if (!out) return false;
@@ -294,7 +294,7 @@ static bool is_lack(const ChildEnd *end, const char *said) {
 static void compiled(void *context, long i, const ChildEnd *end) {
     StudentSource *s = context;
     const ChildLimits limits = compile_limits(s->library);
-    char text[CHILD_TEXT], path[PATH_ROOM], *said = NULL;
+    char text[CHILD_TEXT], path[PATH_CAPACITY], *said = NULL;
     size_t size, length;
     (void)i;
     if (!file_read(beside(s, WORK MESSAGES, path), MAX_WRITTEN, &said, &size, &(Error){0}))
@@ -323,10 +323,10 @@ static void compiled(void *context, long i, const ChildEnd *end) {
 
 /* Takes the next path of a list in the form of make, in which a backslash or another dollar sign
  * stands before some characters. */
-static const char *next_path(const char *at, char path[PATH_ROOM]) {
+static const char *next_path(const char *at, char path[PATH_CAPACITY]) {
     size_t used = 0;
     while (isspace((unsigned char)*at) || (at[0] == '\\' && at[1] == '\n')) at++;
-    while (*at && !isspace((unsigned char)*at) && used < PATH_ROOM - 1) {
+    while (*at && !isspace((unsigned char)*at) && used < PATH_CAPACITY - 1) {
         if (at[0] == '\\' && at[1] == '\n') break;
         bool quoted =
             (at[0] == '\\' && (at[1] == ' ' || at[1] == '#')) || (at[0] == '$' && at[1] == '$');
@@ -347,8 +347,8 @@ static bool is_same_file(const char *path, const char *const *others) {
 /* Refuses a source that includes what it may not. The real paths decide, so no spelling of a path
  * helps. */
 static void judge_included(StudentSource *s) {
-    char path[PATH_ROOM], word[PATH_ROOM], whole[2 * PATH_ROOM], found[PATH_ROOM],
-        project[PATH_ROOM] = "";
+    char path[PATH_CAPACITY], word[PATH_CAPACITY], whole[2 * PATH_CAPACITY], found[PATH_CAPACITY],
+        project[PATH_CAPACITY] = "";
     char *text;
     size_t size;
     if (!file_read(beside(s, WORK INCLUDED, path), MAX_WRITTEN, &text, &size, &(Error){0})) return;
@@ -369,9 +369,9 @@ static void judge_included(StudentSource *s) {
 
 /* Whether the files are there. */
 static bool can_be_read(StudentSource *s) {
-    char header[PATH_ROOM];
+    char header[PATH_CAPACITY];
     struct stat file;
-    snprintf(header, sizeof header, "%.*s/core/ops/ops.h", PATH_ROOM - 16, s->headers);
+    snprintf(header, sizeof header, "%.*s/core/ops/ops.h", PATH_CAPACITY - 16, s->headers);
     if (access(s->source, R_OK) != 0 || stat(s->source, &file) != 0)
         return error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read", s->source);
     if (!S_ISREG(file.st_mode))
@@ -384,7 +384,7 @@ static bool can_be_read(StudentSource *s) {
 
 bool student_compile(StudentSource *s, const char *headers) {
     const ChildLimits limits = compile_limits(s->library);
-    char path[PATH_ROOM], made[PATH_ROOM];
+    char path[PATH_CAPACITY], made[PATH_CAPACITY];
     *s = (StudentSource){s->source, s->library, s->name, s->kind, s->hidden, s->project, headers};
     if (can_be_read(s) && prepare(s)) child_run_all(1, 1, &limits, run_compiler, compiled, s);
     if (s->clashes) {

@@ -39,7 +39,7 @@ typedef struct StudentSource {
 } StudentSource;
 
 /* The project's src: next to this program, or to the directory in which it was built. */
-const char *student_headers(char path[PATH_ROOM]);
+const char *student_headers(char path[PATH_CAPACITY]);
 
 /* Compiles the source with these headers, the project's src or a copy of it. Of a name that both
  * define, the source sees its own. */

@@ -70,7 +70,7 @@ static bool note_gap(Grading *g, const char *folder, Error *e) {
 bool grade_open(Grading *g, char folder[TEMPORARY_PATH], Error *e) {
     static const char *const sources[] = {".h", ".def", ".c", NULL}, *const alone[] = {".h", ".def",
                                                                                        NULL};
-    static char headers[PATH_ROOM], readable[GRADE_PATH];
+    static char headers[PATH_CAPACITY], readable[GRADE_PATH];
     g->file.headers = student_headers(headers);
     g->file.folder = folder;
     g->file.readable = readable;
@@ -109,7 +109,7 @@ bool grade_add_given(Grading *g, Error *e) {
 /* Copies the file to its own directory, under a name that says nothing of it, and adds its cases.
  * `shown` names it in messages. */
 static bool take_file(Grading *g, const char *own, const char *path, const char *shown, Error *e) {
-    static char name[PATH_ROOM], source[GRADE_PATH + 16];
+    static char name[PATH_CAPACITY], source[GRADE_PATH + 16];
     const char *submitted = grade_is_python(path) ? "submission.py" : "submission.c";
     snprintf(name, sizeof name, "%s", file_name(path));
     utf8_make_printable(name, "");

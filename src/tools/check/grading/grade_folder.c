@@ -39,10 +39,10 @@ typedef struct FileSent {
 
 /* DIR/NAME.json for the file NAME. NAME may begin with directories, which are created. The name of
  * a report is not longer than a file system takes, and then ends with the file's number. */
-static bool report_path(const char *directory, const char *file, long number, char path[PATH_ROOM],
-                        Error *e) {
+static bool report_path(const char *directory, const char *file, long number,
+                        char path[PATH_CAPACITY], Error *e) {
     enum { MAX_NAME = 240, KEPT = 220 };
-    char name[PATH_ROOM], folder[PATH_ROOM];
+    char name[PATH_CAPACITY], folder[PATH_CAPACITY];
     const char *last = file_name(file);
     int before = (int)(last - file), length = (int)strlen(last);
     if (length > MAX_NAME)
@@ -55,7 +55,7 @@ static bool report_path(const char *directory, const char *file, long number, ch
 }
 
 /* How the reports of file i are written: `path` gets room for one. */
-static bool show_of(const FolderRun *run, long i, char path[PATH_ROOM], ShowOptions *how,
+static bool show_of(const FolderRun *run, long i, char path[PATH_CAPACITY], ShowOptions *how,
                     Error *e) {
     const char *name = run->files.name[i];
     *how = run->all->show;
@@ -69,7 +69,7 @@ static bool show_of(const FolderRun *run, long i, char path[PATH_ROOM], ShowOpti
 
 /* Writes the report of a file that is not judged, and keeps its lines. */
 static bool report_unjudged(FolderRun *run, long i, const Error *why, Error *e) {
-    char path[PATH_ROOM];
+    char path[PATH_CAPACITY];
     ShowOptions how;
     long count;
     size_t size;
@@ -107,7 +107,7 @@ static void judge_one(void *context, long job) {
     Show show;
     FileSent sent = {0};
     Error *e = &sent.found;
-    char source[PATH_ROOM], path[PATH_ROOM], *row = NULL, *lines = NULL;
+    char source[PATH_CAPACITY], path[PATH_CAPACITY], *row = NULL, *lines = NULL;
     size_t size = 0;
     long i = run->job[job];
     if (run->error->status) return;

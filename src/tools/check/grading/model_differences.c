@@ -14,7 +14,7 @@ static struct Probe {
     long count;
     real *start, *direction; /* [count] w₀ and v */
     real unit;               /* u */
-    long samples, sample[MOST_SAMPLES];
+    long samples, sample[MAX_SAMPLES];
 } probe;
 
 enum { DIRECTION, ELEMENTS, PARTS };
@@ -122,7 +122,7 @@ static void to_gradient(InputReport *r, uint64_t seed) {
 
 void model_differences(ModelPass *p, int i, const double *dw, long samples, uint64_t seed,
                        const char *model, CaseReport *report) {
-    static double ones[MOST_SAMPLES];
+    static double ones[MAX_SAMPLES];
     Parameters *all = &p->model->parameters;
     const Parameter *w = &all->entry[i];
     Arena arena = {0};
@@ -135,7 +135,7 @@ void model_differences(ModelPass *p, int i, const double *dw, long samples, uint
     probe.unit = unit_of(probe.start, w);
     choose_direction(dw, random_key(seed, (uint64_t)(2 * i)));
     choose_elements(dw, samples, random_key(seed, (uint64_t)(2 * i + 1)));
-    for (long k = 0; k < MOST_SAMPLES; k++) ones[k] = 1;
+    for (long k = 0; k < MAX_SAMPLES; k++) ones[k] = 1;
     CheckCase c = {w->name,
                    loss_at,
                    {[DIRECTION] = {"s", SCALAR, .values = ones},

@@ -60,7 +60,7 @@ bool pass_write(const ModelPass *p, const char *path, Error *e);
  * others at random. u is the size of w's elements. s and the e_i are inputs of an operation,
  * checked like any other (gradcheck.h). */
 
-enum { MOST_SAMPLES = 1000 };
+enum { MAX_SAMPLES = 1000 };
 
 /* Checks parameter i and up to `samples` single elements. The report has the parts ds and dw, in
  * units of dL/dw. Restores the weights; overwrites the gradients. */

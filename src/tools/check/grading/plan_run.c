@@ -11,7 +11,7 @@ enum {
     ENOUGH_RUNS = 100, /* fewer runs within the time limit mean an endless loop */
     ENOUGH_LOOPS = 2,  /* after as many endless loops the time limit is divided by PART */
     PART = 10,
-    MOST_TOGETHER = 32, /* cases of functions that share a process */
+    MAX_TOGETHER = 32, /* cases of functions that share a process */
 };
 
 /* The run of a plan. Each C case has a judge of its own. Cases of functions share a program, and so a judge, which ends with
@@ -31,7 +31,7 @@ typedef struct PlanRun {
 
 /* The end of the items that one judge is given from item i on. */
 static long end_of_job(const Plan *p, long i) {
-    long most = plan_has_functions(p) ? MOST_TOGETHER : 1;
+    long most = plan_has_functions(p) ? MAX_TOGETHER : 1;
     return i + most < p->items ? i + most : p->items;
 }
 
@@ -303,7 +303,7 @@ void plan_run(const Plan *p, void (*sink)(void *context, const CaseReport *r), v
         bool functions = plan_has_functions(p);
         /* A program must run out of time before its judge. */
         if (p->folder || functions) judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
-        if (functions) judge.seconds *= MOST_TOGETHER;
+        if (functions) judge.seconds *= MAX_TOGETHER;
         memcpy(judge.keep, p->keep, sizeof p->keep);
         child_run_all(functions ? 1 : p->items, pool_threads(), &judge, judge_items, take_reports,
                       &run);

@@ -42,12 +42,12 @@ static bool copy_host(const Plan *p, const StudentFile *f, Error *e) {
     static const char *const name[] = {"gradcheck.py", "gradcheck_file.py", "gradcheck_forms.py"};
     if (p->program) return true;
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-        char path[PATH_ROOM], program[PATH_ROOM];
-        snprintf(path, sizeof path, "%.*s/tools/check/%s", PATH_ROOM - 64, f->headers, name[i]);
+        char path[PATH_CAPACITY], program[PATH_CAPACITY];
+        snprintf(path, sizeof path, "%.*s/tools/check/%s", PATH_CAPACITY - 64, f->headers, name[i]);
         if (access(path, R_OK) != 0 && system_program(program, sizeof program)) {
             char *slash = strrchr(program, '/');
             if (slash) *slash = 0;
-            snprintf(path, sizeof path, "%.*s/../share/tapeformer/%s", PATH_ROOM - 64, program,
+            snprintf(path, sizeof path, "%.*s/../share/tapeformer/%s", PATH_CAPACITY - 64, program,
                      name[i]);
         }
         if (!file_copy(path, p->folder, name[i], e)) return false;

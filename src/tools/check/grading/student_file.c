@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_OPS = 64 };
+enum { MAX_OPS = 64 };
 
 /* ---- Cases in the form in which a student's process sends them: everything except code ---- */
 
-enum { NAME = 128, MOST_ELEMENTS = 1 << 22 };
+enum { NAME = 128, MAX_ELEMENTS = 1 << 22 };
 
 /* A case as it is sent. The values of its inputs follow. */
 typedef struct Record {
@@ -47,7 +47,7 @@ static bool take_input(CheckInput *in, int k, const char **at, const char *end, 
     long count;
     bool fits = in->shape.rank >= 0 && in->shape.rank <= MAX_RANK &&
                 shape_fits(in->shape.rank, in->shape.size, sizeof(real), &count) &&
-                count <= MOST_ELEMENTS && (int)in->layout >= CONTIGUOUS && in->layout <= REPEATED &&
+                count <= MAX_ELEMENTS && (int)in->layout >= CONTIGUOUS && in->layout <= REPEATED &&
                 in->same_as >= 0 && in->same_as <= k && isfinite(in->low) && isfinite(in->high) &&
                 isfinite(in->away_from) && isfinite(in->margin) && is_bool(&in->distinct) &&
                 is_bool(&in->constant);
@@ -122,7 +122,7 @@ static void take_listing(void *context, long i, const ChildEnd *end) {
     if (!whole)
         snprintf(bad->trouble, REPORT_TEXT,
                  "found more than %d cases, one of more than %d elements, or numbers that are none",
-                 PLAN_CASES_MAX, MOST_ELEMENTS);
+                 PLAN_CASES_MAX, MAX_ELEMENTS);
     else if (end->fate == CHILD_DONE)
         snprintf(bad->trouble, REPORT_TEXT, "has no check cases: found no CASES(…) in op_%s",
                  l->name[i]);
@@ -137,8 +137,8 @@ static void take_listing(void *context, long i, const ChildEnd *end) {
 /* Adds the cases of a library in the folder; the source has the names of its operations. */
 static void add_cases(Plan *p, const char *source, const char *folder, const char *library,
                       Error *e) {
-    char names[MOST_OPS][STUDENT_NAME];
-    int count = student_names(source, names, MOST_OPS, e);
+    char names[MAX_OPS][STUDENT_NAME];
+    int count = student_names(source, names, MAX_OPS, e);
     Listing l = {p, folder, library, names};
     child_run_all(count, 1, &p->limits, list_cases, take_listing, &l);
 }

@@ -165,7 +165,7 @@ bool template_print(const char *name, const char *language, const char *headers,
                     Error *e) {
     bool python = strcmp(language, "python") == 0;
     const OpEntry *entry = ops_find(name);
-    char path[PATH_ROOM], *text;
+    char path[PATH_CAPACITY], *text;
     size_t size;
     if (!python && strcmp(language, "c") != 0)
         return error_set(e, STATUS_USAGE, "--language: found '%s', need c or python",
@@ -174,7 +174,7 @@ bool template_print(const char *name, const char *language, const char *headers,
         return error_set(e, STATUS_USAGE,
                          "--template: found '%s', need an operation that --list shows",
                          ESCAPED(name));
-    snprintf(path, sizeof path, "%.*s/core/ops/%s.c", PATH_ROOM - 80, headers, name);
+    snprintf(path, sizeof path, "%.*s/core/ops/%s.c", PATH_CAPACITY - 80, headers, name);
     if (!file_read(path, 1 << 20, &text, &size, e)) return false;
     bool printed = (python ? print_in_python : print_in_c)(text, entry->op, out);
     free(text);
