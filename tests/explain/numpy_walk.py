@@ -127,9 +127,7 @@ class BytePairs:
 
     def __init__(self, text):
         self.words = re.findall(r" ?[^ ]+", text)
-        counted = collections.Counter(c for c in text if len(c.encode()) > 1)
-        self.characters = [c for c, n in counted.most_common() if n > 1]  # of a short text: all that come twice
-        self.states = {word: [[[x] for c in word for x in ([c] if c in self.characters else c.encode())]] for word in self.words}
+        self.states = {word: [[[byte] for byte in word.encode()]] for word in self.words}
         self.table = []
         while True:
             now = [self.states[word][-1] for word in self.words]
@@ -142,10 +140,8 @@ class BytePairs:
                 self.join(self.states[word], best)
 
     def id(self, token):
-        """The id of a token: its byte, or 256 and the index of its character or, after all of these, of its merge."""
-        if len(token) == 1:
-            return token[0] if isinstance(token[0], int) else 256 + self.characters.index(token[0])
-        return 256 + len(self.characters) + self.table.index(tuple(token))
+        """The id of a token: its byte, or 256 and the index of its merge."""
+        return token[0] if len(token) == 1 else 256 + self.table.index(tuple(token))
 
     def join(self, states, pair):
         while True:
@@ -165,8 +161,7 @@ def the_modern_parts():
         lines = [json.loads(line) for line in explain("--modern", "--text", text, "--step", "merges", "--json").splitlines()]
         assert [line["ids"] for line in lines] == sum(pairs.ids(), []), lines
         made = [line["token"] for line in lines]
-        first = 256 + len(pairs.characters)
-        assert set(made) == {-1, *range(first, first + len(pairs.table))}, made
+        assert set(made) == {-1, *range(256, 256 + len(pairs.table))}, made
         shown = explain("--modern", "--text", text, "--step", "merges")
         assert f"a table of {len(pairs.table)}\n" in shown and shown.count(" = ") == sum(token >= 0 for token in made)
         final = dict(zip(dict.fromkeys(pairs.words), (states[-1] for states in pairs.ids())))

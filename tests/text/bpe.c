@@ -11,9 +11,6 @@ static const char poem[] = "无可奈何花落去，似曾相识燕归来";
 /* ---- The plain version: words as rows of tokens in one array, each ended by -1 ---- */
 
 typedef struct Plain {
-    char character[MAX_MERGES]
-                  [UTF8_MAX]; /* [characters] those that are tokens; count: how often each occurs */
-    long characters, count[MAX_MERGES], all;
     int32_t token[2 * MAX_BYTES];
     long length, merges;
     Merge merge[MAX_MERGES];
@@ -29,67 +26,20 @@ static void replace_all(Plain *p, Merge m, int32_t by) {
     p->length = n;
 }
 
-/* The token that the text begins with, of *bytes bytes, with `characters` as tokens. */
-static int32_t first_token(const Plain *p, const char *text, size_t length, size_t *bytes) {
-    uint32_t c;
-    *bytes = (size_t)utf8_decode(text, length, &c);
-    for (int32_t i = 0; i < p->characters; i++)
-        if (*bytes > 1 && !memcmp(p->character[i], text, *bytes)) return BYTE_TOKENS + i;
-    *bytes = 1;
-    return (unsigned char)*text;
-}
-
-/* Characters of several bytes, the most frequent first, of equals the first to appear; those that
- * come at least twice and at least all / (4 size) times, at most half of what fits beside the
- * bytes. */
-static void plain_characters(Plain *p, const char *text, size_t length, long size) {
-    uint32_t c;
-    size_t bytes;
-    p->characters = p->all = 0;
-    for (size_t at = 0; at < length; at += bytes) {
-        int32_t token = first_token(p, text + at, length - at, &bytes);
-        int n = utf8_decode(text + at, length - at, &c);
-        p->all++;
-        if (bytes > 1)
-            p->count[token - BYTE_TOKENS]++;
-        else if (n > 1 && p->characters < MAX_MERGES) {
-            memcpy(p->character[p->characters], text + at, bytes = (size_t)n);
-            p->count[p->characters++] = 1;
-        }
-    }
-    long kept = 0, min = p->all / (4 * size) > 2 ? p->all / (4 * size) : 2;
-    for (long i = 0; i < p->characters; i++) {
-        if (p->count[i] < min) continue;
-        char moved[UTF8_MAX];
-        long count = p->count[i], to = kept++;
-        memcpy(moved, p->character[i], UTF8_MAX);
-        for (; to > 0 && p->count[to - 1] < count; to--) {
-            p->count[to] = p->count[to - 1];
-            memcpy(p->character[to], p->character[to - 1], UTF8_MAX);
-        }
-        p->count[to] = count;
-        memcpy(p->character[to], moved, UTF8_MAX);
-    }
-    p->characters = kept < (size - BYTE_TOKENS) / 2 ? kept : (size - BYTE_TOKENS) / 2;
-}
-
 static void plain_text(Plain *p, const char *text, size_t length) {
-    size_t bytes;
-    p->length = 0;
     size_t at = 0;
+    p->length = 0;
     while (at < length) {
         size_t end = at + word_length(text + at, length - at, false);
-        for (; at < end; at += bytes)
-            p->token[p->length++] = first_token(p, text + at, end - at, &bytes);
+        while (at < end) p->token[p->length++] = (unsigned char)text[at++];
         p->token[p->length++] = -1;
     }
 }
 
 static void plain_learn(Plain *p, const char *text, size_t length, long size) {
     static int32_t count[BYTE_TOKENS + MAX_MERGES][BYTE_TOKENS + MAX_MERGES];
-    plain_characters(p, text, length, size);
     plain_text(p, text, length);
-    int32_t next = BYTE_TOKENS + (int32_t)p->characters;
+    int32_t next = BYTE_TOKENS;
     for (p->merges = 0; next < size; next++) {
         memset(count, 0, sizeof count);
         Merge best = {0, 0};
@@ -111,16 +61,9 @@ static void compare(const char *name, const char *text, size_t length, long max)
     long count;
     plain_learn(&plain, text, length, BYTE_TOKENS + max);
     Tokenizer *k = learned(&tokenizer_bpe, BYTE_TOKENS + max, text, length);
-    CHECK(k->merged == BYTE_TOKENS + plain.characters, "%s: %ld characters, want %ld", name,
-          k->merged - BYTE_TOKENS, plain.characters);
-    CHECK(k->size - k->merged == plain.merges, "%s: %ld merges, want %ld", name,
-          k->size - k->merged, plain.merges);
-    for (long i = 0; i < plain.characters && i < k->merged - BYTE_TOKENS; i++) {
-        const uint32_t *start = k->start + BYTE_TOKENS + i;
-        CHECK(!memcmp(k->text + start[0], plain.character[i], start[1] - start[0]),
-              "%s: character %ld", name, i);
-    }
-    for (long m = 0; m < plain.merges && m < k->size - k->merged; m++)
+    CHECK(k->size - BYTE_TOKENS == plain.merges, "%s: %ld merges, want %ld", name,
+          k->size - BYTE_TOKENS, plain.merges);
+    for (long m = 0; m < plain.merges && m < k->size - BYTE_TOKENS; m++)
         CHECK(!memcmp(&k->merge[m], &plain.merge[m], sizeof(Merge)),
               "%s: merge %ld is %d %d, want %d %d", name, m, (int)k->merge[m].left,
               (int)k->merge[m].right, (int)plain.merge[m].left, (int)plain.merge[m].right);

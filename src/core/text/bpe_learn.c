@@ -157,7 +157,7 @@ static bool merge_pair(Learner *l, int32_t n, int32_t token, Error *e) {
     return true;
 }
 
-static bool lay_out(Learner *l, const Dictionary *words, const Dictionary *characters, Error *e) {
+static bool lay_out(Learner *l, const Dictionary *words, Error *e) {
     size_t places = 0;
     for (long w = 0; w < words->count; w++) places += words->entry[w].length;
     if (places < INT32_MAX) {
@@ -169,9 +169,9 @@ static bool lay_out(Learner *l, const Dictionary *words, const Dictionary *chara
     int32_t first = 0;
     for (long w = 0; w < words->count; w++) {
         const Entry *word = &words->entry[w];
-        int32_t ids[TOKEN_BYTES], n = (int32_t)bpe_begin(characters, word->text, word->length, ids);
+        int32_t n = (int32_t)word->length;
         for (int32_t i = 0; i < n; i++)
-            l->place[first + i] = (Place){.token = ids[i],
+            l->place[first + i] = (Place){.token = (unsigned char)word->text[i],
                                           .before = i > 0 ? first + i - 1 : -1,
                                           .after = i + 1 < n ? first + i + 1 : -1,
                                           .pair = -1,
@@ -183,17 +183,16 @@ static bool lay_out(Learner *l, const Dictionary *words, const Dictionary *chara
     return true;
 }
 
-long bpe_learn(const Dictionary *words, const Dictionary *characters, long max, Merge *merge,
-               Error *e) {
+long bpe_learn(const Dictionary *words, long max, Merge *merge, Error *e) {
     Learner l = {0};
     long count = 0, ranked = 0;
-    bool ok = lay_out(&l, words, characters, e);
+    bool ok = lay_out(&l, words, e);
     while (ok && count < max) {
         while (ranked < l.pairs) push(&l, (int32_t)ranked++); /* those of the merge before */
         int32_t best = take_best(&l);
         if (best < 0) break;
         merge[count] = l.pair[best].merge;
-        ok = merge_pair(&l, best, BYTE_TOKENS + (int32_t)(characters->count + count++), e);
+        ok = merge_pair(&l, best, BYTE_TOKENS + (int32_t)count++, e);
     }
     dictionary_free(&l.number);
     free(l.place);

@@ -2,7 +2,7 @@
  *
  *     char   a token is a character of UTF-8
  *     byte   a token is a byte
- *     bpe    a token is a byte, a character or the result of a merge: text/bpe.h
+ *     bpe    a token is a byte or the result of a merge: text/bpe.h
  *     word   a token is a word: text/words.h
  *
  * byte learns from any bytes, the others from UTF-8 without NUL. byte and bpe encode any bytes.
@@ -34,10 +34,8 @@ typedef struct Tokenizer {
     bool utf8;    /* all that it writes is to be UTF-8 */
     char *text; /* token id is text[start[id]] … text[start[id + 1] - 1], 1 to TOKEN_BYTES bytes */
     uint32_t *start;   /* [size + 1] */
-    Dictionary pieces; /* char, word: the tokens after [UNK]; bpe: the characters and then the
-                          merges, for bpe_joined */
-    Merge *merge;      /* bpe: [size - merged] */
-    long merged;       /* bpe: id of the first merge */
+    Dictionary pieces; /* char, word: the tokens after [UNK]; bpe: the merges, for bpe_joined */
+    Merge *merge;      /* bpe: [size - BYTE_TOKENS] */
     uint8_t *follows; /* [size] bit s: the token may come in state s of utf8_next; NULL: every token
                          may */
 } Tokenizer;

@@ -1,5 +1,5 @@
-/* bpe: byte pairs. The string has a line for each character that is a token, itself, and then one
- * for each merge, the ids of its two tokens, `LEFT RIGHT`. */
+/* bpe: byte pairs. The string has a line for each merge, the ids of its two tokens,
+ * `LEFT RIGHT`. */
 #include "text/pieces.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,36 +10,25 @@ static size_t piece(const char *text, size_t length) {
     return word_length(text, length, false);
 }
 
-/* ---- Filling a tokenizer: bytes, characters, merges ---- */
+/* ---- Filling a tokenizer: bytes, merges ---- */
 
 static bool expect(Tokenizer *k, long size, const char *where, Error *e) {
     k->merge = malloc((size_t)size * sizeof *k->merge);
     if (!k->merge) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for a vocabulary", where);
-    k->merged = BYTE_TOKENS;
     return tokenizer_allocate_bytes(k, size, (size_t)size * TOKEN_BYTES, where, e);
-}
-
-/* False without an error: it is a token already. */
-static bool take_character(Tokenizer *k, const char *text, size_t bytes, Error *e) {
-    uint32_t *start = &k->start[k->merged++];
-    memcpy(k->text + start[0], text, bytes);
-    start[1] = start[0] + (uint32_t)bytes;
-    long i = dictionary_add(&k->pieces, k->text + start[0], bytes, e);
-    return i >= 0 && k->pieces.entry[i].count == 1;
 }
 
 /* Gives a tokenizer with `count` merges their tokens. STATUS_BAD_DATA: a pair comes twice or makes
  * more than TOKEN_BYTES bytes. */
 static bool take_merges(Tokenizer *k, long count, const char *where, Error *e) {
-    k->size = k->merged + count;
+    k->size = BYTE_TOKENS + count;
     for (long m = 0; m < count; m++) {
-        long id = k->merged + m;
+        long id = BYTE_TOKENS + m;
         const Merge *merge = &k->merge[m];
         const uint32_t *left = k->start + merge->left, *right = k->start + merge->right;
         uint32_t n = left[1] - left[0], more = right[1] - right[0];
         if (n + more > TOKEN_BYTES || bpe_joined(&k->pieces, *merge) >= 0)
-            return tokenizer_bad_line(where, 2 + id - BYTE_TOKENS, "a new pair of at most 64 bytes",
-                                      e);
+            return tokenizer_bad_line(where, 2 + m, "a new pair of at most 64 bytes", e);
         memcpy(k->text + k->start[id], k->text + left[0], n);
         memcpy(k->text + k->start[id] + n, k->text + right[0], more);
         k->start[id + 1] = k->start[id] + n + more;
@@ -50,46 +39,10 @@ static bool take_merges(Tokenizer *k, long count, const char *where, Error *e) {
 
 /* ---- Learning ---- */
 
-/* Counts the characters of several bytes in words, and in *all those of one byte, too. */
-static bool count_characters(const Dictionary *words, Dictionary *found, long *all, Error *e) {
-    uint32_t character;
-    for (long w = 0; w < words->count; w++) {
-        const Entry *word = &words->entry[w];
-        for (size_t at = 0, bytes; at < word->length; at += bytes) {
-            bytes = (size_t)utf8_decode(word->text + at, word->length - at, &character);
-            *all += word->count;
-            if (bytes < 2) continue;
-            long i = dictionary_add(found, word->text + at, bytes, e);
-            if (i < 0) return false;
-            found->entry[i].count += word->count - 1;
-        }
-    }
-    return true;
-}
-
-/* Takes at most half of the ids above the bytes. A text of 1.1 million Chinese characters has 1.06,
- * 1.18 and 1.28 characters a token with 2048, 4096 and 8192 tokens; no other threshold gives more
- * than 0.03 more. */
-static bool take_characters(Tokenizer *k, long size, const Dictionary *words, Error *e) {
-    Dictionary found = {0};
-    long all = 0, often = 0, max = (size - BYTE_TOKENS) / 2;
-    bool ok = count_characters(words, &found, &all, e);
-    for (long i = 0; i < found.count; i++)
-        often += found.entry[i].count > 1 && found.entry[i].count >= all / (4 * size);
-    ok = ok && dictionary_select(&found, often < max ? often : max, e);
-    long i = 0;
-    while (ok && i < found.count) {
-        ok = take_character(k, found.entry[i].text, found.entry[i].length, e);
-        i++;
-    }
-    dictionary_free(&found);
-    return ok;
-}
-
 static bool learn_tokens(Tokenizer *k, long size, const Dictionary *words, const char *where,
                          Error *e) {
-    bool ok = expect(k, size, where, e) && take_characters(k, size, words, e);
-    long count = ok ? bpe_learn(words, &k->pieces, size - k->merged, k->merge, e) : -1;
+    bool ok = expect(k, size, where, e);
+    long count = ok ? bpe_learn(words, size - BYTE_TOKENS, k->merge, e) : -1;
     return count >= 0 && take_merges(k, count, where, e);
 }
 
@@ -104,33 +57,24 @@ static bool learn(Tokenizer *k, long size, const Passage *p, long passages, Erro
 /* ---- The string ---- */
 
 static bool parse(Tokenizer *k, const char *where, const char *at, bool plain, Error *e) {
-    long lines = 0, count = 0, line = 2;
-    uint32_t character;
+    long lines = 0, count = 0;
     (void)plain;
     for (const char *c = at; *c; c++) lines += *c == '\n';
     if (lines > MAX_VOCABULARY - BYTE_TOKENS)
         return tokenizer_bad_line(where, MAX_VOCABULARY - BYTE_TOKENS + 2, "fewer lines", e);
     if (!expect(k, BYTE_TOKENS + lines + 1, where, e)) return false;
-    for (; (unsigned char)*at >= 0x80; line++) {
-        size_t bytes = (size_t)utf8_decode(at, UTF8_MAX, &character);
-        if (!bytes || at[bytes] != '\n' || !take_character(k, at, bytes, e))
-            return tokenizer_bad_line(where, line, "a character, each once", e);
-        at += bytes + 1;
-    }
     for (; *at; count++) {
         long left = tokenizer_number(&at, ' '), right = left < 0 ? -1 : tokenizer_number(&at, '\n'),
-             next = k->merged + count;
+             next = BYTE_TOKENS + count;
         if (left < 0 || left >= next || right < 0 || right >= next)
-            return tokenizer_bad_line(where, line + count, "the ids of two earlier tokens", e);
+            return tokenizer_bad_line(where, 2 + count, "the ids of two earlier tokens", e);
         k->merge[count] = (Merge){(int32_t)left, (int32_t)right};
     }
     return take_merges(k, count, where, e);
 }
 
 static void write(const Tokenizer *k, FILE *out) {
-    for (long id = BYTE_TOKENS; id < k->merged; id++)
-        fprintf(out, "%.*s\n", (int)(k->start[id + 1] - k->start[id]), k->text + k->start[id]);
-    for (long m = 0; m < k->size - k->merged; m++)
+    for (long m = 0; m < k->size - BYTE_TOKENS; m++)
         fprintf(out, "%d %d\n", (int)k->merge[m].left, (int)k->merge[m].right);
 }
 

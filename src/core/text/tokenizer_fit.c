@@ -60,8 +60,8 @@ static bool count_characters(const Passage *p, long passages, Fit *f, Error *e) 
 /* A token of more merges is so many tokens of a vocabulary of `size`: those that its later merges
  * joined. */
 static long tokens_among(const Tokenizer *k, int32_t id, long size) {
-    if (id < size || id < k->merged) return 1;
-    const Merge *m = &k->merge[id - k->merged];
+    if (id < size || id < BYTE_TOKENS) return 1;
+    const Merge *m = &k->merge[id - BYTE_TOKENS];
     return tokens_among(k, m->left, size) + tokens_among(k, m->right, size);
 }
 

@@ -31,7 +31,7 @@ static void show_state(const WalkOptions *o, const Tokenizer *k, int32_t made, c
     bool unicode = terminal_of(stdout).unicode;
     FILE *out = open_memstream(&line, &size);
     if (out && made >= 0) {
-        const Merge *m = &k->merge[made - k->merged];
+        const Merge *m = &k->merge[made - BYTE_TOKENS];
         fprintf(out, "%d = ", (int)made);
         write_token(out, k, m->left, unicode);
         fputs(" + ", out);
@@ -64,9 +64,9 @@ bool walk_print_merges(const WalkThrough *w, Error *e) {
     Dictionary words = {0};
     bool ok = true;
     if (!o->json) {
-        printf("merges: a table of %ld\n", k->size - k->merged);
+        printf("merges: a table of %ld\n", k->size - BYTE_TOKENS);
         show_wrapped(
-            "Each different word begins as characters, rare ones as bytes. Of the pairs of "
+            "Each different word begins as its bytes. Of the pairs of "
             "neighbours in the table the earliest is "
             "joined into one token, until none is left. _ is a blank.",
             2);
@@ -77,7 +77,8 @@ bool walk_print_merges(const WalkThrough *w, Error *e) {
         ok = number >= 0;
         if (!ok || number < before) continue;
         int32_t id[TOKEN_BYTES], made = -1;
-        long count = bpe_begin(&k->pieces, o->text + at, n, id);
+        long count = (long)n;
+        for (long i = 0; i < count; i++) id[i] = (unsigned char)o->text[at + (size_t)i];
         do show_state(o, k, made, id, count);
         while ((made = join_earliest(k, id, &count)) >= 0);
     }
