@@ -65,45 +65,33 @@ static bool start(Trainer *t, const ModelConfig *c, TrainConfig *config, Pace *p
     return true;
 }
 
-/* --dry-run: the model, its memory, and the time of its steps after the `made` of a run to resume,
- * unless one takes many seconds. */
+/* --dry-run: the model and its memory; with --minutes as many steps as about fit into them. */
 static void describe(const Task *task, TrainConfig *config, Trainer *t, const ModelConfig *c,
-                     size_t bytes, long made, Error *e) {
-    Pace p = {0};
-    double minutes = config->minutes;
+                     size_t bytes, Error *e) {
+    double tokens_a_step = (double)(config->batch * config->accumulate * config->data.context);
+    bool timed = config->minutes > 0;
+    config->minutes = 0;
+    if (timed) train_config_set_steps(config, task, (long)(config->data.tokens / tokens_a_step));
     t->model = trainer_model(t, c, e);
-    if (!t->model) return;
-    double products = 6 * (double)t->model->parameters.elements *
-                      (double)(t->rows * t->accumulate) * (double)(task->max_S + task->max_T);
-    bool timed = products < 1e12 && pages_exist(bytes, "the training", &(Error){0});
-    if (timed) {
-        model_free(t->model);
-        config->minutes = 0;
-        if (!start(t, c, config, &p, NULL, e) || !pace_measure(&p, t, 0.5, e)) return;
-        if (minutes > 0) train_config_set_steps(config, task, made + (long)(60 * minutes / p.step));
-    }
-    run_describe(stdout, task, config, t->model, bytes);
-    if (timed) run_describe_time(stdout, &p, config->schedule.steps - made);
+    if (t->model) run_describe(stdout, task, config, t->model, bytes);
 }
 
+/* Trains, or with --dry-run only describes, a model that fits the task. */
 static bool run_task(const Task *task, TrainConfig *config, double began, Checkpoint *past,
                      Error *e) {
     ModelConfig c = train_config_model(config, task);
     Pace pace = pace_of(began, config->minutes);
-    Yardsticks yardsticks; /* before the trainer has memory: counting takes as much for a moment */
-    long made = past ? past->state.step : 0;
-    if (!config_check(&c, STATUS_USAGE, e)) return false;
-    if (config->minutes == 0 && made > config->schedule.steps)
-        return error_set(e, STATUS_USAGE,
-                         "--steps: found %ld, need at least the %ld that %s has made",
-                         config->schedule.steps, made, config->run);
     Trainer t = train_config_trainer(config, task);
-    size_t arrays = trainer_bytes(&t, &c, config->dropout, e), bytes = run_footprint(arrays);
-    if (!arrays) return false;
+    Yardsticks yardsticks;
+    if (!config_check(&c, STATUS_USAGE, e)) return false;
+    size_t bytes = trainer_bytes(&t, &c, config->dropout, e);
+    /* Counting frees its memory before the trainer allocates its own. */
+    if (!bytes || !pages_exist(bytes, "the training", e) || !task_yardsticks(task, &yardsticks, e))
+        return false;
+    bytes = run_footprint(bytes > yardsticks.bytes ? bytes : yardsticks.bytes);
     if (config->dry_run) {
-        describe(task, config, &t, &c, bytes, made, e);
-    } else if (pages_exist(bytes, "the training", e) && task_yardsticks(task, &yardsticks, e) &&
-               start(&t, &c, config, &pace, past, e)) {
+        describe(task, config, &t, &c, bytes, e);
+    } else if (pages_exist(bytes, "the training", e) && start(&t, &c, config, &pace, past, e)) {
         Run run;
         if (run_open(&run, config, &t, &yardsticks, past, e) && !run.finished) {
             run.pace = &pace;
@@ -128,6 +116,12 @@ static bool configure(TrainConfig *config, Checkpoint *past, int argc, char **ar
 
 /* Opens the task and trains on it; `began`: when the time of --minutes began. */
 static bool run_once(TrainConfig *config, double began, Checkpoint *past, Error *e) {
+    long made = past ? past->state.step : 0;
+    if (config->minutes == 0 && made > config->schedule.steps)
+        return error_set(e, STATUS_USAGE,
+                         "--steps: found %ld, need at least the %ld that %s has made",
+                         config->schedule.steps, made, config->run);
+    if (!config->dry_run && !run_is_free(config, past, e)) return false;
     if (config->minutes > 0) config->data.tokens = pace_tokens(config);
     Task *task = train_config_open(config, e);
     bool ok = task && run_task(task, config, began, past, e);

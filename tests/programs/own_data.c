@@ -58,7 +58,7 @@ TEST(five_lines_train_with_a_hint) {
           "%s", err);
     CHECK(strstr(err, " nats/char, ") && strstr(err, " bits/char, perplexity "), "%s", err);
     CHECK(TRAIN("lm", "--text", "five", "--d-model", "8", "--heads", "2", "--dry-run") == 0 &&
-              strstr(out, "\ntext: 68 characters") && strstr(out, "\ntime: about "),
+              strstr(out, "\ntext: 68 characters"),
           "%s", out);
 }
 
@@ -349,14 +349,10 @@ TEST(the_last_evaluation_has_its_time) {
     CHECK(!strstr(err, "judged "), "%s", err);
 }
 
-/* --dry-run of a run to continue counts the steps that are left. */
 TEST(a_dry_run_of_a_run_to_continue) {
     MUST(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "9", "--quiet",
                "--run", "run"));
     MUST(TRAIN("--resume", "run", "--steps", "1009", "--dry-run"));
-    CHECK(strstr(out, " for 1,000 steps of "), "%s", out);
-    MUST(TRAIN("--resume", "run", "--dry-run"));
-    CHECK(strstr(out, "time: about 0:00 for 0 steps of "), "%s", out);
     CHECK(TRAIN("--resume", "run", "--steps", "5", "--dry-run") == 2 && !*out, "%s", out);
     CHECK(!strcmp(err, "train: --steps: found 5, need at least the 9 that run has made\n"), "%s",
           err);

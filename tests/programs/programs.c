@@ -196,7 +196,7 @@ TEST(a_dry_run_takes_nothing) {
     CHECK(at &&
               sscanf(at, "heads: %ld,%3ld parameters, %lf MB", &parameters, &last, &megabytes) ==
                   3 &&
-              lines_of(out) == 2 && strstr(out, "\ntime: about "),
+              lines_of(out) == 1,
           "%s", out);
     parameters = 1000 * parameters + last;
     CHECK(megabytes > (double)parameters * 16e-6 && megabytes < 50, "%s", out);
@@ -252,8 +252,7 @@ TEST(the_peak_is_foretold) {
         double peak = peak_megabytes(arguments);
         const char *said[] = {err, out};
         arguments[n] = "--dry-run";
-        for (int dry = 0; dry <= (i < 5);
-             dry++) { /* a dry run takes the steps that measure its time */
+        for (int dry = 0; dry < 2; dry++) {
             double megabytes = 0;
             if (dry) MUST(run_program("train", arguments, (Streams){0}));
             const char *at = strstr(said[dry], "parameters, ");

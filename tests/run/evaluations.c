@@ -1,7 +1,9 @@
 /* The held-out curve: every evaluation judges the same rows, of the whole tail, so that its
  * values can be compared. */
+#include "base/interrupt.h"
 #include "child.h"
 #include "record_lines.h"
+#include "run/run.h"
 #include <math.h>
 
 #define TINY  "--layers", "1", "--heads", "2", "--d-model", "16"
@@ -62,6 +64,50 @@ TEST(the_same_sequences_every_time) {
         if (i == 0) first = loss[0];
         CHECK(loss[0] == first && loss[1] != first, "%.6f, %.6f", loss[0], loss[1]);
     }
+}
+
+static void (*add_held_out_row)(const Task *task, long row, Batch *b);
+static long rows_until_signal;
+
+static void add_row_and_interrupt(const Task *task, long row, Batch *b) {
+    if (rows_until_signal-- == 0) raise(SIGINT);
+    add_held_out_row(task, row, b);
+}
+
+/* Ctrl-C in the last evaluation, or in the answers after it, ends each with the micro-batch at
+ * hand. */
+TEST(a_signal_ends_the_last_evaluation) {
+    enum { ROWS = 4, HELD_OUT = 60 };
+    Error e = {0};
+    TaskOptions o = task_defaults();
+    o.held_out = HELD_OUT;
+    Task *task = task_open("reverse", &o, &e);
+    ModelConfig c = config_seq2seq((int)task->vocab_size, (int)task->max_T, task->pad_id);
+    TrainConfig config = {.quiet = true};
+    Trainer t = {.model = model_new(&c, true, 1, &e),
+                 .task = task,
+                 .optimizer = optim_default(&optimizer_sgd),
+                 .schedule = {.kind = &schedule_constant, .rate = 1},
+                 .rows = ROWS,
+                 .accumulate = 1};
+    CHECK(trainer_start(&t, &e), "%s", e.text);
+    add_held_out_row = task->add_held_out_row;
+    task->add_held_out_row = add_row_and_interrupt;
+    for (int during_answers = 0; during_answers < 2; during_answers++) {
+        Evaluation v;
+        double exact;
+        Pace pace = {0};
+        Run r = {.config = &config, .trainer = &t, .pace = &pace};
+        rows_until_signal = 9 + during_answers * HELD_OUT;
+        interrupt_heed();
+        CHECK(run_evaluate_last(&r, &v, &exact, &e), "%s", e.text);
+        interrupt_leave();
+        CHECK(v.rows == (during_answers ? HELD_OUT : 12) && r.answers == (during_answers ? 12 : 4),
+              "%ld rows, %ld answers", v.rows, r.answers);
+    }
+    trainer_stop(&t);
+    model_free(t.model);
+    task_free(task);
 }
 
 /* The weights of the last step may be the best; the last line of progress is about them. */

@@ -12,11 +12,3 @@
 static inline void sleep_ms(long ms) {
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
-
-/* Ends a training after a while by a signal; its status. */
-static inline int end_after(const char *const *arguments, long ms, int signal_number) {
-    Child child = start_program("train", arguments, (Streams){0});
-    sleep_ms(ms);
-    kill(child.pid, signal_number);
-    return end_program(child);
-}

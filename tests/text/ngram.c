@@ -5,6 +5,8 @@
 #include "test.h"
 #include <math.h>
 
+static size_t bytes;
+
 /* Training a b a b, judged a b: 2 characters. P_0 = 1/2. Order 1: N = 4, K = 2: P(a) = P(b) = (2 +
  * 2/2) / 6 = 1/2. Order 2: a begins without context: 1/2. b after a: N(a) = 2, K(a) = 1, (2 + 1/2)
  * / 3 = 5/6. Longer contexts than judged has change nothing. */
@@ -12,15 +14,17 @@ TEST(losses_by_hand) {
     static const uint32_t training[] = {'a', 'b', 'a', 'b'};
     double loss[NGRAM_ORDER + 1];
     Error e = {0};
-    CHECK(ngram_losses(training, 4, training, 2, loss, &e), "%s", e.text);
+    CHECK(ngram_losses(training, 4, training, 2, loss, &bytes, &e), "%s", e.text);
     for (int n = 0; n < 2; n++) CHECK_NEAR(loss[n], log(2), 1e-15);
     for (int n = 2; n <= NGRAM_ORDER; n++) CHECK_NEAR(loss[n], (log(2) + log(6. / 5)) / 2, 1e-15);
     /* c is not in training: P_0 = 1/3, order 1: (0 + 2/3) / 6 = 1/9. After c nothing is known: a
      * has (2 + 2/3) / 6. */
-    CHECK(ngram_losses(training, 4, (const uint32_t[]){'c', 'a'}, 2, loss, &e), "%s", e.text);
+    CHECK(ngram_losses(training, 4, (const uint32_t[]){'c', 'a'}, 2, loss, &bytes, &e), "%s",
+          e.text);
     CHECK_NEAR(loss[0], log(3), 1e-15);
     for (int n = 1; n <= NGRAM_ORDER; n++) CHECK_NEAR(loss[n], (log(9) + log(9. / 4)) / 2, 1e-15);
-    CHECK(ngram_losses(training, 0, training, 4, loss, &e), "%s", e.text); /* nothing to count */
+    CHECK(ngram_losses(training, 0, training, 4, loss, &bytes, &e), "%s",
+          e.text); /* nothing to count */
     for (int n = 0; n <= NGRAM_ORDER; n++) CHECK_NEAR(loss[n], log(2), 1e-15);
 }
 
@@ -33,7 +37,7 @@ TEST(random_letters_have_their_entropy) {
     Error e = {0};
     for (uint64_t i = 0; i < N; i++)
         text[i] = (uint32_t) "ACGT"[random_below(random_key(3, 0), i, 4)];
-    CHECK(ngram_losses(text, N - TAIL, text + N - TAIL, TAIL, loss, &e), "%s", e.text);
+    CHECK(ngram_losses(text, N - TAIL, text + N - TAIL, TAIL, loss, &bytes, &e), "%s", e.text);
     CHECK_NEAR(loss[0], log(4), 1e-12);
     for (int n = 1; n <= NGRAM_ORDER; n++)
         CHECK(loss[n] > log(4) - 1e-3 && loss[n] < log(4) + 2e-2, "order %d: %.5f", n, loss[n]);
@@ -49,7 +53,7 @@ TEST(order_five_reads_four_characters) {
          i++) /* one bit in 4 is the parity of the fifth before: a long random cycle */
         text[i] = i < 4 ? (uint32_t)i % 2
                         : text[i - 4] ^ (uint32_t)random_below(random_key(4, 0), i, 8) / 7;
-    CHECK(ngram_losses(text, N / 2, text + N / 2, N / 2, loss, &e), "%s", e.text);
+    CHECK(ngram_losses(text, N / 2, text + N / 2, N / 2, loss, &bytes, &e), "%s", e.text);
     double entropy = -(log(1. / 8) / 8 + log(7. / 8) * 7 / 8);
     for (int n = 0; n < NGRAM_ORDER; n++) CHECK_NEAR(loss[n], log(2), 3e-3);
     CHECK_NEAR(loss[NGRAM_ORDER], entropy, 0.02);

@@ -230,29 +230,6 @@ TEST(weights_of_another_run) {
           "%s", err);
 }
 
-/* ---- Kills and signals ---- */
-
-/* Kills and signals at any moment; at last the run finishes. */
-TEST(at_any_moment) {
-#define LONGER "--steps", "800", "--eval-every", "40", "--checkpoint-every", "5", "--dropout", "0.1"
-    MUST(TRAIN(COPY, LONGER, "--run", "whole", "--threads", "2"));
-    static const int signals[] = {SIGKILL, SIGINT, SIGTERM, SIGHUP};
-    for (int i = 0; i < 16; i++) {
-        bool begun = access("parts/checkpoint.safetensors", F_OK) == 0;
-        const char *threads = i % 2 ? "1" : "2";
-        int status =
-            end_after(begun ? ARGUMENTS("--resume", "parts", "--quiet", "--threads", threads)
-                            : ARGUMENTS(COPY, LONGER, "--run", "parts", "--force"),
-                      5 + 17 * i % 60, signals[i % 4]);
-        CHECK(status == 0 || status == 128 + signals[i % 4], "status %d: %s", status, err);
-    }
-    int status = access("parts/checkpoint.safetensors", F_OK) == 0
-                     ? TRAIN("--resume", "parts", "--quiet")
-                     : TRAIN(COPY, LONGER, "--run", "parts", "--force");
-    CHECK(status == 0, "%s", err);
-    check_same_runs("whole", "parts");
-}
-
 /* ---- Other options ---- */
 
 TEST(other_choices) {

@@ -39,8 +39,8 @@ static uint32_t *characters(const Corpus *c, long from, long to, long *count, Er
     return out;
 }
 
-/* N-grams count and judge at most so many characters: each takes about two seconds. */
-enum { MAX_CHARACTERS = 1 << 22 };
+/* N-grams count and judge at most so many characters: each takes about half a second. */
+enum { MAX_CHARACTERS = 1 << 20 };
 
 /* The first of the last tokens before `end` that have so many characters. */
 static long last_tokens(const Corpus *c, long end) {
@@ -68,7 +68,8 @@ static bool judge_text(const Task *task, const Corpus *c, Yardsticks *y, Error *
     uint32_t *tail = characters(c, c->validation, first_tokens(c, c->validation), &judged, e);
     long skipped = trained > MAX_CHARACTERS ? trained - MAX_CHARACTERS : 0;
     bool ok = training && tail &&
-              ngram_losses(training + skipped, trained - skipped, tail, judged, loss, e);
+              ngram_losses(training + skipped, trained - skipped, tail, judged, loss, &y->bytes, e);
+    y->bytes += (size_t)(trained + judged) * sizeof *tail;
     for (int n = 0; n <= NGRAM_ORDER; n++)
         if (ok && names[n]) add(y, names[n], loss[n] * task->characters);
     free(training);

@@ -11,6 +11,7 @@ enum { YARDSTICKS = 6 };
  * known. */
 typedef struct Yardsticks {
     int count;
+    size_t bytes; /* peak memory of counting, freed again */
     struct Yardstick {
         const char *name;
         /* Mean on the held-out rows, in nats a token; a text: nats a character times

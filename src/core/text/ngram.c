@@ -112,7 +112,7 @@ static bool count_grams(Grams *g, const uint32_t *text, long length, Error *e) {
 }
 
 bool ngram_losses(const uint32_t *training, long trained, const uint32_t *judged, long count,
-                  double loss[NGRAM_ORDER + 1], Error *e) {
+                  double loss[NGRAM_ORDER + 1], size_t *bytes, Error *e) {
     Grams grams = {0}, seen = {0};
     Suffixes before = empty, now;
     bool ok = count_different(&seen, training, trained, e) &&
@@ -124,6 +124,8 @@ bool ngram_losses(const uint32_t *training, long trained, const uint32_t *judged
         before = now;
     }
     for (int n = 0; n <= NGRAM_ORDER; n++) loss[n] /= (double)count;
+    /* While a table grows, the one of half the size exists, too. */
+    *bytes = (size_t)(seen.slots + grams.slots + grams.slots / 2) * sizeof(Gram);
     free(grams.slot);
     free(seen.slot);
     return ok;

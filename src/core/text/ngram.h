@@ -10,11 +10,13 @@
 #pragma once
 
 #include "base/error.h"
+#include <stddef.h>
 #include <stdint.h>
 
 enum { NGRAM_ORDER = 5 };
 
 /* The mean of -log P_n over the characters of judged, for n = 0 to NGRAM_ORDER, in nats a
- * character. Their contexts begin with judged. count > 0. STATUS_NO_MEMORY. */
+ * character. Their contexts begin with judged. count > 0. Sets *bytes to the peak memory of the
+ * tables. STATUS_NO_MEMORY. */
 bool ngram_losses(const uint32_t *training, long trained, const uint32_t *judged, long count,
-                  double loss[NGRAM_ORDER + 1], Error *e);
+                  double loss[NGRAM_ORDER + 1], size_t *bytes, Error *e);

@@ -32,10 +32,9 @@ static bool check_loss(const Trainer *t, double loss, Error *e) {
         first ? first->op->name : "its sum", first ? first->index : t->tape->nodes);
 }
 
-/* Computes the model's loss on a micro-batch, adds its share to step->loss, and returns the loss
- * times that share: the micro-batch's part of the step's tokens. So the gradients of all
- * micro-batches add up to the gradient of the mean loss over the step's tokens. NULL: the error is
- * in e. */
+/* Returns the model's loss on a micro-batch, multiplied by the share of the step's tokens that the
+ * micro-batch holds. The sum of these losses is the mean loss of the step, and the sum of their
+ * gradients its gradient. Adds the loss to step->loss. NULL: the error is in e. */
 static Tensor *forward(Trainer *t, long micro_batch, StepResult *step, Error *e) {
     long first = micro_batch * t->micro_batch, left = t->batch->rows - first;
     take_rows(t, first, left < t->micro_batch ? left : t->micro_batch);
@@ -51,7 +50,7 @@ static Tensor *forward(Trainer *t, long micro_batch, StepResult *step, Error *e)
     return check_loss(t, step->loss, e) ? loss : NULL;
 }
 
-/* Adds the gradient of a micro-batch to those before it. */
+/* Runs one micro-batch forward and backward. Its gradient is added to the parameters' gradients. */
 static bool add_gradient(Trainer *t, long micro_batch, StepResult *step, Error *e) {
     Tensor *loss =
         forward(t, micro_batch, step, e); /* section 3, and 5.4: dropout, label smoothing */

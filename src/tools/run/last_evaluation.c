@@ -33,27 +33,32 @@ static void say_rows(const Run *r, long judged) {
             task->lines ? "lines" : windows);
 }
 
-bool run_evaluate_last(Run *r, Evaluation *v, Error *e) {
+/* Rows of which each takes so many seconds. */
+static long rows_of(const Run *r, double seconds) {
     const Task *task = r->trainer->task;
-    const char *label = "last evaluation";
-    long rows = task->held_out;
-    if (!r->config->evaluate_all) rows = pace_rows(r->pace, task, r->pace->row);
-    Watching w = {.bar = progress_start(label, rows, r->config->quiet),
-                  .report = {.words = "", .more = "", .unit = "rows/s"},
-                  .start = clock_seconds(),
-                  .was_stopped = interrupt_signal()};
-    EvaluationWatch watch = {goes_on, &w};
-    bool ok = trainer_evaluate_watched(r->trainer, rows, &watch, v, e);
-    progress_clear(&w.bar);
-    r->is_cut_off = ok && v->rows < rows;
-    if (ok) say_rows(r, v->rows);
-    return ok;
+    return r->config->evaluate_all ? task->held_out : pace_rows(r->pace, task, seconds);
 }
 
-bool run_answer_last(Run *r, double *exact, Error *e) {
-    r->answers = r->trainer->task->held_out;
-    if (!r->config->evaluate_all)
-        r->answers = pace_rows(r->pace, r->trainer->task, r->pace->answer);
-    if (r->is_cut_off && r->answers > r->trainer->micro_batch) r->answers = r->trainer->micro_batch;
-    return samples_answers(r->trainer, r->answers, exact, e);
+static void begin(Watching *w, const Run *r, const char *label, long rows) {
+    w->bar = progress_start(label, rows, r->config->quiet);
+    w->start = clock_seconds();
+}
+
+bool run_evaluate_last(Run *r, Evaluation *v, double *exact, Error *e) {
+    Trainer *t = r->trainer;
+    Watching w = {.report = {.words = "", .more = "", .unit = "rows/s"},
+                  .was_stopped = interrupt_signal()};
+    EvaluationWatch watch = {goes_on, &w};
+    long rows = rows_of(r, r->pace->row);
+    begin(&w, r, "last evaluation", rows);
+    bool ok = trainer_evaluate_watched(t, rows, &watch, v, e);
+    progress_clear(&w.bar);
+    if (!ok) return false;
+    say_rows(r, v->rows);
+    if (task_is_language_model(t->task)) return true;
+    r->answers = rows_of(r, r->pace->answer);
+    begin(&w, r, "last answers", r->answers);
+    ok = samples_answers(t, &r->answers, &watch, exact, e);
+    progress_clear(&w.bar);
+    return ok;
 }

@@ -58,13 +58,14 @@ bool pace_measure_rest(Pace *p, Trainer *t, Error *e) {
     const Task *task = t->task;
     Evaluation v;
     double start = clock_seconds(), ignored;
+    long answers = t->micro_batch;
     double rows = fmin((double)trainer_evaluation_rows(t), (double)task->held_out);
     if (!trainer_evaluate(t, (long)rows, &v, e)) return false;
     double evaluated = clock_seconds();
     p->evaluation = evaluated - start;
     p->row = p->evaluation / rows;
     if (!task->max_S) return true;
-    if (!samples_answers(t, t->micro_batch, &ignored, e)) return false;
+    if (!samples_answers(t, &answers, NULL, &ignored, e)) return false;
     /* An untrained model seldom ends an answer; a trained one ends it about where the right answer
      * ends. */
     double share = (double)batch_target_tokens(t->batch) / (double)(t->batch->rows * task->max_T);

@@ -195,8 +195,7 @@ static bool judge_last_step(Run *r, Error *e) {
 static bool finish(Run *r, Error *e) {
     Evaluation v;
     double exact = NAN;
-    if (!run_evaluate_last(r, &v, e)) return false;
-    if (!task_is_language_model(r->trainer->task) && !run_answer_last(r, &exact, e)) return false;
+    if (!run_evaluate_last(r, &v, &exact, e)) return false;
     record_evaluation(r, &v, exact, true);
     if (!r->config->quiet) show_result(r, &v, exact);
     if (!watch_look(&r->watch, clock_seconds() - r->start, true, e)) return false;

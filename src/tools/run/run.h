@@ -16,8 +16,7 @@ typedef struct Run {
     Yardsticks yardsticks;
     Watch watch;
     const Pace *pace;
-    long answers;    /* decoded at the end */
-    bool is_cut_off; /* a signal ended the last evaluation */
+    long answers; /* decoded at the end */
     Progress bar;
     Report report;
     char loss[64], val_loss[200], warning[256];
@@ -39,6 +38,10 @@ typedef struct Run {
     double saved;    /* time of the last checkpoint, on the clock of clock_seconds … */
     long saved_step; /* … and its step */
 } Run;
+
+/* Fails as run_open does if the directory holds another run or another process writes it: asked
+ * before a text is read. */
+bool run_is_free(const TrainConfig *config, const Checkpoint *past, Error *e);
 
 /* Opens the directory so that writing errors show before training, and locks it. Continues from
  * `past`, which the trainer has restored, unless it is NULL; if that is finished, changes
@@ -91,12 +94,11 @@ bool run_save(Run *r, bool trained, Error *e);
  * is taken. */
 void run_remove_leftovers(Run *r);
 
-/* The last evaluation, and the last answers: last_evaluation.c. At most a tenth of the time of
- * --minutes is for each; without it at most a million tokens, unless --evaluate-all is given. On
- * stderr are the progress and the number of rows, unless all are judged. A signal ends the
- * evaluation. */
-bool run_evaluate_last(Run *r, Evaluation *v, Error *e);
-bool run_answer_last(Run *r, double *exact, Error *e);
+/* Makes the last evaluation, and in a task with answers decodes them; *exact is the share without
+ * error. At most a tenth of the time of --minutes is for each; without it at most a million tokens,
+ * unless --evaluate-all is given. On stderr are the progress and the number of rows, unless all are
+ * judged. A signal ends the evaluation within a micro-batch. */
+bool run_evaluate_last(Run *r, Evaluation *v, double *exact, Error *e);
 
 /* Evaluations whose losses differ by less, in nats per token, are equal but for noise. */
 #define RUN_CLEARLY_WORSE 0.02
@@ -119,13 +121,10 @@ static inline double run_shown_loss(const Run *r, double loss) {
     return loss / (r->trainer->task->characters > 0 ? r->trainer->task->characters : 1);
 }
 
-/* Peak bytes of this process after it allocates the trainer's arrays and uses all its threads:
- * current use (code, libraries, the task's data), the threads' own memory, and `arrays`. */
+/* Peak bytes of this process once it has allocated `arrays` bytes and uses all its threads: current
+ * use (code, libraries, the task's data), the threads' own memory, and `arrays`. */
 size_t run_footprint(size_t arrays);
 
 /* Prints the model's size, the memory that its training takes, and for a text what was chosen to
  * fit it. */
 void run_describe(FILE *out, const Task *task, const TrainConfig *r, const Model *m, size_t bytes);
-
-/* Prints the time of so many measured steps. */
-void run_describe_time(FILE *out, const Pace *p, long steps);

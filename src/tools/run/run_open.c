@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* "The training loss is with dropout 0.1, the held-out loss without."; "" if both are the same
  * function. */
@@ -57,12 +58,6 @@ void run_describe(FILE *out, const Task *task, const TrainConfig *r, const Model
             PLURAL(c->encoder_layers + c->decoder_layers), c->d_model, c->heads, PLURAL(c->heads),
             number_text(parameters, m->parameters.elements), (double)bytes * 1e-6);
     if (*text_line(text, task, r)) fprintf(out, "%s\n", text);
-}
-
-void run_describe_time(FILE *out, const Pace *p, long steps) {
-    char number[NUMBER_TEXT], time[32];
-    fprintf(out, "time: about %s for %s steps of %.3g ms\n",
-            clock_text(time, (double)steps * p->step), number_text(number, steps), 1000 * p->step);
 }
 
 size_t run_footprint(size_t arrays) {
@@ -178,6 +173,16 @@ static bool complete_files(Run *r, Error *e) {
     run_remove_leftovers(r);
     return run_path_of(r, "run.jsonl", record, e) && run_path_of(r, "report.html", page, e) &&
            page_of_run(record, page, e);
+}
+
+bool run_is_free(const TrainConfig *config, const Checkpoint *past, Error *e) {
+    Run r = {.config = config};
+    char path[PATH_CAPACITY];
+    if (!run_path_of(&r, "model.safetensors", path, e) || !run_may_take(&r, past, e)) return false;
+    if (access(config->run, F_OK) != 0) return true;
+    File *lock = file_create(path, e);
+    file_abandon(lock);
+    return lock;
 }
 
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Yardsticks *yardsticks,

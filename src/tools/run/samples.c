@@ -28,25 +28,28 @@ static long judge_answers(const Trainer *t, const Answers *a) {
     return right;
 }
 
-bool samples_answers(Trainer *t, long rows, double *exact, Error *e) {
+bool samples_answers(Trainer *t, long *rows, const EvaluationWatch *watch, double *exact,
+                     Error *e) {
     const Task *task = t->task;
     const Batch *b = t->batch;
     Sampler greedy = {.tokenizer = task->tokenizer};
     long max = task->max_T, right = 0, first = 0;
     Answers a = {calloc((size_t)(t->micro_batch * max), sizeof *a.ids),
                  calloc((size_t)t->micro_batch, sizeof *a.length), max};
-    if (rows == 0 || rows > task->held_out) rows = task->held_out;
+    if (*rows == 0 || *rows > task->held_out) *rows = task->held_out;
     bool ok = a.ids && a.length;
     if (!ok)
         error_set(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->micro_batch, max);
-    while (ok && first < rows) {
-        long next = rows - first < t->micro_batch ? rows - first : t->micro_batch;
-        first += task_spread_batch(task, rows, first, next, t->batch);
+    while (ok && first < *rows) {
+        long next = *rows - first < t->micro_batch ? *rows - first : t->micro_batch;
+        first += task_spread_batch(task, *rows, first, next, t->batch);
         ok = decode_answers(t->tape, t->model, &greedy, b->rows, b->source_start, b->source,
                             task->begin_id, task->end_id, max, a.ids, a.length, e);
         if (ok) right += judge_answers(t, &a);
+        if (watch && !watch->goes_on(watch->context, first)) break;
     }
-    *exact = (double)right / (double)rows;
+    *rows = first;
+    *exact = (double)right / (double)first;
     free(a.ids);
     free(a.length);
     return ok;

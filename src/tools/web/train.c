@@ -167,7 +167,7 @@ WEB_EXPORT(void, evaluate, (int rows, int aside)) {
     double exact = NAN;
     if (!is_training()) return;
     bool lm = task_is_language_model(t->task);
-    if (!trainer_evaluate(t, rows, &v, e) || !(lm || samples_answers(t, rows, &exact, e))) return;
+    if (!trainer_evaluate(t, rows, &v, e) || !(lm || samples_answers(t, &rows, NULL, &exact, e))) return;
     if (!aside) trainer_evaluated(t);
     printf("{\"step\": %ld", t->state.step);
     web_print_number("loss", v.loss), web_print_number("accuracy", v.accuracy),
