@@ -85,7 +85,9 @@ def check_linear(steps, hidden):
     for d in steps:
         if d["operation"] != "linear":
             continue
-        assert "with relu dz_ij = dy_ij where y_ij > 0, else 0\n" in d["formula"] and "\ndb_j += Σ_i dz_ij" in d["formula"]
+        bias = any(part["to"].endswith("bias") for part in d["adds"])
+        assert ("\ndb_j += Σ_i dz_ij" in d["formula"]) == bias and "dr_ij" not in d["formula"], d["formula"]
+        assert ("dz_ij = dy_ij where y_ij > 0, else 0\n" in d["formula"]) != ("\ndz = dy\n" in d["formula"])
         dz = array(d) * (hidden > 0 if d["name"] == "hidden" else 1)
         for part in d["adds"]:
             if part["to"].endswith("bias") and len(array(part)) == len(dz[0]):

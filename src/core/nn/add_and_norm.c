@@ -13,7 +13,9 @@ static Tensor *add_residual(const Forward *f, Tensor *x, Sublayer *sublayer, voi
     Tensor *y = sublayer(&inner, module, in);
     if (residual.sum == y) return y;
     if (residual.sum) error_bug("nn_project: the sublayer returns another tensor than its result");
-    return tape_residual(f->tape, x, y, dropout);
+    Tensor *sum = tape_residual(f->tape, x, y, dropout);
+    nn_trace_name(f, sum, "R", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
+    return sum;
 }
 
 Tensor *nn_add_and_norm(const Forward *f, Sublayer *sublayer, void *module, Norm *norm, Tensor *x) {

@@ -25,6 +25,8 @@ Tensor *nn_feed_forward(const Forward *f, void *module, Tensor *x) {
     Tensor *inner = tape_linear(f->tape, x, &w->in.weight, &w->in.bias, act->fused, NULL);
     if (act->fused == ACT_NONE) inner = act->apply(f->tape, inner);
     Tensor *y = nn_project(f, &w->out, inner);
+    nn_trace_name(f, inner, "H", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
+    nn_trace_name(f, y, "F", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
     if (f->trace) nn_trace_module(f->trace, w->name, x, y);
     return y;
 }

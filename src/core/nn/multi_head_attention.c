@@ -56,6 +56,24 @@ static const real *slopes(const Forward *f) {
     return slope;
 }
 
+/* Names the steps of each sequence, in the paper's symbols. */
+static void name_steps(const Forward *f, const AttentionTrace *a, const Reach *reach) {
+    const Sequences *source = f->source ? &f->source->sequences : NULL;
+    Axis n = reach->queries == source ? AXIS_SOURCE : AXIS_TARGET;
+    Axis m = reach->keys == source ? AXIS_SOURCE : AXIS_TARGET;
+    for (const AttentionSteps *s = a->steps; s < a->steps + a->sequences; s++) {
+        nn_trace_name(f, s->q, "Q", AXES(AXIS_HEAD, n, AXIS_FEATURE));
+        nn_trace_name(f, s->k, "K", AXES(AXIS_HEAD, m, AXIS_FEATURE));
+        nn_trace_name(f, s->v, "V", AXES(AXIS_HEAD, m, AXIS_FEATURE));
+        nn_trace_name(f, s->scores, "S", AXES(AXIS_HEAD, n, m));
+        nn_trace_name(f, s->scaled, "S'", AXES(AXIS_HEAD, n, m));
+        nn_trace_name(f, s->masked, "masked S'", AXES(AXIS_HEAD, n, m));
+        nn_trace_name(f, s->weights, "A", AXES(AXIS_HEAD, n, m));
+        nn_trace_name(f, s->z, "Z", AXES(AXIS_HEAD, n, AXIS_FEATURE));
+        nn_trace_name(f, s->concatenation, "Z of all heads", AXES(n, AXIS_FEATURE));
+    }
+}
+
 /* Returns Concat(head_1, …, head_h), [query rows, d_model]. Sets *trace to the record of this
  * attention; NULL: f keeps no trace. */
 static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in,
@@ -78,7 +96,9 @@ static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in,
         steps = (*trace)->steps;
     }
     Scoring scoring = {c->attention, &a->score, in->placed ? f : NULL};
-    return nn_plain_attention(f->tape, &scoring, q, k, v, c->heads, &reach, steps);
+    Tensor *z = nn_plain_attention(f->tape, &scoring, q, k, v, c->heads, &reach, steps);
+    if (*trace) name_steps(f, *trace, &reach);
+    return z;
 }
 
 /* Returns Concat(head_1, …, head_h) W^O. The queries were computed from x. */
@@ -86,6 +106,7 @@ static Tensor *multi_head(const Forward *f, Attention *a, Tensor *x, const Heads
     AttentionTrace *trace;
     Tensor *y = nn_project(f, &a->out, attend_in_heads(f, a, in, &trace));
     if (!trace) return y;
+    nn_trace_name(f, y, "Y", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
     trace->input = x;
     trace->memory = f->memory;
     trace->output = y;

@@ -25,7 +25,11 @@ static Tensor *output_matrix(Model *m) {
 Tensor *nn_logits(const Forward *f, Tensor *hidden) {
     nn_want_pass(f);
     WANT(hidden);
-    return tape_linear(f->tape, hidden, output_matrix(f->model), NULL, ACT_NONE, NULL);
+    Tensor *w = output_matrix(f->model);
+    Tensor *logits = tape_linear(f->tape, hidden, w, NULL, ACT_NONE, NULL);
+    nn_trace_name(f, w, "W", AXES(AXIS_VOCABULARY, AXIS_FEATURE));
+    nn_trace_name(f, logits, "logits", AXES(AXIS_TARGET, AXIS_VOCABULARY));
+    return logits;
 }
 
 Tensor *nn_loss(const Forward *f, Tensor *hidden, const int32_t *targets) {

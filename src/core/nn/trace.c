@@ -1,5 +1,6 @@
 #include "nn/trace.h"
 #include "autograd/op.h"
+#include "nn/nn.h"
 #include <string.h>
 
 const AttentionTrace *nn_trace_find(const Trace *trace, const char *name) {
@@ -27,4 +28,17 @@ void nn_trace_module(Trace *trace, const char *name, Tensor *in, Tensor *out) {
     ModuleTrace *m = node_record(out->maker, sizeof *m);
     *m = (ModuleTrace){name, in, out, trace->modules};
     trace->modules = m;
+}
+
+const TensorTrace *nn_trace_name_of(const Trace *trace, const Tensor *x) {
+    const TensorTrace *t = trace->tensors;
+    while (t && t->x != x) t = t->next;
+    return t;
+}
+
+void nn_trace_name(const Forward *f, Tensor *x, const char *name, Axes axes) {
+    if (!f->trace || nn_trace_name_of(f->trace, x)) return;
+    TensorTrace *t = node_record(f->tape->last, sizeof *t);
+    *t = (TensorTrace){x, name, axes, f->trace->tensors};
+    f->trace->tensors = t;
 }

@@ -1,5 +1,5 @@
-/* The matrices of attention, for display. If a Forward has a trace, nn_plain_attention computes
- * attention, and its steps are kept in the trace. */
+/* What a pass computes, for display: the matrices of attention, and names of tensors. If a Forward
+ * has a trace, nn_plain_attention computes attention, and its steps are kept in the trace. */
 #pragma once
 
 #include "nn/config.h"
@@ -35,11 +35,35 @@ typedef struct ModuleTrace {
     struct ModuleTrace *next;
 } ModuleTrace;
 
+/* What an axis of a tensor counts. */
+typedef enum Axis {
+    AXIS_UNKNOWN,
+    AXIS_SOURCE, /* tokens of the source */
+    AXIS_TARGET, /* tokens of the target */
+    AXIS_VOCABULARY,
+    AXIS_HEAD,
+    AXIS_FEATURE
+} Axis;
+
+typedef struct Axes {
+    Axis of[MAX_RANK];
+} Axes;
+#define AXES(...) ((Axes){{__VA_ARGS__}})
+
+/* A named tensor. */
+typedef struct TensorTrace {
+    const Tensor *x;
+    const char *name; /* as in the paper: "Q" */
+    Axes axes;
+    struct TensorTrace *next;
+} TensorTrace;
+
 /* The records of one pass, in the order of computation. Starts as {0}. The tape owns its contents:
  * the caller sets it to {0} when it resets the tape. */
 typedef struct Trace {
     AttentionTrace *first, *last;
     ModuleTrace *modules; /* the newest first */
+    TensorTrace *tensors; /* the newest first */
 } Trace;
 
 /* The first trace of that name, or NULL. */
@@ -52,3 +76,11 @@ AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, lo
 
 /* For modules: adds input and output. */
 void nn_trace_module(Trace *trace, const char *name, Tensor *in, Tensor *out);
+
+/* For modules: gives x a name, and says what its axes count. An axis left out is AXIS_UNKNOWN. If x
+ * has a name, it keeps the first. Without f->trace this does nothing. */
+typedef struct Forward Forward;
+void nn_trace_name(const Forward *f, Tensor *x, const char *name, Axes axes);
+
+/* The name of x, or NULL. */
+const TensorTrace *nn_trace_name_of(const Trace *trace, const Tensor *x);

@@ -2,12 +2,12 @@
  *
  *     a, b: shapes that broadcast      y: the broadcast shape
  *
- *     y_i = a_i + b_i
+ *   | y_i = a_i + b_i
  *
  * Backward. ∂y_i/∂a_j is 1 if y_i uses a_j, else 0. Both inputs get dy, summed over the axes along
  * which they were repeated:
  *
- *     da_j += Σ_i dy_i      over the i at which a_j is used; db likewise
+ *   | da_j += Σ_i dy_i      over the i at which a_j is used; db likewise
  *
  * Forward keeps nothing. */
 #include "ops/elementwise.h"

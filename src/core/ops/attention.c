@@ -6,9 +6,9 @@
  *
  * For every sequence and every head, over the queries i and the keys j that i may attend to:
  *
- *     (1) s_ij = 1/√d_k Σ_c q_ic k_jc
- *     (2) p_ij = e^s_ij / Σ_j' e^s_ij'
- *     (3) y_ic = Σ_j p_ij v_jc
+ *   | (1) s_ij = 1/√d_k Σ_c q_ic k_jc
+ *   | (2) p_ij = e^s_ij / Σ_j' e^s_ij'
+ *   | (3) y_ic = Σ_j p_ij v_jc
  *
  * A key is masked if it is padding (beyond its sequence's length) or, with `causal`, if it comes
  * after the query (j > i). A query whose keys are all masked has output 0 and gradient 0.
@@ -23,10 +23,10 @@
  *
  * Backward, with dp and ds for the gradients of p and s:
  *
- *     (3) dp_ij = Σ_c dy_ic v_jc            dv_jc += Σ_i p_ij dy_ic
- *     (2) ds_ij = p_ij (dp_ij - Σ_j' p_ij' dp_ij')          (softmax.c)
+ *   | (3) dp_ij = Σ_c dy_ic v_jc            dv_jc += Σ_i p_ij dy_ic
+ *   | (2) ds_ij = p_ij (dp_ij - Σ_j' p_ij' dp_ij')
  *               = p_ij (dp_ij - D_i)        with D_i = Σ_j' p_ij' Σ_c dy_ic v_j'c = Σ_c dy_ic y_ic
- *     (1) dq_ic += 1/√d_k Σ_j ds_ij k_jc    dk_jc += 1/√d_k Σ_i ds_ij q_ic
+ *   | (1) dq_ic += 1/√d_k Σ_j ds_ij k_jc    dk_jc += 1/√d_k Σ_i ds_ij q_ic
  *
  * Forward keeps for backward its inputs q, k and v, its output y, and two numbers for each query of
  * a head: the maximum M_i = max_j s_ij and 1/Σ_j e^(s_ij - M_i). It does not keep p: [n_q, n_k] for

@@ -2,12 +2,12 @@
  *
  *     x: any shape; low ≤ high: numbers      y: the same shape
  *
- *     y_i = min(max(x_i, low), high)
+ *   | y_i = min(max(x_i, low), high)
  *
  * Backward. The slope is 1 inside and 0 outside. At the kinks, x = low and x = high, it is taken as
  * 1, as in PyTorch:
  *
- *     dx_i += dy_i      where low ≤ x_i ≤ high
+ *   | dx_i += dy_i      where low ≤ x_i ≤ high
  *
  * Forward keeps the interval. Backward reads x, because y does not tell x = high from x > high.
  *

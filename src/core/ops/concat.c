@@ -3,11 +3,11 @@
  *     x_1 … x_k: equal sizes except along the axis, at most MAX_INPUTS tensors
  *     y: the same, with the sum of their sizes along that axis
  *
- *     y_{…start_p+i…} = x_p{…i…}      start_p = Σ of the sizes along the axis of those before x_p
+ *   | y_{…start_p+i…} = x_p{…i…}      start_p = Σ of the sizes along the axis of those before x_p
  *
  * Backward. Each element of x is one of y and gets its gradient:
  *
- *     dx_p{…i…} += dy_{…start_p+i…}
+ *   | dx_p{…i…} += dy_{…start_p+i…}
  *
  * Forward keeps the axis. */
 #include "ops/axis.h"

@@ -2,11 +2,11 @@
  *
  *     x: any shape, any strides      y: the same shape, contiguous
  *
- *     y_i = x_i
+ *   | y_i = x_i
  *
  * Backward. Each y is one x:
  *
- *     dx_i += dy_i
+ *   | dx_i += dy_i
  *
  * A contiguous input is returned itself, and nothing is recorded. */
 #include "kernels/arrays.h"

@@ -2,13 +2,13 @@
  *
  *     x: logits [n, V]   targets: n ids in [0, V), or `ignore`      y: scalar
  *
- *     y = -1/C Σ_i Σ_j q_ij ln p_ij      over the C rows i whose target is not `ignore`; 0 if C = 0
+ *   | y = -1/C Σ_i Σ_j q_ij ln p_ij      over the C rows i whose target is not `ignore`; 0 if C = 0
  *
  * The loss of a row is derived in cross_entropy_row.h. Backward:
  *
- *     with p_ij = e^x_ij / Σ_k e^x_ik
- *          q_ij = 1 if j is the target of row i, else 0; smoothed (1-ε) q_ij + ε/V
- *     dx_ij += dy (p_ij - q_ij) / C      ignored rows get no gradient
+ *   | p_ij = e^x_ij / Σ_k e^x_ik
+ *   | q_ij = 1 if j is the target of row i, else 0; smoothed (1-ε) q_ij + ε/V
+ *   | dx_ij += dy (p_ij - q_ij) / C      ignored rows get no gradient
  *
  * Forward keeps nothing; backward recomputes p from x. The mean is that of
  * torch.nn.functional.cross_entropy(reduction="mean", ignore_index, label_smoothing). `targets` is

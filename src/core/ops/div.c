@@ -2,14 +2,14 @@
  *
  *     a, b: shapes that broadcast      y: the broadcast shape
  *
- *     y_i = a_i / b_i
+ *   | y_i = a_i / b_i
  *
  * Backward. Each y_i depends on one a and one b. An element of a broadcast input gets the sum over
  * all y_i that use it:
  *
  *     ∂y_i/∂a_i = 1 / b_i      ∂y_i/∂b_i = -a_i / b_i² = -y_i / b_i
- *     da_j += Σ_i dy_i / b_i      over the i at which a_j is used
- *     db_j -= Σ_i dy_i y_i / b_i      over the i at which b_j is used
+ *   | da_j += Σ_i dy_i / b_i      over the i at which a_j is used
+ *   | db_j -= Σ_i dy_i y_i / b_i      over the i at which b_j is used
  *
  * Forward keeps only y. Using y avoids b², which may overflow or vanish although y does not.
  *

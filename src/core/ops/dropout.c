@@ -3,11 +3,11 @@
  *
  *     x: any shape      y: the same
  *
- *     m_i = 1/(1-p) if u_i >= p, else 0      u_i uniform in [0, 1)      y_i = m_i x_i
+ *   | m_i = 1/(1-p) if u_i >= p, else 0      u_i uniform in [0, 1)      y_i = m_i x_i
  *
  * Backward. The mask is a constant of the step:
  *
- *     dx_i += dy_i m_i
+ *   | dx_i += dy_i m_i
  *
  * u_i is a function of the tape's seed and step, the node's index, and i (base/random.h), so that
  * backward draws the mask again and forward keeps nothing. If the tape is not training, x itself is

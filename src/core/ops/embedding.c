@@ -4,12 +4,13 @@
  *     E: [V, d]           ids: n token ids in [0, V)      y: [n, d]
  *     P: [M, d] or none   at: n positions in [0, M)
  *
- *     y_i = s E_{ids_i} + P_{at_i}
+ *   | y_i = s E_{ids_i} + P_{at_i}             when P
+ *   | y_i = s E_{ids_i}                        when no P
  *
  * Backward. A row of the table gets the gradients of all tokens that used it:
  *
- *     dE_v += s Σ_{i: ids_i = v} dy_i
- *     dP_m += Σ_{i: at_i = m} dy_i               where there is a P
+ *   | dE_v += s Σ_{i: ids_i = v} dy_i
+ *   | dP_m += Σ_{i: at_i = m} dy_i               when P
  *
  * Each chunk of work owns some columns of the tables. So no two threads write the same element, and
  * every element sums its tokens in order.

@@ -2,11 +2,11 @@
  *
  *     x: any shape      y: the same
  *
- *     y_i = e^x_i
+ *   | y_i = e^x_i
  *
  * Backward. The exponential is its own derivative, and forward has computed it:
  *
- *     dx_i += dy_i y_i
+ *   | dx_i += dy_i y_i
  *
  * Numerical note: above x = 88.7 (709.8 in double) the result is infinite, as in libm. */
 #include "kernels/vector_math.h"

@@ -3,11 +3,11 @@
  *
  *     x: any shape      y: the same
  *
- *     y_i = x_i Φ(x_i)      Φ(x) = (1 + erf(x/√2)) / 2
+ *   | y_i = x_i Φ(x_i)      Φ(x) = (1 + erf(x/√2)) / 2
  *
  * Backward. Φ' is the normal density φ(x) = e^(-x²/2) / √(2π), so by the product rule
  *
- *     dx_i += dy_i (Φ(x_i) + x_i φ(x_i))
+ *   | dx_i += dy_i (Φ(x_i) + x_i φ(x_i))
  *
  * Forward keeps nothing; backward reads x. The functions are in kernels/vector_math.h. A model's
  * feed-forward layer applies them in the epilogue of its product (linear.c,

@@ -3,17 +3,17 @@
  *
  *     x: [… d]   γ, β: [d]      y: as x
  *
- *     μ = 1/d Σ_j x_j        σ² = 1/d Σ_j (x_j - μ)²
- *     r = 1/√(σ² + ε)        ε = 1e-5, inside the root
- *     x̂_j = (x_j - μ) r      y_j = γ_j x̂_j + β_j
+ *   | μ = 1/d Σ_j x_j        σ² = 1/d Σ_j (x_j - μ)²
+ *   | r = 1/√(σ² + ε)        ε = 1e-5, inside the root
+ *   | x̂_j = (x_j - μ) r      y_j = γ_j x̂_j + β_j
  *
  * Backward. x̂ depends on x_k directly, through μ, and through r:
  *
- *     with g_j = dy_j γ_j
+ *   | g_j = dy_j γ_j
  *     ∂x̂_j/∂x_k = r (δ_jk - 1/d - x̂_j x̂_k / d)
  *     dx_k = Σ_j g_j ∂x̂_j/∂x_k
- *     dx_k += r (g_k - 1/d Σ_j g_j - x̂_k 1/d Σ_j g_j x̂_j)
- *     dγ_j += Σ_rows dy_j x̂_j            dβ_j += Σ_rows dy_j
+ *   | dx_k += r (g_k - 1/d Σ_j g_j - x̂_k 1/d Σ_j g_j x̂_j)
+ *   | dγ_j += Σ_rows dy_j x̂_j            dβ_j += Σ_rows dy_j
  *
  * Forward keeps μ and r of each row; backward recomputes x̂ from x.
  *

@@ -4,16 +4,21 @@
  *     x: [n, d_in]   W: [d_out, d_in] (as PyTorch lays it out)      y: [n, d_out]
  *     b: [d_out] or none   r: [n, d_out] or none
  *
- *     z_ij = Σ_k x_ik W_jk + b_j        y = act(z)        or without act y = r + z
+ *   | z_ij = Σ_k x_ik W_jk + b_j      when b
+ *   | z_ij = Σ_k x_ik W_jk            when no b
+ *   | y = act(z)                      when act
+ *   | y = r + z                       when r
+ *   | y = z                           when no act, no r
  *
  * Backward. The slope of the activation comes first, then the derivatives of the sum:
  *
- *     with dz_ij = dy_ij act'(z_ij); without act dz = dy
- *          with relu dz_ij = dy_ij where y_ij > 0, else 0
- *     dx_ik += Σ_j dz_ij W_jk         in matrices dx += dz W
- *     dW_jk += Σ_i dz_ij x_ik         in matrices dW += dzᵀ x
- *     db_j += Σ_i dz_ij               where there is a b
- *     dr_ij += dy_ij                  where there is an r
+ *   | dz = dy                                  when no act
+ *   | dz_ij = dy_ij act'(z_ij)                 when act, no relu
+ *   | dz_ij = dy_ij where y_ij > 0, else 0     when relu
+ *   | dx_ik += Σ_j dz_ij W_jk         in matrices dx += dz W
+ *   | dW_jk += Σ_i dz_ij x_ik         in matrices dW += dzᵀ x
+ *   | db_j += Σ_i dz_ij               when b
+ *   | dr_ij += dy_ij                  when r
  *
  * relu' needs only the sign of z, which is that of y; gelu' and silu' need z, which forward keeps.
  * */

@@ -3,18 +3,18 @@
  *
  *     x: [n, d]   W: [V, d]   targets: n ids in [0, V), or `ignore`      y: scalar
  *
- *     y = cross_entropy(x Wᵀ, targets)
+ *   | y = cross_entropy(x Wᵀ, targets)
  *
  * The upstream gradient is only a factor of the logits' gradient. So forward computes that
  * gradient, one block of rows at a time in place of the block's logits l, and multiplies it into
  * what backward needs:
  *
- *     g_ij = 1/C (p_ij - q_ij)          (cross_entropy_row.h)
- *     X = g W  [n, d]                   G = gᵀ x  [V, d]
+ *   | g_ij = 1/C (p_ij - q_ij)
+ *   | X = g W  [n, d]                   G = gᵀ x  [V, d]
  *
  * Backward.
  *
- *     dx += dy X            dW += dy G
+ *   | dx += dy X            dW += dy G
  *
  * Forward keeps X and G. The result equals cross_entropy(linear(x, W)), whose logits and their
  * gradient take n·V elements each, most of the memory if the vocabulary is large. `targets` is the

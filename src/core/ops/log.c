@@ -2,11 +2,11 @@
  *
  *     x: any shape, elements > 0      y: the same shape
  *
- *     y_i = ln x_i
+ *   | y_i = ln x_i
  *
  * Backward.
  *
- *     dx_i += dy_i / x_i
+ *   | dx_i += dy_i / x_i
  *
  * Forward keeps nothing; backward reads x.
  *

@@ -2,14 +2,14 @@
  *
  *     x: any shape      y: the same
  *
- *     y_i = x_i - ln Σ_j e^x_j      over i, j along the axis; all other axes are independent
+ *   | y_i = x_i - ln Σ_j e^x_j      over i, j along the axis; all other axes are independent
  *
  * Backward. The logarithm's slope with respect to x_k is the weight p_k = e^x_k / Σ_j e^x_j =
  * e^y_k:
  *
  *     ∂y_i/∂x_k = δ_ik - p_k
  *     dx_k = Σ_i dy_i (δ_ik - p_k)
- *     dx_k += dy_k - e^y_k Σ_i dy_i
+ *   | dx_k += dy_k - e^y_k Σ_i dy_i
  *
  * Forward keeps only y.
  *

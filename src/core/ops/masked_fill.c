@@ -4,11 +4,11 @@
  *     x: any shape; mask: bytes of a shape that broadcasts to x's, 0 or not 0; value: a number
  *     y: as x
  *
- *     y_i = value if mask_i, else x_i
+ *   | y_i = value if mask_i, else x_i
  *
  * Backward. A masked element does not depend on x:
  *
- *     dx_i += dy_i      if not mask_i
+ *   | dx_i += dy_i      if not mask_i
  *
  * `mask` is the caller's, contiguous in mask_shape, and must live unchanged until backward has run.
  * */

@@ -3,12 +3,12 @@
  *
  *     a: [… m k]   b: [… k n], leading axes that broadcast      y: [… m n]
  *
- *     y_ij = Σ_p a_ip b_pj      in every pair of matrices
+ *   | y_ij = Σ_p a_ip b_pj      in every pair of matrices
  *
  * Backward. a_ip is multiplied by row p of b, b_pj by column p of a:
  *
- *     da_ip += Σ_j dy_ij b_pj         in matrices da += dy bᵀ
- *     db_pj += Σ_i a_ip dy_ij         in matrices db += aᵀ dy
+ *   | da_ip += Σ_j dy_ij b_pj         in matrices da += dy bᵀ
+ *   | db_pj += Σ_i a_ip dy_ij         in matrices db += aᵀ dy
  *
  * A matrix that is broadcast to several products gets the sum over them.
  *

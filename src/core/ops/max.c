@@ -3,12 +3,12 @@
  *     x: any shape, at least one element to choose from
  *     y: the same with size 1 along the axis, or a scalar with ALL_AXES
  *
- *     y_o = max_i x_oi      over i along the axis, for every index o of the other axes
+ *   | y_o = max_i x_oi      over i along the axis, for every index o of the other axes
  *
  * Backward. y depends on the largest element alone. If several are the largest, the first of them
  * gets the whole gradient, as in PyTorch's max along an axis:
  *
- *     dx_oi += dy_o      where i is the first with x_oi = y_o
+ *   | dx_oi += dy_o      where i is the first with x_oi = y_o
  *
  * Forward keeps only y; backward compares to find the element again.
  *

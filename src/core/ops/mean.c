@@ -2,12 +2,11 @@
  *
  *     x: any shape      y: the same with size 1 along the axis, or a scalar with ALL_AXES
  *
- *     y_o = 1/n Σ_i x_oi      over the n elements i along the axis,
- *                             for every index o of the other axes
+ *   | y_o = 1/n Σ_i x_oi      over the n elements i along the axis
  *
  * Backward. Each x_oi is in one mean, with slope 1/n:
  *
- *     dx_oi += dy_o / n
+ *   | dx_oi += dy_o / n
  *
  * Forward keeps nothing.
  *

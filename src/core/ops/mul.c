@@ -2,13 +2,13 @@
  *
  *     a, b: shapes that broadcast      y: the broadcast shape
  *
- *     y_i = a_i b_i
+ *   | y_i = a_i b_i
  *
  * Backward. Each y_i depends on one a and one b:
  *
  *     ∂L/∂a_j = Σ_i ∂L/∂y_i · b_i      over the i at which a_j is used
  *                                      (one, or many where a is broadcast)
- *     da_j += Σ_i dy_i b_i             db_j += Σ_i dy_i a_i
+ *   | da_j += Σ_i dy_i b_i             db_j += Σ_i dy_i a_i
  *
  * Forward keeps nothing; backward reads both inputs. If one tensor is passed twice, da and db are
  * the same array and get both sums: d(x²) = 2x dx. */

@@ -2,11 +2,11 @@
  *
  *     x: any shape      y: the same
  *
- *     y_i = -x_i
+ *   | y_i = -x_i
  *
  * Backward. The slope is -1 everywhere:
  *
- *     dx_i -= dy_i
+ *   | dx_i -= dy_i
  *
  * Forward keeps nothing. */
 #include "ops/elementwise.h"

@@ -2,12 +2,12 @@
  *
  *     x: any shape      y: the same
  *
- *     y_i = max(x_i, 0)
+ *   | y_i = max(x_i, 0)
  *
  * Backward. The slope is 1 for x > 0 and 0 for x < 0. At the kink, x = 0, it is taken as 0, as in
  * PyTorch:
  *
- *     dx_i += dy_i      if y_i > 0
+ *   | dx_i += dy_i      if y_i > 0
  *
  * Forward keeps only y, which is positive if x is.
  *

@@ -2,11 +2,11 @@
  *
  *     x: any shape      y: any shape of as many elements, sharing x's memory
  *
- *     y_i = x_i      i counts the elements of both in row-major order
+ *   | y_i = x_i      i counts the elements of both in row-major order
  *
  * Backward. Gradients are contiguous, so that dx and dy have the same order:
  *
- *     dx_i += dy_i
+ *   | dx_i += dy_i
  *
  * A view needs elements in row-major order: `contiguous` first copies an x with other strides. */
 #include "kernels/arrays.h"

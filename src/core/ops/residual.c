@@ -2,11 +2,11 @@
  *
  *     x, f: the same shape      y: the same
  *
- *     y_i = x_i + m_i f_i      m = 1; while training, the dropout mask of dropout.c
+ *   | y_i = x_i + m_i f_i      m = 1; while training, the dropout mask
  *
  * Backward.
  *
- *     dx_i += dy_i             df_i += dy_i m_i
+ *   | dx_i += dy_i             df_i += dy_i m_i
  *
  * Equals add(x, dropout(f)) in one pass, without an array for dropout(f). */
 #include "kernels/arrays.h"

@@ -3,15 +3,15 @@
  *
  *     x: [… d]   γ: [d]      y: as x
  *
- *     r = 1/√(1/d Σ_j x_j² + ε)      ε = 1e-5, inside the root
- *     x̂_j = x_j r                    y_j = γ_j x̂_j
+ *   | r = 1/√(1/d Σ_j x_j² + ε)      ε = 1e-5, inside the root
+ *   | x̂_j = x_j r                    y_j = γ_j x̂_j
  *
  * Backward. x̂ depends on x_k directly and through r:
  *
- *     with g_j = dy_j γ_j
+ *   | g_j = dy_j γ_j
  *     ∂x̂_j/∂x_k = r (δ_jk - x̂_j x̂_k / d)
- *     dx_k += r (g_k - x̂_k 1/d Σ_j g_j x̂_j)
- *     dγ_j += Σ_rows dy_j x̂_j
+ *   | dx_k += r (g_k - x̂_k 1/d Σ_j g_j x̂_j)
+ *   | dγ_j += Σ_rows dy_j x̂_j
  *
  * Forward keeps r of each row; backward recomputes x̂ from x.
  *

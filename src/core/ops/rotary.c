@@ -8,18 +8,25 @@
  *     turns: row p, [d_k], holds cos φ_0 … cos φ_m-1, sin φ_0 … sin φ_m-1; or none: no turn
  *     at: [n] the row of turns for each row of x, or none: row i for row i
  *
- *     x̂_j = r x_j      r = 1/√(1/d_k Σ_j x_j² + ε), ε = 1e-5; without normalisation r = 1
+ *   | x̂_j = r x_j      r = 1/√(1/d_k Σ_j x_j² + ε), ε = 1e-5      when normalise
+ *   | x̂ = x                                                       when no normalise
  *
  * With m = d_k/2 the pair (j, j + m) rotates by φ_j = p 10000^(-j/m), where p is the row's
  * position:
  *
- *     y_j   = x̂_j cos φ_j - x̂_j+m sin φ_j
- *     y_j+m = x̂_j sin φ_j + x̂_j+m cos φ_j      in short: y = R x̂
+ *   | y_j = x̂_j cos φ_j - x̂_j+m sin φ_j        when turns
+ *   | y_j+m = x̂_j sin φ_j + x̂_j+m cos φ_j      when turns
+ *   | y = x̂                                    when no turns
+ *
+ * In short y = R x̂.
  *
  * Backward. The inverse rotation is Rᵀ, and the rest as in rms_norm.c:
  *
- *     with dx̂ = Rᵀ dy      s = 1/d_k Σ_j dx̂_j x̂_j; without normalisation s = 0
- *     dx_j += r (dx̂_j - x̂_j s)
+ *   | dx̂ = Rᵀ dy                              when turns
+ *   | dx̂ = dy                                 when no turns
+ *   | s = 1/d_k Σ_j dx̂_j x̂_j                  when normalise
+ *   | dx_j += r (dx̂_j - x̂_j s)                when normalise
+ *   | dx_j += dx̂_j                            when no normalise
  *
  * A rotation keeps scalar products: s = 1/d_k Σ_j dy_j y_j, and as x̂ = Rᵀ y
  *

@@ -2,11 +2,11 @@
  *
  *     x: any shape; factor: a number      y: the same shape
  *
- *     y_i = factor · x_i
+ *   | y_i = factor · x_i
  *
  * Backward. The slope is the factor, which has no gradient:
  *
- *     dx_i += factor · dy_i
+ *   | dx_i += factor · dy_i
  *
  * Forward keeps the factor. */
 #include "ops/arguments.h"

@@ -2,11 +2,11 @@
  *
  *     x: any shape      y: the same
  *
- *     y_i = 1 / (1 + e^-x_i)
+ *   | y_i = 1 / (1 + e^-x_i)
  *
  * Backward. ∂y/∂x = e^-x / (1 + e^-x)², where e^-x / (1 + e^-x) = 1 - y:
  *
- *     dx_i += dy_i y_i (1 - y_i)
+ *   | dx_i += dy_i y_i (1 - y_i)
  *
  * Forward keeps only y.
  *

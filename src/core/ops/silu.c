@@ -3,11 +3,11 @@
  *
  *     x: any shape      y: the same
  *
- *     y_i = x_i σ(x_i)      σ(x) = 1 / (1 + e^-x)
+ *   | y_i = x_i σ(x_i)      σ(x) = 1 / (1 + e^-x)
  *
  * Backward. σ' = σ (1 - σ), so by the product rule
  *
- *     dx_i += dy_i (σ(x_i) + x_i σ(x_i) (1 - σ(x_i)))
+ *   | dx_i += dy_i (σ(x_i) + x_i σ(x_i) (1 - σ(x_i)))
  *
  * Forward keeps nothing; backward reads x. The functions are in kernels/vector_math.h. A model's
  * feed-forward layer applies them in the epilogue of its product (linear.c,

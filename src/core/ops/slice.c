@@ -2,11 +2,11 @@
  *
  *     x: [… n …]; 0 ≤ start ≤ stop ≤ n      y: [… stop - start …], sharing x's memory
  *
- *     y_{…i…} = x_{…start+i…}
+ *   | y_{…i…} = x_{…start+i…}
  *
  * Backward. Each y is one x; elements outside the slice get no gradient:
  *
- *     dx_{…start+i…} += dy_{…i…}
+ *   | dx_{…start+i…} += dy_{…i…}
  *
  * Forward keeps axis and start. The gradient of y has memory of its own, contiguous in y's shape.
  * */

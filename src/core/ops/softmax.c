@@ -3,13 +3,13 @@
  *
  *     x: any shape      y: the same
  *
- *     y_i = e^x_i / Σ_j e^x_j      over i, j along the axis; all other axes are independent
+ *   | y_i = e^x_i / Σ_j e^x_j      over i, j along the axis; all other axes are independent
  *
  * Backward. With s = Σ_j e^x_j:
  *
  *     ∂y_i/∂x_k = y_i (δ_ik - y_k)
  *     dx_k = Σ_i dy_i y_i (δ_ik - y_k) = y_k dy_k - y_k Σ_i dy_i y_i
- *     dx_k += y_k (dy_k - Σ_i dy_i y_i)
+ *   | dx_k += y_k (dy_k - Σ_i dy_i y_i)
  *
  * Forward keeps only y.
  *

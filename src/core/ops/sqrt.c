@@ -2,11 +2,11 @@
  *
  *     x: any shape, elements > 0      y: the same shape
  *
- *     y_i = √x_i
+ *   | y_i = √x_i
  *
  * Backward. ∂y/∂x = 1 / (2√x), and forward has computed the root:
  *
- *     dx_i += dy_i / (2 y_i)
+ *   | dx_i += dy_i / (2 y_i)
  *
  * Forward keeps only y.
  *

@@ -2,11 +2,11 @@
  *
  *     x: any shape      y: the same
  *
- *     y_i = x_i²
+ *   | y_i = x_i²
  *
  * Backward.
  *
- *     dx_i += 2 x_i dy_i
+ *   | dx_i += 2 x_i dy_i
  *
  * Forward keeps nothing; backward reads x. */
 #include "ops/elementwise.h"

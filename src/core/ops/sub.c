@@ -2,13 +2,13 @@
  *
  *     a, b: shapes that broadcast      y: the broadcast shape
  *
- *     y_i = a_i - b_i
+ *   | y_i = a_i - b_i
  *
  * Backward. ∂y_i/∂a_i = 1 and ∂y_i/∂b_i = -1. An element of a broadcast input takes part in many
  * y_i and gets the sum over them:
  *
- *     da_j += Σ_i dy_i      over the i at which a_j is used
- *     db_j -= Σ_i dy_i      over the i at which b_j is used
+ *   | da_j += Σ_i dy_i      over the i at which a_j is used
+ *   | db_j -= Σ_i dy_i      over the i at which b_j is used
  *
  * Forward keeps nothing. With one tensor passed twice the two sums cancel: d(x - x) = 0. */
 #include "ops/elementwise.h"

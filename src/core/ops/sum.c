@@ -2,11 +2,11 @@
  *
  *     x: any shape      y: the same with size 1 along the axis, or a scalar with ALL_AXES
  *
- *     y_o = Σ_i x_oi      over i along the axis, for every index o of the other axes
+ *   | y_o = Σ_i x_oi      over i along the axis, for every index o of the other axes
  *
  * Backward. Each x_oi is in one sum, with slope 1: the transpose of broadcasting.
  *
- *     dx_oi += dy_o
+ *   | dx_oi += dy_o
  *
  * Forward keeps nothing.
  *

@@ -3,12 +3,12 @@
  *
  *     x: [n, 2d], in each row d gates a and d values b      y: [n, d]
  *
- *     y_ij = a_ij σ(a_ij) b_ij      x_i = a_i|b_i      σ(a) = 1 / (1 + e^-a)
+ *   | y_ij = a_ij σ(a_ij) b_ij      x_i = a_i|b_i      σ(a) = 1 / (1 + e^-a)
  *
  * Backward. The slope of silu is derived in silu.c:
  *
- *     with silu(a) = a σ(a)      silu'(a) = σ(a) + a σ(a) (1 - σ(a))
- *     da_ij += dy_ij b_ij silu'(a_ij)            db_ij += dy_ij silu(a_ij)
+ *   | silu(a) = a σ(a)      silu'(a) = σ(a) + a σ(a) (1 - σ(a))
+ *   | da_ij += dy_ij b_ij silu'(a_ij)            db_ij += dy_ij silu(a_ij)
  *
  * Forward keeps nothing; backward reads x. silu and its slope are in kernels/vector_math.h. Equals
  * mul(silu(a), b) in one pass and without an array for silu(a). */

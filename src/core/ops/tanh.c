@@ -2,11 +2,11 @@
  *
  *     x: any shape      y: the same
  *
- *     y_i = (e^x_i - e^-x_i) / (e^x_i + e^-x_i)
+ *   | y_i = (e^x_i - e^-x_i) / (e^x_i + e^-x_i)
  *
  * Backward. With c = e^x + e^-x and s = e^x - e^-x, ∂y/∂x = (c² - s²) / c²:
  *
- *     dx_i += dy_i (1 - y_i²)
+ *   | dx_i += dy_i (1 - y_i²)
  *
  * Forward keeps only y.
  *

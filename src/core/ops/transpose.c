@@ -2,11 +2,11 @@
  *
  *     x: [… n_a … n_b …]      y: [… n_b … n_a …], sharing x's memory
  *
- *     y_{…j…i…} = x_{…i…j…}
+ *   | y_{…j…i…} = x_{…i…j…}
  *
  * Backward. Each y is one x and gives it its gradient:
  *
- *     dx_{…i…j…} += dy_{…j…i…}
+ *   | dx_{…i…j…} += dy_{…j…i…}
  *
  * The gradient of y has memory of its own, contiguous in y's shape. */
 #include "ops/ops.h"

@@ -37,10 +37,15 @@ static void run(Node *n, bool backward) {
     n->scratch = NULL;
 }
 
-bool backward_reaches(const Node *n, int i) {
+/* Whether there is an input i, and it is not an earlier input passed again. */
+static bool is_first(const Node *n, int i) {
     for (int j = 0; j < i; j++)
         if (n->in[j] == n->in[i]) return false;
-    return n->in[i] && tensor_wants_grad(n->in[i]);
+    return n->in[i] != NULL;
+}
+
+bool backward_reaches(const Node *n, int i) {
+    return is_first(n, i) && tensor_wants_grad(n->in[i]);
 }
 
 /* ---- One backward alone ---- */
@@ -51,11 +56,11 @@ typedef struct Alone {
     GradState old_state[MAX_INPUTS];
 } Alone;
 
-static Alone alone_begin(Arena *arena, Node *n) {
+static Alone alone_begin(Arena *arena, Node *n, bool all) {
     Alone a = {.dy = reals(arena, shape_count(n->out->shape)), .old_dy = n->out->grad};
     n->out->grad = a.dy;
     for (int i = 0; i < n->inputs; i++) {
-        if (!backward_reaches(n, i)) continue;
+        if (!is_first(n, i) || !(all || tensor_wants_grad(n->in[i]))) continue;
         Tensor *x = n->in[i];
         a.old_dx[i] = x->grad, a.old_state[i] = x->grad_state;
         x->grad = a.dx[i] = reals(arena, shape_count(x->shape));
@@ -71,7 +76,7 @@ static void alone_end(const Alone *a, Node *n) {
 }
 
 real *backward_part(Arena *arena, Node *n, int i) {
-    Alone a = alone_begin(arena, n);
+    Alone a = alone_begin(arena, n, false);
     memcpy(a.dy, a.old_dy, (size_t)shape_count(n->out->shape) * sizeof(real));
     run(n, true);
     alone_end(&a, n);
@@ -82,7 +87,7 @@ real *backward_part(Arena *arena, Node *n, int i) {
 BackwardTerm *backward_terms(Arena *arena, Node *n, int i, long cell, long *count) {
     long outputs = shape_count(n->out->shape);
     BackwardTerm *term = arena_alloc(arena, (size_t)outputs * sizeof *term);
-    Alone a = alone_begin(arena, n);
+    Alone a = alone_begin(arena, n, false);
     *count = 0;
     for (long at = 0; at < outputs; at++) {
         for (int j = 0; j < n->inputs; j++)
@@ -96,6 +101,74 @@ BackwardTerm *backward_terms(Arena *arena, Node *n, int i, long cell, long *coun
     }
     alone_end(&a, n);
     return term;
+}
+
+/* ---- One cell of forward ---- */
+
+/* The terms of operand i, and their sum. */
+static ForwardTerm *terms_of(Arena *arena, const Node *n, int i, const real *slope, long *count,
+                             double *sum) {
+    const Tensor *x = n->in[i];
+    long elements = shape_count(x->shape);
+    real *values = reals(arena, elements);
+    ForwardTerm *term = arena_alloc(arena, (size_t)elements * sizeof *term);
+    tensor_copy_out(x, values);
+    for (long k = 0; k < elements; k++) {
+        if (slope[k] == 0) continue;
+        term[(*count)++] = (ForwardTerm){i, k, values[k], slope[k]};
+        *sum += (double)values[k] * (double)slope[k];
+    }
+    return term;
+}
+
+/* The smallest set of operands, a bit each, whose sums add up to y; 0: none. */
+static unsigned operands_of(int inputs, const double *sum, const bool *is_there, double y) {
+    unsigned best = 0;
+    int fewest = MAX_INPUTS + 1;
+    for (unsigned set = 1; set < 1u << inputs; set++) {
+        double total = 0, size = fabs(y);
+        int members = 0;
+        for (int i = 0; i < inputs; i++) {
+            if (!(set >> i & 1)) continue;
+            members += is_there[i] ? 1 : MAX_INPUTS;
+            total += sum[i];
+            size += fabs(sum[i]);
+        }
+        if (members < fewest && fabs(total - y) <= 1e4 * (double)REAL_EPSILON * size) {
+            best = set;
+            fewest = members;
+        }
+    }
+    return best;
+}
+
+ForwardSum forward_sum(Arena *arena, Node *n, long cell) {
+    Alone a = alone_begin(arena, n, true);
+    ForwardTerm *term[MAX_INPUTS];
+    double sum[MAX_INPUTS] = {0};
+    long count[MAX_INPUTS] = {0}, all = 0;
+    bool is_there[MAX_INPUTS] = {false};
+    real *all_y = reals(arena, shape_count(n->out->shape));
+    tensor_copy_out(n->out, all_y);
+    real y = all_y[cell];
+    a.dy[cell] = 1;
+    run(n, true);
+    alone_end(&a, n);
+    for (int i = 0; i < n->inputs; i++) {
+        if (!a.dx[i]) continue;
+        term[i] = terms_of(arena, n, i, a.dx[i], &count[i], &sum[i]);
+        is_there[i] = true;
+    }
+    unsigned set = isfinite(y) ? operands_of(n->inputs, sum, is_there, (double)y) : 0;
+    for (int i = 0; i < n->inputs; i++) all += set >> i & 1 ? count[i] : 0;
+    ForwardSum s = {arena_alloc(arena, (size_t)(all + 1) * sizeof *s.term), 0, y, y};
+    for (int i = 0; i < n->inputs; i++) {
+        if (!(set >> i & 1)) continue;
+        memcpy(s.term + s.count, term[i], (size_t)count[i] * sizeof *s.term);
+        s.count += count[i];
+        s.rest -= (real)sum[i];
+    }
+    return s;
 }
 
 /* backward_end of a cell of y, which other operations read. */

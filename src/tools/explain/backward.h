@@ -9,9 +9,8 @@
 /* From the header comment of an operation's file. */
 typedef struct Derivation {
     const char *op;
-    const char
-        *formula; /* lines: those of forward, and those that backward implements: "dx_k += …" */
-    const char *keeps; /* "Forward keeps only y."; "": the comment does not say */
+    const char *forward, *backward; /* formulas, a line each; a condition may follow a tab */
+    const char *keeps;              /* "Forward keeps only y."; "": the comment does not say */
 } Derivation;
 
 /* NULL: an operation that is not of this project. */
@@ -35,6 +34,21 @@ typedef struct BackwardTerm {
 
 /* The terms that are not 0, and their number. */
 BackwardTerm *backward_terms(Arena *arena, Node *n, int i, long cell, long *count);
+
+/* One cell of a node's output as a sum of its operands' elements, each times its slope, the
+ * derivative of the cell. Not every operation is such a sum of some of its operands: then it has no
+ * terms. rest: value without the terms. */
+typedef struct ForwardTerm {
+    int operand;
+    long element; /* in row-major order */
+    real value, slope;
+} ForwardTerm;
+typedef struct ForwardSum {
+    ForwardTerm *term;
+    long count;
+    real value, rest;
+} ForwardSum;
+ForwardSum forward_sum(Arena *arena, Node *n, long cell);
 
 /* Finds why the gradient of a cell is 0: the first operation on its way to the loss whose output does not depend on it. A
  * mask is named only if it hides all of the way. NULL: the gradient is not 0. */

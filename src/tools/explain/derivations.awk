@@ -1,19 +1,27 @@
-# Prints a row for each operation from the comments of src/core/ops/*.c: {"softmax", "formulas", "Forward keeps only y."},
-# the formulas of forward, and the lines of the derivation that end in dx += or begin with "with".
+# Prints a row for each operation from the header comments of src/core/ops/*.c: name, formulas of forward, those of
+# backward, and the sentence that says what forward keeps. A formula is a line that begins with " *   | ". Its columns
+# stand three blanks apart; a last column "when no b" is its condition, which follows a tab.
 FNR == 1 {
     name = FILENAME
     sub(/.*\//, "", name)
     sub(/\.c$/, "", name)
     header = 1
-    after = 0
-    formula = keeps = ""
+    keeping = 0
+    part = "forward"
+    split("", formula)
+    keeps = ""
 }
-header && /Backward[.:,]/ { after = 1 }
-header && /^ \*     / && (after ? /[-+]= |   with / : / = / && !/: \[/) {
+header && /Backward[.:,]/ { part = "backward" }
+header && /^ \*   \| / {
     line = substr($0, 8)
-    if (after) gsub(/   +d/, "\\nd", line)
+    condition = ""
+    if (match(line, /   +when /)) {
+        condition = "\\t" substr(line, RSTART + RLENGTH)
+        line = substr(line, 1, RSTART - 1)
+    }
+    if (part == "backward") gsub(/   +d/, "\\nd", line)
     gsub(/   +/, ", ", line)
-    formula = formula (formula == "" ? "" : "\\n") line
+    formula[part] = formula[part] (formula[part] == "" ? "" : "\\n") line condition
 }
 header && (/Forward keeps/ || keeping) {
     line = substr($0, 4)
@@ -23,6 +31,7 @@ header && (/Forward keeps/ || keeping) {
     keeps = keeps (keeps == "" ? "" : " ") (end ? substr(line, 1, end - 1) "." : line)
 }
 header && /\*\// {
-    header = keeping = 0
-    if (formula != "") printf "{\"%s\", \"%s\", \"%s\"},\n", name, formula, keeps
+    header = 0
+    if (formula["forward"] != "")
+        printf "{\"%s\", \"%s\", \"%s\", \"%s\"},\n", name, formula["forward"], formula["backward"], keeps
 }

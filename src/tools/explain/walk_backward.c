@@ -4,6 +4,7 @@
 #include "base/append.h"
 #include "base/terminal.h"
 #include "explain/show.h"
+#include "explain/walk_records.h"
 #include "training/optimizer.h"
 #include <math.h>
 #include <stdarg.h>
@@ -264,7 +265,9 @@ static void print_step(const Backward *b, long i) {
     if (d && *d->keeps) say(2, "%s", d->keeps);
     print_arrival(b, i);
     say(2, "forward and backward:");
-    say(4, "%s", d ? d->formula : "see its file");
+    char formula[RECORD_FORMULA];
+    say(4, "%s", record_formula(n, false, formula));
+    say(4, "%s", record_formula(n, true, formula));
     print_additions(b, i);
 }
 

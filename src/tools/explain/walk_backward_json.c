@@ -1,6 +1,7 @@
 /* The walk backward as JSON, for other programs: the page of src/tools/web, tests. */
 #include "explain/show.h"
 #include "explain/walk_backward.h"
+#include "explain/walk_records.h"
 #include "formats/json.h"
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +39,10 @@ void walk_backward_json(const Backward *b, long i, bool shown) {
         return;
     }
     printf("], ");
-    show_text("formula", d ? d->formula : "");
+    char formula[RECORD_FORMULA], back[RECORD_FORMULA], both[2 * RECORD_FORMULA];
+    snprintf(both, sizeof both, "%s\n%s", record_formula(n, false, formula),
+             record_formula(n, true, back));
+    show_text("formula", both);
     show_text("keeps", d ? d->keeps : "");
     json_gradient(b, n->out, n->out->grad);
     printf(", \"adds\": [");

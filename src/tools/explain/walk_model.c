@@ -141,7 +141,8 @@ static bool record_loss(WalkThrough *w, const Forward *f, Tensor *hidden, Error 
         return error_set(e, STATUS_BAD_DATA,
                          "--text: found 1 token, need at least 2: there is none to predict");
     w->logits = nn_logits(f, hidden);
-    tape_cross_entropy(w->tape, w->logits, next, NO_PAD, 0);
+    Tensor *loss = tape_cross_entropy(w->tape, w->logits, next, NO_PAD, 0);
+    nn_trace_name(f, loss, "L", AXES(AXIS_UNKNOWN));
     return true;
 }
 

@@ -43,6 +43,7 @@ static const Setting table[] = {
     {"cell", "ROW,COLUMN", NULL, "with --backward: print the sum of this cell of each matrix",
      AT(TEXT, walk.cell)},
     {"whole", .help = "print large matrices whole instead of their corners", AT(FLAG, walk.whole)},
+    {"records", .help = "with --json: print the records of the tape", AT(FLAG, walk.records)},
     {"Output"},
     {"json", .help = "print one JSON object per line, without maps", AT(FLAG, json)},
     {0},

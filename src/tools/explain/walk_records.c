@@ -1,0 +1,306 @@
+/* What is known of the records of a walk: names, modules, axes, formulas. */
+#include "explain/walk_records.h"
+#include "base/append.h"
+#include "ops/ops.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const axis_names[] = {[AXIS_UNKNOWN] = "",      [AXIS_SOURCE] = "source",
+                                  [AXIS_TARGET] = "target", [AXIS_VOCABULARY] = "vocabulary",
+                                  [AXIS_HEAD] = "head",     [AXIS_FEATURE] = "feature"};
+
+/* ---- Names ---- */
+
+static const TensorTrace *trace_of(const Records *r, const Tensor *x) {
+    return nn_trace_name_of(&r->walk->trace, x);
+}
+
+const Parameter *record_parameter(const Records *r, const Tensor *x, long *row) {
+    const Parameters *p = &r->walk->run.model->parameters;
+    for (int i = 0; i < p->count; i++)
+        for (int part = 0; part < PARAMETER_PARTS; part++)
+            if (p->entry[i].part[part] == x) {
+                *row = part ? p->entry[i].part[0]->shape.size[0] : 0;
+                return &p->entry[i];
+            }
+    return NULL;
+}
+
+const char *record_name(const Records *r, const Tensor *x, char out[RECORD_NAME]) {
+    long row;
+    const Parameter *p = record_parameter(r, x, &row);
+    const TensorTrace *named = trace_of(r, x);
+    if (p)
+        snprintf(out, RECORD_NAME, "%s", p->name);
+    else if (named)
+        snprintf(out, RECORD_NAME, "%s", named->name);
+    else if (x->maker && x->maker->op == &op_transpose && trace_of(r, x->maker->in[0]))
+        snprintf(out, RECORD_NAME, "%s^T", trace_of(r, x->maker->in[0])->name);
+    else if (x->maker)
+        snprintf(out, RECORD_NAME, "%s %ld", x->maker->op->name, x->maker->index);
+    else
+        snprintf(out, RECORD_NAME, "a constant");
+    return out;
+}
+
+/* The module of a record is that of the parameter read last. */
+static void set_module(const Records *r, long index) {
+    Record *here = &r->of[index];
+    if (index > 0) memcpy(here->module, here[-1].module, PARAMETER_NAME);
+    for (int k = here->node->inputs - 1; k >= 0; k--) {
+        long row;
+        const Parameter *p =
+            here->node->in[k] ? record_parameter(r, here->node->in[k], &row) : NULL;
+        if (!p) continue;
+        const char *dot = strrchr(p->name, '.');
+        snprintf(here->module, PARAMETER_NAME, "%.*s", dot ? (int)(dot - p->name) : 0, p->name);
+    }
+}
+
+/* ---- Axes ---- */
+
+const WalkText *record_labels(const Records *r, Axis axis) {
+    if (axis == AXIS_SOURCE) return &r->walk->source;
+    if (axis == AXIS_TARGET) return &r->walk->target;
+    return axis == AXIS_VOCABULARY ? &r->vocabulary : NULL;
+}
+
+/* What axis j of y counts, as its operand x says. A view has the strides of its operand. */
+static Axis axis_of_operand(const Records *r, const Node *n, const Tensor *x, int j) {
+    const Tensor *y = n->out;
+    Axes axes = record_axes(r, x);
+    bool same = x->shape.rank == y->shape.rank;
+    if (!n->op->view)
+        return same && x->shape.size[j] == y->shape.size[j] ? axes.of[j] : AXIS_UNKNOWN;
+    for (int i = 0; i < x->shape.rank; i++)
+        if (x->stride[i] == y->stride[j] && x->shape.size[i] >= y->shape.size[j]) return axes.of[i];
+    return AXIS_UNKNOWN;
+}
+
+/* The last axis is that of the last operand, as in a product of matrices, others those of the
+ * first. Parameters count only features. */
+static Axis axis_of_operands(const Records *r, const Node *n, int j) {
+    bool last = j == n->out->shape.rank - 1;
+    for (int step = 0; step < n->inputs; step++) {
+        const Tensor *x = n->in[last ? n->inputs - 1 - step : step];
+        long row;
+        if (!x || record_parameter(r, x, &row)) continue;
+        Axis axis = axis_of_operand(r, n, x, j);
+        if (axis != AXIS_UNKNOWN) return axis;
+    }
+    return AXIS_UNKNOWN;
+}
+
+static void set_axes(const Records *r, long index) {
+    const Node *n = r->of[index].node;
+    const TensorTrace *named = trace_of(r, n->out);
+    Axes axes = named ? named->axes : (Axes){{AXIS_UNKNOWN}};
+    for (int j = 0; j < n->out->shape.rank; j++) {
+        if (axes.of[j] == AXIS_UNKNOWN) axes.of[j] = axis_of_operands(r, n, j);
+        const WalkText *labels = record_labels(r, axes.of[j]);
+        if (labels && labels->count != n->out->shape.size[j]) axes.of[j] = AXIS_UNKNOWN;
+    }
+    r->of[index].axes = axes;
+}
+
+Axes record_axes(const Records *r, const Tensor *x) {
+    long row;
+    if (x->maker) return r->of[x->maker->index].axes;
+    const TensorTrace *named = trace_of(r, x);
+    if (named) return named->axes;
+    bool is_parameter = record_parameter(r, x, &row);
+    return is_parameter ? AXES(AXIS_FEATURE, AXIS_FEATURE) : AXES(AXIS_UNKNOWN);
+}
+
+/* ---- Rows of parameters ---- */
+
+/* The node that multiplies x by rows of p, whose columns t shows through views and operations of one
+ * operand that keep its shape. *from: the row of the first of these columns. NULL: there is none. */
+static const Node *product_of(const Records *r, const Tensor *t, const Parameter *p, long *from) {
+    *from = 0;
+    for (const Node *n = t->maker; n; t = n->in[0], n = t->maker) {
+        const Tensor *window = t;
+        for (; n && n->op->view; n = t->maker) t = n->in[0];
+        if (!n || t->shape.rank != 2) return NULL;
+        *from += (window->data - t->data) % t->shape.size[1];
+        for (int k = 1; k < n->inputs; k++) {
+            long row;
+            const Tensor *w = n->in[k];
+            if (!w || record_parameter(r, w, &row) != p || w->shape.size[0] != t->shape.size[1])
+                continue;
+            *from += row;
+            return n;
+        }
+        if (n->inputs != 1 || !shape_equal(t->shape, n->in[0]->shape)) return NULL;
+    }
+    return NULL;
+}
+
+void record_rows(const Records *r, const Parameter *p, RowsFound *each, void *context) {
+    for (const TensorTrace *t = r->walk->trace.tensors; t; t = t->next) {
+        long from;
+        const Node *product = product_of(r, t->x, p, &from);
+        if (!product) continue;
+        long count = shape_count(t->x->shape) / product->out->shape.size[0];
+        each(context, t->name, from, count, t->x->shape.rank > 2 ? t->x->shape.size[0] : 1);
+    }
+}
+
+/* ---- Formulas and sentences ---- */
+
+/* Whether the call has this operand or argument: "b", "act", "relu". An argument that is none,
+ * false or empty is not there. */
+static bool call_has(const Node *n, const char *arguments, const char *word) {
+    char name[BACKWARD_INPUT], key[48];
+    for (int k = 0; k < n->inputs; k++)
+        if (n->in[k] && strcmp(backward_input(n, k, name), word) == 0) return true;
+    snprintf(key, sizeof key, ": \"%s\"", word);
+    if (strstr(arguments, key)) return true;
+    snprintf(key, sizeof key, "\"%s\": ", word);
+    const char *value = strstr(arguments, key);
+    if (!value) return false;
+    value += strlen(key);
+    return strncmp(value, "\"none\"", 6) != 0 && strncmp(value, "false", 5) != 0 &&
+           strncmp(value, "[]", 2) != 0;
+}
+
+/* Whether "no act, no r" holds for the call. */
+static bool condition_holds(const Node *n, const char *arguments, const char *text, size_t length) {
+    char condition[80], *rest = NULL;
+    snprintf(condition, sizeof condition, "%.*s", (int)length, text);
+    for (char *word = strtok_r(condition, ", ", &rest); word; word = strtok_r(NULL, ", ", &rest)) {
+        bool absent = strcmp(word, "no") == 0;
+        if (absent) word = strtok_r(NULL, ", ", &rest);
+        if (word && call_has(n, arguments, word) == absent) return false;
+    }
+    return true;
+}
+
+static const char *arguments_of(Arena *arena, const Node *n) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out && n->op->arguments) n->op->arguments(n, out);
+    if (!out || fclose(out) != 0 || !text) error_no_memory("the arguments of %s", n->op->name);
+    char *copy = arena_alloc(arena, size + 1);
+    memcpy(copy, text, size);
+    free(text);
+    return copy;
+}
+
+const char *record_formula(const Node *n, bool backward, char out[RECORD_FORMULA]) {
+    const Derivation *d = backward_derivation(n->op);
+    const char *line = d ? backward ? d->backward : d->forward : "";
+    Arena arena = {0};
+    const char *arguments = arguments_of(&arena, n);
+    *out = 0;
+    while (*line) {
+        size_t length = strcspn(line, "\n"), formula = strcspn(line, "\t\n");
+        bool holds = formula == length ||
+                     condition_holds(n, arguments, line + formula + 1, length - formula - 1);
+        if (holds) text_append(out, RECORD_FORMULA, "%s%.*s", *out ? "\n" : "", (int)formula, line);
+        line += length + (line[length] == '\n');
+    }
+    arena_free(&arena);
+    return out;
+}
+
+/* By name of the tensor, and then by operation. ASCII. */
+static const char *const sentences[][2] = {
+    {"X",
+     "Each token becomes a row of learnt numbers. Equal tokens have equal rows, to which their "
+     "positions are added where the model adds them."},
+    {"Q", "The queries: what each token looks for, in d_k numbers of each head."},
+    {"K", "The keys: what each token offers to be found by."},
+    {"V", "The values: what each token gives to the tokens that attend to it."},
+    {"S",
+     "Row i: how well the query of token i fits the key of each token. A high score of i for j "
+     "says nothing about j for i."},
+    {"S'", "A sum of d_k products has variance d_k. Divided by its root, the scores stay where the "
+           "softmax has a slope."},
+    {"masked S'", "A token may attend only to itself and to earlier tokens: later ones get -inf, "
+                  "before the softmax, so that the remaining weights sum to 1."},
+    {"A", "Row i: how token i spreads its attention. Each row sums to 1."},
+    {"Z", "Each token becomes a mean of the values, weighted by its attention."},
+    {"Z of all heads", "The results of the heads, side by side: again d_model numbers a token."},
+    {"Y", "The results of the heads, mixed."},
+    {"R", "Each token keeps its row and adds the result of the sublayer."},
+    {"N", "Each row is scaled to a fixed size, then by what is learnt."},
+    {"H", "Each token on its own, through a wider layer."},
+    {"F", "The result of the feed-forward network, d_model numbers a token."},
+    {"logits", "A score for each token that may come next: the product with its embedding."},
+    {"L", "The mean of -ln p of each next token: what training makes small."},
+    {"linear", "A product with learnt numbers."},
+    {"rotary", "Queries and keys, turned by their positions or scaled to one length."},
+    {"swiglu", "Half of the columns are gates, which let the other half through."},
+    {"contiguous", "The same numbers, copied into the order of their rows."},
+    {"concat", "Several matrices, one after another."},
+    {"slice", "Some of the rows or columns."},
+    {"transpose", "The same numbers with two axes swapped."},
+    {"reshape", "The same numbers in another shape."},
+};
+
+const char *record_sentence(const Records *r, const Node *n) {
+    char name[RECORD_NAME];
+    record_name(r, n->out, name);
+    enum { COUNT = sizeof sentences / sizeof *sentences };
+    for (size_t i = 0; i < COUNT; i++)
+        if (strcmp(sentences[i][0], name) == 0) return sentences[i][1];
+    for (size_t i = 0; i < COUNT; i++)
+        if (strcmp(sentences[i][0], n->op->name) == 0) return sentences[i][1];
+    return "";
+}
+
+/* ---- The tape ---- */
+
+/* Ids that the text does not have get the tokenizer's labels, or none. */
+static void label_vocabulary(Records *r) {
+    WalkThrough *w = r->walk;
+    long size = w->run.model->config.vocab_size;
+    const char **label = arena_alloc(&w->arena, (size_t)size * sizeof *label);
+    for (int32_t i = 0; i < size; i++)
+        label[i] = w->run.tokenizer ? *walk_ids(w, &i, 1).label : i ? "" : "[UNK]";
+    for (long i = 0; i < w->target.count; i++) label[w->target.id[i]] = w->target.label[i];
+    r->vocabulary = (WalkText){.count = size, .label = label};
+}
+
+void records_read(Records *r, WalkThrough *w) {
+    *r = (Records){.walk = w, .count = w->tape->nodes};
+    r->of = arena_alloc(&w->arena, (size_t)r->count * sizeof *r->of);
+    for (Node *n = w->tape->last; n; n = n->previous) r->of[n->index].node = n;
+    label_vocabulary(r);
+    for (long i = 0; i < r->count; i++) {
+        set_module(r, i);
+        set_axes(r, i);
+    }
+}
+
+bool records_backward(Records *r, Error *e) {
+    Parameters *p = &r->walk->run.model->parameters;
+    Tape *t = r->walk->tape;
+    parameters_clear_grad(p);
+    tape_backward(t, t->last->out);
+    parameters_zero_unreached(p);
+    return !tape_failed(t, e);
+}
+
+long record_parts(const Records *r, const Tensor *x, long at, long *visited) {
+    long parts = 0;
+    *visited = 0;
+    for (long i = r->count - 1; i >= 0; i--) {
+        const Node *n = r->of[i].node;
+        for (int k = 0; k < n->inputs && record_reached(n); k++) {
+            if (n->in[k] != x || !backward_reaches(n, k)) continue;
+            parts++;
+            *visited += i >= at;
+        }
+    }
+    return parts;
+}
+
+const char *record_zero(const Records *r, const Node *end, const Tensor *x, long element) {
+    if (x == &r->walk->run.model->positions) return "positions";
+    bool is_contiguous = tensor_contiguous(x);
+    return is_contiguous && isinf(x->data[element]) ? "hidden" : end->op->name;
+}

@@ -1,0 +1,119 @@
+/* The walk: the records of a tape, one after another, and in reverse. It knows no operation and no
+ * model: a record gives its operation, operands and numbers; the header comment of the operation's
+ * file gives its formulas; a trace (nn/trace.h) gives names of tensors and what their axes count.
+ *
+ * As JSON, a walk is one object a line:
+ *
+ *     {"walk": "forward", "records": 46, "loss": 2.1,     "backward"; null: there is no loss
+ *      "model": {"kind": "seq2seq", "heads": "4", …},     as in a weight file
+ *      "labels": {"source": ["我", …], "target": […], "vocabulary": […]}}
+ *     {"parameter": "encoder.layers.0.self_attn.in_proj_weight", "shape": [96,32],
+ *      "axes": ["", "feature"],                           as in a record
+ *      "rows": [{"makes": "Q", "from": 0, "count": 32, "heads": 4}, …],    [] : nothing is known
+ *      "values": […]}                                     backward: "gradient"
+ *     {"record": 12,                                      its index; backward begins with the last
+ *      "operation": "softmax", "view": false,             a view renames the elements of its operand
+ *      "module": "encoder.layers.0.self_attn",            "": before the first module
+ *      "name": "A",                                       or "softmax 12"
+ *      "sentence": "Row i: …",                            "": none is known
+ *      "arguments": {"axis": 2},                          those that are no tensors
+ *      "formula": "y_i = …",                              lines
+ *      "backward": "dx_k += …", "keeps": "Forward keeps only y.",
+ *      "operands": [{"input": "x", "name": "masked S'", "record": 11, "shape": […]},
+ *                   {"input": "W", "name": …, "parameter": "…out_proj.weight", "row": 0, "shape": …},
+ *                   {"input": "P", "name": "a constant", "shape": …, "values": […]}],
+ *      "shape": [4,15,15], "axes": ["head", "source", "source"],
+ *      "values": […]}
+ *
+ * An axis is "source", "target", "vocabulary", "head", "feature" or "" (unknown); the first three
+ * have labels, as many as the axis has elements. A number that is not finite is null. Elements are
+ * in row-major order. A parameter's "row" is the first row of it that the operand is.
+ *
+ * Backward, a record that the gradient reaches has, in place of "values",
+ *
+ *      "gradient": […],                                   that has arrived
+ *      "adds": [{"operand": 0, "part": 1, "parts": 2,     of all that is added to its gradient
+ *                "values": […]}, …]
+ *
+ * A cell of a record is asked for alone:
+ *
+ *     {"cell": 30, "record": 12, "value": 0.2, "rest": 0,
+ *      "terms": [[operand, element, value, slope], …]}    value is the sum of the terms' products,
+ *                                                         plus rest; []: it is no such sum
+ *     {"cell": 30, "record": 12, "gradient": 0.1, "difference": 0.1, "error": 1e-13}
+ *     {"cell": 7, "record": 12, "operand": 0, "added": 0.3,
+ *      "terms": [[element, gradient there, slope], …],    added is the sum of the products
+ *      "end": 11, "zero": "hidden"}                       why the gradient is 0: where its way ends
+ */
+#pragma once
+
+#include "explain/backward.h"
+#include "explain/walk.h"
+
+enum { RECORD_NAME = PARAMETER_NAME + 16, RECORD_FORMULA = 1200 };
+
+/* What is known of one record beyond the tape's own. */
+typedef struct Record {
+    Node *node;
+    char module[PARAMETER_NAME];
+    Axes axes;
+} Record;
+
+typedef struct Records {
+    WalkThrough *walk;
+    long count;
+    Record *of; /* [count], in the order of recording */
+    WalkText vocabulary;
+} Records;
+
+/* Reads the tape of a walk; r lives as long as w. */
+void records_read(Records *r, WalkThrough *w);
+
+/* Runs backward from the loss. False: there is none, or no memory. */
+bool records_backward(Records *r, Error *e);
+
+/* "A", "embedding.weight", "softmax 12", "a constant" */
+const char *record_name(const Records *r, const Tensor *x, char out[RECORD_NAME]);
+
+/* The parameter that x is, or part of; *row: its first row. NULL: x is another tensor. */
+const Parameter *record_parameter(const Records *r, const Tensor *x, long *row);
+
+/* What the axes of x count. */
+Axes record_axes(const Records *r, const Tensor *x);
+
+/* The labels along an axis, or NULL. */
+const WalkText *record_labels(const Records *r, Axis axis);
+extern const char *const axis_names[];
+
+/* The lines of the operation's formulas that hold for this call. */
+const char *record_formula(const Node *n, bool backward, char out[RECORD_FORMULA]);
+
+/* What the result is good for: a sentence by its name, or else by its operation; "": none. */
+const char *record_sentence(const Records *r, const Node *n);
+
+/* The rows of a parameter that make columns of a named tensor, through views and operations that
+ * keep the shape. Calls `each` with the name, the first row, the number of rows and of heads. */
+typedef void RowsFound(void *context, const char *name, long from, long count, long heads);
+void record_rows(const Records *r, const Parameter *p, RowsFound *each, void *context);
+
+/* Whether a gradient has arrived at the node. */
+static inline bool record_reached(const Node *n) {
+    return n->out->grad_state >= GRAD_FRESH;
+}
+
+/* The cause of a gradient of 0 of a cell of x, whose way ends at node `end` (backward_end): the name
+ * of its operation; "positions": x holds them; "hidden": the mask has set the cell to -inf. */
+const char *record_zero(const Records *r, const Node *end, const Tensor *x, long element);
+
+/* How many operations add to the gradient of x, and how many of them backward visits up to
+ * record `at`. */
+long record_parts(const Records *r, const Tensor *x, long at, long *visited);
+
+/* Print JSON as described above. */
+void records_json(const Records *r, bool backward); /* all lines */
+void records_json_head(const Records *r, bool backward);
+void records_json_parameters(const Records *r, bool backward);
+void record_json(const Records *r, long index, bool backward);
+void record_json_cell(const Records *r, long index, long element);
+void record_json_difference(const Records *r, long index, long element);
+void record_json_addition(const Records *r, long index, int operand, long element);
