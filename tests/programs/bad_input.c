@@ -149,7 +149,7 @@ TEST(train_contradictions) {
         {"train copy --schedule constant --warmup 5", 2,
          "--warmup: found --schedule constant, need noam, cosine or linear"},
         {LM "--tokenizer byte --vocab-size 100", 2,
-         "--vocab-size: found --tokenizer byte, need char, bpe or word"},
+         "--vocab-size: found --tokenizer byte, need bpe"},
         {"train copy --vocab-size 100", 2, "--vocab-size: found the task copy, need pairs or lm"},
         {"train copy --minutes 1 --steps 5", 2, "--minutes: found --steps, need one of the two"});
 }

@@ -47,9 +47,8 @@ static int line_of(const Task *task, BatchRow row) {
 TEST(rows_are_lines_and_sides_disjoint) {
     write_lines();
     for (const Choice *const *all = all_tokenizers; *all; all++) {
-        bool words = *all == &tokenizer_word.choice; /* a held-out word may be [UNK] */
         int seen[24] = {0}, rows = 0;
-        Task *task = lines_task((const TokenizerKind *)*all, 64, words ? 0 : 0.25);
+        Task *task = lines_task((const TokenizerKind *)*all, 64, 0.25);
         CHECK(task_is_language_model(task) && task->begin_id == task->end_id &&
               task->pad_id == NO_TOKEN);
         CHECK(task->opening_id == task->begin_id && task->vocab_size == task->tokenizer->size);
@@ -62,12 +61,11 @@ TEST(rows_are_lines_and_sides_disjoint) {
         CHECK(task_held_out_batch(task, 0, 400, b) == task->held_out);
         for (long r = 0; r < b->rows; r++) {
             int *side = &seen[line_of(task, batch_row(b, r))];
-            CHECK(words || *side != 1, "%s: a line is on both sides", (*all)->name);
+            CHECK(*side != 1, "%s: a line is on both sides", (*all)->name);
             *side = 2;
         }
         for (int i = 0; i < 24; i++) rows += seen[i] ? seen[i] == 2 : 100;
-        CHECK(rows == (words ? 24 : 6), "%s: %d different lines are held out", (*all)->name, rows);
-        CHECK(!words || task->held_out == 28, "%ld", task->held_out);
+        CHECK(rows == 6, "%s: %d different lines are held out", (*all)->name, rows);
         batch_free(b);
         task_free(task);
     }
@@ -134,15 +132,12 @@ TEST(lines_that_cannot_be_read) {
     static const struct {
         const char *text, *want;
         double validation;
-        long vocab_size;
     } cases[] = {
-        {"", "found 0 different lines, need at least 1", 0, 0},
-        {"\n\n\r\n", "found 0 different lines, need at least 1", 0, 0},
-        {"ab\nab\n", "found 1 different line, need at least 2", 0.1, 0},
-        {"ab\n\xFFx\n", "byte 3: found 0xFF, need UTF-8 text", 0, 0},
-        {"a\xFF\na\xFF\n", "byte 1: found 0xFF, need UTF-8 text", 0.1, 0},
-        {"abc\nabd\nabe\n\n", "the end of a line: found [UNK], need a token in the vocabulary", 0,
-         2},
+        {"", "found 0 different lines, need at least 1", 0},
+        {"\n\n\r\n", "found 0 different lines, need at least 1", 0},
+        {"ab\nab\n", "found 1 different line, need at least 2", 0.1},
+        {"ab\n\xFFx\n", "byte 3: found 0xFF, need UTF-8 text", 0},
+        {"a\xFF\na\xFF\n", "byte 1: found 0xFF, need UTF-8 text", 0.1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Error e = {0};
@@ -152,7 +147,6 @@ TEST(lines_that_cannot_be_read) {
         o.text = in_folder("lines");
         o.lines = true;
         o.validation = cases[i].validation;
-        o.vocab_size = cases[i].vocab_size;
         CHECK(!task_open("lm", &o, &e) && e.status == STATUS_BAD_DATA &&
                   strstr(e.text, cases[i].want),
               "%s", e.text);

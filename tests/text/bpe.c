@@ -30,7 +30,7 @@ static void plain_text(Plain *p, const char *text, size_t length) {
     size_t at = 0;
     p->length = 0;
     while (at < length) {
-        size_t end = at + word_length(text + at, length - at, false);
+        size_t end = at + word_length(text + at, length - at);
         while (at < end) p->token[p->length++] = (unsigned char)text[at++];
         p->token[p->length++] = -1;
     }

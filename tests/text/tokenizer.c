@@ -86,7 +86,7 @@ TEST(the_tokenizer_names_refused_characters_and_their_bytes) {
               strstr(e.text, "f.txt: byte 3: found 0xED, need UTF-8 text"),
           "%s", e.text);
     e = (Error){0};
-    CHECK(!tokenizer_learn(&tokenizer_word, 0, &(Passage){"f.txt", "é\0b", 4}, 1, &e));
+    CHECK(!tokenizer_learn(&tokenizer_bpe, 0, &(Passage){"f.txt", "é\0b", 4}, 1, &e));
     CHECK_ERROR(e, STATUS_BAD_DATA,
                 "f.txt: byte 2: found 0x00, need UTF-8 text or --tokenizer byte; iconv -f ENCODING "
                 "-t UTF-8 f.txt >NEW converts it");
@@ -124,61 +124,37 @@ static const char *tokens_of(const Tokenizer *k, const char *text) {
     return out;
 }
 
-/* Words come by frequency where not all find room, of equals the earlier first; what is left out is
- * [UNK]. */
-TEST(words_and_rare_characters) {
-    static const char text[] = "the mill, the miller and the mill";
-    Tokenizer *k = learned(&tokenizer_word, 0, text, strlen(text));
-    CHECK(k->size == 7 && k->unknown, "%ld", k->size);
-    CHECK(!strcmp(tokens_of(k, "the mill, and a miller"),
-                  "1:the|2: mill|3:,|6: and|0:[UNK]|5: miller|"),
-          "%s", tokens_of(k, "the mill, and a miller"));
-    tokenizer_free(k);
-    k = learned(&tokenizer_word, 4, text, strlen(text));
-    CHECK(
-        !strcmp(tokens_of(k, text), "3:the|1: mill|0:[UNK]|2: the|0:[UNK]|0:[UNK]|2: the|1: mill|"),
-        "%s", tokens_of(k, text));
-    tokenizer_free(k);
-    k = learned(&tokenizer_char, 4, "abccbcd", 7);
-    CHECK(!strcmp(tokens_of(k, "abcé"), "3:a|2:b|1:c|0:[UNK]|"), "%s", tokens_of(k, "abcé"));
-    tokenizer_free(k);
-}
-
 /* The rule in text/words.h gives these words. Bars end them. */
 TEST(words_by_hand) {
-    static const struct {
-        const char *words;
-        bool ideographs;
-    } cases[] = {
-        {"The| cat|'s| 12| mice|,| don|'t| I|'ll|?!| '|tis|", false},
-        {"a|  | b|\n\n| c|\t|d|  |", false},
-        {" |", false},
-        {"x|1|y|22|_|z|", false},
-        {"«été»| Ελλάδα|", false},
-        {"无可奈何花落去，似曾相识燕归来|", false},
-        {"无|可|，|a| 花|b한국어| か|な|", true},
-        {"'s|'|abc|'|", false},
-        {"0123456789012345678901234567890123456789012345678901234567890123|456|", false},
+    static const char *const cases[] = {
+        "The| cat|'s| 12| mice|,| don|'t| I|'ll|?!| '|tis|",
+        "a|  | b|\n\n| c|\t|d|  |",
+        " |",
+        "x|1|y|22|_|z|",
+        "«été»| Ελλάδα|",
+        "无可奈何花落去，似曾相识燕归来|",
+        "'s|'|abc|'|",
+        "0123456789012345678901234567890123456789012345678901234567890123|456|",
         /* 61 letters and 2 characters of 2 bytes: a word of 64 bytes would end inside the second.
          */
-        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaé|é|", false},
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaé|é|",
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256] = "", found[512] = "";
-        for (const char *at = cases[i].words; *at; at++)
+        for (const char *at = cases[i]; *at; at++)
             if (*at != '|') strncat(text, at, 1);
         size_t length = strlen(text);
         for (size_t at = 0, n; at < length; at += n) {
-            n = word_length(text + at, length - at, cases[i].ideographs);
+            n = word_length(text + at, length - at);
             strncat(found, text + at, n);
             strcat(found, "|");
         }
-        CHECK(!strcmp(found, cases[i].words), "%s", found);
+        CHECK(!strcmp(found, cases[i]), "%s", found);
     }
 }
 
 TEST(the_poem_by_every_tokenizer) {
-    static const long size[] = {15, 256, 0, 16}, count[] = {15, 45, 0, 15};
+    static const long size[] = {15, 256, 0}, count[] = {15, 45, 0};
     for (int kind = 0; all_tokenizers[kind]; kind++) {
         Error e = {0};
         Tokenizer *k = learned((const TokenizerKind *)all_tokenizers[kind], 0, poem, strlen(poem));
@@ -206,13 +182,11 @@ TEST(strings_of_every_kind) {
         long size;
         const char *begins, *text;
     } cases[] = {{&tokenizer_char, 0, "the mil,r\n", text},
-                 {&tokenizer_char, 3, "tokenizer char\n1  \n1 l\n", text},
                  {&tokenizer_byte, 0, "tokenizer byte\nutf-8\n", text},
                  {&tokenizer_bpe, 260, "tokenizer bpe\n32 109\n104 101\n105 108\n116 257\n", text},
                  {&tokenizer_bpe, 262,
                   "tokenizer bpe\n143 175\n151 160\n229 256\n230 257\n259 258\n", twice},
-                 {&tokenizer_byte, 0, "tokenizer byte\n", "caf\xE9"},
-                 {&tokenizer_word, 0, "tokenizer word\n3 the\n5  mill\n1 ,\n", text}};
+                 {&tokenizer_byte, 0, "tokenizer byte\n", "caf\xE9"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Error e = {0};
         Tokenizer *k = learned(cases[i].kind, cases[i].size, cases[i].text, strlen(cases[i].text));
@@ -247,16 +221,6 @@ TEST(strings_that_hold_no_tokenizer) {
          "f: vocabulary: line 2: found another, need the ids of two earlier tokens"},
         {"tokenizer bpe\n无\n",
          "f: vocabulary: line 2: found another, need the ids of two earlier tokens"},
-        {"tokenizer word\n3 the\n3 the\n",
-         "f: vocabulary: line 3: found another, need each text once"},
-        {"tokenizer word\n4 a, b\n",
-         "f: vocabulary: line 2: found another, need the length of a word and it"},
-        {"tokenizer word\n9 the\n",
-         "f: vocabulary: line 2: found another, need the length of a word and it"},
-        {"tokenizer char\n2 ab\n",
-         "f: vocabulary: line 2: found another, need the length of a character and it"},
-        {"tokenizer char\n1 \xFF\n",
-         "f: vocabulary: line 2: found another, need the length of a character and it"},
         {"tokenizer xyz\n", "f: byte 7: found a duplicate character, need each once"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -264,13 +228,10 @@ TEST(strings_that_hold_no_tokenizer) {
         CHECK(!tokenizer_parse("f", wrong[i][0], &e), "%s", wrong[i][0]);
         CHECK_ERROR(e, STATUS_BAD_DATA, wrong[i][1]);
     }
-    static const struct {
-        const TokenizerKind *kind;
-        long size;
-    } sizes[] = {{&tokenizer_char, 1}, {&tokenizer_bpe, 255}, {&tokenizer_word, 70000}};
-    for (int i = 0; i < 3; i++) {
+    static const long sizes[] = {255, 70000};
+    for (int i = 0; i < 2; i++) {
         Error e = {0};
-        CHECK(!tokenizer_learn(sizes[i].kind, sizes[i].size, &(Passage){"f", "ab", 2}, 1, &e));
+        CHECK(!tokenizer_learn(&tokenizer_bpe, sizes[i], &(Passage){"f", "ab", 2}, 1, &e));
         CHECK(e.status == STATUS_USAGE, "%s", e.text);
     }
 }

@@ -1,5 +1,5 @@
 /* The tokens that may come next. A model scores every token of its vocabulary, also those that are
- * not text: begin, padding, [UNK]. Label smoothing even teaches that each of them is possible.
+ * not text: begin, padding. Label smoothing even teaches that each of them is possible.
  * Decoding never chooses one of them. It never chooses a token whose bytes cannot continue the
  * text's UTF-8, nor an end inside a character. A text with an end is one line: its only token that
  * ends a line is the end. */

@@ -58,7 +58,6 @@ static bool score_text(Tape *t, const SavedRun *r, const char *path, const Score
     const Corpus *c = task ? task_text_corpus(task) : NULL;
     Batch *b = task ? task_batch(task, max_rows, e) : NULL;
     bool ok = b;
-    double known = 0;
     if (ok && l && !r->lines) l->token(l->context, c->ids[0], NAN);
     long row = 0;
     while (ok) {
@@ -68,12 +67,8 @@ static bool score_text(Tape *t, const SavedRun *r, const char *path, const Score
                       &out->nats, e);
         out->tokens += batch_target_tokens(b);
         for (long i = 0; i < batch_target_tokens(b); i++)
-            known += (double)tokenizer_characters(r->tokenizer, b->target_out[i]);
+            out->characters += (double)tokenizer_characters(r->tokenizer, b->target_out[i]);
         row += count;
-    }
-    if (ok) {
-        out->known += known;
-        out->characters += known + (double)c->unknown;
     }
     if (ok && r->lines) out->lines += task->held_out;
     if (c && c->long_lines)
@@ -102,8 +97,6 @@ static bool score_pair(Tape *t, const SavedRun *r, const Pair *p, const char *wh
         out->tokens += T;
         out->pairs++;
         out->characters += (double)utf8_count(p->target.text, p->target.length);
-        for (long i = 1; i < T; i++)
-            out->known += (double)tokenizer_characters(r->tokenizer, target[i]);
         ok = (S <= max_tokens && T <= max_tokens) ||
              error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %ld", where,
                        S > T ? S : T, max_tokens);
@@ -179,13 +172,9 @@ bool score_file(Tape *t, const SavedRun *r, const char *path, const ScoreListene
 }
 
 void score_print(const Score *s, bool text, FILE *out) {
-    double loss = s->nats / s->characters, unknown = 1 - s->known / s->characters;
-    if (unknown > 0)
-        fprintf(out, "%.4f nats/token, not comparable: %.3g %% of the characters are [UNK]; ",
-                s->nats / (double)s->tokens, 100 * unknown);
-    else
-        fprintf(out, "%.4f nats/char, %.4f bits/char, perplexity %.2f a token; ", loss,
-                loss / log(2), exp(s->nats / (double)s->tokens));
+    double loss = s->nats / s->characters;
+    fprintf(out, "%.4f nats/char, %.4f bits/char, perplexity %.2f a token; ", loss, loss / log(2),
+            exp(s->nats / (double)s->tokens));
     fprintf(out, "%.0f character%s, %ld token%s", s->characters, PLURAL(s->characters), s->tokens,
             PLURAL(s->tokens));
     if (s->lines) fprintf(out, ", %ld line%s", s->lines, PLURAL(s->lines));

@@ -6,7 +6,7 @@
 
 /* -log P, in nats, of predicted tokens, and the characters that they stand for. */
 typedef struct Score {
-    double nats, characters, known; /* known: characters that [UNK] does not stand for */
+    double nats, characters;
     long tokens, lines;
     long pairs, exact; /* seq2seq: pairs, and those of them that greedy decoding answers exactly */
 } Score;
@@ -25,5 +25,5 @@ typedef struct ScoreListener {
 bool score_file(Tape *t, const SavedRun *r, const char *path, const ScoreListener *l, Score *out,
                 Error *e);
 
-/* Prints a line. For a text it tells nats a character, if [UNK] stands for no character. */
+/* Prints a line with the loss a character; of pairs, also how many are answered exactly. */
 void score_print(const Score *s, bool text, FILE *out);

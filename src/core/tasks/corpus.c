@@ -128,9 +128,6 @@ static bool find_lines(Corpus *c, const TaskOptions *o, Error *e) {
     const char *where = "the end of a line";
     long n, longest = 0;
     if (!tokenizer_encode(c->tokenizer, where, "\n", 1, &c->line_end, &n, e)) return false;
-    if (c->line_end < c->tokenizer->unknown)
-        return error_set(e, STATUS_BAD_DATA, "%s: found [UNK], need a token in the vocabulary",
-                         where);
     c->line = malloc((size_t)(c->count + 1) * sizeof *c->line);
     if (!c->line)
         return error_set(e, STATUS_NO_MEMORY, "memory: the lines of %ld tokens", c->count);
@@ -158,6 +155,7 @@ static long characters_of(const Passage *p, long passages) {
 static bool split(Corpus *c, const Parts *p, const TaskOptions *o, double share, Error *e) {
     const TokenizerKind *kind = o->tokenizer;
     long size = o->vocab_size;
+    if (!kind && size) kind = &tokenizer_bpe;
     bool any_bytes = kind && kind->any_bytes;
     if (!any_bytes && !passages_check(p->text, p->texts, e)) return false;
     memcpy(p->training, p->all, (size_t)p->count * sizeof *p->all);
@@ -170,8 +168,7 @@ static bool split(Corpus *c, const Parts *p, const TaskOptions *o, double share,
         !tokenizer_fit(read, p->texts, o->tokens, &kind, &size, e))
         return false;
     c->vocab_size = size;
-    const Passage *learned =
-        o->vocabulary || tokenizer_takes_all(kind, size) ? p->all : p->training;
+    const Passage *learned = o->vocabulary || kind == &tokenizer_char ? p->all : p->training;
     c->tokenizer = o->vocabulary ? tokenizer_parse("vocabulary", o->vocabulary, e)
                                  : tokenizer_learn(kind, size, learned, p->count, e);
     if (!c->tokenizer || !encode(c, p, o, e)) return false;
@@ -230,10 +227,6 @@ static void describe(Corpus *c, const Passage *passage, long passages) {
         c->checksum = crc32_update(c->checksum, p->text, p->length);
         for (size_t k = 0; k < p->length; k++) c->carriage_returns += p->text[k] == '\r';
     }
-    if (!c->tokenizer->unknown) return;
-    c->unknown = c->characters;
-    for (long i = c->validation; i < c->count; i++)
-        c->unknown -= (long)tokenizer_characters(c->tokenizer, c->ids[i]);
 }
 
 Corpus *corpus_make(const Passage *passage, long passages, const TaskOptions *o, Error *e) {

@@ -3,7 +3,7 @@
  * The ids hold the training parts of all texts and then their tails. Tails are measured in
  * characters, so that every tokenizer holds out the same text. In bytes that are not UTF-8, which
  * byte alone takes, each byte except 0x80 to 0xBF counts as a character. The tokenizer learns from
- * the training parts. Only char without a vocabulary size learns from the tails too.
+ * the training parts. Only char learns from the tails too.
  *
  * If a text is too short, the context is shorter; if it would be below 8 tokens, nothing is held
  * out.
@@ -27,7 +27,6 @@ typedef struct Corpus {
     long characters; /* of the evaluated part */
     long vocab_size; /* that was asked of the tokenizer, by the options or because it fits */
     long written, different; /* characters of the texts, and how many of them are different */
-    long unknown;            /* characters of the evaluated part that [UNK] stands for */
     long context;            /* of the options, or less if the text is too short */
 
     uint32_t checksum;     /* CRC-32 of the texts */

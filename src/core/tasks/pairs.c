@@ -103,7 +103,7 @@ static bool choose_sides(PairsTask *t, const TaskOptions *o, Error *e) {
 
 static bool learn_tokens(PairsTask *t, const TaskOptions *o, Error *e) {
     const TokenizerKind *kind = o->tokenizer;
-    long count = tokenizer_takes_all(kind, o->vocab_size) ? t->file.count : t->training;
+    long count = kind == &tokenizer_char ? t->file.count : t->training;
     const Side *side = t->side + t->file.count - count;
     Passage *passage = malloc(2 * (size_t)count * sizeof *passage);
     if (!passage)
@@ -148,20 +148,6 @@ static bool encode_pairs(PairsTask *t, Error *e) {
     return true;
 }
 
-/* The share of the characters of the judged targets that [UNK] stands for. */
-static double unknown_share(const PairsTask *t) {
-    const Tokenizer *k = t->task.tokenizer;
-    double known = 0, characters = 0;
-    if (!k->unknown) return 0;
-    for (long i = 0; i < t->task.held_out; i++) {
-        const Pair *p = &t->file.pair[t->side[i].item];
-        characters += (double)utf8_count(p->target.text, p->target.length);
-        for (long n = 0; n < p->T; n++)
-            known += (double)tokenizer_characters(k, t->ids[p->at + p->S + n]);
-    }
-    return characters > 0 ? 1 - known / characters : 0;
-}
-
 /* ---- The task ---- */
 
 /* Adds row i in the order of t->side. */
@@ -199,7 +185,6 @@ bool task_pairs_open(Task **out, const TaskKind *kind, const TaskOptions *o, Err
     if (!pairs_read(&t->file, o->pairs, o->tokenizer->any_bytes, t->task.remark, e) ||
         !choose_sides(t, o, e) || !learn_tokens(t, o, e) || !encode_pairs(t, e))
         return false;
-    t->task.unknown = unknown_share(t);
     t->task.checksum = crc32_update(0, t->file.texts.text->text, t->file.texts.text->length);
     task_number_tokens(&t->task);
     return true;

@@ -4,8 +4,7 @@
  *
  * Training and held-out pairs are disjoint by construction: a hash of seed and source orders the
  * different sources, and all pairs of the first ones are held out, a `validation` share. The
- * tokenizer learns from the training pairs. Only char without a vocabulary size learns from all
- * pairs. */
+ * tokenizer learns from the training pairs. Only char learns from all pairs. */
 #pragma once
 
 #include "tasks/task.h"

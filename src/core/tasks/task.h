@@ -23,8 +23,7 @@ typedef struct TaskOptions {
     /* pairs, lm */
     const char *pairs;              /* path of a file: a line each, source, tab, target */
     const TokenizerKind *tokenizer; /* NULL: lm: the one that fits the text */
-    long vocab_size; /* tokens at most; 0: the tokenizer's default; lm with bpe: what fits the text
-                      */
+    long vocab_size;        /* maximum tokens of bpe; 0: the default; lm: what fits the text */
     const char *vocabulary; /* a tokenizer's string; NULL: the tokenizer learns from the data */
     double tokens;          /* lm: that training reads; 0: as many as the text has */
     const char *text;       /* paths of text files, one a line */
@@ -53,8 +52,7 @@ struct Task {
     long max_S, max_T;     /* maximum source (language model: 0) and target tokens of a row */
     long held_out;         /* number of held-out rows */
     bool nothing_held_out; /* these are then the training data */
-    double characters;     /* per token of the held-out text; 0: not a text, or some are [UNK] */
-    double unknown;        /* share of its characters that [UNK] stands for */
+    double characters;     /* per token of the held-out text; 0: not a text */
     bool unix_newlines;    /* lm: its line ends are LF */
     const char *lines;     /* lm: paths of the text whose lines are examples; NULL: they are not */
     uint32_t checksum;     /* of the data; 0 if they follow from the options */

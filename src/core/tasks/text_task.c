@@ -99,7 +99,7 @@ static bool find_opening(const Corpus *c, int32_t *best, Error *e) {
         return error_set(e, STATUS_NO_MEMORY, "memory: counts of %ld tokens", (long)k->size);
     for (long i = 0; i < c->training; i++) {
         int32_t id = c->ids[i];
-        bool ends_line = id >= k->unknown && k->text[k->start[id + 1] - 1] == '\n';
+        bool ends_line = k->text[k->start[id + 1] - 1] == '\n';
         if (ends_line && ++count[id] > max) {
             max = count[id];
             *best = id;
@@ -154,7 +154,6 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
         task->begin_id = task->end_id = c->line_end;
         task->lines = o->text;
     }
-    task->unknown = (double)c->unknown / (double)c->characters;
     task->nothing_held_out = c->validation == 0;
     task->checksum = c->checksum;
     task->unix_newlines = o->unix_newlines || o->lines;
@@ -162,5 +161,5 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
     task->add_held_out_row = add_held_out_row;
     task->free = free_corpus;
     remark(c, o, task->remark);
-    return (c->unknown || find_characters(task, e)) && find_opening(c, &task->opening_id, e);
+    return find_characters(task, e) && find_opening(c, &task->opening_id, e);
 }

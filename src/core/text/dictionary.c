@@ -57,30 +57,8 @@ long dictionary_add(Dictionary *d, const char *text, size_t length, Error *e) {
     return number;
 }
 
-/* qsort keeps no order of equals: the address decides. */
-static int by_count(const void *a, const void *b) {
-    const Entry *x = *(const Entry *const *)a, *y = *(const Entry *const *)b;
-    return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : (x > y) - (x < y);
-}
-
-bool dictionary_select(Dictionary *d, long max, Error *e) {
-    if (max > d->count) max = d->count;
-    if (!d->count) return true;
-    const Entry **order = malloc((size_t)d->count * sizeof *order);
-    Entry *kept = malloc((size_t)(max + 1) * sizeof *kept);
-    if (!order || !kept) {
-        free(order);
-        free(kept);
-        return error_set(e, STATUS_NO_MEMORY, "memory: a dictionary of %ld entries", max);
-    }
-    for (long i = 0; i < d->count; i++) order[i] = &d->entry[i];
-    qsort(order, (size_t)d->count, sizeof *order, by_count);
-    for (long i = 0; i < max; i++) kept[i] = *order[i];
-    memcpy(d->entry, kept, (size_t)max * sizeof *kept);
-    d->count = max;
-    free(order);
-    free(kept);
-    return true;
+size_t dictionary_bytes(const Dictionary *d) {
+    return (size_t)d->capacity * sizeof *d->entry + (size_t)d->slots * sizeof *d->slot;
 }
 
 void dictionary_free(Dictionary *d) {

@@ -30,8 +30,7 @@ long dictionary_find(const Dictionary *d, const char *text, size_t length);
 /* Adds text, or counts it once more. Returns its number; -1: STATUS_NO_MEMORY. */
 long dictionary_add(Dictionary *d, const char *text, size_t length, Error *e);
 
-/* Keeps the `max` entries that were added most often, the most frequent first, of equals the
- * earlier. Its texts cannot be found any more. STATUS_NO_MEMORY. */
-bool dictionary_select(Dictionary *d, long max, Error *e);
+/* The memory that it has from malloc. */
+size_t dictionary_bytes(const Dictionary *d);
 
 void dictionary_free(Dictionary *d);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t text_valid(const char *text, size_t length) {
+/* The number of bytes before the first that is no text: not UTF-8, or NUL. */
+static size_t text_valid(const char *text, size_t length) {
     size_t valid = utf8_valid(text, length);
     const char *nul = memchr(text, 0, valid);
     return nul ? (size_t)(nul - text) : valid;

@@ -23,6 +23,39 @@ static Tokenizer *make(const TokenizerKind *kind, const char *where, Error *e) {
     return k;
 }
 
+bool tokenizer_allocate(Tokenizer *k, long size, size_t bytes, const char *where, Error *e) {
+    k->size = size;
+    k->text = malloc(bytes + 1);
+    k->start = calloc((size_t)size + 1, sizeof *k->start);
+    return (k->text && k->start) || no_memory(where, e);
+}
+
+bool tokenizer_allocate_bytes(Tokenizer *k, long size, size_t bytes, const char *where, Error *e) {
+    if (!tokenizer_allocate(k, size, bytes, where, e)) return false;
+    for (int i = 0; i < BYTE_TOKENS; i++) {
+        k->text[i] = (char)i;
+        k->start[i + 1] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+bool pieces_count(const TokenizerKind *kind, const Passage *p, long passages, size_t max,
+                  Dictionary *found, Error *e) {
+    for (long i = 0; i < passages; i++)
+        for (size_t at = 0, n; at < p[i].length; at += n) {
+            if (max == 0) return true;
+            n = kind->piece(p[i].text + at, p[i].length - at);
+            max -= n < max ? n : max;
+            if (dictionary_add(found, p[i].text + at, n, e) < 0) return false;
+        }
+    return true;
+}
+
+bool tokenizer_bad_line(const char *where, long line, const char *need, Error *e) {
+    return error_set(e, STATUS_BAD_DATA, "%s: vocabulary: line %ld: found another, need %s", where,
+                     line, need);
+}
+
 /* Whether the token may come in this state of UTF-8. */
 static bool follows(const Tokenizer *k, int state, int32_t id) {
     return utf8_state(state, k->text + k->start[id], k->start[id + 1] - k->start[id]) >= 0;
@@ -56,11 +89,6 @@ Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *
     WANT(kind);
     if (passages < 0) error_bug("tokenizer_learn: %ld passages, want at least 0", passages);
     if (passages) WANT(passage);
-    if (kind->min_size && size && (size < kind->min_size || size > MAX_VOCABULARY)) {
-        error_set(e, STATUS_USAGE, "--vocab-size: found %ld, need %ld to %d of %s", size,
-                  kind->min_size, MAX_VOCABULARY, kind->choice.name);
-        return NULL;
-    }
     if (!kind->any_bytes && !passages_check(passage, passages, e)) return NULL;
     Tokenizer *k = make(kind, passage->where, e);
     return k ? complete(k, kind->learn(k, size, passage, passages, e), passage->where, e) : NULL;
@@ -90,7 +118,7 @@ char *tokenizer_string(const Tokenizer *k, Error *e) {
     FILE *out = open_memstream(&string, &length);
     if (out) {
         first_line(&k->kind->choice, first);
-        if (k->kind != &tokenizer_char || k->unknown) fputs(first, out);
+        if (k->kind != &tokenizer_char) fputs(first, out);
         k->kind->write(k, out);
         if (fclose(out) == 0 && string)
             return string; /* fclose may run out of memory without an error */
@@ -109,11 +137,11 @@ Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e) {
     for (const Choice *const *kind = all_tokenizers; *kind; kind++) {
         char first[32];
         int n = first_line(*kind, first);
-        if (strncmp(string, first, (size_t)n) != 0) continue;
+        if (*kind == &tokenizer_char.choice || strncmp(string, first, (size_t)n) != 0) continue;
         body = string + n;
         k->kind = (const TokenizerKind *)*kind;
     }
-    return complete(k, k->kind->parse(k, where, body, body == string, e), where, e);
+    return complete(k, k->kind->parse(k, where, body, e), where, e);
 }
 
 /* ---- Encoding and decoding ---- */
@@ -165,8 +193,7 @@ int tokenizer_state(const Tokenizer *k, const int32_t *ids, long n) {
 }
 
 size_t tokenizer_characters(const Tokenizer *k, int32_t id) {
-    return id < k->unknown ? 0
-                           : utf8_count(k->text + k->start[id], k->start[id + 1] - k->start[id]);
+    return utf8_count(k->text + k->start[id], k->start[id + 1] - k->start[id]);
 }
 
 const char *tokenizer_label(const Tokenizer *k, int32_t id, char out[TOKEN_LABEL]) {

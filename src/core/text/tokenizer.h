@@ -3,16 +3,14 @@
  *     char   a token is a character of UTF-8
  *     byte   a token is a byte
  *     bpe    a token is a byte or the result of a merge: text/bpe.h
- *     word   a token is a word: text/words.h
  *
  * byte learns from any bytes, the others from UTF-8 without NUL. byte and bpe encode any bytes.
- * Decoding returns the encoded bytes, except for [UNK], id 0, which replaces characters and words
- * outside the vocabulary. word always has [UNK], char if a vocabulary size was given.
+ * Decoding returns the encoded bytes.
  *
  * A string describes a tokenizer completely; a model's file stores it as metadata. tokenizer_string
- * writes it and tokenizer_parse reads it. For char without [UNK] it is each character once, in the
- * order of ids. Any other string begins with the line `tokenizer KIND`, which has a letter twice
- * and so is no such vocabulary; the file of the kind says what follows.
+ * writes it and tokenizer_parse reads it. For char it is each character once, in the order of ids.
+ * Any other string begins with the line `tokenizer KIND`, which has a letter twice and so is no
+ * such vocabulary; the file of the kind says what follows.
  *
  * An error in a text is `WHERE: byte N: …`: WHERE is the caller's name of the text, N counts bytes
  * from 0. */
@@ -29,12 +27,11 @@ typedef struct TokenizerKind TokenizerKind;
 
 typedef struct Tokenizer {
     const TokenizerKind *kind;
-    long size;    /* ids are 0 … size-1 */
-    bool unknown; /* id 0 is [UNK] */
-    bool utf8;    /* all that it writes is to be UTF-8 */
+    long size;  /* ids are 0 … size-1 */
+    bool utf8;  /* all that it writes is to be UTF-8 */
     char *text; /* token id is text[start[id]] … text[start[id + 1] - 1], 1 to TOKEN_BYTES bytes */
     uint32_t *start;   /* [size + 1] */
-    Dictionary pieces; /* char, word: the tokens after [UNK]; bpe: the merges, for bpe_joined */
+    Dictionary pieces; /* char: the tokens; bpe: the merges, for bpe_joined */
     Merge *merge;      /* bpe: [size - BYTE_TOKENS] */
     uint8_t *follows; /* [size] bit s: the token may come in state s of utf8_next; NULL: every token
                          may */
@@ -49,17 +46,14 @@ typedef struct Passage {
 /* A kind: the file tokenizer_NAME.c, and its name in ALL_TOKENIZERS. */
 struct TokenizerKind {
     Choice choice;
-    long min_size;     /* of a vocabulary; 0: the kind has one size */
-    long default_size; /* 0: every piece */
-    bool any_bytes;    /* learns from any bytes */
+    bool any_bytes; /* learns from any bytes */
 
     /* Bytes of the piece that a text begins with, which no token crosses; length is not 0. */
     size_t (*piece)(const char *text, size_t length);
 
-    /* Fill a tokenizer that has its kind: from texts, or from the string after its first line,
-     * `plain`: which it does not have. */
+    /* Fill a tokenizer that has its kind: from texts, or from the string after its first line. */
     bool (*learn)(Tokenizer *k, long size, const Passage *passage, long passages, Error *e);
-    bool (*parse)(Tokenizer *k, const char *where, const char *string, bool plain, Error *e);
+    bool (*parse)(Tokenizer *k, const char *where, const char *string, Error *e);
     /* Writes what parse reads. */
     void (*write)(const Tokenizer *k, FILE *out);
     /* tokenizer_encode_part up to the byte `end`; adds to *count. */
@@ -67,24 +61,18 @@ struct TokenizerKind {
                    long *count, Error *e);
 };
 
-#define ALL_TOKENIZERS(KIND) KIND(char) KIND(byte) KIND(bpe) KIND(word)
+#define ALL_TOKENIZERS(KIND) KIND(char) KIND(byte) KIND(bpe)
 #define TOKENIZER_OF(name)   extern const TokenizerKind tokenizer_##name;
 ALL_TOKENIZERS(TOKENIZER_OF)
 extern const Choice *const all_tokenizers[]; /* in this order; NULL ends them */
 
-/* Without a size, char takes every character, also those of the part of a text that is held out. */
-static inline bool tokenizer_takes_all(const TokenizerKind *kind, long size) {
-    return kind->min_size > 0 && kind->default_size == 0 && size == 0;
-}
-
 /* False with STATUS_BAD_DATA where a text is not UTF-8, as text_check of text/encoding.h. */
 bool passages_check(const Passage *passage, long passages, Error *e);
 
-/* Learns a tokenizer from texts; the caller frees it. `size` is the number of tokens at most: fewer
- * where the texts have fewer, 0 for the default, which of char is every character. Ids of char and
- * word are in order of first appearance; where not all find room, the most frequent ones do, in
- * that order, and of equals the earlier. bpe learns from the first 64 MB. NULL: STATUS_USAGE for a
- * size out of range, STATUS_BAD_DATA for a text that is not UTF-8, STATUS_NO_MEMORY. */
+/* Learns a tokenizer from texts; the caller frees it. Ids of char are in order of first appearance.
+ * bpe learns from the first 64 MB; `size` is its maximum number of tokens, 0 for the default; the
+ * other kinds ignore it. NULL: STATUS_USAGE for a size out of range, STATUS_BAD_DATA for a text
+ * that is not UTF-8, STATUS_NO_MEMORY. */
 Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *passage,
                            long passages, Error *e);
 
@@ -97,7 +85,7 @@ char *tokenizer_string(const Tokenizer *k, Error *e);
 
 void tokenizer_free(Tokenizer *k);
 
-/* Writes the ids of text into ids, which has room for `length` of them (no token is shorter than a
+/* Writes the ids of text into ids, which has memory for `length` of them (no token is shorter than a
  * byte), and their number into *count. STATUS_BAD_DATA: invalid UTF-8, or a character without an
  * id. */
 bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, size_t length,
@@ -109,21 +97,20 @@ bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, s
 bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, size_t bytes,
                            int32_t *ids, long *count, Error *e);
 
-/* Writes the bytes of ids and a NUL into out, which has room for TOKEN_BYTES * count + 1 bytes;
+/* Writes the bytes of ids and a NUL into out, which has memory for TOKEN_BYTES * count + 1 bytes;
  * returns the bytes before the NUL. An id without a token (begin, end, padding) becomes U+FFFD. */
 size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char *out);
 
-/* Characters that a token stands for; [UNK]: 0. */
+/* The characters of a token. */
 size_t tokenizer_characters(const Tokenizer *k, int32_t id);
 
 /* The state of UTF-8 after the text of ids[0 … n), for tokenizer_may_follow. */
 int tokenizer_state(const Tokenizer *k, const int32_t *ids, long n);
 
 /* Whether the token may follow a text in that state: it stands for text, and the text stays UTF-8
- * if it must. [UNK] stands for no text, unless there is no other token. */
+ * if it must. */
 static inline bool tokenizer_may_follow(const Tokenizer *k, int state, int32_t id) {
-    return id >= (k->unknown && k->size > 1) && id < k->size &&
-           (!k->follows || (k->follows[id] >> state & 1));
+    return id >= 0 && id < k->size && (!k->follows || (k->follows[id] >> state & 1));
 }
 
 /* Writes a token as printable UTF-8. A byte that is not a character of its own becomes \xNN.
@@ -131,7 +118,11 @@ static inline bool tokenizer_may_follow(const Tokenizer *k, int state, int32_t i
 enum { TOKEN_LABEL = 4 * TOKEN_BYTES + 1 };
 const char *tokenizer_label(const Tokenizer *k, int32_t id, char out[TOKEN_LABEL]);
 
-/* ---- For the files of kinds, in pieces.c ---- */
+/* ---- For the files of kinds ---- */
+
+/* Counts the pieces of texts, of their first `max` bytes. */
+bool pieces_count(const TokenizerKind *kind, const Passage *p, long passages, size_t max,
+                  Dictionary *found, Error *e);
 
 /* Allocates the tokens of an empty tokenizer. STATUS_NO_MEMORY. */
 bool tokenizer_allocate(Tokenizer *k, long size, size_t bytes, const char *where, Error *e);
@@ -141,7 +132,3 @@ bool tokenizer_allocate_bytes(Tokenizer *k, long size, size_t bytes, const char 
 
 /* STATUS_BAD_DATA for a line of a string. */
 bool tokenizer_bad_line(const char *where, long line, const char *need, Error *e);
-
-/* A decimal number of at most six digits, without leading zeros, and the byte that ends it; moves
- * past both. -1: something else. */
-long tokenizer_number(const char **at, char end);

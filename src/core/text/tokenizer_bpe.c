@@ -1,13 +1,13 @@
 /* bpe: byte pairs. The string has a line for each merge, the ids of its two tokens,
  * `LEFT RIGHT`. */
-#include "text/pieces.h"
+#include "text/tokenizer.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL = 1024, LEARNED_BYTES = 1 << 26 };
+enum { DEFAULT_SIZE = 1024, LEARNED_BYTES = 1 << 26 };
 
 static size_t piece(const char *text, size_t length) {
-    return word_length(text, length, false);
+    return word_length(text, length);
 }
 
 /* ---- Filling a tokenizer: bytes, merges ---- */
@@ -48,23 +48,37 @@ static bool learn_tokens(Tokenizer *k, long size, const Dictionary *words, const
 
 static bool learn(Tokenizer *k, long size, const Passage *p, long passages, Error *e) {
     Dictionary words = {0};
+    if (size == 0) size = DEFAULT_SIZE;
+    if (size < BYTE_TOKENS || size > MAX_VOCABULARY)
+        return error_set(e, STATUS_USAGE, "--vocab-size: found %ld, need %d to %d", size,
+                         BYTE_TOKENS, MAX_VOCABULARY);
     bool ok = pieces_count(k->kind, p, passages, LEARNED_BYTES, &words, e) &&
-              learn_tokens(k, size ? size : USUAL, &words, p->where, e);
+              learn_tokens(k, size, &words, p->where, e);
     dictionary_free(&words);
     return ok;
 }
 
 /* ---- The string ---- */
 
-static bool parse(Tokenizer *k, const char *where, const char *at, bool plain, Error *e) {
+/* A decimal number of at most six digits, without leading zeros, and the byte that ends it; moves
+ * past both. -1: something else. */
+static long token_id(const char **at, char end) {
+    long n = 0, digits = 0;
+    while (digits < 6 && (*at)[digits] >= '0' && (*at)[digits] <= '9')
+        n = 10 * n + ((*at)[digits++] - '0');
+    if (!digits || (*at)[digits] != end || (digits > 1 && **at == '0')) return -1;
+    *at += digits + 1;
+    return n;
+}
+
+static bool parse(Tokenizer *k, const char *where, const char *at, Error *e) {
     long lines = 0, count = 0;
-    (void)plain;
     for (const char *c = at; *c; c++) lines += *c == '\n';
     if (lines > MAX_VOCABULARY - BYTE_TOKENS)
         return tokenizer_bad_line(where, MAX_VOCABULARY - BYTE_TOKENS + 2, "fewer lines", e);
     if (!expect(k, BYTE_TOKENS + lines + 1, where, e)) return false;
     for (; *at; count++) {
-        long left = tokenizer_number(&at, ' '), right = left < 0 ? -1 : tokenizer_number(&at, '\n'),
+        long left = token_id(&at, ' '), right = left < 0 ? -1 : token_id(&at, '\n'),
              next = BYTE_TOKENS + count;
         if (left < 0 || left >= next || right < 0 || right >= next)
             return tokenizer_bad_line(where, 2 + count, "the ids of two earlier tokens", e);
@@ -105,6 +119,5 @@ static bool encode(const Tokenizer *k, const Passage *p, size_t *at, size_t end,
     return true;
 }
 
-const TokenizerKind tokenizer_bpe = {{"bpe", "vocab-size"}, BYTE_TOKENS,     USUAL,
-                                     .piece = piece,        .learn = learn,  .parse = parse,
-                                     .write = write,        .encode = encode};
+const TokenizerKind tokenizer_bpe = {{"bpe", "vocab-size"}, .piece = piece, .learn = learn,
+                                     .parse = parse,        .write = write, .encode = encode};

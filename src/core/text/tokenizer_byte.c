@@ -15,8 +15,7 @@ static bool learn(Tokenizer *k, long size, const Passage *p, long passages, Erro
     return tokenizer_allocate_bytes(k, BYTE_TOKENS, BYTE_TOKENS, p->where, e);
 }
 
-static bool parse(Tokenizer *k, const char *where, const char *string, bool plain, Error *e) {
-    (void)plain;
+static bool parse(Tokenizer *k, const char *where, const char *string, Error *e) {
     k->utf8 = strcmp(string, "utf-8\n") == 0;
     if (*string && !k->utf8) return tokenizer_bad_line(where, 2, "utf-8 or no line", e);
     return tokenizer_allocate_bytes(k, BYTE_TOKENS, BYTE_TOKENS, where, e);

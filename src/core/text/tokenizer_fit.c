@@ -24,7 +24,6 @@
  *     10 MB (fortunes and a book)   1.141, 1350 steps   1.167, 1500 steps: reads a third of it
  *     Russian (fortunes)            8192: 1.501; 2048: 1.572; 600 steps, less than once */
 #include "text/tokenizer_fit.h"
-#include "text/pieces.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -8,16 +8,12 @@
  *
  * A word has at most TOKEN_BYTES bytes; a longer run is several words, none of which begins inside
  * a character of UTF-8. The rule looks forward alone: a text may be cut where a word begins, and
- * each part has the same words. GPT-2 cuts in much the same way, with the classes of Unicode.
- *
- * With `ideographs`, each character from U+3000 on is a word by itself, except Hangul syllables:
- * for scripts that write no spaces. */
+ * each part has the same words. GPT-2 cuts in much the same way, with the classes of Unicode. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum { TOKEN_BYTES = 64 }; /* of a word, and of a token, at most */
 
 /* Bytes of the word that text begins with; length is not 0. */
-size_t word_length(const char *text, size_t length, bool ideographs);
+size_t word_length(const char *text, size_t length);

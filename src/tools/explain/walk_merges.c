@@ -72,7 +72,7 @@ bool walk_print_merges(const WalkThrough *w, Error *e) {
             2);
     }
     for (size_t at = 0, length = strlen(o->text), n; ok && at < length; at += n) {
-        n = word_length(o->text + at, length - at, false);
+        n = word_length(o->text + at, length - at);
         long before = words.count, number = dictionary_add(&words, o->text + at, n, e);
         ok = number >= 0;
         if (!ok || number < before) continue;

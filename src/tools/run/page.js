@@ -425,7 +425,7 @@ function costText(line, hasLines) {
                          shown);
     if (isNumber(cost)) {
       nats += cost;
-      characters += token === '[UNK]' ? NaN : [...token].length;
+      characters += [...token].length;
     }
     if (!hasLines || !token.includes('\n') && i + 1 < tokens.length) return;
     if (characters > 0) parts.push(make('small', {}, ` ${(nats / characters).toFixed(3)} `));
@@ -571,12 +571,10 @@ const term = (name, value) => make('div', {}, make('dt', {}, name), make('dd', {
 // Results as [name, text], the same on the page of a run and of several.
 function results(record) {
   const {last, head, isText, lines} = record, step = lines.step.at(-1)?.step ?? last.step;
-  const unknown =
-      head.unknown > 0 ? ` (${number(100 * head.unknown)} % [UNK]: not comparable)` : '';
   return [
     [
       isText ? 'held-out nats per character' : 'held-out loss',
-      isNumber(last.val_loss) ? record.shown(last.val_loss).toFixed(4) + unknown : '–'
+      isNumber(last.val_loss) ? record.shown(last.val_loss).toFixed(4) : '–'
     ],
     ['held-out bits per character', isText ? number(last.val_bits_per_char) : '–'],
     ['held-out accuracy', percent(last.val_accuracy)], ['exact answers', percent(last.val_exact)],

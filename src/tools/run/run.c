@@ -60,11 +60,8 @@ void run_stepped(Run *r, const StepResult *step) {
 /* A loss and its unit; of a text "1.4760 nats/char, 2.1294 bits/char, perplexity 28.20 a token". */
 enum { LOSS_TEXT = 160 };
 static const char *loss_text(char out[LOSS_TEXT], const Run *r, double loss, int digits) {
-    double shown = run_shown_loss(r, loss), unknown = r->trainer->task->unknown;
+    double shown = run_shown_loss(r, loss);
     snprintf(out, LOSS_TEXT, "%.*f nats/%s", digits, shown, run_is_of_text(r) ? "char" : "token");
-    if (unknown > 0)
-        text_append(out, LOSS_TEXT, ", not comparable: %.3g %% of the characters are [UNK]",
-                    100 * unknown);
     if (run_is_of_text(r))
         text_append(out, LOSS_TEXT, ", %.*f bits/char, perplexity %.2f a token", digits,
                     shown / log(2), exp(loss));

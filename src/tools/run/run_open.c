@@ -123,7 +123,6 @@ static bool record_run(Run *r, Error *e) {
     record_number(out, "parameters", (double)t->model->parameters.elements);
     record_number(out, "steps", (double)r->config->schedule.steps);
     if (run_is_of_text(r)) record_number(out, "characters_per_token", task->characters);
-    if (task->unknown > 0) record_number(out, "unknown", task->unknown);
     if (*text_line(text, task, r->config)) record_text(out, "text", text);
     if (*loss_remark(remark, r->config)) record_text(out, "remark", remark);
     fputs(", \"yardsticks\": {", out);

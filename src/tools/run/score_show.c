@@ -14,8 +14,8 @@ typedef struct ScoreShow {
     bool colour;
     int32_t id[UTF8_MAX]; /* [ids] tokens of a character that is not complete, and their loss */
     long ids;
-    double nats, line_nats, line_characters; /* NAN: with [UNK] */
-    bool begun;                              /* the line has a token */
+    double nats, line_nats, line_characters;
+    bool begun; /* the line has a token */
 } ScoreShow;
 
 static const double darkest = 8; /* nats of the darkest shade, which the page states */
@@ -67,10 +67,9 @@ static void take_token(void *show, int32_t id, double nats) {
     if (tokenizer_state(s->tokenizer, s->id, s->ids) && s->ids < UTF8_MAX) return;
     size_t bytes = tokenizer_decode(s->tokenizer, s->id, s->ids, text);
     bool ends_line = show_characters(text, shown);
-    double characters = id < s->tokenizer->unknown ? NAN : (double)utf8_count(text, bytes);
     if (!isnan(s->nats)) {
         s->line_nats += s->nats;
-        s->line_characters += characters;
+        s->line_characters += (double)utf8_count(text, bytes);
     }
     show_piece(s, shown);
     s->ids = 0;

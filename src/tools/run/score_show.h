@@ -1,5 +1,5 @@
 /* Prints a score, and shows it: each token of a text in a shade of its loss, and behind each
- * line the line's loss in nats a character, unless it has [UNK]; or the pairs that greedy
+ * line the line's loss in nats a character; or the pairs that greedy
  * decoding answers wrongly. */
 #pragma once
 
