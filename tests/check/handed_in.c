@@ -159,21 +159,22 @@ TEST(warnings_are_kept) {
 
 /* ---- Cases ---- */
 
-enum { CASES_SENT = 2, CAPACITY = 1 << 15 };
+enum { CASES_SENT = 2, CAPACITY = 1 << 13 };
 static const double values[6] = {1, 2, 3, 4, 5, 6};
 static const CheckCase sent[CASES_SENT] = {
     {"one",
      NULL,
      {{"x", DIMS(2, 3), .low = -1, .high = 1}, {"y", DIMS(6), .values = values}},
      .points = 3},
-    {"a name that says in a whole sentence of many words what it is that the case is good for",
+    {"\"two\", with a name",
      NULL,
      {{"x", DIMS(4), .margin = 0.5, .layout = TRANSPOSED}, {"again", DIMS(4), .same_as = 1}},
      .kinks = true}};
 
 static void send(void *context, long i) {
-    (void)context, (void)i;
-    student_send_cases(sent, CASES_SENT);
+    (void)context;
+    (void)i;
+    listing_send("op", sent, CASES_SENT);
 }
 
 typedef struct Told {
@@ -183,84 +184,79 @@ typedef struct Told {
 
 static void listen(void *context, long i, const ChildEnd *end) {
     Told *t = context;
-    CHECK(i == 0 && end->fate == CHILD_DONE && end->size <= CAPACITY, "fate %d, %zu bytes",
-          end->fate, end->size);
-    if (end->size <= CAPACITY) memcpy(t->bytes, end->result, t->size = end->size);
+    CHECK(i == 0 && end->fate == CHILD_DONE && end->size <= CAPACITY, "%zu bytes", end->size);
+    t->size = end->size;
+    memcpy(t->bytes, end->result, t->size);
+}
+
+/* Lists the cases of bytes, after which their sender has ended. */
+static bool list(Plan *heard, const char *bytes, size_t size, Error *e) {
+    static Child *ended;
+    static Program p;
+    int end[2];
+    if (!ended) {
+        CHECK(pipe(end) == 0 && close(end[1]) == 0);
+        ended = child_attach(end[0], -1, &(ChildLimits){.seconds = 60});
+    }
+    p = (Program){.child = ended, .filled = size};
+    memcpy(p.block, bytes, size);
+    return listing_take(&p, heard, "op", e);
 }
 
 /* Whether the case is valid: later code relies on these bounds. */
 static bool is_sound(const CheckCase *c) {
-    bool ok = strlen(c->name) < 128;
+    bool ok = isfinite(c->points);
     for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++) {
         const CheckInput *in = &c->in[k];
-        long count = 1;
-        ok &= in->shape.rank >= 0 && in->shape.rank <= MAX_RANK && strlen(in->name) < 128;
-        for (int axis = 0; ok && axis < in->shape.rank; axis++) {
-            ok &= in->shape.size[axis] >= 0 && in->shape.size[axis] <= 1L << 22;
-            count *= in->shape.size[axis];
-        }
-        unsigned char flags[2];
-        memcpy(&flags[0], &in->distinct, 1), memcpy(&flags[1], &in->constant, 1);
-        ok &= flags[0] <= 1 && flags[1] <= 1;
-        ok &= count <= 1L << 22 && in->same_as >= 0 && in->same_as <= k && isfinite(in->low) &&
-              isfinite(in->high) && isfinite(in->away_from) && isfinite(in->margin);
+        long count;
+        ok &= in->shape.rank >= 0 && in->shape.rank <= MAX_RANK &&
+              shape_fits(in->shape.rank, in->shape.size, sizeof(real), &count) &&
+              count <= JOB_CHANGES && in->layout <= REPEATED && in->same_as >= 0 &&
+              in->same_as <= k && isfinite(in->low) && isfinite(in->high) &&
+              isfinite(in->away_from) && isfinite(in->margin);
     }
-    return ok && isfinite(c->points);
+    return ok;
 }
 
-TEST(sent_cases_are_read) {
+TEST(listed_cases_are_taken) {
     static Told t;
+    Plan heard = {0};
+    Error e = {0};
     child_run_all(1, 1, &(ChildLimits){.seconds = 60}, send, listen, &t);
-    Arena arena = {0};
-    CheckCase c[CASES_SENT];
-    const char *at = t.bytes;
-    for (int i = 0; i < CASES_SENT; i++)
-        CHECK(student_take_case(&at, t.bytes + t.size, &c[i], &arena) && is_sound(&c[i]), "case %d",
-              i);
-    CHECK(at == t.bytes + t.size && !student_take_case(&at, t.bytes + t.size, &c[0], &arena),
-          "and no more");
-    CHECK(!strcmp(c[0].name, "one") && c[0].points == 3 && !c[0].kinks && c[1].kinks &&
-          c[1].points == 0);
-    CHECK(strcmp(c[1].name, sent[1].name) == 0, "%s", c[1].name);
-    CHECK(c[0].in[1].values && !memcmp(c[0].in[1].values, values, sizeof values) &&
-          !c[0].in[0].values);
-    CHECK(c[1].in[0].margin == 0.5 && c[1].in[0].layout == TRANSPOSED && c[1].in[1].same_as == 1);
-    CHECK(c[0].in[0].shape.rank == 2 && c[0].in[0].shape.size[1] == 3 && !c[0].in[2].name);
-    arena_free(&arena);
+    CHECK(list(&heard, t.bytes, t.size, &e) && heard.items == CASES_SENT, "%s", e.text);
+    const CheckCase *one = &heard.item[0].c, *two = &heard.item[1].c;
+    CHECK(strcmp(heard.item[0].name, "one") == 0 && strcmp(heard.item[1].name, sent[1].name) == 0);
+    CHECK(one->points == 3 && !one->kinks && two->kinks && two->points == 0);
+    CHECK(one->in[0].low == -1 && one->in[0].high == 1 && !one->in[0].values && !one->in[2].name);
+    CHECK(one->in[1].values && memcmp(one->in[1].values, values, sizeof values) == 0);
+    CHECK(two->in[0].margin == 0.5 && two->in[0].layout == TRANSPOSED && two->in[1].same_as == 1);
+    CHECK(shape_equal(one->in[0].shape, SHAPE(2, 3)));
+    plan_free(&heard);
 }
 
-/* A process that runs foreign code may send anything. Truncated or changed anywhere, it is a valid
- * case or none. */
+/* A process that runs foreign code may send anything. Truncated or changed anywhere, its cases are
+ * valid or none. */
 TEST(damaged_cases_are_refused) {
     static Told t, changed;
-    static const unsigned char wrong[] = {0x00, 0x7F, 0x80, 0xF0, 0xFF};
-    child_run_all(1, 1, &(ChildLimits){.seconds = 60}, send, listen, &t);
+    static const char wrong[] = {'\0', '9', '-', '}', '\n', '\xFF'};
     int refused = 0;
+    child_run_all(1, 1, &(ChildLimits){.seconds = 60}, send, listen, &t);
     for (size_t i = 0; i < t.size; i++)
         for (size_t k = 0; k < sizeof wrong; k++) {
-            Arena arena = {0};
-            CheckCase c;
+            Plan heard = {0};
             changed = t;
-            changed.bytes[i] = (char)wrong[k];
-            if (i + 1 < t.size) changed.bytes[i + 1] = (char)wrong[k];
-            const char *at = changed.bytes, *end = changed.bytes + t.size;
-            for (int n = 0; n < CASES_SENT; n++) {
-                if (!student_take_case(&at, end, &c, &arena)) {
-                    refused++;
-                    break;
-                }
-                CHECK(is_sound(&c) && at <= end, "byte %zu: 0x%02X", i, wrong[k]);
-            }
-            arena_free(&arena);
+            changed.bytes[i] = wrong[k];
+            bool taken = list(&heard, changed.bytes, t.size, &(Error){0});
+            refused += !taken;
+            for (long n = 0; taken && n < heard.items; n++)
+                CHECK(is_sound(&heard.item[n].c), "byte %zu: 0x%02X", i, (unsigned)wrong[k]);
+            plan_free(&heard);
         }
     CHECK(refused > 100, "refused %d", refused);
-    for (size_t size = 0; size < t.size; size += 1 + size / 100) {
-        Arena arena = {0};
-        CheckCase c;
-        const char *at = t.bytes;
-        bool first = student_take_case(&at, t.bytes + size, &c, &arena);
-        CHECK(!first || !student_take_case(&at, t.bytes + size, &c, &arena), "of %zu bytes", size);
-        arena_free(&arena);
+    for (size_t size = 0; size < t.size; size += 1 + size / 50) {
+        Plan heard = {0};
+        CHECK(!list(&heard, t.bytes, size, &(Error){0}), "of %zu bytes", size);
+        plan_free(&heard);
     }
 }
 

@@ -7,8 +7,7 @@ enum { LONG_LINE = 1024, NAMES = 128 };
 
 /* ---- What is sent ---- */
 
-/* Puts an array of `runs` such shapes; 0: of one, without an axis for runs. */
-static void put_array(Dtype dtype, long runs, Shape s, const void *bytes) {
+void protocol_put_array(Dtype dtype, long runs, Shape s, const void *bytes) {
     Array a = array_over(NULL, dtype, s, bytes);
     char start[NPY_START];
     if (runs) {
@@ -30,7 +29,7 @@ static void put_reals(Shape s, const real *x) {
     long count = shape_count(s);
     double *wide = room_for(count, sizeof *wide);
     for (long i = 0; i < count; i++) wide[i] = (double)x[i];
-    put_array(DTYPE_F64, 0, s, wide);
+    protocol_put_array(DTYPE_F64, 0, s, wide);
     free(wide);
 }
 
@@ -44,8 +43,8 @@ static void put_changes(const Job *j) {
             at[0] = run, at[1] = j->change[i].input, at[2] = j->change[i].element;
             value[i - first] = j->change[i].value;
         }
-    put_array(DTYPE_I64, 0, SHAPE(count, 3), where);
-    put_array(DTYPE_F64, 0, SHAPE(count), value);
+    protocol_put_array(DTYPE_I64, 0, SHAPE(count, 3), where);
+    protocol_put_array(DTYPE_F64, 0, SHAPE(count), value);
     free(where);
     free(value);
 }
@@ -73,7 +72,7 @@ static void put_backward(Program *p, const Job *j) {
         for (long run = 0; run < j->runs; run++)
             for (long i = 0; i < numbers; i++)
                 part[run * numbers + i] = (double)j->dy[run * j->outputs + before + i];
-        put_array(DTYPE_F64, j->runs, p->shape[k], part);
+        protocol_put_array(DTYPE_F64, j->runs, p->shape[k], part);
         free(part);
     }
 }
@@ -93,10 +92,6 @@ bool protocol_line(Program *p, char *line, size_t size) {
         if (!ready || kept < part) return false;
         if (end) return true;
     }
-}
-
-bool protocol_array(Program *p, const char *what, Array *a, Error *e) {
-    return npy_receive(a, what, JOB_GRADIENTS, program_take, p, e);
 }
 
 /* Takes the line before an answer, "ok N", which N arrays follow. */
@@ -138,7 +133,8 @@ static int take_arrays(Program *p, Array a[PROGRAM_OUTPUTS]) {
     Error e = {0};
     int arrays = take_ok(p);
     for (int k = 0; k < arrays; k++)
-        if (!protocol_array(p, "an answer", &a[k], &e)) program_refuse(p, "%s", e.text);
+        if (!npy_receive(&a[k], "an answer", JOB_GRADIENTS, program_take, p, &e))
+            program_refuse(p, "%s", e.text);
     return arrays;
 }
 

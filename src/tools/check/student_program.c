@@ -14,13 +14,13 @@ void program_run(void *where, CheckRun *run, const Job *j, Result *r) {
 
 static struct {
     char *bytes;
-    size_t size, room;
+    size_t size, capacity;
 } message;
 
 void program_put(const void *bytes, size_t size) {
-    if (message.size + size > message.room) {
-        message.room = 2 * (message.size + size) + 4096;
-        message.bytes = realloc(message.bytes, message.room);
+    if (message.size + size > message.capacity) {
+        message.capacity = 2 * (message.size + size) + 4096;
+        message.bytes = realloc(message.bytes, message.capacity);
         if (!message.bytes) error_no_memory("a message of %zu bytes", message.size + size);
     }
     memcpy(message.bytes + message.size, bytes, size);
@@ -84,10 +84,10 @@ void program_expect_outputs(Program *p, const Job *j, long found) {
         program_refuse(p, "an output of %ld elements is too large to be checked", found);
 }
 
-/* ---- An operation on a tape ---- */
+/* ---- An operation on a tape: the same functions pass a job and its result at both ends ---- */
 
-/* Followed by the values of each input that has its own, the changes and where those of each run start, and the upstream
- * gradients. Of pointers it only matters whether they are NULL. */
+/* Followed by the values of each input that has its own, where the changes of each run start, the
+ * changes, and the upstream gradients. Of pointers it only matters whether they are NULL. */
 typedef struct SentJob {
     Job job;
     CheckPoint point;
@@ -105,26 +105,66 @@ typedef struct SentResult {
 
 static const long MARK = 0x7A9E;
 
-static void put_job(const Job *j) {
-    const CheckPoint *p = j->point;
-    SentJob s = {.job = *j, .point = *p};
-    long first = j->start ? j->start[0] : 0;
-    if (j->start) s.changes = j->start[j->runs] - first;
-    program_put(&s, sizeof s);
-    for (int k = 0; k < p->inputs; k++)
-        if (p->in[k].same_as < 0)
-            program_put(p->in[k].value, (size_t)p->in[k].count * sizeof(real));
-    if (j->start) {
-        program_put(j->change + first, (size_t)s.changes * sizeof *j->change);
-        program_put(j->start, (size_t)(j->runs + 1) * sizeof *j->start);
+/* Sends bytes, or takes them: the judge from its program, the program from the judge. */
+typedef struct Wire {
+    bool takes;
+    Program *from; /* NULL: the judge */
+    Arena *arena;  /* of arrays that are taken */
+} Wire;
+
+static void pass(const Wire *w, void *bytes, size_t size) {
+    if (!w->takes)
+        program_put(bytes, size);
+    else if (w->from)
+        program_take(w->from, bytes, size);
+    else if (!child_read(bytes, size))
+        _exit(STATUS_IO); /* the judge has ended, or the pipe is closed here */
+}
+
+/* Passes an array; `at` is the address of a pointer to it. */
+static void pass_array(const Wire *w, void *at, long count, size_t size) {
+    void *array;
+    memcpy(&array, at, sizeof array);
+    if (w->takes) {
+        array = arena_alloc(w->arena, (size_t)count * size + 1);
+        memcpy(at, &array, sizeof array);
     }
-    if (j->dy) program_put(j->dy, (size_t)(j->runs * j->outputs) * sizeof *j->dy);
+    pass(w, array, (size_t)count * size);
+}
+
+static void pass_job(const Wire *w, SentJob *s) {
+    Job *j = &s->job;
+    pass(w, s, sizeof *s);
+    for (int k = 0; k < s->point.inputs; k++) {
+        PointInput *in = &s->point.in[k];
+        if (in->same_as < 0) pass_array(w, &in->value, in->count, sizeof *in->value);
+    }
+    if (j->start) {
+        pass_array(w, &j->start, j->runs + 1, sizeof *j->start);
+        pass_array(w, &j->change, s->changes, sizeof *j->change);
+    }
+    if (j->dy) pass_array(w, &j->dy, j->runs * j->outputs, sizeof *j->dy);
+}
+
+static long gradients_of(const Job *j) {
+    return job_backwards(j) * j->runs * point_gradients_before(j->point, j->point->inputs);
+}
+
+static void pass_numbers(const Wire *w, const Job *j, const Result *r, long outputs) {
+    pass(w, r->y, (size_t)(j->runs * outputs) * sizeof *r->y);
+    pass(w, r->branches, (size_t)j->runs * sizeof *r->branches);
+    if (j->dy) pass(w, r->grad, (size_t)gradients_of(j) * sizeof *r->grad);
 }
 
 void tape_program_run(Program *p, const Job *j, Result *r) {
+    SentJob sent = {.job = *j, .point = *j->point};
     SentResult s;
-    long outputs = 0, gradients = j->runs * point_gradients_before(j->point, j->point->inputs);
-    put_job(j);
+    long outputs = 0;
+    if (j->start) {
+        sent.changes = j->start[j->runs] - j->start[0];
+        sent.job.change += j->start[0];
+    }
+    pass_job(&(Wire){.takes = false}, &sent);
     program_take(p, &s, sizeof s);
     if (s.mark != MARK || s.shape.rank < 0 || s.shape.rank > MAX_RANK ||
         !shape_fits(s.shape.rank, s.shape.size, sizeof(real), &outputs))
@@ -133,56 +173,25 @@ void tape_program_run(Program *p, const Job *j, Result *r) {
     r->shape = s.shape;
     r->wants_grad = s.wants_grad;
     r->nodes = s.nodes;
-    memcpy(r->damage, s.damage, DAMAGE_TEXT);
-    r->damage[DAMAGE_TEXT - 1] = 0;
+    snprintf(r->damage, sizeof r->damage, "%.*s", DAMAGE_TEXT - 1, s.damage);
     result_for_outputs(r, j->runs, outputs);
-    program_take(p, r->y, (size_t)(j->runs * outputs) * sizeof *r->y);
-    program_take(p, r->branches, (size_t)j->runs * sizeof *r->branches);
-    if (!j->dy) return;
-    result_for_gradients(r, job_backwards(j), gradients);
-    program_take(p, r->grad, (size_t)(job_backwards(j) * gradients) * sizeof *r->grad);
+    if (j->dy) result_for_gradients(r, 1, gradients_of(j));
+    pass_numbers(&(Wire){.takes = true, .from = p}, j, r, outputs);
 }
 
-/* ---- In the program ---- */
-
-/* Takes elements that belong to the arena. */
-static void *take(Arena *arena, long count, size_t size) {
-    void *to = arena_alloc(arena, (size_t)count * size + 1);
-    if (!child_read(to, (size_t)count * size))
-        _exit(STATUS_IO); /* the judge has ended, or the pipe is closed here */
-    return to;
-}
-
-static Job *take_job(Arena *arena, const CheckCase *c) {
-    SentJob *s = take(arena, 1, sizeof *s);
+/* Takes a job, whose point has the pointers of this process. */
+static const Job *take_job(Arena *arena, const CheckCase *c) {
+    SentJob *s = arena_alloc(arena, sizeof *s);
     Job *j = &s->job;
+    pass_job(&(Wire){.takes = true, .arena = arena}, s);
     j->point = &s->point;
     for (int k = 0; k < s->point.inputs; k++) {
         PointInput *in = &s->point.in[k];
         in->name = c->in[k].name;
-        in->value =
-            in->same_as < 0 ? take(arena, in->count, sizeof(real)) : s->point.in[in->same_as].value;
+        if (in->same_as >= 0) in->value = s->point.in[in->same_as].value;
     }
-    if (j->start) {
-        j->change = take(arena, s->changes, sizeof *j->change);
-        long *start = take(arena, j->runs + 1, sizeof *start), first = start[0];
-        for (long run = 0; run <= j->runs; run++) start[run] -= first;
-        j->start = start;
-    }
-    if (j->dy) j->dy = take(arena, j->runs * j->outputs, sizeof *j->dy);
+    if (j->start) j->change -= j->start[0];
     return j;
-}
-
-static void send_result(const Job *j, const Result *r) {
-    SentResult s = {
-        .mark = MARK, .shape = r->shape, .wants_grad = r->wants_grad, .nodes = r->nodes};
-    long gradients = j->runs * point_gradients_before(j->point, j->point->inputs);
-    memcpy(s.damage, r->damage, DAMAGE_TEXT);
-    program_put(&s, sizeof s);
-    program_put(r->y, (size_t)(j->runs * shape_count(r->shape)) * sizeof *r->y);
-    program_put(r->branches, (size_t)j->runs * sizeof *r->branches);
-    if (j->dy) program_put(r->grad, (size_t)(job_backwards(j) * gradients) * sizeof *r->grad);
-    program_send();
 }
 
 void tape_program_serve(const CheckCase *c) {
@@ -192,6 +201,11 @@ void tape_program_serve(const CheckCase *c) {
     for (;; arena_reset(&arena)) {
         const Job *j = take_job(&arena, c);
         tape_runner_do(&t, NULL, j, &r);
-        send_result(j, &r);
+        SentResult s = {
+            .mark = MARK, .shape = r.shape, .wants_grad = r.wants_grad, .nodes = r.nodes};
+        memcpy(s.damage, r.damage, DAMAGE_TEXT);
+        program_put(&s, sizeof s);
+        pass_numbers(&(Wire){.takes = false}, j, &r, shape_count(r.shape));
+        program_send();
     }
 }

@@ -67,8 +67,8 @@ void protocol_run(Program *p, const Job *j, Result *r);
 /* Takes a line, without its end. False: the program has ended, or the line does not fit. */
 bool protocol_line(Program *p, char *line, size_t size);
 
-/* Takes an array. False: the program has ended, or has sent something else. */
-bool protocol_array(Program *p, const char *what, Array *a, Error *e);
+/* Puts an array of `runs` such shapes; 0: of one, without an axis for runs. */
+void protocol_put_array(Dtype dtype, long runs, Shape s, const void *bytes);
 
 /* ---- Arrays in the form of NumPy's .npy files, as they go through a pipe (npy.c) ---- */
 

@@ -44,7 +44,7 @@ typedef struct Plan {
     char **program;
     const char *const *readable;
     Child *attached;
-    bool teachers; /* cases in Python: none are made from them */
+    bool given; /* the cases are a teacher's: none are made from them */
 
     double nondeterminism; /* CheckOptions */
     uint64_t seed;
@@ -96,8 +96,18 @@ void functions_add_cases(Plan *p, const char *name);
 /* A process of the program. NULL: there is none. */
 Child *functions_start(const Plan *p, const ChildLimits *limits);
 
-/* Takes the first line and its arrays: the cases. False: program->end or the error says why. */
-bool functions_hello(Program *program, Plan *heard, const char *name, Error *e);
-
 /* The line that names an item's case. To be freed. */
 char *functions_line(const PlanItem *item);
+
+/* ---- The cases that a program lists in its first line (listing.c) ---- */
+
+/* In the process of a C file: sends the cases of an operation; and waits until it is stopped. */
+void listing_send(const char *function, const CheckCase *cases, int count);
+void listing_serve(const char *function, const CheckCase *cases, int count);
+
+/* Takes the first line and its arrays. False: program->end or the error says why. */
+bool listing_take(Program *program, Plan *heard, const char *name, Error *e);
+
+/* Adds the cases that a process lists, and others made from them unless they are given. The process
+ * is stopped. An item with the trouble stands for cases that cannot be listed. */
+void listing_add(Plan *p, Child *child, const char *name);

@@ -154,7 +154,7 @@ static void start_functions(Program *p, Judging *j, long cases) {
     if (!p->child) lack(j->limits);
     Plan heard = {0};
     j->program = p;
-    if (!j->plan->attached && !functions_hello(p, &heard, "", &e)) {
+    if (!j->plan->attached && !listing_take(p, &heard, "", &e)) {
         if (e.status) p->end = (ChildEnd){CHILD_EXITED, STATUS_BUG, "", 0, e.text};
         lost_program(j, &p->end, &(CheckRun){.op = j->item->op});
     }

@@ -72,7 +72,7 @@ static const char its_cases[] = "cases_of_all.py";
 
 /* Adds a teacher's cases in Python, which are listed without the student's file. */
 static bool add_python_cases(Plan *p, const StudentFile *f, const char *name, Error *e) {
-    p->teachers = true;
+    p->given = true;
     if (!file_copy(f->cases, f->folder, its_cases, e) ||
         !use_python(p, f, "--cases", its_cases, NULL, e))
         return false;

@@ -4,77 +4,12 @@
 #include "check/grading/compile.h"
 #include "check/sandbox.h"
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { MAX_OPS = 64 };
-
-/* ---- Cases in the form in which a student's process sends them: everything except code ---- */
-
-enum { NAME = 128, MAX_ELEMENTS = 1 << 22 };
-
-/* A case as it is sent. The values of its inputs follow. */
-typedef struct Record {
-    CheckCase c; /* its pointers only tell whether there is something */
-    char name[NAME], input[CHECK_INPUTS][NAME];
-} Record;
-
-void student_send_cases(const CheckCase *cases, int count) {
-    for (const CheckCase *c = cases; c < cases + count; c++) {
-        Record r = {.c = *c};
-        snprintf(r.name, NAME, "%s", c->name);
-        for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
-            snprintf(r.input[k], NAME, "%s", c->in[k].name);
-        child_send(&r, sizeof r);
-        for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
-            if (c->in[k].values)
-                child_send(c->in[k].values, (size_t)shape_count(c->in[k].shape) * sizeof(double));
-    }
-}
-
-/* Whether a received bool is valid: reading another value is undefined. */
-static bool is_bool(const bool *told) {
-    unsigned char byte;
-    memcpy(&byte, told, 1);
-    return byte <= 1;
-}
-
-/* Checks input k, and takes its values at *at. */
-static bool take_input(CheckInput *in, int k, const char **at, const char *end, Arena *arena) {
-    long count;
-    bool fits = in->shape.rank >= 0 && in->shape.rank <= MAX_RANK &&
-                shape_fits(in->shape.rank, in->shape.size, sizeof(real), &count) &&
-                count <= MAX_ELEMENTS && (int)in->layout >= CONTIGUOUS && in->layout <= REPEATED &&
-                in->same_as >= 0 && in->same_as <= k && isfinite(in->low) && isfinite(in->high) &&
-                isfinite(in->away_from) && isfinite(in->margin) && is_bool(&in->distinct) &&
-                is_bool(&in->constant);
-    if (!fits || !in->values) return fits;
-    size_t bytes = (size_t)count * sizeof(double);
-    if (bytes > (size_t)(end - *at)) return false;
-    in->values = memcpy(arena_alloc(arena, bytes), *at, bytes);
-    *at += bytes;
-    return true;
-}
-
-bool student_take_case(const char **at, const char *end, CheckCase *c, Arena *arena) {
-    Record *r = arena_alloc(arena, sizeof *r);
-    if ((size_t)(end - *at) < sizeof *r) return false;
-    memcpy(r, *at, sizeof *r);
-    *at += sizeof *r;
-    if (!is_bool(&r->c.kinks) || !is_bool(&r->c.flat)) return false;
-    if (!isfinite(r->c.points)) r->c.points = 0;
-    r->c.name = r->name, r->name[NAME - 1] = 0;
-    r->c.build = NULL;
-    for (int k = 0; k < CHECK_INPUTS && r->c.in[k].name; k++) {
-        r->c.in[k].name = r->input[k], r->input[k][NAME - 1] = 0;
-        if (!take_input(&r->c.in[k], k, at, end, arena)) return false;
-    }
-    *c = r->c;
-    return true;
-}
 
 /* ---- A process loads a library and sends its cases ---- */
 
@@ -93,43 +28,14 @@ typedef struct Listing {
 
 static void list_cases(void *context, long i) {
     const Listing *l = context;
+    char why[STUDENT_NAME + 64];
     Error e = {0};
     sandbox_enter(l->folder, &(SandboxNeeds){0});
     const Op *op = student_load(l->library, l->name[i], l->plan->cases, &e);
     if (!op) give_up("", e.text);
-    student_send_cases(op->cases, op->n_cases);
-}
-
-static void take_listing(void *context, long i, const ChildEnd *end) {
-    const Listing *l = context;
-    const char *at = end->result;
-    char text[CHILD_TEXT];
-    CheckCase c;
-    long first = l->plan->items;
-    const char *last = end->result + end->size;
-    for (int k = 0; k < PLAN_CASES_MAX && student_take_case(&at, last, &c, &l->plan->arena); k++) {
-        PlanItem *item = plan_item(l->plan, l->name[i], c.name, k);
-        utf8_make_printable(item->name, "");
-        item->c = c;
-    }
-    bool whole = at == last;
-    if (end->fate == CHILD_DONE && end->size && whole) {
-        if (!l->plan->cases) plan_add_made(l->plan, first);
-        return;
-    }
-    PlanItem *bad =
-        plan_item(l->plan, l->name[i], end->fate == CHILD_DONE ? "cases" : "loading", -1);
-    if (!whole)
-        snprintf(bad->trouble, REPORT_TEXT,
-                 "found more than %d cases, one of more than %d elements, or numbers that are none",
-                 PLAN_CASES_MAX, MAX_ELEMENTS);
-    else if (end->fate == CHILD_DONE)
-        snprintf(bad->trouble, REPORT_TEXT, "has no check cases: found no CASES(…) in op_%s",
-                 l->name[i]);
-    else
-        snprintf(bad->trouble, REPORT_TEXT, "%s%s", child_text(text, end, &l->plan->limits),
-                 end->number == STATUS_BUG ? "" : " while it was loaded");
-    utf8_make_printable(bad->trouble, "");
+    snprintf(why, sizeof why, "has no check cases: found no CASES(…) in op_%s", l->name[i]);
+    if (op->n_cases < 1) give_up("", why);
+    listing_serve(l->name[i], op->cases, op->n_cases);
 }
 
 /* ---- What is given besides the file ---- */
@@ -140,7 +46,8 @@ static void add_cases(Plan *p, const char *source, const char *folder, const cha
     char names[MAX_OPS][STUDENT_NAME];
     int count = student_names(source, names, MAX_OPS, e);
     Listing l = {p, folder, library, names};
-    child_run_all(count, 1, &p->limits, list_cases, take_listing, &l);
+    for (int i = 0; i < count; i++)
+        listing_add(p, child_start(i, &p->limits, list_cases, &l), names[i]);
 }
 
 /* Writes the template of an operation; its cases call the student's function. */
@@ -191,12 +98,15 @@ bool student_add_given(Plan *p, const StudentFile *f, Error *e) {
         cases = plan_text(p, f->folder, "cases.c");
         if (!write_template(cases, f, e)) return false;
     }
-    if (!(p->cases = compile_given(p, f, cases, PLAN_CASES, TEACHERS_CASES, e))) return false;
+    p->given = true;
+    p->cases = compile_given(p, f, cases, PLAN_CASES, TEACHERS_CASES, e);
+    if (!p->cases) return false;
     add_cases(p, cases, f->folder, PLAN_CASES, &unfit);
     if (unfit.status) return error_set(e, STATUS_BAD_DATA, "%s: %s", cases, unfit.text);
     p->cases = keep_open(p, CASES, p->cases);
     if (!like || p->like) return true;
-    if (!(p->reference = compile_given(p, f, like, "reference.so", TEACHERS, e))) return false;
+    p->reference = compile_given(p, f, like, "reference.so", TEACHERS, e);
+    if (!p->reference) return false;
     p->reference = keep_open(p, REFERENCE, p->reference);
     return true;
 }

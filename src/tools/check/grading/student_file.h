@@ -34,15 +34,6 @@ bool student_add_file(Plan *p, StudentFile *f, Error *e);
 const CheckCase *student_case(const Plan *p, const char *name, int index);
 const CheckCase *student_reference_case(const Plan *p, const char *name, int index);
 
-/* ---- Check cases in the form in which a student's process sends them: everything except code ---- */
-
-/* Sends the cases from a job (child.h). */
-void student_send_cases(const CheckCase *cases, int count);
-
-/* Reads the case at *at and advances *at. Names and values belong to the arena; `build` is NULL. False: no
- * valid case before `end`. */
-bool student_take_case(const char **at, const char *end, CheckCase *c, Arena *arena);
-
 /* ---- Python (python_file.c) ---- */
 
 /* Finds the interpreter and what it reads, for all files of the plan; sets neither if there is none with NumPy. */

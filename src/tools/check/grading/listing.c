@@ -1,0 +1,293 @@
+/* The cases that a program lists: PROTOCOL.md has the line. A C file sends the same line, with what
+ * only its cases have, such as layouts. */
+#include "base/append.h"
+#include "base/utf8.h"
+#include "check/grading/plan.h"
+#include "formats/json.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_LINE = 1 << 20 };
+
+/* ---- In the program ---- */
+
+static void print_input(FILE *out, const CheckInput *in) {
+    fprintf(out, "{\"name\": ");
+    json_print(out, in->name);
+    fprintf(out, ", \"shape\": [");
+    for (int axis = 0; axis < in->shape.rank && axis < MAX_RANK; axis++)
+        fprintf(out, axis ? ", %ld" : "%ld", in->shape.size[axis]);
+    fprintf(out, "], \"low\": %.17g, \"high\": %.17g, \"away_from\": %.17g, \"margin\": %.17g",
+            in->low, in->high, in->away_from, in->margin);
+    fprintf(out, ", \"layout\": %u, \"same_as\": %d", (unsigned)in->layout, in->same_as);
+    if (in->distinct) fprintf(out, ", \"distinct\": 1");
+    if (in->constant) fprintf(out, ", \"constant\": 1");
+    if (in->values) fprintf(out, ", \"values\": 1");
+    fprintf(out, "}");
+}
+
+static void print_case(FILE *out, const char *function, const CheckCase *c) {
+    fprintf(out, "{\"function\": \"%s\", \"case\": ", function);
+    json_print(out, c->name);
+    if (isfinite(c->points)) fprintf(out, ", \"points\": %.17g", c->points);
+    if (c->kinks) fprintf(out, ", \"kinks\": 1");
+    if (c->flat) fprintf(out, ", \"flat\": 1");
+    fprintf(out, ", \"inputs\": [");
+    for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++) {
+        if (k) fprintf(out, ", ");
+        print_input(out, &c->in[k]);
+    }
+    fprintf(out, "]}");
+}
+
+void listing_send(const char *function, const CheckCase *cases, int count) {
+    char *line = NULL;
+    size_t size;
+    FILE *out = open_memstream(&line, &size);
+    if (!out) error_no_memory("cases");
+    if (count > PLAN_CASES_MAX) count = PLAN_CASES_MAX + 1; /* too many already */
+    fprintf(out, "{\"cases\": [");
+    for (int i = 0; i < count; i++) {
+        if (i) fprintf(out, ", ");
+        print_case(out, function, &cases[i]);
+    }
+    fprintf(out, "]}\n");
+    if (fclose(out) != 0 || !line) error_no_memory("cases");
+    program_put(line, size);
+    for (int i = 0; i < count; i++)
+        for (const CheckInput *in = cases[i].in; in < cases[i].in + CHECK_INPUTS && in->name; in++)
+            if (in->values) protocol_put_array(DTYPE_F64, 0, in->shape, in->values);
+    program_send();
+    free(line);
+}
+
+void listing_serve(const char *function, const CheckCase *cases, int count) {
+    char byte;
+    listing_send(function, cases, count);
+    while (child_read(&byte, 1)) continue; /* until the judge has all */
+}
+
+/* ---- In the judge ---- */
+
+static const double to_come = 0; /* the values of an input that follow the line */
+
+static bool read_shape(Json *j, Shape *s) {
+    uint64_t size;
+    for (json_enter(j, '['); json_element(j); s->size[s->rank++] = (long)size) {
+        if (s->rank == MAX_RANK) return json_fail(j, "found more than %d axes", MAX_RANK);
+        if (!json_natural(j, &size)) return false;
+        if (size > JOB_CHANGES)
+            return json_fail(j, "found size %ju, need at most %d", (uintmax_t)size, JOB_CHANGES);
+    }
+    long count;
+    if (j->failed) return false;
+    return (shape_fits(s->rank, s->size, sizeof(real), &count) && count <= JOB_CHANGES) ||
+           json_fail(j, "found an input of more than %d elements", JOB_CHANGES);
+}
+
+static bool read_number(Json *j, double *x) {
+    const char *at = j->text + j->at;
+    char *end;
+    if (!json_skip(j)) return false;
+    *x = strtod(at, &end);
+    return (end > at && isfinite(*x)) || json_fail(j, "found no number");
+}
+
+static bool read_int(Json *j, int max, int *x) {
+    uint64_t found;
+    if (!json_natural(j, &found)) return false;
+    *x = found <= (uint64_t)max ? (int)found : 0;
+    return found <= (uint64_t)max ||
+           json_fail(j, "found %ju, need at most %d", (uintmax_t)found, max);
+}
+
+/* A text of the plan, which is printable. */
+static const char *read_text(Json *j, Plan *p) {
+    JsonString text;
+    if (!json_string(j, &text)) return "";
+    utf8_make_printable(text.text, "");
+    return plan_text(p, text.text, NULL);
+}
+
+/* Reads a number that the key names; false: it names none. */
+static bool read_number_of(Json *j, const char *key, CheckInput *in) {
+    const struct {
+        const char *key;
+        double *to;
+    } numbers[] = {{"low", &in->low},
+                   {"high", &in->high},
+                   {"away_from", &in->away_from},
+                   {"margin", &in->margin}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (strcmp(key, numbers[i].key) != 0) continue;
+        read_number(j, numbers[i].to);
+        return true;
+    }
+    return false;
+}
+
+/* Reads input k of a case. */
+static bool read_input(Json *j, Plan *p, int k, CheckInput *in) {
+    JsonString key;
+    int layout = CONTIGUOUS;
+    for (json_enter(j, '{'); json_member(j, &key);) {
+        const char *word = key.text;
+        if (strcmp(word, "name") == 0) {
+            in->name = read_text(j, p);
+        } else if (strcmp(word, "shape") == 0) {
+            read_shape(j, &in->shape);
+        } else if (strcmp(word, "layout") == 0) {
+            read_int(j, REPEATED, &layout);
+        } else if (strcmp(word, "same_as") == 0) {
+            read_int(j, k, &in->same_as);
+        } else if (!read_number_of(j, word, in)) {
+            if (strcmp(word, "values") == 0) in->values = &to_come;
+            in->constant |= strcmp(word, "constant") == 0;
+            in->distinct |= strcmp(word, "distinct") == 0;
+            json_skip(j);
+        }
+    }
+    in->layout = (CheckLayout)layout;
+    if (j->failed) return false;
+    if (!in->name) return json_fail(j, "found an input without a name");
+    bool bounded = in->low != 0 || in->high != 0;
+    return !bounded || in->low < in->high ||
+           json_fail(j, "found low %g and high %g", in->low, in->high);
+}
+
+static bool read_inputs(Json *j, Plan *p, CheckInput in[CHECK_INPUTS]) {
+    int inputs = 0;
+    for (json_enter(j, '['); json_element(j); inputs++) {
+        if (inputs == CHECK_INPUTS) return json_fail(j, "found more than %d inputs", CHECK_INPUTS);
+        if (!read_input(j, p, inputs, &in[inputs])) return false;
+    }
+    return !j->failed;
+}
+
+/* "x [3,5], w [5,4]" */
+static void name_by_inputs(PlanItem *item) {
+    for (const CheckInput *in = item->c.in; in < item->c.in + CHECK_INPUTS && in->name; in++)
+        text_append(item->name, sizeof item->name, "%s%.40s %s", *item->name ? ", " : "", in->name,
+                    shape_text(in->shape));
+}
+
+static bool read_case(Json *j, Plan *p, PlanItem *item) {
+    JsonString key;
+    for (json_enter(j, '{'); json_member(j, &key);) {
+        if (strcmp(key.text, "function") == 0) {
+            REPORT_SET(item->op, read_text(j, p));
+        } else if (strcmp(key.text, "case") == 0) {
+            item->c.name = read_text(j, p);
+            REPORT_SET(item->name, item->c.name);
+        } else if (strcmp(key.text, "inputs") == 0) {
+            read_inputs(j, p, item->c.in);
+        } else if (strcmp(key.text, "points") == 0) {
+            read_number(j, &item->c.points);
+        } else {
+            item->c.flat |= strcmp(key.text, "flat") == 0;
+            item->c.kinks |= strcmp(key.text, "kinks") == 0;
+            json_skip(j);
+        }
+    }
+    if (!*item->name) name_by_inputs(item);
+    return !j->failed;
+}
+
+/* Takes the arrays of a case's inputs with values, of at most *left elements. */
+static bool take_values(Program *program, Plan *p, PlanItem *item, long *left, Error *e) {
+    for (CheckInput *in = item->c.in; in < item->c.in + CHECK_INPUTS; in++) {
+        Array a;
+        if (!in->values) continue;
+        if (!npy_receive(&a, in->name, *left, program_take, program, e)) return false;
+        bool fits = array_expect_shape(&a, in->shape, e);
+        double *x = arena_alloc(&p->arena, (size_t)(a.count + 1) * sizeof *x);
+        if (fits) array_to_double(&a, x);
+        *left -= a.count;
+        array_free(&a);
+        if (!fits) return false;
+        in->values = x;
+    }
+    return true;
+}
+
+static bool read_cases(Program *program, Plan *p, const char *name, char *line, Error *e) {
+    Json j = json_over("the program's first line", line, strlen(line), e);
+    JsonString key;
+    long left = JOB_GRADIENTS;
+    for (json_enter(&j, '{'); json_member(&j, &key);) {
+        if (strcmp(key.text, "cases") != 0) {
+            json_skip(&j);
+            continue;
+        }
+        for (json_enter(&j, '['); json_element(&j);) {
+            if (p->items == PLAN_CASES_MAX)
+                return json_fail(&j, "found more than %d cases", PLAN_CASES_MAX);
+            PlanItem *item = plan_item(p, name, "", (int)p->items);
+            if (!read_case(&j, p, item)) return false;
+        }
+    }
+    if (!json_end(&j)) return false;
+    for (long i = 0; i < p->items; i++)
+        if (!take_values(program, p, &p->item[i], &left, e)) return false;
+    return p->items || error_set(e, STATUS_BAD_DATA, "has no cases");
+}
+
+bool listing_take(Program *program, Plan *heard, const char *name, Error *e) {
+    char *line = malloc(FIRST_LINE);
+    if (!line) error_no_memory("a program's first line");
+    program->awaited = "nothing";
+    bool ok = protocol_line(program, line, FIRST_LINE);
+    if (!ok && !program->end.printed)
+        error_set(e, STATUS_BAD_DATA, "the first line has more than %d bytes", FIRST_LINE - 1);
+    ok = ok && read_cases(program, heard, name, line, e);
+    free(line);
+    return ok;
+}
+
+/* Adds the cases of `heard`, those of each function followed by others made from them. */
+static void add_heard(Plan *p, const Plan *heard) {
+    long first = p->items;
+    for (const PlanItem *h = heard->item, *end = h + heard->items; h < end; h++) {
+        plan_item(p, h->op, h->name, h->index)->c = h->c;
+        if (h + 1 < end && strcmp(h[1].op, h->op) == 0) continue;
+        if (!p->given) plan_add_made(p, first);
+        first = p->items;
+    }
+}
+
+/* Why there are no cases. A program in another language has the last word itself. */
+static void say_why(const Plan *p, const Program *program, const Error *e, PlanItem *bad) {
+    const ChildEnd *end = &program->end;
+    char text[CHILD_TEXT];
+    if (e->status) {
+        REPORT_SET(bad->trouble, e->text);
+    } else if (end->fate == CHILD_TIMED_OUT && plan_is_foreign(p)) {
+        snprintf(bad->trouble, REPORT_TEXT,
+                 "the program sent no first line, which lists the cases, in %g s",
+                 p->limits.seconds);
+    } else {
+        bool asked = plan_is_foreign(p) && end->printed;
+        child_last_line(bad->trouble, sizeof bad->trouble, asked ? end->printed : "");
+        bool loading = end->number != STATUS_BUG && end->fate != CHILD_NOT_BORN;
+        if (!bad->trouble[0])
+            snprintf(bad->trouble, sizeof bad->trouble, "%s%s", child_text(text, end, &p->limits),
+                     loading ? " while it was loaded" : "");
+    }
+    utf8_make_printable(bad->trouble, "");
+}
+
+void listing_add(Plan *p, Child *child, const char *name) {
+    Error e = {0};
+    Plan heard = {.arena = p->arena}; /* names and values are the plan's */
+    Program program = {.child = child};
+    if (!child) program.end = (ChildEnd){.fate = CHILD_NOT_BORN, .printed = ""};
+    bool ok = child && listing_take(&program, &heard, name, &e);
+    p->arena = heard.arena;
+    if (ok)
+        add_heard(p, &heard);
+    else
+        say_why(p, &program, &e, plan_item(p, name, e.status ? "cases" : "loading", -1));
+    if (child) child_stop(child);
+    free(heard.item);
+}
