@@ -340,9 +340,9 @@ TEST(lines_of_json) {
     REPORT_SET(r[0].trouble, "and more");
     r[1].in[0].kinks = 1;
     FILE *out = open_memstream(&text, &size);
-    for (int i = 0; i < 3; i++) gradcheck_json_report(out, i == 1 ? "a.c" : NULL, &r[i]);
+    for (int i = 0; i < 3; i++) show_json(out, i == 1 ? "a.c" : NULL, &r[i]);
     r[2].trouble[0] = r[2].broken[PROPERTY_LINEAR][0] = 0;
-    gradcheck_json_report(out, NULL, &r[2]);
+    show_json(out, NULL, &r[2]);
     fclose(out);
     static const char *const wants[] = {
         "{\"operation\": \"a<b>\", \"case\": \"\\\"good\\\" & well\", \"part\": \"dx\", "

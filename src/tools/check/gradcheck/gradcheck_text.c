@@ -313,12 +313,11 @@ void gradcheck_explain(FILE *out, const CaseReport *r) {
 
 void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
     for (long i = 0; i < count; i++) {
-        char *text = NULL;
+        char *text;
         size_t size = 0;
-        FILE *memory = open_memstream(&text, &size);
-        if (!memory) error_no_memory("a report");
+        FILE *memory = text_open(&text, &size);
         explain_more(memory, r, count, &r[i]);
-        if (fclose(memory) != 0 || !text) error_no_memory("a report");
+        text_close(memory, &text);
         bool apart = *text && (i == 0 || strchr(text, '\n') + 1 < text + size);
         if (*text) fprintf(out, "%s%s", apart ? "\n" : "", text);
         free(text);

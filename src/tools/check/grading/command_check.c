@@ -93,7 +93,7 @@ static void check_program(Grading *g, const char *command, Error *e) {
         return;
     }
     functions_add_cases(&g->plan, "program");
-    g->show.coverage = !g->file.like;
+    g->show.own_cases = !g->file.like;
     check_plan(g, e);
 }
 
@@ -174,8 +174,6 @@ static const Setting table[] = {
      AT(TEXT, program), "none"},
     {"confined", .help = "grade only where compiler and code can be confined",
      AT(FLAG, g.confined)},
-    {"strict", .help = "make aspects that the file's cases do not test inconclusive",
-     AT(FLAG, g.show.strict)},
     {"template", "OPERATION", NULL, "print a file to start from, and exit", AT(TEXT, template),
      "none"},
     {"language", "WORD", NULL, "of --template: c or python", AT(TEXT, language), "c"},

@@ -1,3 +1,4 @@
+#include "base/append.h"
 #include "check/directories.h"
 #include "check/gradcheck/tape_runner.h"
 #include "check/grading/plan.h"
@@ -68,10 +69,9 @@ static const char *arguments_of(Plan *p, const Op *op, const CheckCase *c) {
     for (int k = 0; alone && k < n->inputs; k++)
         if (n->in[k]) alone = next < point.inputs && n->in[k] == t.x[0][next++];
     if (alone && next == point.inputs) {
-        FILE *out = open_memstream(&text, &size);
-        if (!out) error_no_memory("arguments");
+        FILE *out = text_open(&text, &size);
         if (op->arguments) op->arguments(n, out);
-        if (fclose(out) != 0 || !text) error_no_memory("arguments");
+        text_close(out, &text);
     }
     const char *found = text ? plan_text(p, text, NULL) : NULL;
     free(text);
@@ -105,10 +105,9 @@ void functions_add_like(Plan *p) {
 }
 
 char *functions_line(const PlanItem *item) {
-    char *text = NULL;
+    char *text;
     size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out) error_no_memory("a line");
+    FILE *out = text_open(&text, &size);
     fprintf(out, "case {\"number\": %d, \"arguments\": {%s}", item->arguments ? 0 : item->index,
             item->arguments ? item->arguments : "");
     for (int gradients = 0; gradients < 2; gradients++) {
@@ -123,6 +122,6 @@ char *functions_line(const PlanItem *item) {
         fputc(']', out);
     }
     fprintf(out, "}\n");
-    if (fclose(out) != 0 || !text) error_no_memory("a line");
+    text_close(out, &text);
     return text;
 }

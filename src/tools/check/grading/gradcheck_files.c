@@ -52,7 +52,7 @@ static void json_gradient(FILE *out, const InputReport *in) {
     fprintf(out, "}\n");
 }
 
-void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r) {
+void show_json(FILE *out, const char *file, const CaseReport *r) {
     for (int i = 0; i < r->inputs; i++) {
         json_case(out, file, r, r->in[i].name, r->in[i].verdict);
         json_gradient(out, &r->in[i]);
@@ -78,7 +78,7 @@ typedef struct Results {
 
 static void print_lines(FILE *out, const void *results) {
     const Results *all = results;
-    for (long i = 0; i < all->reports; i++) gradcheck_json_report(out, NULL, &all->report[i]);
+    for (long i = 0; i < all->reports; i++) show_json(out, NULL, &all->report[i]);
 }
 
 static void print_gradescope(FILE *out, const void *results) {

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds a case. */
-static void add_to_totals(CheckTotals *t, const CaseReport *r) {
+void show_add_to_totals(CheckTotals *t, const CaseReport *r) {
     if (strcmp(t->last_op, r->op) != 0) {
         t->operations++;
         snprintf(t->last_op, sizeof t->last_op, "%s", r->op);
@@ -58,45 +57,6 @@ static void summary(FILE *out, const CheckTotals *t, double seconds) {
                 t->inconclusive, PLURAL(t->inconclusive));
 }
 
-/* ---- Aspects of an operation that its cases leave untested ---- */
-
-/* Fills a report `coverage` of the untested aspects: passed, or inconclusive if `strict`. False:
- * there are none. */
-static bool find_untested(const CaseReport *all, long count, bool strict, CaseReport *r) {
-    bool runs = false, elements = false, smooth = false, slope = false, one = false, sizes = false;
-    const Shape *first = NULL;
-    for (const CaseReport *c = all; c < all + count; c++)
-        for (int i = 0; i < c->inputs; i++) {
-            const InputReport *in = &c->in[i];
-            runs = true;
-            if (shape_count(in->shape) == 0) continue;
-            for (int axis = 0; axis < in->shape.rank; axis++) one |= in->shape.size[axis] == 1;
-            one |= in->shape.rank == 0;
-            elements |= in->coordinates > 0;
-            smooth |= in->kinks + in->flat < in->alone;
-            slope |= in->sloped > 0;
-            if (i) continue; /* the shape of the first input stands for all */
-            if (!first) first = &in->shape;
-            sizes |= !shape_equal(in->shape, *first);
-        }
-    const struct {
-        bool tested;
-        const char *not_so;
-    } aspect[] = {
-        {elements, "no element has a gradient"},
-        {smooth || !elements, "all points lie on kinks, or where the output is saturated"},
-        {slope || !elements, "the slope is 0 everywhere"},
-        {sizes, "all inputs have one shape"},
-        {one, "no axis has size 1"}};
-    *r = (CaseReport){.name = "coverage", .verdict = strict || !elements ? INCONCLUSIVE : PASS};
-    REPORT_SET(r->op, all->op);
-    for (size_t i = 0; runs && i < sizeof aspect / sizeof *aspect; i++)
-        if (!aspect[i].tested)
-            text_append(r->trouble, sizeof r->trouble, "%s%s",
-                        *r->trouble ? "; " : "not tested: ", aspect[i].not_so);
-    return *r->trouble;
-}
-
 /* ---- Reports ---- */
 
 void show_gap(const ShowOptions *how, FILE *out) {
@@ -107,9 +67,8 @@ void show_gap(const ShowOptions *how, FILE *out) {
 }
 
 void show_start(Show *show, const ShowOptions *how) {
-    *show = (Show){.how = how, .out = how->out ? how->out : stdout, .start = clock_seconds()};
-    if (!how->json && !how->apart)
-        (how->overview ? overview_heading : gradcheck_heading)(show->out);
+    *show = (Show){.how = how, .start = clock_seconds()};
+    if (!how->json && !how->apart) (how->overview ? overview_heading : gradcheck_heading)(stdout);
 }
 
 static bool is_wrong(const CaseReport *r) {
@@ -130,14 +89,15 @@ static void settle(Show *show, bool at_end) {
     for (; show->settled < show->count; show->settled++) {
         const CaseReport *r = &show->report[show->settled];
         if (!at_end && is_open(show, r)) break;
-        add_to_totals(&show->op, r);
-        add_to_totals(&show->totals, r);
+        show_add_to_totals(&show->op, r);
+        show_add_to_totals(&show->totals, r);
+        if (how->apart) continue;
         if (how->json)
-            gradcheck_json_report(show->out, how->file, r);
-        else if (!how->overview && !how->apart)
-            gradcheck_rows(show->out, r);
+            show_json(stdout, NULL, r);
+        else if (!how->overview)
+            gradcheck_rows(stdout, r);
     }
-    fflush(show->out);
+    fflush(stdout);
 }
 
 static void add_report(Show *show, const CaseReport *r) {
@@ -145,15 +105,27 @@ static void add_report(Show *show, const CaseReport *r) {
     show->report[show->count++] = *r;
 }
 
+/* Adds an inconclusive report to those of an operation whose cases have no elements. */
+static void add_if_untested(Show *show) {
+    CaseReport r = {.name = "coverage", .verdict = INCONCLUSIVE};
+    bool runs = false;
+    for (const CaseReport *one = show->report + show->first; one < show->report + show->count;
+         one++)
+        for (int i = 0; i < one->inputs; i++) {
+            if (one->in[i].coordinates) return;
+            runs = true;
+        }
+    REPORT_SET(r.op, show->report[show->first].op);
+    REPORT_SET(r.trouble, "not tested: no element has a gradient");
+    if (runs) add_report(show, &r);
+}
+
 void show_end_operation(Show *show) {
-    CaseReport untested, *first = show->report + show->first;
     if (show->first == show->count) return;
-    if (show->how->coverage &&
-        find_untested(first, show->count - show->first, show->how->strict, &untested))
-        add_report(show, &untested);
+    if (show->how->own_cases) add_if_untested(show);
     gradcheck_agree(show->report + show->first, show->count - show->first);
     settle(show, true);
-    if (show->how->overview && !show->how->json) overview_row(show->out, &show->op);
+    if (show->how->overview && !show->how->json) overview_row(stdout, &show->op);
     show->op = (CheckTotals){0};
     show->first = show->count;
 }
@@ -177,10 +149,10 @@ bool show_finish(Show *show, Error *e) {
     show_end_operation(show);
     double seconds = clock_seconds() - show->start;
     if (!how->json && !how->apart) {
-        gradcheck_explain_all(show->out, show->report, show->count);
-        summary(show->out, t, seconds);
+        gradcheck_explain_all(stdout, show->report, show->count);
+        summary(stdout, t, seconds);
     }
-    if (!how->apart) show_gap(how, show->out);
+    if (!how->apart) show_gap(how, stdout);
     bool written = show_write(how, show->report, show->count, seconds, e);
     show_free(show);
     if (!written) return false;

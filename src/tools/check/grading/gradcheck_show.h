@@ -13,14 +13,11 @@ typedef struct ShowOptions {
     bool json;              /* JSON lines alone */
     bool overview;          /* one row for each operation */
     bool apart;             /* the caller prints table and totals */
-    bool coverage;          /* a report of the aspects that an operation's cases leave untested */
-    bool strict;            /* that report is inconclusive */
+    bool own_cases;         /* of the file: an operation without elements is inconclusive */
     const char *reports;    /* path of a file for the lines of JSON, beside the text; NULL: none */
     const char *gradescope; /* path of Gradescope's results.json; NULL: none */
     const char *notes;      /* for that file; NULL: none */
     const char *gap;        /* what this machine does not confine; NULL: nothing */
-    const char *file;       /* "file" in the lines of JSON; NULL: none */
-    FILE *out;              /* of table and JSON; NULL: stdout */
 } ShowOptions;
 
 /* Options of all commands that show reports: rows of a struct with a ShowOptions. */
@@ -41,9 +38,11 @@ typedef struct CheckTotals {
     char last_op[REPORT_NAME];
 } CheckTotals;
 
+/* Adds a case. */
+void show_add_to_totals(CheckTotals *t, const CaseReport *r);
+
 typedef struct Show {
     const ShowOptions *how;
-    FILE *out;
     CaseReport *report; /* all of them */
     long count, capacity;
     long settled;           /* printed and counted */
@@ -80,7 +79,7 @@ bool show_finish(Show *show, Error *e);
 
 /* Prints a line of JSON for each part of a report, or one with "part": null if it has none. "file"
  * is left out if `file` is NULL. */
-void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r);
+void show_json(FILE *out, const char *file, const CaseReport *r);
 
 /* A test of a grader, with its points. */
 typedef struct Part {

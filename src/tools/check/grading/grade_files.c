@@ -74,7 +74,7 @@ bool grade_open(Grading *g, char folder[TEMPORARY_PATH], Error *e) {
     g->file.headers = student_headers(headers);
     g->file.folder = folder;
     g->file.readable = readable;
-    g->show.coverage = !g->file.cases && !g->file.like;
+    g->show.own_cases = !g->file.cases && !g->file.like;
     if (!directory_temporary(folder, e) || !note_gap(g, folder, e)) return false;
     snprintf(readable, sizeof readable, "%s/src", folder);
     return directory_copy(headers, g->file.solution ? alone : sources, readable, e);
@@ -125,7 +125,8 @@ static bool take_file(Grading *g, const char *own, const char *path, const char 
 bool grade_in(Grading *g, const char *folder, long number, const char *path, const char *shown,
               Show *show, Error *e) {
     char own[GRADE_PATH];
-    bool ok = take_file(g, grade_own_path(own, folder, number), path, shown, e);
+    directory_remove(grade_own_path(own, folder, number)); /* of a judge that has died */
+    bool ok = take_file(g, own, path, shown, e);
     text_append(g->notes, sizeof g->notes, "%s", g->file.warnings);
     g->show.notes = g->notes;
     fputs(g->file.warnings, stderr);

@@ -1,3 +1,5 @@
+/* A directory of files: each is judged by a process of its own, which writes its report. */
+#include "base/append.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/pool.h"
@@ -6,17 +8,15 @@
 #include "check/grading/grade_files.h"
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const SOURCES[] = {".c", ".py", NULL};
 
-/* ---- A directory: each file is judged by a process of its own, which writes its report ---- */
-
-/* How a file's process has ended. */
+/* What is said of a file. */
 typedef struct FileEnd {
     bool ended, again;          /* it is judged again, alone: the machine lacked something */
     Error found;                /* the verdict */
     char *row, *lines, *warned; /* for stdout, reports and stderr */
+    size_t row_size, lines_size;
 } FileEnd;
 
 typedef struct FolderRun {
@@ -30,12 +30,6 @@ typedef struct FolderRun {
     Status worst; /* of the verdicts on files */
     Error *error; /* why no file can be judged */
 } FolderRun;
-
-/* A file's process sends this, the lines and the row. */
-typedef struct FileSent {
-    Error found;
-    size_t lines;
-} FileSent;
 
 /* DIR/NAME.json for the file NAME. NAME may begin with directories, which are created. The name of
  * a report is not longer than a file system takes, and then ends with the file's number. */
@@ -59,7 +53,6 @@ static bool show_of(const FolderRun *run, long i, char path[PATH_CAPACITY], Show
                     Error *e) {
     const char *name = run->files.name[i];
     *how = run->all->show;
-    how->file = name;
     how->apart = true;
     how->reports = NULL;
     if (!how->gradescope) return true;
@@ -67,65 +60,77 @@ static bool show_of(const FolderRun *run, long i, char path[PATH_CAPACITY], Show
     return report_path(run->all->show.gradescope, name, i, path, e);
 }
 
-/* Writes the report of a file that is not judged, and keeps its lines. */
-static bool report_unjudged(FolderRun *run, long i, const Error *why, Error *e) {
+/* Says what came of a file, in a row and in lines. `why`: as e->text. */
+static void say(FileEnd *f, const char *name, const CaseReport *r, long count, const char *why) {
+    double of, points = grade_points(r, count, &of);
+    CheckTotals t = {0};
+    FILE *lines = text_open(&f->lines, &f->lines_size);
+    for (long i = 0; i < count; i++) {
+        show_add_to_totals(&t, &r[i]);
+        show_json(lines, name, &r[i]);
+        if (!*why && r[i].verdict != PASS) why = r[i].trouble;
+    }
+    text_close(lines, &f->lines);
+    FILE *row = text_open(&f->row, &f->row_size);
+    fprintf(row, "%-28s %6ld %7ld %7ld %8ld %8.4g %8.4g  %.*s\n", ESCAPED(name), t.cases, t.passed,
+            t.failed, t.inconclusive, points, of, (int)strcspn(why, "\n"), why);
+    text_close(row, &f->row);
+}
+
+static void forget(FileEnd *f) {
+    free(f->row);
+    free(f->lines);
+    free(f->warned);
+    *f = (FileEnd){0};
+}
+
+/* Writes the report of a file that is not judged at the cases of a plan, and says so. */
+static bool say_unjudged(FolderRun *run, const Plan *p, long i, const Error *why, Error *e) {
     char path[PATH_CAPACITY];
     ShowOptions how;
     long count;
-    size_t size;
-    CaseReport *all = grade_reports(&run->all->plan, grade_verdict_on(why), why->text, &count);
-    free(run->end[i].lines);
-    FILE *out = open_memstream(&run->end[i].lines, &size);
-    if (!out) error_no_memory("a report");
-    for (long k = 0; k < count; k++) gradcheck_json_report(out, run->files.name[i], &all[k]);
-    if (fclose(out) != 0) error_no_memory("a report");
+    CaseReport *all = grade_reports(p, grade_verdict_on(why), why->text, &count);
+    FileEnd *f = &run->end[i];
+    forget(f);
+    f->found = *why;
+    say(f, run->files.name[i], all, count, why->text);
     bool ok = show_of(run, i, path, &how, e) && show_write(&how, all, count, 0, e);
     free(all);
     return ok;
 }
 
-static bool report_all_unjudged(FolderRun *run, const Error *why, Error *e) {
+static bool say_all_unjudged(FolderRun *run, const Error *why, Error *e) {
     for (long i = 0; i < run->files.count; i++)
-        if (!report_unjudged(run, i, why, e)) return false;
+        if (!say_unjudged(run, &run->all->plan, i, why, e)) return false;
     return true;
 }
 
-static void print_row(FILE *out, const char *name, const Show *show, const char *why) {
-    const CheckTotals *t = &show->totals;
-    double of, points = grade_points(show->report, show->count, &of);
-    for (long i = 0; i < show->count && !*why; i++)
-        if (show->report[i].verdict != PASS) why = show->report[i].trouble;
-    fprintf(out, "%-28s %6ld %7ld %7ld %8ld %8.4g %8.4g  %.*s\n", ESCAPED(name), t->cases,
-            t->passed, t->failed, t->inconclusive, points, of, (int)strcspn(why, "\n"), why);
-}
-
-/* In the process of a file: judges it and sends the result. The compiler's warnings go to stderr,
- * below the rows. */
+/* In the process of a file: judges it and sends what is to be said. The compiler's warnings go to
+ * stderr, below the rows. */
 static void judge_one(void *context, long job) {
     FolderRun *run = context;
     Grading g = *run->all;
     Show show;
-    FileSent sent = {0};
-    Error *e = &sent.found;
-    char source[PATH_CAPACITY], path[PATH_CAPACITY], *row = NULL, *lines = NULL;
-    size_t size = 0;
+    Error e = {0}, unwritten = {0};
+    char source[PATH_CAPACITY], path[PATH_CAPACITY];
     long i = run->job[job];
+    FileEnd *f = &run->end[i];
     if (run->error->status) return;
+    forget(f);
     if (run->files.count > 1) pool_set_threads(1); /* the files are judged side by side */
-    FILE *out = open_memstream(&row, &size), *to_lines = open_memstream(&lines, &sent.lines);
-    if (!out || !to_lines) error_no_memory("a report");
-    bool ok = show_of(run, i, path, &g.show, e) &&
-              directory_file(source, run->path, run->files.name[i], STATUS_NO_INPUT, e);
-    g.show.json = true;
-    g.show.out = to_lines;
+    bool ok = show_of(run, i, path, &g.show, &e) &&
+              directory_file(source, run->path, run->files.name[i], STATUS_NO_INPUT, &e);
     show_start(&show, &g.show);
-    ok = ok && grade_in(&g, run->folder, i, source, run->files.name[i], &show, e);
-    print_row(out, run->files.name[i], &show, e->text);
-    if (ok) show_finish(&show, e);
-    if (fclose(out) != 0 || fclose(to_lines) != 0) error_no_memory("a report");
-    child_send(&sent, sizeof sent);
-    child_send(lines, sent.lines);
-    child_send(row, size);
+    ok = ok && grade_in(&g, run->folder, i, source, run->files.name[i], &show, &e);
+    if (ok) {
+        say(f, run->files.name[i], show.report, show.count, "");
+        show_finish(&show, &f->found);
+    } else {
+        say_unjudged(run, &g.plan, i, &e, &unwritten);
+    }
+    child_send(f, sizeof *f);
+    child_send(f->lines, f->lines_size);
+    child_send(f->row, f->row_size);
 }
 
 /* Prints what is known of the next files, in their order. */
@@ -137,57 +142,38 @@ static void print_ended(FolderRun *run) {
     fflush(stdout);
 }
 
-/* Takes a verdict without reports. */
-static void take_unjudged(FolderRun *run, long i) {
-    FileEnd *f = &run->end[i];
-    size_t size;
-    report_unjudged(run, i, &f->found, run->error);
-    FILE *out = open_memstream(&f->row, &size);
-    if (!out) error_no_memory("a report");
-    print_row(out, run->files.name[i], &(Show){0}, f->found.text);
-    if (fclose(out) != 0) error_no_memory("a report");
-}
-
 static void take_worst(FolderRun *run, Status found) {
     if (!found || run->worst == STATUS_NO) return;
-    run->worst =
-        found == STATUS_INCONCLUSIVE || grade_is_lack(found) ? STATUS_INCONCLUSIVE : STATUS_NO;
+    bool open = found == STATUS_INCONCLUSIVE || grade_is_lack(found);
+    run->worst = open ? STATUS_INCONCLUSIVE : STATUS_NO;
 }
 
 static void take_one(void *context, long job, const ChildEnd *end) {
     FolderRun *run = context;
     long i = run->job[job];
-    FileEnd *f = &run->end[i];
-    FileSent sent;
-    char own[GRADE_PATH], text[CHILD_TEXT];
-    directory_remove(grade_own_path(own, run->folder, i)); /* a process that died has left it */
-    if (run->error->status || end->fate == CHILD_INTERRUPTED) return;
+    FileEnd *f = &run->end[i], sent;
+    char text[CHILD_TEXT];
+    if (end->fate == CHILD_INTERRUPTED) return;
     bool told = end->fate == CHILD_DONE && end->size >= sizeof sent;
-    f->found = (Error){0};
     if (told) {
         memcpy(&sent, end->result, sizeof sent);
+        const char *lines = end->result + sizeof sent, *row = lines + sent.lines_size;
+        forget(f);
         f->found = sent.found;
-    } else {
-        error_set(&f->found, STATUS_NO_MEMORY, "not judged: the judge %s",
-                  child_text(text, end, &(ChildLimits){0}));
-    }
-    bool judged = told && sent.lines;
-    bool lacked = judged ? child_lacks(end->result + sizeof sent)
-                         : grade_is_lack(f->found.status) && f->found.status != STATUS_UNAVAILABLE;
-    if (lacked && !run->last) {
-        f->again = true;
-        return;
-    }
-    f->ended = true;
-    f->again = false;
-    if (judged) {
-        free(f->lines);
-        f->lines = strndup(end->result + sizeof sent, sent.lines);
-        f->row = strdup(end->result + sizeof sent + sent.lines);
+        f->lines = strndup(lines, sent.lines_size);
+        f->row = strdup(row);
         f->warned = strdup(end->printed);
     } else {
-        take_unjudged(run, i);
+        Error why = {0};
+        error_set(&why, STATUS_NO_MEMORY, "not judged: the judge %s",
+                  child_text(text, end, &(ChildLimits){0}));
+        say_unjudged(run, &run->all->plan, i, &why, run->error);
     }
+    bool lacked = f->found.status != STATUS_UNAVAILABLE &&
+                  (grade_is_lack(f->found.status) || child_lacks(f->lines));
+    f->again = lacked && !run->last;
+    f->ended = !f->again;
+    if (f->again) return;
     print_ended(run);
     take_worst(run, f->found.status);
 }
@@ -200,8 +186,8 @@ static void print_lines(FILE *out, const void *context) {
 /* Judges the files side by side, and those for which the machine lacked something once more, one
  * after the other. */
 static void judge_twice(FolderRun *run) {
-    const ChildLimits unlimited = {.seconds = 1e6,
-                                   .keep = {run->all->plan.keep[0], run->all->plan.keep[1]}};
+    ChildLimits unlimited = {.seconds = 1e6};
+    memcpy(unlimited.keep, run->all->plan.keep, sizeof unlimited.keep);
     long count = 0;
     for (long i = 0; i < run->files.count; i++) run->job[i] = i;
     /* One more than there are processors: some files sleep until their time is over. */
@@ -226,7 +212,7 @@ static bool judge_all(FolderRun *run, Error *e) {
     const ShowOptions *how = &run->all->show;
     Error unwritten = {0};
     const Error before = {STATUS_NO, "not judged: the run ended before it"};
-    if (!report_all_unjudged(run, &before, e)) return false;
+    if (!say_all_unjudged(run, &before, e)) return false;
     if (how->reports && !file_print(how->reports, print_lines, run, e)) return false;
     if (!how->json)
         printf("%-28s %6s %7s %7s %8s %8s %8s\n", "file", "cases", "passed", "failed", "unproved",
@@ -239,11 +225,7 @@ static bool judge_all(FolderRun *run, Error *e) {
 }
 
 static void free_run(FolderRun *run) {
-    for (long i = 0; run->end && i < run->files.count; i++) {
-        free(run->end[i].row);
-        free(run->end[i].lines);
-        free(run->end[i].warned);
-    }
+    for (long i = 0; run->end && i < run->files.count; i++) forget(&run->end[i]);
     free(run->end);
     free(run->job);
     directory_files_free(&run->files);
@@ -284,7 +266,7 @@ bool grade_folder(Grading *g, const char *path, Error *e) {
     bool ok = list_files(&run, e) && grade_open(g, folder, e);
     if (ok && has_python(&run.files)) python_find(&g->plan);
     if (ok && !grade_add_given(g, &unfit)) {
-        report_all_unjudged(&run, &unfit, &unwritten);
+        say_all_unjudged(&run, &unfit, &unwritten);
         ok = error_set(e, unfit.status, "%s", unfit.text);
     }
     ok = ok && judge_all(&run, e);

@@ -1,3 +1,4 @@
+#include "base/append.h"
 #include "base/arena.h"
 #include "check/grading/gradcheck_show.h"
 #include <math.h>
@@ -13,19 +14,13 @@ typedef struct Parts {
     bool unearned;
 } Parts;
 
-/* Adds a part. What is printed to all->text until `finish` is its text. */
+/* Adds a part. What is printed to all->text until text_close is its text. */
 static Part *add(Parts *all, const CaseReport *r, double points, Verdict verdict) {
     all->part = array_grown(all->part, all->count, &all->capacity, sizeof *all->part);
     Part *p = &all->part[all->count++];
     *p = (Part){.op = r->op, .points = points, .verdict = verdict};
-    all->text = open_memstream(&p->text, &all->size);
-    if (!all->text) error_no_memory("a part of a report");
+    all->text = text_open(&p->text, &all->size);
     return p;
-}
-
-static void finish(const Parts *all, const Part *p) {
-    /* fclose may run out of memory without an error. */
-    if (fclose(all->text) != 0 || !p->text) error_no_memory("a part of a report");
 }
 
 /* The number of equal shares of a planned case: gradients, its output if compared, and the
@@ -93,7 +88,7 @@ static void add_gradient(Parts *all, const CaseReport *r, const char *name, cons
     if (p->verdict == PASS && in)
         fprintf(all->text, "PASS, worst relative error %.1e\n", in->error);
     if (p->verdict == PASS && !in) fprintf(all->text, "PASS\n");
-    finish(all, p);
+    text_close(all->text, &p->text);
 }
 
 static void add_output(Parts *all, const CaseReport *r, double points) {
@@ -104,7 +99,7 @@ static void add_output(Parts *all, const CaseReport *r, double points) {
     snprintf(p->name, sizeof p->name, "%s: y", r->name);
     score(all, p, r);
     fprintf(all->text, "%s%s%s\n", gradcheck_verdict_text(p->verdict), why[0] ? ": " : "", why);
-    finish(all, p);
+    text_close(all->text, &p->text);
 }
 
 static void add_case(Parts *all, const CaseReport *r) {
@@ -176,7 +171,7 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
     }
     if (failing > SHOWN) fprintf(all->text, "and in %d other cases\n", failing - SHOWN);
     if (p->verdict == PASS && p->points > 0 && p->score == 0) p->verdict = INCONCLUSIVE;
-    finish(all, p);
+    text_close(all->text, &p->text);
 }
 
 /* Rounds the points of all parts so that their sums are exact: each is a multiple of a power of

@@ -42,10 +42,9 @@ static void print_case(FILE *out, const char *function, const CheckCase *c) {
 }
 
 void listing_send(const char *function, const CheckCase *cases, int count) {
-    char *line = NULL;
+    char *line;
     size_t size;
-    FILE *out = open_memstream(&line, &size);
-    if (!out) error_no_memory("cases");
+    FILE *out = text_open(&line, &size);
     if (count > PLAN_CASES_MAX) count = PLAN_CASES_MAX + 1; /* too many already */
     fprintf(out, "{\"cases\": [");
     for (int i = 0; i < count; i++) {
@@ -53,7 +52,7 @@ void listing_send(const char *function, const CheckCase *cases, int count) {
         print_case(out, function, &cases[i]);
     }
     fprintf(out, "]}\n");
-    if (fclose(out) != 0 || !line) error_no_memory("cases");
+    text_close(out, &line);
     program_put(line, size);
     for (int i = 0; i < count; i++)
         for (const CheckInput *in = cases[i].in; in < cases[i].in + CHECK_INPUTS && in->name; in++)
