@@ -14,7 +14,8 @@ of 0; each counts for all inputs, or for those that it names: low={"x": 0}. Prin
 import atexit, contextlib, copy, inspect, io, json, os, random, shutil, subprocess, sys, tempfile
 import time, traceback, types, warnings
 import numpy as np
-from gradcheck_forms import Case, Judged, arrays_in, convention, maker, plain, reachable, reseed
+from gradcheck_forms import (Case, Judged, arrays_in, convention, generators, is_integer, maker,
+                             plain, reachable, reseed)
 
 ORDER = "PASS", "INCONCLUSIVE", "FAIL"
 grading = False  # True: check does nothing, as it stands at the end of a file that is graded
@@ -83,13 +84,13 @@ class Server:
     def case(self, rest):
         now = json.loads(rest)
         j = self.judged[now["number"]]
-        self.form, self.random = j.form, [*reachable(j.form, {}).values()]
+        self.form, self.random = j.form, generators(reachable(j.form, {}).values())
         self.now = Case(j.form, j.given, now["inputs"], now["gradients"], now["arguments"])
         return "ok 0",
 
     def start(self, seed, values):
         """Random numbers start from one seed in each forward, and from others in each backward."""
-        reseed([*self.random, *values.values()], seed)
+        reseed([*self.random, *generators(values.values())], seed)
         if time.time() - self.began > 2 and (sys.stderr.isatty() or "ipykernel" in sys.modules):
             self.began, self.shown = time.time() - 1.5, 1
             print(f"\rgradcheck: {self.count} runs", end="", file=sys.stderr, flush=True)
@@ -126,7 +127,7 @@ class Run:
         y, self.state, self.own = self.form.forward(self.now, self.values)
         if before and before != [plain(v).tobytes() for v in inputs.values()]:
             raise ValueError("forward changed its inputs")
-        self.makers = [maker(v, self.form.library) for v in y]
+        self.makers = [maker(None if is_integer(v) else v, self.form.library) for v in y]
         self.y = [plain(v, "the output of forward") for v in y]
 
     def backward(self, dy):

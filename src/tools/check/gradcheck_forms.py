@@ -99,19 +99,25 @@ def reachable(v, found, depth=5):
     return found
 
 
-def reseed(values, seed):
+def generators(values):
+    """Those of the values that draw random numbers."""
+    torch = sys.modules.get("torch")
+    kinds = np.random.Generator, np.random.RandomState, random.Random
+    kinds += (torch.Generator,) if torch else ()
+    return [v for v in values if isinstance(v, kinds)]
+
+
+def reseed(generators, seed):
     """Whatever is random starts from this seed."""
     torch = sys.modules.get("torch")
     np.random.seed(seed)
     random.seed(seed)
     np.random.bit_generator.randbits = lambda bits: seed  # seeds generators that are given none
-    for g in [*values, torch and torch.default_generator]:
+    for g in [*generators, *([torch.default_generator] if torch else [])]:
         if isinstance(g, np.random.Generator):
             g.bit_generator.state = type(g.bit_generator)(seed).state
-        elif isinstance(g, (np.random.RandomState, random.Random)):
-            g.seed(seed)
-        elif torch and isinstance(g, torch.Generator):
-            g.manual_seed(seed)
+        else:
+            getattr(g, "manual_seed", g.seed)(seed)
 
 
 def parameters_of(f):
@@ -167,6 +173,16 @@ class Case:
             raise TypeError(f"{getattr(f, '__name__', 'forward')} takes no {', '.join(rest)}")
         return row, keywords
 
+    def needs(self, b):
+        """Parameters that backward needs besides arguments, and whether it takes any number."""
+        key = getattr(b, "__func__", b)
+        if key not in self.known:
+            named = [p for p in (parameters_of(b) or {}).values()
+                     if p.default is p.empty and p.name not in self.arguments]
+            self.known[key] = ([p.name for p in named if p.kind <= p.POSITIONAL_OR_KEYWORD],
+                               any(p.kind == p.VAR_POSITIONAL for p in named))
+        return self.known[key]
+
     def call(self, f, values, *first, strict=True):
         row, keywords = self.arrange(f, len(first), strict)
         return f(*first, *(values[n] for n in row), **{k: values[n] for k, n in keywords.items()})
@@ -214,24 +230,16 @@ class Functions:
             return [y[0]], y[1:]
         if not isinstance(y, tuple):
             return listed(y), ()
-        needs, more = self.needs(case, b)
+        needs, more = case.needs(b)
         is_output = is_array(y[-1]) or isinstance(y[-1], (int, float))
         as_many = len(needs) == len(y) and (more or self.is_layer and is_upstream(needs[-1]))
         no_cache = is_output and (len(needs) > len(y) or as_many)
         return (list(y), ()) if no_cache else (list(y[:-1]), y[-1:])
 
-    @staticmethod
-    def needs(case, b):
-        """Parameters that backward needs besides arguments, and whether it takes any number."""
-        named = [p for p in (parameters_of(b) or {}).values()
-                 if p.default is p.empty and p.name not in case.arguments]
-        return ([p.name for p in named if p.kind <= p.POSITIONAL_OR_KEYWORD],
-                any(p.kind == p.VAR_POSITIONAL for p in named))
-
     def backward(self, case, dy, state, values):
         if not self.b:
             return times(state[0] if len(state) == 1 else state, dy[0])
-        needs, more = self.needs(case, self.b)
+        needs, more = case.needs(self.b)
         row, _ = case.arrange(self.f, 0)
         upstream = more or len(needs) > len(row) or needs and needs[0] not in case.names and \
             needs[0] not in (parameters_of(self.f) or ()) and is_upstream(needs[0])
@@ -297,6 +305,11 @@ class Context(Functions):
         return case.by_name(self.f, 1, got)
 
 
+def depending(y, inputs):
+    """A plain number that a function of tensors returned, as a tensor whose gradients are 0."""
+    return y + 0 * sum(x.sum() for x in inputs) if isinstance(y, (int, float)) else y
+
+
 class Torch:
     """A function of tensors, a Module with its parameters, or a Function: PyTorch runs backward."""
     library, others = "torch", lambda self: []
@@ -321,7 +334,7 @@ class Torch:
 
     def forward(self, case, values):
         x = {n: values[n].requires_grad_() for n in case.wanted}
-        y = listed(self.call(case, values | x))
+        y = [depending(v, x.values()) for v in listed(self.call(case, values | x))]
         return y, (y, x), ()
 
     def backward(self, case, dy, state, values):
@@ -354,7 +367,7 @@ class Jax:
     def backward(self, case, dy, state, values):
         x = [values[n] for n in case.wanted]
         def function(*x):
-            return case.call(self.f, values | dict(zip(case.wanted, x)))
+            return depending(case.call(self.f, values | dict(zip(case.wanted, x))), x)
         y, vjp = sys.modules["jax"].vjp(function, *x)
         return dict(zip(case.wanted, vjp(type(y)(dy) if isinstance(y, (tuple, list)) else dy[0])))
 

@@ -88,6 +88,7 @@ LISTED = [
     ("arccosh", "INCONCLUSIVE", "", elementwise(np.arccosh, lambda x: (x * x - 1) ** -0.5), MATRIX),
     ("single precision", "PASS", "", (single, single_backward), dict(x=(4, 5), w=(5, 3))),
     ("iteration", "INCONCLUSIVE", "an iteration that ends early", (fixed_point, lambda dy, y: dy / (1 + 0.5 * np.sin(y))), dict(x=(2,))),
+    ("relu", "PASS", "", ((lambda x: x if x > 0 else 0), (lambda x: 1 if x > 0 else 0)), dict(x=())),
     ("round", "PASS", "", elementwise(np.round, np.zeros_like), MATRIX),
     ("sign", "PASS", "", elementwise(np.sign, np.zeros_like), MATRIX),
     ("offset", "PASS", "", ((lambda x: (x.sum() + 1e10, x)), lambda dy, x: dy * np.ones_like(x)), MATRIX),

@@ -27,9 +27,10 @@ static void forget_patterns(CaseReport *r) {
     }
 }
 
-/* Whether the point lies on a kink, or where an input has no effect (it is not the median of three, say), and neither its
- * values nor the case intend it. */
+/* Whether the point lies on a kink, or where an input has no effect (it is not the median of three, or relu's are all below
+ * 0), and neither its values nor the case intend it. */
 static bool is_unlucky(const CheckCase *c, const CaseReport *r) {
+    long elements = 0, sloped = 0;
     if (r->verdict == FAIL) return false;
     for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
         if (c->in[k].values) return false;
@@ -37,7 +38,9 @@ static bool is_unlucky(const CheckCase *c, const CaseReport *r) {
         if ((!c->kinks && (r->in[k].kinks || r->in[k].doubt == DOUBT_KINK)) ||
             (!c->flat && r->in[k].verdict == INCONCLUSIVE && r->in[k].doubt == DOUBT_FLAT))
             return true;
-    return false;
+    for (int k = 0; k < r->inputs; k++)
+        elements += r->in[k].coordinates, sloped += r->in[k].sloped;
+    return elements && !sloped && !c->flat && r->verdict == PASS && r->recorded;
 }
 
 void gradcheck_conclude(CaseReport *r) {
