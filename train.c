@@ -84,11 +84,13 @@ static bool run_task(const Task *task, TrainConfig *config, double began, Checkp
     Trainer t = train_config_trainer(config, task);
     Yardsticks yardsticks;
     if (!config_check(&c, STATUS_USAGE, e)) return false;
-    size_t bytes = trainer_bytes(&t, &c, config->dropout, e);
-    /* Counting frees its memory before the trainer allocates its own. */
-    if (!bytes || !pages_exist(bytes, "the training", e) || !task_yardsticks(task, &yardsticks, e))
+    size_t arrays = trainer_bytes(&t, &c, config->dropout, e), before = run_footprint(0);
+    if (!arrays || !pages_exist(arrays, "the training", e) ||
+        !task_yardsticks(task, &yardsticks, e))
         return false;
-    bytes = run_footprint(bytes > yardsticks.bytes ? bytes : yardsticks.bytes);
+    /* Counting frees its memory before the trainer allocates its own. */
+    size_t bytes = run_footprint(arrays), counting = before + yardsticks.bytes;
+    if (bytes < counting) bytes = counting;
     if (config->dry_run) {
         describe(task, config, &t, &c, bytes, e);
     } else if (pages_exist(bytes, "the training", e) && start(&t, &c, config, &pace, past, e)) {
