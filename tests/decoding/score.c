@@ -97,8 +97,8 @@ TEST(pairs_have_the_loss_of_their_targets) {
         {"a\tb\tc\n", "file: line 1: found a second tab, need a source, a tab and a target"},
         {"a\tb\n\na\tx\n", "file: line 3: byte 0: found 'x' (U+0078), need one of the 4 characters "
                            "of the vocabulary"},
-        {"a\tabcabc\n", "file: line 1: found 7 symbols, need at most 6"},
-        {"\n", "file: found no pair, need one"},
+        {"a\tabcabc\n", "file: line 1: found 6 tokens, need at most 5"},
+        {"\n", "file: found 0 different sources, need at least 1"},
     };
     Tape *t = tape_new();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

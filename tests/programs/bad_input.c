@@ -406,15 +406,12 @@ TEST(generate_prompts) {
         {"generate run --greedy --top-k 3 --prompt 1", 2,
          "--top-k: found greedy decoding, need one of the two"},
         {"generate run --length 0", 2, "--length: found \"0\", need an integer in [1,1000000]"},
-        {"generate run --input none", 66, "none: No such file or directory"},
-        {"generate run --input .", 66, ".: found a directory, need a file"},
         {"generate run --score none", 66, "none: No such file or directory"},
         {"generate run --score run/run.jsonl", 65,
          "run/run.jsonl: line 1: found no tab, need a source, a tab and a target"});
 
     /* Options that contradict each other, or have no effect. */
     REFUSES(
-        {"generate run --prompt 1 --input x", 2, "--input: found --prompt, need one of the two"},
         {"generate run --prompt 1 --score x", 2, "--prompt: found --score, need one of the two"},
         {"generate run --beam 2 --score x", 2, "--beam: found --score, need one of the two"},
         {"generate run --beam 2 --temperature 1", 2,

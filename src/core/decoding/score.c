@@ -6,27 +6,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds -log P of the tokens out, one after each token of in, of rows that begin at start[i], the
- * first at 0; seq2seq: of one row, after the S tokens of its source. l: hears of them, or NULL. */
-static bool add_rows(Tape *t, Model *m, const int32_t *source, long S, long rows, const long *start,
-                     const int32_t *in, const int32_t *out, const ScoreListener *l, double *nats,
-                     Error *e) {
+enum { ROWS = 32 }; /* of a pass */
+
+typedef struct Judge {
+    Tape *tape;
+    const SavedRun *run;
+    bool lm;
+    const ScoreListener *listener; /* or NULL */
+    Score *score;
+} Judge;
+
+/* Adds -log P of the batch's targets. */
+static bool add_losses(const Judge *j, const Batch *b, Error *e) {
+    Tape *t = j->tape;
     Tokens from = {0}, to = {0};
-    long tokens = start[rows];
+    long tokens = batch_target_tokens(b);
     bool no_grad = t->no_grad, training = t->training;
-    bool ok = tokens_new(&from, 1, S, e) && tokens_new(&to, rows, tokens, e);
+    bool ok = tokens_new(&from, b->rows, b->source_start[b->rows], e) &&
+              tokens_new(&to, b->rows, tokens, e);
     t->no_grad = true;
     t->training = false;
     if (ok) {
-        tokens_pack(&from, 1, (long[]){0, S}, source);
-        tokens_pack(&to, rows, start, in);
-        Forward f = {t, m, &from, &to};
-        const Prediction *p = nn_predict(&f, nn_hidden(&f), out);
+        tokens_pack(&from, b->rows, b->source_start, b->source);
+        tokens_pack(&to, b->rows, b->target_start, b->target_in);
+        Forward f = {t, j->run->model, &from, &to};
+        const Prediction *p = nn_predict(&f, nn_hidden(&f), b->target_out);
         ok = !tape_failed(t, e);
-        for (long i = 0; i < tokens; i++) {
-            if (!ok) break;
-            *nats += p[i].loss;
-            if (l) l->token(l->context, out[i], p[i].loss);
+        for (long i = 0; i < (ok ? tokens : 0); i++) {
+            j->score->nats += p[i].loss;
+            if (j->listener && j->lm)
+                j->listener->token(j->listener->context, b->target_out[i], p[i].loss);
         }
         tape_reset(t);
     }
@@ -37,138 +46,86 @@ static bool add_rows(Tape *t, Model *m, const int32_t *source, long S, long rows
     return ok;
 }
 
-/* The text as the lm task has it, which reads it as the run did, and judges all of it. */
-static Task *open_text(const SavedRun *r, const char *path, Error *e) {
+/* Compares the greedy answers to the batch's sources with its targets. */
+static bool add_answers(const Judge *j, const Batch *b, Error *e) {
+    const SavedRun *r = j->run;
+    long max = r->model->config.max_length, length[ROWS];
+    size_t bytes = TOKEN_BYTES * (size_t)max + 1;
+    int32_t *ids = calloc((size_t)(b->rows * max), sizeof *ids);
+    char *text = malloc(3 * bytes), *answer = text + bytes, *target = answer + bytes;
+    Sampler greedy = {.tokenizer = r->tokenizer};
+    bool ok = (ids && text) || error_set(e, STATUS_NO_MEMORY, "memory: %ld answers", b->rows);
+    ok = ok && decode_answers(j->tape, r->model, &greedy, b->rows, b->source_start, b->source,
+                              r->begin_id, r->end_id, max, ids, length, e);
+    for (long i = 0; i < (ok ? b->rows : 0); i++) {
+        BatchRow row = batch_row(b, i);
+        tokenizer_decode(r->tokenizer, row.source, row.S, text);
+        size_t found = tokenizer_decode(r->tokenizer, ids + i * max, length[i], answer);
+        size_t want = tokenizer_decode(r->tokenizer, row.target_out, row.T - 1, target);
+        bool exact = found == want && memcmp(answer, target, want) == 0;
+        j->score->exact += exact;
+        if (j->listener) j->listener->pair(j->listener->context, text, target, answer, exact);
+    }
+    free(ids);
+    free(text);
+    return ok;
+}
+
+/* The file as the run's task has it, and all of it to be judged. */
+static Task *open_task(const SavedRun *r, const char *path, Error *e) {
     TaskOptions o = task_defaults();
     o.text = path;
+    o.pairs = path;
     o.lines = r->lines;
     o.unix_newlines = r->unix_newlines;
     o.tokenizer = r->tokenizer->kind;
     o.vocabulary = model_notes_find(&r->notes, "vocabulary");
     o.context = r->model->config.max_length;
     o.validation = 0;
-    return task_open("lm", &o, e);
+    return task_open(config_is_lm(&r->model->config) ? "lm" : "pairs", &o, e);
 }
 
-static bool score_text(Tape *t, const SavedRun *r, const char *path, const ScoreListener *l,
-                       Score *out, Error *e) {
-    enum { ROWS = 16 };
-    long max_rows = r->model->config.max_length < 256 ? ROWS : 1; /* rows of a pass */
-    Task *task = open_text(r, path, e);
-    const Corpus *c = task ? task_text_corpus(task) : NULL;
-    Batch *b = task ? task_batch(task, max_rows, e) : NULL;
+static bool add_batch(const Judge *j, const Batch *b, Error *e) {
+    const Tokenizer *k = j->run->tokenizer;
+    for (long i = 0; i < batch_target_tokens(b); i++)
+        if (b->target_out[i] < k->size)
+            j->score->characters += (double)tokenizer_characters(k, b->target_out[i]);
+    j->score->tokens += batch_target_tokens(b);
+    return add_losses(j, b, e) && (j->lm || add_answers(j, b, e));
+}
+
+static bool add_task(const Judge *j, const Task *task, Error *e) {
+    const Corpus *c = task_text_corpus(task);
+    const ScoreListener *l = j->listener;
+    long max_rows = j->run->model->config.max_length < 256 ? ROWS : 1, row = 0;
+    Batch *b = task_batch(task, max_rows, e);
     bool ok = b;
-    if (ok && l && !r->lines) l->token(l->context, c->ids[0], NAN);
-    long row = 0;
-    while (ok) {
-        long count = task_held_out_batch(task, row, max_rows, b);
-        if (count == 0) break;
-        ok = add_rows(t, r->model, NULL, 0, count, b->target_start, b->target_in, b->target_out, l,
-                      &out->nats, e);
-        out->tokens += batch_target_tokens(b);
-        for (long i = 0; i < batch_target_tokens(b); i++)
-            out->characters += (double)tokenizer_characters(r->tokenizer, b->target_out[i]);
-        row += count;
+    if (ok && l && c && !c->line) l->token(l->context, c->ids[0], NAN);
+    while (ok && row < task->held_out) {
+        row += task_held_out_batch(task, row, max_rows, b);
+        ok = add_batch(j, b, e);
     }
-    if (ok && r->lines) out->lines += task->held_out;
-    if (c && c->long_lines)
-        fprintf(stderr, "%s: cut %ld line%s of more than %ld tokens\n", ESCAPED(path),
-                c->long_lines, PLURAL(c->long_lines), c->context);
-    if (c && c->byte_order_mark) fprintf(stderr, "%s: skipped a byte-order mark\n", ESCAPED(path));
     batch_free(b);
-    task_free(task);
-    return ok;
-}
-
-static bool score_pair(Tape *t, const SavedRun *r, const Pair *p, const char *where, Score *out,
-                       Error *e) {
-    long S, T, max_tokens = r->model->config.max_length;
-    size_t capacity = p->source.length + p->target.length + 2;
-    int32_t *source = calloc(capacity, sizeof *source), *target = source;
-    bool ok =
-        (source || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", capacity)) &&
-        tokenizer_encode(r->tokenizer, where, p->source.text, p->source.length, source, &S, e);
-    if (ok) target += S; /* begin, target, end */
-    ok = ok &&
-         tokenizer_encode(r->tokenizer, where, p->target.text, p->target.length, target + 1, &T, e);
-    if (ok) {
-        target[0] = r->begin_id;
-        target[++T] = r->end_id;
-        out->tokens += T;
-        out->pairs++;
-        out->characters += (double)utf8_count(p->target.text, p->target.length);
-        ok = (S <= max_tokens && T <= max_tokens) ||
-             error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %ld", where,
-                       S > T ? S : T, max_tokens);
-    }
-    ok = ok && add_rows(t, r->model, source, S, 1, (long[]){0, T}, target, target + 1, NULL,
-                        &out->nats, e);
-    free(source);
-    return ok;
-}
-
-/* Compares greedy answers with the targets of at most ANSWERED pairs, whose sources have been
- * encoded before. */
-enum { ANSWERED = 32 };
-static bool answer_pairs(Tape *t, const SavedRun *r, const Pair *p, long pairs,
-                         const ScoreListener *l, Score *out, Error *e) {
-    long max_tokens = r->model->config.max_length, start[ANSWERED + 1] = {0}, length[ANSWERED];
-    size_t bytes = TOKEN_BYTES * (size_t)max_tokens + 1;
-    int32_t *source = calloc((size_t)(ANSWERED * max_tokens), sizeof *source);
-    int32_t *answer = calloc((size_t)(ANSWERED * max_tokens), sizeof *answer);
-    char *text = malloc(bytes);
-    Sampler greedy = {.tokenizer = r->tokenizer};
-    bool ok = (source && answer && text) ||
-              error_set(e, STATUS_NO_MEMORY, "memory: %d answers", ANSWERED);
-    for (long i = 0; i < pairs; i++) {
-        if (!ok) break;
-        long n = 0;
-        ok = tokenizer_encode(r->tokenizer, "", p[i].source.text, p[i].source.length,
-                              source + start[i], &n, e);
-        start[i + 1] = start[i] + n;
-    }
-    ok = ok && decode_answers(t, r->model, &greedy, pairs, start, source, r->begin_id, r->end_id,
-                              max_tokens, answer, length, e);
-    for (long i = 0; i < pairs; i++) {
-        if (!ok) break;
-        size_t written = tokenizer_decode(r->tokenizer, answer + i * max_tokens, length[i], text);
-        bool exact = written == p[i].target.length && memcmp(text, p[i].target.text, written) == 0;
-        out->exact += exact;
-        if (l) l->pair(l->context, &p[i], text, exact);
-    }
-    free(source);
-    free(answer);
-    free(text);
-    return ok;
-}
-
-static bool score_pairs(Tape *t, const SavedRun *r, const char *path, const ScoreListener *l,
-                        Score *out, Error *e) {
-    PairFile f = {0};
-    char remark[REMARK] = "", where[ERROR_TEXT];
-    bool ok = pairs_read(&f, path, r->tokenizer->kind->any_bytes, remark, e) &&
-              (f.count || error_set(e, STATUS_BAD_DATA, "%s: found no pair, need one", path));
-    fputs(remark, stderr);
-    for (long i = 0; i < f.count; i++) {
-        if (!ok) break;
-        snprintf(where, sizeof where, "%s: line %ld", path, f.pair[i].line);
-        ok = score_pair(t, r, &f.pair[i], where, out, e);
-    }
-    for (long i = 0; i < f.count; i += ANSWERED) {
-        if (!ok) break;
-        long left = f.count - i;
-        ok = answer_pairs(t, r, f.pair + i, left < ANSWERED ? left : ANSWERED, l, out, e);
-    }
-    pairs_free(&f);
+    if (c && c->line) j->score->lines += task->held_out;
+    if (!c) j->score->pairs += task->held_out;
     return ok;
 }
 
 bool score_file(Tape *t, const SavedRun *r, const char *path, const ScoreListener *l, Score *out,
                 Error *e) {
-    return (config_is_lm(&r->model->config) ? score_text : score_pairs)(t, r, path, l, out, e) &&
-           (isfinite(out->nats) ||
-            error_set(e, STATUS_BAD_DATA, "the model: found a loss of %g, need a finite number",
-                      out->nats));
+    Judge judge = {t, r, config_is_lm(&r->model->config), l, out};
+    Task *task = open_task(r, path, e);
+    const Corpus *c = task ? task_text_corpus(task) : NULL;
+    bool ok = task && add_task(&judge, task, e);
+    if (c && c->long_lines)
+        fprintf(stderr, "%s: cut %ld line%s of more than %ld tokens\n", ESCAPED(path),
+                c->long_lines, PLURAL(c->long_lines), c->context);
+    if (c && c->byte_order_mark) fprintf(stderr, "%s: skipped a byte-order mark\n", ESCAPED(path));
+    if (task && !c) fputs(task->remark, stderr);
+    task_free(task);
+    return ok && (isfinite(out->nats) ||
+                  error_set(e, STATUS_BAD_DATA,
+                            "the model: found a loss of %g, need a finite number", out->nats));
 }
 
 void score_print(const Score *s, bool text, FILE *out) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "decoding/saved_run.h"
-#include "tasks/pairs.h"
 
 /* -log P, in nats, of predicted tokens, and the characters that they stand for. */
 typedef struct Score {
@@ -12,10 +11,11 @@ typedef struct Score {
 } Score;
 
 /* Callbacks. `token` gets each token of a text, in order, with its loss (of the first token: NAN).
- * `pair` gets each pair with its greedy answer. */
+ * `pair` gets the texts of each pair, with its greedy answer. */
 typedef struct ScoreListener {
     void (*token)(void *context, int32_t id, double nats);
-    void (*pair)(void *context, const Pair *p, const char *answer, bool exact);
+    void (*pair)(void *context, const char *source, const char *target, const char *answer,
+                 bool exact);
     void *context;
 } ScoreListener;
 

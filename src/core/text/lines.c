@@ -87,23 +87,6 @@ Passage *texts_lines(const Passage *text, long texts, long *lines, Error *e) {
     return line;
 }
 
-long texts_lack(const char *paths, const Passage *line, long lines, Error *e) {
-    Texts t;
-    Dictionary known = {0};
-    long count = 0, lack = 0;
-    bool opened = texts_open(&t, paths, true, e);
-    Passage *found = opened ? texts_lines(t.text, t.count, &count, e) : NULL;
-    long i = 0;
-    while (i < count && dictionary_add(&known, found[i].text, found[i].length, e) >= 0) i++;
-    bool ok = found && i == count;
-    for (i = 0; i < lines; i++)
-        lack += !line[i].text || dictionary_find(&known, line[i].text, line[i].length) < 0;
-    dictionary_free(&known);
-    texts_close(&t);
-    free(found);
-    return ok ? lack : -1;
-}
-
 /* ---- Sides ---- */
 
 static int by_rank(const void *a, const void *b) {

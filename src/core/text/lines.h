@@ -28,10 +28,6 @@ const char *texts_name(char out[TEXTS_NAME], const char *paths);
  * them. NULL: STATUS_NO_MEMORY. */
 Passage *texts_lines(const Passage *text, long texts, long *lines, Error *e);
 
-/* Returns how many of these lines are missing in the files at `paths`; -1: an error of texts_open.
- * A line whose text is NULL counts as missing. */
-long texts_lack(const char *paths, const Passage *line, long lines, Error *e);
-
 /* An item and its rank in an order that depends on a seed: equal items have one rank. */
 typedef struct Side {
     uint64_t rank;

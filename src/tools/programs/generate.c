@@ -4,23 +4,23 @@
  *     echo ABC | ./generate runs/copy */
 #include "base/options.h"
 #include "decoding/beam.h"
-#include "decoding/prompts.h"
 #include "decoding/saved_run.h"
 #include "decoding/score.h"
 #include "decoding/stream.h"
 #include "run/score_show.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct Settings {
-    const char *prompt, *input, *stop;
+    const char *prompt, *stop, *score;
     long length, count, beam, n_best;
     double length_penalty;
     Sampler sampler;
-    bool show, no_checksum, greedy, has_temperature;
-    ScoreOptions score;
+    bool show, show_score, no_checksum, greedy, has_temperature;
 } s = {.count = 1, .length_penalty = 0.6, .sampler = {.top_p = 1, .repetition_penalty = 1}};
 
 #define AT(type, field) SETTING(type, struct Settings, field)
@@ -29,8 +29,6 @@ static const Setting table[] = {
     {"Input"},
     {"prompt", "TEXT", NULL, "text to answer or to continue", AT(TEXT, prompt),
      "each line of stdin", DECODES},
-    {"input", "FILE", NULL, "file whose lines are prompts", AT(TEXT, input), "stdin",
-     .of = "!prompt !score"},
     {"no-checksum", NULL, NULL, "read the model even if its checksum is wrong",
      AT(FLAG, no_checksum)},
     {"Decoding"},
@@ -68,11 +66,9 @@ static const Setting table[] = {
     {"score", "FILE", NULL,
      "print the loss on a text, or on lines of source, tab and target; operands after RUN are more "
      "files",
-     AT(TEXT, score.file), "none"},
+     AT(TEXT, score), "none"},
     {"show", NULL, NULL, "with --score: print each token with its loss, or the wrong answers",
-     AT(FLAG, score.show), .of = "score"},
-    {"html", "FILE", NULL, "with --score: write the shaded text as a page", AT(TEXT, score.page),
-     "none", .of = "score"},
+     AT(FLAG, show_score), .of = "score"},
     {0},
 };
 
@@ -103,7 +99,7 @@ static bool check_options(const Options *o, Error *e) {
     if (s.stop && (!*s.stop || strlen(s.stop) > MAX_STOP))
         return error_set(e, STATUS_USAGE,
                          "--stop: found no character or too many, need 1 to %d bytes", MAX_STOP);
-    if (!s.score.file && o->operands > 1)
+    if (!s.score && o->operands > 1)
         return error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need RUN",
                          ESCAPED(o->operand[1]));
     if (!draws || !(s.beam || greedy)) return true;
@@ -230,30 +226,10 @@ static bool hear(void *run, long i, int32_t id) {
     return stdout_flush() && on;
 }
 
-/* Says how many of the drawn lines are not in the texts of the training. */
-static void say_new_lines(const Run *r) {
-    const Decoder *d = &r->decoder;
-    Error e = {0};
-    Passage *line = calloc((size_t)s.count, sizeof *line);
-    if (!line) error_no_memory("%ld lines", s.count);
-    for (long i = 0; i < s.count; i++)
-        line[i].text = text_of(r, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted,
-                               &line[i].length);
-    long new_lines = texts_lack(r->saved.lines, line, s.count, &e);
-    if (new_lines >= 0)
-        fprintf(stderr, "%ld of %ld lines are not in %s\n", new_lines, s.count,
-                TEXTS_NAMED(r->saved.lines));
-    else
-        fprintf(stderr, "new lines are not counted: %s\n", e.text);
-    for (long i = 0; i < s.count; i++) free((char *)line[i].text);
-    free(line);
-}
-
 static void write_all(const Run *r) {
     const Decoder *d = &r->decoder;
     for (long i = 0; i < s.count; i++)
         write_one(r, i, 0, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted);
-    if (r->saved.lines) say_new_lines(r);
 }
 
 static bool sample(Run *r, Error *e) {
@@ -350,26 +326,56 @@ static bool encode_prompt(const Run *r, const Passage *text, int32_t *ids, long 
 
 /* Without a prompt a language model begins as a line of its training text begins. That beginning is
  * shown where a character goes on after it. */
-static bool respond(Run *r, const char *text, size_t bytes, const char *where, Error *e) {
+static bool respond(Run *r, const Passage *text, Error *e) {
     const int32_t *opening = &r->saved.opening_id;
     long said = r->saved.lines ? 1 : r->said_count, n = 0;
-    if (bytes == 0 && !said && *opening != NO_PAD)
+    if (text->length == 0 && !said && *opening != NO_PAD)
         return reply(r, opening, 1, tokenizer_state(r->saved.tokenizer, opening, 1) != 0, e);
-    if (bytes == 0 && !said)
-        return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
-    int32_t *ids = calloc((size_t)said + 1 + bytes, sizeof *ids);
-    if (!ids) return error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", bytes);
-    bool ok = encode_prompt(r, &(Passage){where, text, bytes}, ids, &said, &n, e) &&
-              reply(r, ids, said + n, n, e);
+    if (text->length == 0 && !said)
+        return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one",
+                         text->where);
+    int32_t *ids = calloc((size_t)said + 1 + text->length, sizeof *ids);
+    if (!ids) return error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", text->length);
+    bool ok = encode_prompt(r, text, ids, &said, &n, e) && reply(r, ids, said + n, n, e);
     free(ids);
     return ok;
+}
+
+/* The lines of stdin. */
+typedef struct Prompts {
+    bool typed; /* at a terminal */
+    char *line; /* read last, of so much memory */
+    size_t capacity;
+    long count;
+} Prompts;
+
+/* Reads the next line into *text, without its end and a byte-order mark at the beginning. False at
+ * the end, or with the error: STATUS_NO_INPUT for a directory, STATUS_IO. */
+static bool next_prompt(Prompts *p, Passage *text, char where[40], Error *e) {
+    bool marks = p->typed && isatty(STDERR_FILENO);
+    if (marks) fputs("> ", stderr);
+    ssize_t bytes = getline(&p->line, &p->capacity, stdin);
+    if (bytes < 0 && marks) putc('\n', stderr);
+    if (bytes < 0 && ferror(stdin) && errno == EISDIR)
+        return error_set(e, STATUS_NO_INPUT, "stdin: found a directory, need a file");
+    if (bytes < 0 && ferror(stdin))
+        return error_set(e, STATUS_IO, "stdin: reading failed: %s", strerror(errno));
+    if (bytes < 0) return false;
+    while (bytes > 0 && strchr("\r\n", p->line[bytes - 1])) bytes--;
+    size_t mark = p->count++ ? 0 : utf8_mark(p->line, (size_t)bytes);
+    if (mark) fputs("stdin: skipped a byte-order mark\n", stderr);
+    snprintf(where, 40, "stdin: line %ld", p->count);
+    *text = (Passage){where, p->line + mark, (size_t)bytes - mark};
+    return true;
 }
 
 /* Answers prompts to the end. One that cannot be read is reported, and the next is answered. */
 static bool respond_to_each(Run *r, Prompts *p, Error *e) {
     bool bad = false;
-    while (stdout_flush() && prompts_next(p, e)) {
-        bool ok = respond(r, p->text, p->bytes, p->where, e);
+    Passage text;
+    char where[40];
+    while (stdout_flush() && next_prompt(p, &text, where, e)) {
+        bool ok = respond(r, &text, e);
         if (!ok && e->status != STATUS_BAD_DATA) return false;
         if (!ok) fprintf(stderr, "generate: %s\n", e->text);
         bad |= !ok;
@@ -382,10 +388,10 @@ static bool respond_to_each(Run *r, Prompts *p, Error *e) {
 
 /* A language model writes a text of its own first at a terminal, and where there is no prompt. */
 static bool respond_to_all(Run *r, Prompts *p, Error *e) {
-    bool opens = r->saved.opening_id != NO_PAD && !s.input;
+    const Passage none = {"stdin", "", 0};
+    bool opens = r->saved.opening_id != NO_PAD;
     r->talks = p->typed && r->text && !s.show && !s.beam && s.count == 1;
-    if (p->typed && opens && (r->talks || s.count > 1) && !respond(r, "", 0, p->name, e))
-        return false;
+    if (p->typed && opens && (r->talks || s.count > 1) && !respond(r, &none, e)) return false;
     if (p->typed && opens && s.count > 1) return true;
     if (p->typed)
         fprintf(
@@ -393,14 +399,13 @@ static bool respond_to_all(Run *r, Prompts *p, Error *e) {
             r->talks
                 ? "each line continues the text, an empty one lets the model go on; Ctrl-D ends\n"
                 : "each line is a prompt; Ctrl-D ends\n");
-    return respond_to_each(r, p, e) &&
-           (p->typed || !opens || p->count || respond(r, "", 0, p->name, e));
+    return respond_to_each(r, p, e) && (p->typed || !opens || p->count || respond(r, &none, e));
 }
 
 static void respond_to_lines(Run *r, Error *e) {
-    Prompts p;
-    if (prompts_open(&p, s.input, e)) respond_to_all(r, &p, e);
-    prompts_close(&p);
+    Prompts p = {.typed = isatty(STDIN_FILENO)};
+    respond_to_all(r, &p, e);
+    free(p.line);
 }
 
 int main(int argc, char **argv) {
@@ -412,11 +417,11 @@ int main(int argc, char **argv) {
     if (options_parse(&options, argc, argv, &e) && check_options(&options, &e)) {
         Run r = {0};
         if (run_open(&r, options.operand[0], options.seed, &e)) {
-            if (s.score.file)
-                score_show(r.tape, &r.saved, &s.score, options.operand + 1, options.operands - 1,
-                           &e);
+            options.operand[0] = (char *)s.score; /* in the place of RUN */
+            if (s.score)
+                score_show(r.tape, &r.saved, options.operand, options.operands, s.show_score, &e);
             else if (s.prompt)
-                respond(&r, s.prompt, strlen(s.prompt), "--prompt", &e);
+                respond(&r, &(Passage){"--prompt", s.prompt, strlen(s.prompt)}, &e);
             else
                 respond_to_lines(&r, &e);
         }

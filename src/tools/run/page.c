@@ -49,10 +49,16 @@ static bool is_step(const char *line) {
     return strncmp(line, begin, sizeof begin - 1) == 0;
 }
 
-static void print_record(FILE *out, const PageRecord *r, const char *lines) {
+/* A record with the name that its page gives it. */
+typedef struct PageRecord {
+    char name[PATH_CAPACITY], path[PATH_CAPACITY];
+    char *lines;
+} PageRecord;
+
+static void print_record(FILE *out, const PageRecord *r) {
     long steps = 0, every = 1, step = 0;
     const char *next;
-    for (const char *line = lines; *line; line = next) {
+    for (const char *line = r->lines; *line; line = next) {
         next = line + strcspn(line, "\n");
         next += *next == '\n';
         steps += is_step(line);
@@ -61,7 +67,7 @@ static void print_record(FILE *out, const PageRecord *r, const char *lines) {
     fputs("<script type=\"application/json\" data-name=\"", out);
     print_attribute(out, r->name);
     fprintf(out, "\" data-every=\"%ld\">\n", every);
-    for (const char *line = lines; *line; line = next) {
+    for (const char *line = r->lines; *line; line = next) {
         next = line + strcspn(line, "\n");
         next += *next == '\n';
         if (!is_step(line) || ++step % every == 0) print_json(out, line, next);
@@ -72,9 +78,8 @@ static void print_record(FILE *out, const PageRecord *r, const char *lines) {
 /* ---- Pages ---- */
 
 typedef struct Page {
-    const PageRecord *record;
+    PageRecord *record;
     int count;
-    char *lines[TRAIN_COMPARED]; /* of records in files */
 } Page;
 
 static void print_lines(FILE *out, const char *const *line) {
@@ -89,39 +94,27 @@ static void print_page(FILE *out, const void *page) {
         else if (strcmp(*line, "SCRIPT\n") == 0)
             print_lines(out, script);
         else if (strcmp(*line, "RECORDS\n") == 0)
-            for (int i = 0; i < p->count; i++)
-                print_record(out, &p->record[i], p->lines[i] ? p->lines[i] : p->record[i].lines);
+            for (int i = 0; i < p->count; i++) print_record(out, &p->record[i]);
         else
             fputs(*line, out);
 }
 
-static bool read_records(Page *p, Error *e) {
+static bool write_page(PageRecord *record, int count, const char *path, Error *e) {
     size_t size;
-    for (int i = 0; i < p->count; i++) {
-        const PageRecord *r = &p->record[i];
-        if (!r->lines && !file_read(r->path, 0, &p->lines[i], &size, e)) return false;
-    }
-    return true;
-}
-
-bool page_write(const PageRecord *record, int count, const char *path, Error *e) {
-    Page p = {record, count, {NULL}};
-    bool ok = read_records(&p, e) && file_print(path, print_page, &p, e);
-    for (int i = 0; i < count; i++) free(p.lines[i]);
+    int read = 0;
+    while (read < count && file_read(record[read].path, 0, &record[read].lines, &size, e)) read++;
+    bool ok = read == count && file_print(path, print_page, &(Page){record, count}, e);
+    while (read) free(record[--read].lines);
     return ok;
 }
 
-/* The directory that holds a file. */
-static void name_of(char out[PATH_CAPACITY], const char *path) {
-    snprintf(out, PATH_CAPACITY, "%s", path);
-    char *slash = strrchr(out, '/');
-    if (slash) *slash = 0;
-}
-
 bool page_of_run(const char *record, const char *path, Error *e) {
-    char name[PATH_CAPACITY];
-    name_of(name, record);
-    return page_write(&(PageRecord){name, record, NULL}, 1, path, e);
+    PageRecord r;
+    snprintf(r.name, sizeof r.name, "%s", record);
+    snprintf(r.path, sizeof r.path, "%s", record);
+    char *slash = strrchr(r.name, '/');
+    if (slash) *slash = 0;
+    return write_page(&r, 1, path, e);
 }
 
 /* Bytes of directories that all names begin with. */
@@ -136,18 +129,19 @@ static size_t common_part(char *const *run, int count) {
 }
 
 bool page_compare(char *const *run, int count, const char *directory, Error *e) {
-    char path[TRAIN_COMPARED][PATH_CAPACITY], page[PATH_CAPACITY], found[PATH_CAPACITY];
+    char page[PATH_CAPACITY], found[PATH_CAPACITY];
     PageRecord record[TRAIN_COMPARED];
     size_t common = common_part(run, count);
     for (int i = 0; i < count; i++) {
+        PageRecord *r = &record[i];
         if (!runs_find(found, run[i], "run.jsonl", e) ||
-            !directory_file(path[i], found, "run.jsonl", STATUS_NO_INPUT, e))
+            !directory_file(r->path, found, "run.jsonl", STATUS_NO_INPUT, e))
             return false;
-        record[i] = (PageRecord){run[i][common] ? run[i] + common : run[i], path[i], NULL};
+        snprintf(r->name, sizeof r->name, "%s", run[i][common] ? run[i] + common : run[i]);
     }
     if (!directory_make(directory, e) ||
         !directory_file(page, directory, "compare.html", STATUS_CANNOT_CREATE, e) ||
-        !page_write(record, count, page, e))
+        !write_page(record, count, page, e))
         return false;
     fprintf(stderr, "compared in %s\n", page);
     return true;

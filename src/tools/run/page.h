@@ -4,16 +4,8 @@
 
 #include "base/error.h"
 
-/* A record with the name that its page gives it; the lines are NULL: read from the path. */
-typedef struct PageRecord {
-    const char *name, *path, *lines;
-} PageRecord;
-
-/* Writes the page of records to a file. It fails as file_read and file_commit do, or with
+/* Writes the page of a run's record. It fails as file_read and file_commit do, or with
  * STATUS_NO_MEMORY. */
-bool page_write(const PageRecord *record, int count, const char *path, Error *e);
-
-/* Writes the page of a run's record. */
 bool page_of_run(const char *record, const char *path, Error *e);
 
 /* Writes DIRECTORY/compare.html, the page of several runs, given by their directories. */

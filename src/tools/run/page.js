@@ -408,47 +408,31 @@ function answers(record) {
           indices.map(i => history(lines.filter(line => line.index === i)))));
 }
 
-// A text in shades of its loss; with the loss of each line, where `hasLines`.
-function costText(line, hasLines) {
-  const parts = [];
-  let nats = 0, characters = 0;
+// A text in shades of its loss.
+function costText(line) {
   const tokens = Array.isArray(line?.tokens) ? line.tokens : [];
-  tokens.forEach((token, i) => {
+  return tokens.map((token, i) => {
     const cost = line.nats?.[i], shown = String(token).replace(/\n/g, '↵\n');
-    parts.push(
-        isNumber(cost) ? make(
-                             'span', {
-                               style: `--loss: ${Math.min(1, Math.max(0, cost) / MAX_COST)}`,
-                               title: `${cost.toFixed(2)} nats`
-                             },
-                             shown) :
-                         shown);
-    if (isNumber(cost)) {
-      nats += cost;
-      characters += [...token].length;
-    }
-    if (!hasLines || !token.includes('\n') && i + 1 < tokens.length) return;
-    if (characters > 0) parts.push(make('small', {}, ` ${(nats / characters).toFixed(3)} `));
-    nats = characters = 0;
+    if (!isNumber(cost)) return shown;
+    const style = `--loss: ${Math.min(1, Math.max(0, cost) / MAX_COST)}`;
+    return make('span', {style, title: `${cost.toFixed(2)} nats`}, shown);
   });
-  return parts;
 }
 
 function costs(record) {
   const lines = record.lines.costs;
   if (!lines.length) return undefined;
-  const isScore = !record.lines.run.length, indices = [...new Set(lines.map(line => line.index))];
+  const indices = [...new Set(lines.map(line => line.index))];
   const texts = indices.map(() => make('pre', {class: 'costs'}));
-  const show = step => texts.forEach(
-      (text, k) => text.replaceChildren(...costText(
-          lines.findLast(line => line.index === indices[k] && line.step === step), isScore)));
+  const at = (index, step) => lines.findLast(line => line.index === index && line.step === step);
+  const show = step =>
+      texts.forEach((text, k) => text.replaceChildren(...costText(at(indices[k], step))));
   return section(
       'What each token cost',
       make(
           'p', {class: 'faint'},
           `The darker a token, the more it cost: none is 0 nats, the darkest ${MAX_COST} or more.` +
-              (isScore ? ' Behind each line stands its loss in nats per character.' :
-                         ' The text is held out from training.')),
+              ' The text is held out from training.'),
       chooser(stepsOf(lines), show), texts);
 }
 
@@ -663,16 +647,6 @@ function comparePage(records) {
   ];
 }
 
-function scorePage(record) {
-  document.title = record.name;
-  return [
-    make('header', {}, make('h1', {}, record.name), make('p', {}, record.lines.costs[0]?.score)),
-    costs(record)
-  ];
-}
-
 const records = [...document.querySelectorAll('script[data-name]')].map(read);
-const page = records.length > 1 ? comparePage(records) :
-    records[0].lines.run.length ? runPage(records[0]) :
-                                  scorePage(records[0]);
+const page = records.length > 1 ? comparePage(records) : runPage(records[0]);
 document.getElementById('main').append(...page.filter(Boolean));

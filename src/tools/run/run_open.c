@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* "The training loss is with dropout 0.1, the held-out loss without."; "" if both are the same
  * function. */
@@ -178,7 +177,7 @@ bool run_is_free(const TrainConfig *config, const Checkpoint *past, Error *e) {
     Run r = {.config = config};
     char path[PATH_CAPACITY];
     if (!run_path_of(&r, "model.safetensors", path, e) || !run_may_take(&r, past, e)) return false;
-    if (access(config->run, F_OK) != 0) return true;
+    if (!past && !r.replaces) return true;
     File *lock = file_create(path, e);
     file_abandon(lock);
     return lock;
