@@ -283,7 +283,7 @@ static Tensor *shifted_relu(Tape *t, Tensor **x) {
 TEST(points_move_off_kinks) {
     CaseReport r = check(shifted_relu, (CheckInput){"x", DIMS(1)}, false);
     SAYS(r, PASS);
-    CHECK(r.moved == 1 && r.in[0].kinks == 0, "moved %d times, %ld kinks", r.moved, r.in[0].kinks);
+    CHECK(r.moved >= 1 && r.in[0].kinks == 0, "moved %d times, %ld kinks", r.moved, r.in[0].kinks);
 }
 
 TEST(saturated_softmax_is_no_failure) {

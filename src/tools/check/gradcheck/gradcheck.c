@@ -27,20 +27,28 @@ static void forget_patterns(CaseReport *r) {
     }
 }
 
-/* Whether the point lies on a kink, or where an input has no effect (it is not the median of three, or relu's are all below
- * 0), and neither its values nor the case intend it. */
-static bool is_unlucky(const CheckCase *c, const CaseReport *r) {
-    long elements = 0, sloped = 0;
-    if (r->verdict == FAIL) return false;
+static bool has_values(const CheckCase *c) {
     for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
-        if (c->in[k].values) return false;
+        if (c->in[k].values) return true;
+    return false;
+}
+
+/* Whether the point lies on a kink, or where an input has no effect (it is not the median of three, say), and neither its
+ * values nor the case intend it. */
+static bool is_unlucky(const CheckCase *c, const CaseReport *r) {
+    if (r->verdict == FAIL || has_values(c)) return false;
     for (int k = 0; k < r->inputs; k++)
         if ((!c->kinks && (r->in[k].kinks || r->in[k].doubt == DOUBT_KINK)) ||
             (!c->flat && r->in[k].verdict == INCONCLUSIVE && r->in[k].doubt == DOUBT_FLAT))
             return true;
-    for (int k = 0; k < r->inputs; k++)
-        elements += r->in[k].coordinates, sloped += r->in[k].sloped;
-    return elements && !sloped && !c->flat && r->verdict == PASS && r->recorded;
+    return false;
+}
+
+/* Whether every gradient is rightly 0, as relu's is where all values are below 0. */
+static bool is_level(const CheckCase *c, const CaseReport *r) {
+    long sloped = 0;
+    for (int k = 0; k < r->inputs; k++) sloped += r->in[k].sloped;
+    return !sloped && !c->flat && r->verdict == PASS && !has_values(c);
 }
 
 void gradcheck_conclude(CaseReport *r) {
@@ -201,18 +209,35 @@ static bool takes_gradient(const CheckCase *c) {
     return any;
 }
 
+static void judge_drawn(Trial *t, int attempt, CaseReport *report) {
+    arena_reset(t->arena);
+    draw(t, POINT_DRAWN, attempt);
+    judge_gradients(t, t->how->added, report);
+}
+
+/* Judges the first point that is not unlucky and shows a slope; the first that is level if none does. */
+static void judge_a_point(Trial *t, CaseReport *report) {
+    const CheckCase *c = t->run.c;
+    int level = -1, attempt = 0;
+    for (; attempt < POINTS; attempt++) {
+        judge_drawn(t, attempt, report);
+        bool unlucky = is_unlucky(c, report);
+        if (!unlucky && !is_level(c, report)) break;
+        if (!unlucky && level < 0) level = attempt;
+    }
+    if (attempt == POINTS && level >= 0) {
+        attempt = level;
+        judge_drawn(t, level, report);
+    }
+    report->moved = attempt;
+}
+
 /* Judges before it explains: an explanation that takes too long must not cost a verdict. */
 static void judge(Trial *t, CaseReport *report) {
     const CheckOptions *how = t->how;
     const CheckCase *c = t->run.c;
     Arena *arena = t->arena;
-    for (int attempt = 0; attempt < POINTS; attempt++) {
-        arena_reset(arena);
-        draw(t, POINT_DRAWN, attempt);
-        judge_gradients(t, how->added, report);
-        if (!is_unlucky(c, report)) break;
-        report->moved++;
-    }
+    judge_a_point(t, report);
     report->judged = true;
     report->properties = PROPERTY_FORWARD + 1;
     if (!how->differences && report->inputs && report->recorded)
