@@ -1,125 +1,343 @@
-"""The walk of ./explain, computed again: from the weights that it prints and the sentence, by NumPy alone. Its JSON
-must agree within 1e-6, and the numbers of its text in all their digits.
+"""The walk of ./explain, computed again: NumPy repeats every record of its JSON from the operands that the record names,
+and derives every gradient through elementary operations. Both must agree within 1e-12; the text says the same.
 
     BUILD=build PYTHONPATH=tests/support python3 tests/explain/numpy_walk.py
 
 Prints a line `ok   …` or `FAIL …` a test, as the other test programs do."""
 import collections
 import json
+import math
 import os
 import re
 import subprocess
+import tempfile
 
 import numpy as np
 
-from numpy_model import Model
 from numpy_tests import run_tests
 
-EXPLAIN = os.path.abspath(os.path.join(os.environ.get("BUILD", "build"), "double", "explain"))
-SENTENCE = "无可奈何花落去，似曾相识燕归来"
-VOCABULARY = "[UNK] I Love Nature Language Processing and you tell I Looking in my eyes"
-NEAR, SHOWN = 1e-6, 0.50001e-4
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+NEAR = 1e-12
+PAPER = ["X", "Q", "K", "V", "S", "S'", "A", "Z", "Z of all heads", "Y", "R", "N", "H", "F", "logits", "L"]
 
 
-def explain(*arguments, columns="80"):
+def run(program, *arguments, columns="80"):
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": columns}
-    done = subprocess.run([EXPLAIN, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-                          encoding="utf-8", env=environment)
+    done = subprocess.run([os.path.join(BUILD, program), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          check=False, encoding="utf-8", env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def wanted(model, ids, side, layer, head):
-    """By name, what the walk has to show: of one head where that is what it shows."""
-    kept = {"E": model.e, **model.kept[side, str(layer - 1)]}
-    kept.update({} if model.modern else {"PE": model.pe, "E + PE": model.e + model.pe})
-    found = {"x": np.array(ids, dtype=float), **{name: v.x for name, v in kept.items() if v}}
-    alone = {"Q", "K", "V", "S", "S'", "masked S'", "A", "Z", "Q normalised", "K normalised", "Q turned", "K turned"}
-    return {name: x[head - 1] if name in alone else x for name, x in found.items()}
+def explain(*arguments, **more):
+    return run("double/explain", *arguments, **more)
 
 
-# ---- What ./explain prints
-
-def read_json(text):
-    weights, matrices = {}, {}
-    for line in map(json.loads, (line for line in text.splitlines() if '"step": "merges"' not in line)):
-        x = np.array([-np.inf if v is None else v for v in line["values"]]).reshape(line["shape"])
-        (weights if "weight" in line else matrices)[line.get("weight") or line["name"]] = x
-    return weights, matrices
+def near(found, want, what, tolerance=NEAR):
+    assert np.shape(found) == np.shape(want), f"{what}: {np.shape(found)}, want {np.shape(want)}"
+    finite = np.isfinite(want)
+    assert (finite == np.isfinite(found)).all(), f"{what}: not finite elsewhere"
+    off = np.abs(np.asarray(found)[finite] - np.asarray(want)[finite]).max(initial=0)
+    assert off <= tolerance, f"{what}: off by {off}"
 
 
-def read_text(text):
-    """The matrices of the text for readers, shown whole: a head line with the shape, then rows that end in numbers."""
-    matrices = {}
-    for part in re.split(r"^(?=[a-z-]+: .*, \[[0-9,]+\]$)", text, flags=re.M)[1:]:
-        head, *lines = part.splitlines()
-        name, shape = re.fullmatch(r"[a-z-]+: (.*), \[([0-9,]+)\]", head).groups()
-        shape = [int(n) for n in shape.split(",")]
-        columns = shape[-1] if len(shape) > 1 else 1
-        number = r"(?:-?\d+\.?\d*|-inf)" if name == "x" else r"(?:-?\d+\.\d{4}|-inf)"
-        row = re.compile(rf"  .*?\S *((?: +{number}){{{columns}}})")
-        rows = [m.group(1).split() for m in map(row.fullmatch, lines) if m]
-        matrices[name] = np.array(rows, dtype=float).reshape(shape)
-    return matrices
+def array(d, key="values"):
+    return np.array([-np.inf if x is None else x for x in d[key]], dtype=float).reshape(d["shape"])
 
 
-def agree(found, want, near=NEAR):
-    assert found.keys() == want.keys(), found.keys() ^ want.keys()
-    for name, x in want.items():
-        assert found[name].shape == x.shape, f"{name}: {found[name].shape}, want {x.shape}"
-        finite = np.isfinite(x)
-        assert (finite == np.isfinite(found[name])).all(), f"{name}: not finite elsewhere"
-        off = np.abs(found[name][finite] - x[finite]).max()
-        assert off <= near, f"{name}: off by {off}"
+# ---- Reverse mode
+
+class V:
+    """A value with its gradient; `parents` are pairs of a value and the function of dy that gives its share."""
+    made = []
+
+    def __init__(self, x, *parents):
+        self.x, self.parents, self.g = np.asarray(x, dtype=float), parents, np.zeros(np.shape(x))
+        V.made.append(self)
+
+    def __add__(self, o):
+        return V(self.x + o.x, (self, lambda d: fold(d, self.x)), (o, lambda d: fold(d, o.x)))
+
+    def __mul__(self, o):
+        return V(self.x * o.x, (self, lambda d: fold(d * o.x, self.x)), (o, lambda d: fold(d * self.x, o.x)))
+
+    def __matmul__(self, o):
+        return V(self.x @ o.x, (self, lambda d: d @ np.swapaxes(o.x, -1, -2)), (o, lambda d: np.swapaxes(self.x, -1, -2) @ d))
+
+    def map(self, f, slope):
+        return V(f(self.x), (self, lambda d: d * slope(self.x)))
+
+    def sum(self):
+        return V(self.x.sum(-1, keepdims=True), (self, lambda d: d + 0 * self.x))
+
+    def reshape(self, *shape):
+        return V(self.x.reshape(shape), (self, lambda d: d.reshape(self.x.shape)))
+
+    def transpose(self, *axes):
+        return V(self.x.transpose(axes), (self, lambda d: d.transpose(np.argsort(axes))))
+
+    def __getitem__(self, key):
+        def share(d):
+            whole = np.zeros(self.x.shape)
+            np.add.at(whole, key, d)
+            return whole
+        return V(self.x[key], (self, share))
+
+    def times(self, c):
+        return self.map(lambda x: c * x, lambda x: c)
+
+    def power(self, p):
+        return self.map(lambda x: x**p, lambda x: p * x**(p - 1))
+
+    def mean(self):
+        return self.sum().times(1 / self.x.shape[-1])
+
+    def exp(self):
+        return self.map(np.exp, np.exp)
 
 
-def walk(ids, *arguments, sides=("encoder", "decoder", "cross"), layers=(1, 2), head=1):
-    for side in sides:
-        for layer in layers:
-            options = [*arguments, "--side", side, "--layer", str(layer), "--head", str(head)]
-            weights, matrices = read_json(explain(*options, "--json"))
-            want = wanted(Model(weights, ids, "--modern" in arguments), ids, side, layer, head)
-            agree(matrices, want)
-            agree(read_text(explain(*options, "--whole")), want, SHOWN)
-    return want
+def fold(d, like):
+    """The sum over the axes along which an operand was repeated."""
+    d = d.sum(tuple(range(d.ndim - like.ndim)))
+    return d.sum(tuple(i for i, n in enumerate(like.shape) if n == 1), keepdims=True).reshape(like.shape)
+
+
+def backward(loss):
+    loss.g = np.ones(loss.x.shape)
+    for v in reversed(V.made):
+        for parent, share in v.parents:
+            parent.g = parent.g + share(v.g)
+
+
+# ---- The operations
+
+def rms(x):
+    return x * (x.power(2).mean() + V(1e-5)).power(-0.5)
+
+
+def sigmoid(x):
+    return x.map(lambda g: 1 / (1 + np.exp(-g)), lambda g: 1 / (2 + np.exp(g) + np.exp(-g)))
+
+
+def gelu(x):
+    phi = np.vectorize(lambda g: (1 + math.erf(g / math.sqrt(2))) / 2)
+    return x.map(lambda g: g * phi(g), lambda g: phi(g) + g * np.exp(-g * g / 2) / math.sqrt(2 * math.pi))
+
+
+ACTIVATIONS = {"none": lambda x: x, "silu": lambda x: x * sigmoid(x), "gelu": gelu,
+               "relu": lambda x: x.map(lambda h: np.maximum(h, 0), lambda h: h > 0)}
+
+
+def rotary(x, a):
+    n, w = x.x.shape
+    width = a["heads"] * a["d_k"]
+    y = x[:, :width].reshape(n, a["heads"], a["d_k"])
+    y = rms(y) if a["normalise"] else y
+    if a["turns"]:
+        m = a["d_k"] // 2
+        phi = np.array(a["at"] or range(n))[:, None, None] / 10000 ** (np.arange(m) / m)
+        swap = np.block([[np.zeros((m, m)), np.eye(m)], [-np.eye(m), np.zeros((m, m))]])
+        y = y * V(np.tile(np.cos(phi), 2)) + (y @ V(swap)) * V(np.tile(np.sin(phi), 2))
+    wide = np.eye(width, w)  # beside the columns that are copied
+    return y.reshape(n, width) @ V(wide) + x * V(1.0 - wide.sum(0))
+
+
+def linear(v, a):
+    y = v["x"] @ v["W"].transpose(1, 0)
+    return ACTIVATIONS[a["act"]](y + v["b"] if "b" in v else y)
+
+
+def layer_norm(v, a):
+    return rms(v["x"] + v["x"].mean().times(-1)) * v["gamma"] + v["beta"]
+
+
+def embedding(v, a):
+    y = v["E"][a["ids"]].times(a["s"])
+    return y + v["P"][a["at"]] if "P" in v else y
+
+
+def softmax(v, a):
+    assert a["axis"] == v["x"].x.ndim - 1
+    power = (v["x"] + V(-v["x"].x.max(-1, keepdims=True))).exp()
+    return power * power.sum().power(-1)
+
+
+def masked_fill(v, a):
+    hidden = np.array(a["mask"], dtype=bool).reshape(v["x"].x.shape)
+    return v["x"].map(lambda x: np.where(hidden, float(a["value"]), x), lambda x: ~hidden)
+
+
+def cross_entropy(v, a):
+    x, rows = v["x"], [i for i, target in enumerate(a["targets"]) if target != a["ignore"]]
+    log_p = x + x.exp().sum().map(lambda s: -np.log(s), lambda s: -1 / s)
+    return log_p[rows, [a["targets"][i] for i in rows]].reshape(1, -1).sum().times(-1 / len(rows)).reshape()
+
+
+def swapped(x, a, b):
+    axes = list(range(x.x.ndim))
+    axes[a], axes[b] = b, a
+    return x.transpose(*axes)
+
+
+def swiglu(v, a):
+    half = v["x"].x.shape[1] // 2
+    gate = v["x"][:, :half]
+    return gate * sigmoid(gate) * v["x"][:, half:]
+
+
+OPERATIONS = {
+    "linear": linear, "layer_norm": layer_norm, "embedding": embedding, "softmax": softmax, "masked_fill": masked_fill,
+    "cross_entropy": cross_entropy, "swiglu": swiglu,
+    "rms_norm": lambda v, a: rms(v["x"]) * v["gamma"], "rotary": lambda v, a: rotary(v["x"], a),
+    "matmul": lambda v, a: v["a"] @ v["b"], "scale": lambda v, a: v["x"].times(a["factor"]),
+    "residual": lambda v, a: v["x"] + v["f"], "add": lambda v, a: v["a"] + v["b"],
+    "sub": lambda v, a: v["a"] + v["b"].times(-1), "mul": lambda v, a: v["a"] * v["b"], "tanh": lambda v, a: v["x"].map(np.tanh, lambda x: 1 - np.tanh(x) ** 2),
+    "sum": lambda v, a: v["x"].sum(), "contiguous": lambda v, a: v["x"].times(1),
+    "reshape": lambda v, a: v["x"].reshape(*a["s"]), "transpose": lambda v, a: swapped(v["x"], a["a"], a["b"]),
+    "slice": lambda v, a: v["x"][(slice(None),) * a["axis"] + (slice(a["start"], a["stop"]),)],
+}
+
+
+# ---- A walk
+
+class Walk:
+    """The records of a walk forward, and their values computed again."""
+
+    def __init__(self, *arguments):
+        V.made = []
+        self.head, *lines = map(json.loads, explain(*arguments, "--json").splitlines())
+        self.parameters = {d["parameter"]: V(array(d)) for d in lines if "parameter" in d}
+        self.records = [d for d in lines if "record" in d]
+        assert [d["record"] for d in self.records] == list(range(self.head["records"]))
+        self.made = []
+        for d in self.records:
+            operands = {o["input"]: self.operand(o) for o in d["operands"]}
+            self.made.append(OPERATIONS[d["operation"]](operands, d["arguments"]).reshape(*d["shape"]))
+
+    def operand(self, o):
+        if "record" in o:
+            return self.made[o["record"]]
+        if "parameter" in o:
+            return self.parameters[o["parameter"]][o["row"]:o["row"] + o["shape"][0]]
+        return V(array(o))
+
+    def named(self, name, module=""):
+        return [v.x for d, v in zip(self.records, self.made) if d["name"] == name and d["module"].startswith(module)]
+
+
+def check_forward(walk):
+    for d, v in zip(walk.records, walk.made):
+        near(array(d), v.x, d["name"])
+        labels = {axis: len(x) for axis, x in walk.head["labels"].items()}
+        assert all(labels.get(axis, n) == n for axis, n in zip(d["axes"], d["shape"])), d["axes"]
+        assert d["formula"] and ".c" not in d["formula"] and "dr_ij" not in d["backward"], d["formula"]
+
+
+def check_backward(walk, *arguments):
+    lines = list(map(json.loads, explain(*arguments, "--json", "--backward").splitlines()))
+    steps = [d for d in lines if "adds" in d]
+    assert [d["record"] for d in steps] == sorted((d["record"] for d in steps), reverse=True)
+    backward(walk.made[-1])
+    sums = {}
+    for d in steps:
+        v = walk.made[d["record"]]
+        near(array(d, "gradient"), v.g, "d " + d["name"])
+        for part in d["adds"]:
+            o = next(o for o in d["operands"] if o["operand"] == part["operand"])
+            key = o.get("record", (o.get("parameter"), o.get("row")))
+            total, count = sums.get(key, (0, 0))
+            sums[key] = total + np.array(part["values"]).reshape(o["shape"]), count + 1
+            assert part["part"] == count + 1
+            if part["part"] == part["parts"] and "record" in o:
+                near(sums[key][0], walk.made[key].g, "the sum of the parts of " + o["name"])
+    for d in lines:
+        if "parameter" in d:
+            near(array(d, "gradient"), walk.parameters[d["parameter"]].g, d["parameter"])
+    check_update(lines[-1], walk)
+
+
+def check_update(d, walk):
+    gradients = {name: v.g for name, v in walk.parameters.items()}
+    norm = math.sqrt(sum((g**2).sum() for g in gradients.values()))
+    g = gradients[d["update"]].ravel()[d["at"]] * min(1, 1 / (norm + 1e-6))  # as torch.nn.utils.clip_grad_norm_
+    near([d["norm"], d["m"], d["v"]], [norm, 0.1 * g, 0.02 * g * g], "moments")
+    near(d["after"], d["before"] - 0.001 * g / (abs(g) + 1e-9), "the new weight")
+
+
+def check_cells(walk, *arguments):
+    """A cell is the sum of its terms; a gradient's, too, and the derivative by differences is as near as it says."""
+    lines = list(map(json.loads, explain(*arguments, "--json", "--cell", "1,0").splitlines()))
+    found = collections.Counter()
+    for d in lines:
+        if "cell" not in d:
+            continue
+        record = walk.records[d["record"]]
+        operands = {o["operand"]: o for o in record["operands"]}
+        for k, element, value, _ in d["terms"]:
+            near(value, walk.operand(operands[k]).x.ravel()[element], "an operand")
+        near(sum(value * slope for _, _, value, slope in d["terms"]) + (d["rest"] or 0), d["value"] or 0, "a sum")
+        found[record["operation"]] += abs(d["rest"] or 0) < 1e-12
+    assert found["matmul"] and found["linear"] and found["embedding"] and not found["softmax"], found
+    differences = 0
+    for d in map(json.loads, explain(*arguments, "--json", "--backward", "--cell", "1,0").splitlines()):
+        if "difference" in d:
+            differences += 1
+            assert abs(d["difference"] - d["gradient"]) <= 16 * d["error"] + 1e-13 and d["error"] < 1e-9, d
+        if "added" in d:
+            dy = walk.made[d["record"]].g.ravel()
+            near(sum(dy[at] * slope for at, _, slope in d["terms"]), d["added"], "added")
+    assert differences > 20
+
+
+def check(*arguments, names=PAPER):
+    walk = Walk(*arguments)
+    shown = {d["name"] for d in walk.records}
+    assert set(names) <= shown, set(names) - shown
+    check_forward(walk)
+    check_backward(walk, *arguments)
+    check_cells(walk, *arguments)
+    return walk
+
+
+# ---- The text
+
+def check_text(*arguments):
+    """Every matrix of the text, with all rows and columns, is that of the JSON."""
+    records = {d["record"]: d for d in map(json.loads, explain(*arguments, "--json").splitlines()) if "record" in d}
+    text, found = explain(*arguments, "--full", columns="9999"), 0
+    for part in re.split(r"^(?=\d+ \S.* = .*\[[0-9,]*\]$)", text, flags=re.M)[1:]:
+        head, *lines = part.split("\n\n")[0].splitlines()
+        want = array(records[int(head.split()[0])])
+        want = want[0] if want.ndim > 2 else want
+        rows = [re.search(r"((?: +(?:-?\d+\.\d{4}|-inf))+)$", line) for line in lines if line.startswith("  ")]
+        values = [m[1].split() for m in rows if m]
+        near(np.array(values, dtype=float).reshape(want.shape), want, head, 0.50001e-4)
+        found += 1
+    assert found > 15
 
 
 # ---- The tests
 
-def the_default_sentence():
-    walk(list(range(15)))
-    walk(list(range(15)), "--text", SENTENCE, "--seed", "7", head=3)
+def the_papers_model():
+    """Its attention, from the matrices that have the paper's names."""
+    walk = check()
+    check_text()
+    assert walk.head["labels"]["source"] == ["I", "was", "myself"]
+    for module in ("encoder.layers.1.self_attn", "decoder.layers.0.self_attn", "decoder.layers.0.multihead_attn"):
+        (q,), (k,), (v,), (z,) = (walk.named(name, module) for name in "QKVZ")
+        scores = q @ k.transpose(0, 2, 1) / math.sqrt(8)
+        if module.startswith("decoder.layers.0.self"):
+            scores = np.where(np.tri(3, dtype=bool), scores, -np.inf)
+        power = np.exp(scores)
+        near(power / power.sum(-1, keepdims=True) @ v, z, module)
 
 
-def the_feed_forward_network_follows_from_what_is_shown():
-    """N of its formulas is the last matrix before it that a formula calls N."""
-    for side in ("encoder", "decoder", "cross"):
-        rows = [json.loads(line) for line in explain("--side", side, "--json").splitlines()]
-        weight = {d["weight"]: np.reshape(d["values"], d["shape"]) for d in rows if "weight" in d}
-        x = {d["name"]: np.reshape(d["values"], d["shape"]) for d in rows if d.get("step") == "feed-forward" or "LayerNorm" in d.get("name", "")}
-        before = rows[:[d.get("name") for d in rows].index("hidden")]
-        n = x[[d["name"] for d in before if d.get("formula", "").startswith("N = ")][-1]]
-        place = f"{'encoder' if side == 'encoder' else 'decoder'}.layers.0.linear"
-        hidden = np.maximum(0, n @ weight[place + "1.weight"].T + weight[place + "1.bias"])
-        projected = hidden @ weight[place + "2.weight"].T + weight[place + "2.bias"]
-        agree({"hidden": x["hidden"], "N + F": x["N + F"]}, {"hidden": hidden, "N + F": n + projected})
-
-
-def words():
-    walk([1, 2, 3, 4, 5], "--words", "--vocabulary", VOCABULARY, "--text", "I Love Nature Language Processing")
-    walk([1, 0, 11, 1, 12], "--words", "--vocabulary", VOCABULARY, "--text", "I  hate my\tI eyes", layers=(1,))
-
-
-def shapes_of_four_words():
-    want = walk([1, 2, 3, 4], "--words", "--text", "I Love Nature Language", sides=("encoder",), layers=(1,))
-    shapes = {"x": (4,), "E + PE": (4, 32), "Q": (4, 8), "K": (4, 8), "V": (4, 8), "S": (4, 4),
-              "S of all heads": (4, 4, 4), "Y": (4, 32)}
-    for name, shape in shapes.items():
-        assert want[name].shape == shape, name
-
-
-def one_character():
-    walk([0], "--text", "a", layers=(1,))
+def weights_say_what_their_rows_make():
+    for line in explain("--json").splitlines():
+        d = json.loads(line)
+        if d.get("parameter", "").endswith("attn.in_proj_weight"):
+            made = sorted((r["from"], r["makes"], r["count"], r["heads"]) for r in d["rows"])
+            assert made == [(0, "Q", 32, 4), (32, "K", 32, 4), (64, "V", 32, 4)], made
 
 
 class BytePairs:
@@ -160,22 +378,44 @@ def the_modern_parts():
         pairs = BytePairs(text)
         lines = [json.loads(line) for line in explain("--modern", "--text", text, "--step", "merges", "--json").splitlines()]
         assert [line["ids"] for line in lines] == sum(pairs.ids(), []), lines
-        made = [line["token"] for line in lines]
-        assert set(made) == {-1, *range(256, 256 + len(pairs.table))}, made
         shown = explain("--modern", "--text", text, "--step", "merges")
-        assert f"a table of {len(pairs.table)}\n" in shown and shown.count(" = ") == sum(token >= 0 for token in made)
+        assert f"a table of {len(pairs.table)}\n" in shown
+        assert shown.count(" = ") == sum(line["token"] >= 0 for line in lines)
         final = dict(zip(dict.fromkeys(pairs.words), (states[-1] for states in pairs.ids())))
-        walk(sum((final[word] for word in pairs.words), []), "--modern", "--text", text, head=2)
+        walk = Walk("--modern", "--text", text)
+        assert walk.records[0]["arguments"]["ids"] == sum((final[word] for word in pairs.words), [])
+    check("--modern")
+    check("--characters", "--seed", "7")
+
+
+def runs():
+    """Decoder-only and loaded models of all choices."""
+    tiny = ["--d-model", "8", "--heads", "2", "--layers", "2", "--batch", "4", "--steps", "1", "--quiet"]
+    copy = ["copy", *tiny, "--symbols", "5", "--max-length", "5", "--held-out", "9"]
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            with open("text", "w", encoding="utf-8") as out:
+                out.write("the cat sat on the mat, and the rat sat on the cat and the mat")
+            run("float/train", "lm", *tiny, "--preset", "gpt", "--text", "text", "--tail", "0", "--context", "8", "--run", "lm")
+            check("--model", "lm", "--text", "the mat")
+            for name, choices in (("copy", []), ("pre", ["--norm", "pre"]),
+                                  ("additive", ["--attention", "additive"]),
+                                  ("alibi", ["--positions", "alibi", "--norm-kind", "rms", "--activation", "silu"])):
+                run("float/train", *copy, *choices, "--run", name)
+                walk = check("--model", name, "--text", "1234", names=["Q", "A", "Z", "Y", "logits", "L"])
+                assert walk.head["labels"]["target"][0] == "<begin>"
+        finally:
+            os.chdir(here)
 
 
 def main():
-    tests = [("the walk on the default sentence is what NumPy computes", the_default_sentence),
-             ("the feed-forward network follows from what is shown", the_feed_forward_network_follows_from_what_is_shown),
-             ("the walk on words is what NumPy computes", words),
-             ("byte pairs, rotary positions, RMS norm, query/key norm and SwiGLU are what NumPy computes", the_modern_parts),
-             ("shapes for four words", shapes_of_four_words),
-             ("the walk on one character is what NumPy computes", one_character)]
-    return run_tests("numpy_walk", tests)
+    return run_tests("numpy_walk", [
+        ("the walk through the paper's model is what NumPy computes, forward and back", the_papers_model),
+        ("byte pairs, rotary positions, RMS norm, query/key norm and SwiGLU, too", the_modern_parts),
+        ("saved runs, decoder-only and others, too", runs),
+        ("a weight says what its rows make", weights_say_what_their_rows_make)])
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ MORE = {
     "resume": [*RESUME, "--steps", "7"],
     "pages": ["double/explain", "run", "--text", "the cat"],
     "walk": ["double/explain", "--model", "run", "--text", "the cat", "--json"],
-    "words": ["double/explain", "--words", "--text", "the cat", "--vocabulary", "a cat", "--json"],
+    "words": ["double/explain", "--text", "the cat", "--backward", "--json"],
     "modern": ["double/explain", "--modern", "--text", "low low", "--json"],
     "graph": ["double/explain", "graph", "--json"],
     "check": ["double/gradcheck", "neg", "--reports", "lines", "--gradescope", "g.json"],

@@ -1,11 +1,10 @@
-/* The experiments of ./explain, and its maps of a run. An experiment asks one question, prints a table
- * and maps, and ends with one sentence that its numbers support. README.md in this directory lists
- * questions and answers. */
+/* The experiments of ./explain. An experiment asks one question, prints a table and maps, and ends
+ * with one sentence that its numbers support. README.md in this directory lists questions and
+ * answers. */
 #pragma once
 
 #include "autograd/tape.h"
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/error.h"
 
 typedef struct ExplainOptions {
     uint64_t seed;
@@ -30,15 +29,3 @@ typedef bool Experiment(const ExplainOptions *o, Error *e);
 #define DECLARE(name, summary) Experiment explain_##name;
 EXPERIMENTS(DECLARE)
 #undef DECLARE
-
-/* ---- The attention of a saved run over a text ---- */
-
-typedef struct RunOptions {
-    const char *run;  /* directory of the run */
-    const char *text; /* UTF-8; an encoder-decoder answers it */
-    long layer, head; /* from 1: only these are printed; 0: all */
-} RunOptions;
-
-/* Prints a map for each head. STATUS_BAD_DATA: the text has a character that the run does not know, or is too long for the
- * model. Otherwise it fails as saved_run_open does. */
-bool explain_run(const RunOptions *o, Error *e);

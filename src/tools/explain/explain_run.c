@@ -1,46 +1,49 @@
 /* Prints what a trained model attends to in a text. */
-#include "explain/explain.h"
 #include "explain/map.h"
-#include "explain/walk.h"
-#include <stdlib.h>
+#include "explain/steps.h"
 #include <string.h>
 
-/* Prints the heads of an attention that the options choose. */
-static void show_attention(const WalkThrough *w, const RunOptions *o, const AttentionTrace *a) {
-    enum { TITLE = 128 };
-    const WalkText *source = &w->source, *target = &w->target; /* begin and the answer */
-    const Tensor *weights = a->steps[0].weights;               /* [h, rows, columns] */
-    bool is_cross = strstr(a->name, "multihead_attn");
-    bool in_encoder = source->count && strncmp(a->name, "encoder", strlen("encoder")) == 0;
-    const WalkText *rows = in_encoder ? source : target, *columns = is_cross ? source : rows;
-    int layer = 1 + atoi(strstr(a->name, ".layers.") + strlen(".layers."));
-    const char *kind = is_cross ? "Cross-attention" : "Self-attention";
-    const char *side = in_encoder ? " of the encoder" : " of the decoder";
-    for (int head = 1; head <= weights->shape.size[0]; head++) {
-        char title[TITLE];
-        long n = weights->shape.size[1], m = weights->shape.size[2];
-        if ((o->layer && o->layer != layer) || (o->head && o->head != head)) continue;
-        snprintf(title, TITLE, "Layer %d, head %d: %s%s", layer, head, kind,
-                 source->count ? side : "");
-        map_print(&(Map){title, NULL, n, m, "query", "key", rows->label, columns->label,
-                         weights->data + (head - 1) * n * m, 0, 1});
+static void show_heads(const Records *r, const Record *record, long wanted) {
+    const Tensor *a = record->node->out;
+    long n = a->shape.size[1], m = a->shape.size[2];
+    const Labels *rows = record_labels(r, record->axes.of[1]);
+    const Labels *columns = record_labels(r, record->axes.of[2]);
+    for (long head = 1; head <= a->shape.size[0]; head++) {
+        char title[PARAMETER_NAME + 32];
+        if (wanted && head != wanted) continue;
+        snprintf(title, sizeof title, "%s, head %ld", record->module, head);
+        map_print(&(Map){title, NULL, n, m, "query", "key", rows ? rows->of : NULL,
+                         columns ? columns->of : NULL, a->data + (head - 1) * n * m, 0, 1});
         putchar('\n');
     }
 }
 
 /* Prints all attentions, in the order of computation. */
-static bool show_run(const WalkThrough *w, const RunOptions *o, Error *e) {
-    const ModelConfig *c = &w->run.model->config;
-    int layers = c->encoder_layers > c->decoder_layers ? c->encoder_layers : c->decoder_layers;
-    if (!walk_has_head(c, layers, o->layer, o->head, e)) return false;
-    for (const AttentionTrace *a = w->trace.first; a; a = a->next) show_attention(w, o, a);
-    return true;
+static bool show_run(const Records *r, const StepOptions *o, Error *e) {
+    const char *module = o->module ? o->module : "";
+    long shown = 0;
+    for (long i = 0; i < r->count; i++) {
+        const Record *record = &r->of[i];
+        char name[RECORD_NAME];
+        if (strcmp(record_name(r, record->node->out, name), "A") != 0) continue;
+        if (strncmp(record->module, module, strlen(module)) != 0) continue;
+        show_heads(r, record, o->head);
+        shown++;
+    }
+    return shown || error_set(e, STATUS_USAGE,
+                              "--module: found \"%s\", need a part of the model "
+                              "with attention: encoder.layers.0",
+                              ESCAPED(module));
 }
 
-bool explain_run(const RunOptions *o, Error *e) {
-    WalkThrough w;
-    bool ok =
-        walk_read(&w, &(WalkOptions){.text = o->text, .model = o->run}, e) && show_run(&w, o, e);
-    walk_close(&w);
+bool explain_run(const StepOptions *o, Error *e) {
+    Pass p;
+    Records r;
+    bool ok = pass_open(&p, &o->pass, e);
+    if (ok) {
+        pass_records(&p, &r);
+        ok = pass_has_head(&p, o->head, e) && show_run(&r, o, e);
+    }
+    pass_close(&p);
     return ok;
 }

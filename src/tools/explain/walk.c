@@ -2,7 +2,6 @@
  * purposes. The numbers come from the trace of the model's forward pass. */
 #include "explain/walk.h"
 #include "explain/show.h"
-#include "explain/walk_records.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -377,25 +376,9 @@ static bool print_all(WalkThrough *w, Error *e) {
     return true;
 }
 
-static bool records_print(const WalkOptions *o, WalkThrough *w, Error *e) {
-    Records r;
-    WalkOptions both = *o;
-    both.backward = true;
-    if (!walk_read(w, &both, e)) return false;
-    records_read(&r, w);
-    if (o->backward && !records_backward(&r, e)) return false;
-    records_json(&r, o->backward);
-    return true;
-}
-
 bool explain_walk(const WalkOptions *o, Error *e) {
     WalkThrough w;
     if (o->step && !o->backward && !known_step(o->step, e)) return false;
-    if (o->records) {
-        bool ok = records_print(o, &w, e);
-        walk_close(&w);
-        return ok;
-    }
     bool ok = walk_read(&w, o, e) && walk_choose(&w, e) &&
               (o->backward ? walk_backward : print_all)(&w, e);
     walk_close(&w);

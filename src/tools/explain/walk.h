@@ -25,7 +25,6 @@ typedef struct WalkOptions {
     bool
         operands; /* in JSON, after the matrices, the weights of this layer and head in place of all */
     const char *answer; /* with a run: the answer that the decoder reads; NULL: the model's own */
-    bool records; /* print the records of the tape as JSON: walk_records.h */
     bool backward;      /* print how the gradient of the loss goes back */
     /* With `backward`, "ROW,COLUMN" of the cell of each matrix whose sum is printed; NULL: none. */
     const char *cell;

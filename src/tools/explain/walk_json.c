@@ -41,31 +41,30 @@ static void print_values(const char *key, const Tensor *x, const real *values) {
 
 /* ---- The model ---- */
 
-static void print_labels(const char *key, const WalkText *x, const char *end) {
+static void print_labels(const char *key, const Labels *x, const char *end) {
     printf("\"%s\": [", key);
     for (long i = 0; i < x->count; i++) {
         if (i) printf(", ");
-        json_print(stdout, x->label[i]);
+        json_print(stdout, x->of[i]);
     }
     printf("]%s", end);
 }
 
 void records_json_head(const Records *r, bool backward) {
-    const WalkThrough *w = r->walk;
-    const Tensor *last = w->tape->last->out;
+    const Tensor *loss = records_loss(r);
     ConfigField field;
     printf("{\"walk\": \"%s\", \"records\": %ld, \"loss\": ", backward ? "backward" : "forward",
            r->count);
-    print_number(last == w->logits ? NAN : (double)*last->data);
+    print_number(loss ? (double)*loss->data : NAN);
     printf(", \"model\": {");
-    for (int i = 0; config_field(&w->run.model->config, i, &field); i++) {
+    for (int i = 0; config_field(&r->model->config, i, &field); i++) {
         printf("%s\"%s\": ", i ? ", " : "", field.key);
         json_print(stdout, field.value);
     }
     printf("}, \"labels\": {");
-    print_labels("source", &w->source, ", ");
-    print_labels("target", &w->target, ", ");
-    print_labels("vocabulary", &r->vocabulary, "}}\n");
+    print_labels("source", &r->labels[AXIS_SOURCE], ", ");
+    print_labels("target", &r->labels[AXIS_TARGET], ", ");
+    print_labels("vocabulary", &r->labels[AXIS_VOCABULARY], "}}\n");
 }
 
 static void print_rows(void *is_later, const char *name, long from, long count, long heads) {
@@ -76,7 +75,7 @@ static void print_rows(void *is_later, const char *name, long from, long count, 
 }
 
 void records_json_parameters(const Records *r, bool backward) {
-    const Parameters *all = &r->walk->run.model->parameters;
+    const Parameters *all = &r->model->parameters;
     for (int i = 0; i < all->count; i++) {
         const Parameter *p = &all->entry[i];
         const real *values = (backward ? all->grad : all->value) + p->offset;
@@ -169,15 +168,6 @@ void record_json(const Records *r, long index, bool backward) {
         print_values("values", n->out, NULL);
     }
     puts("}");
-}
-
-void records_json(const Records *r, bool backward) {
-    records_json_head(r, backward);
-    records_json_parameters(r, backward);
-    for (long i = 0; i < r->count; i++) {
-        long index = backward ? r->count - 1 - i : i;
-        if (!backward || record_reached(r->of[index].node)) record_json(r, index, backward);
-    }
 }
 
 /* ---- A cell ---- */

@@ -13,11 +13,11 @@ const char *const axis_names[] = {[AXIS_UNKNOWN] = "",      [AXIS_SOURCE] = "sou
 /* ---- Names ---- */
 
 static const TensorTrace *trace_of(const Records *r, const Tensor *x) {
-    return nn_trace_name_of(&r->walk->trace, x);
+    return nn_trace_name_of(r->trace, x);
 }
 
 const Parameter *record_parameter(const Records *r, const Tensor *x, long *row) {
-    const Parameters *p = &r->walk->run.model->parameters;
+    const Parameters *p = &r->model->parameters;
     for (int i = 0; i < p->count; i++)
         for (int part = 0; part < PARAMETER_PARTS; part++)
             if (p->entry[i].part[part] == x) {
@@ -60,10 +60,8 @@ static void set_module(const Records *r, long index) {
 
 /* ---- Axes ---- */
 
-const WalkText *record_labels(const Records *r, Axis axis) {
-    if (axis == AXIS_SOURCE) return &r->walk->source;
-    if (axis == AXIS_TARGET) return &r->walk->target;
-    return axis == AXIS_VOCABULARY ? &r->vocabulary : NULL;
+const Labels *record_labels(const Records *r, Axis axis) {
+    return r->labels[axis].of ? &r->labels[axis] : NULL;
 }
 
 /* What axis j of y counts, as its operand x says. A view has the strides of its operand. */
@@ -98,7 +96,7 @@ static void set_axes(const Records *r, long index) {
     Axes axes = named ? named->axes : (Axes){{AXIS_UNKNOWN}};
     for (int j = 0; j < n->out->shape.rank; j++) {
         if (axes.of[j] == AXIS_UNKNOWN) axes.of[j] = axis_of_operands(r, n, j);
-        const WalkText *labels = record_labels(r, axes.of[j]);
+        const Labels *labels = record_labels(r, axes.of[j]);
         if (labels && labels->count != n->out->shape.size[j]) axes.of[j] = AXIS_UNKNOWN;
     }
     r->of[index].axes = axes;
@@ -125,7 +123,7 @@ static const Node *product_of(const Records *r, const Tensor *t, const Parameter
         if (!n || t->shape.rank != 2) return NULL;
         *from += (window->data - t->data) % t->shape.size[1];
         for (int k = 1; k < n->inputs; k++) {
-            long row;
+            long row = 0;
             const Tensor *w = n->in[k];
             if (!w || record_parameter(r, w, &row) != p || w->shape.size[0] != t->shape.size[1])
                 continue;
@@ -138,7 +136,7 @@ static const Node *product_of(const Records *r, const Tensor *t, const Parameter
 }
 
 void record_rows(const Records *r, const Parameter *p, RowsFound *each, void *context) {
-    for (const TensorTrace *t = r->walk->trace.tensors; t; t = t->next) {
+    for (const TensorTrace *t = r->trace->tensors; t; t = t->next) {
         long from;
         const Node *product = product_of(r, t->x, p, &from);
         if (!product) continue;
@@ -206,39 +204,33 @@ const char *record_formula(const Node *n, bool backward, char out[RECORD_FORMULA
     return out;
 }
 
-/* By name of the tensor, and then by operation. ASCII. */
+/* By name of the tensor, and then by operation; in ASCII, short enough for a line of contents. */
 static const char *const sentences[][2] = {
-    {"X",
-     "Each token becomes a row of learnt numbers. Equal tokens have equal rows, to which their "
-     "positions are added where the model adds them."},
-    {"Q", "The queries: what each token looks for, in d_k numbers of each head."},
-    {"K", "The keys: what each token offers to be found by."},
-    {"V", "The values: what each token gives to the tokens that attend to it."},
-    {"S",
-     "Row i: how well the query of token i fits the key of each token. A high score of i for j "
-     "says nothing about j for i."},
-    {"S'", "A sum of d_k products has variance d_k. Divided by its root, the scores stay where the "
-           "softmax has a slope."},
-    {"masked S'", "A token may attend only to itself and to earlier tokens: later ones get -inf, "
-                  "before the softmax, so that the remaining weights sum to 1."},
-    {"A", "Row i: how token i spreads its attention. Each row sums to 1."},
-    {"Z", "Each token becomes a mean of the values, weighted by its attention."},
-    {"Z of all heads", "The results of the heads, side by side: again d_model numbers a token."},
-    {"Y", "The results of the heads, mixed."},
-    {"R", "Each token keeps its row and adds the result of the sublayer."},
-    {"N", "Each row is scaled to a fixed size, then by what is learnt."},
-    {"H", "Each token on its own, through a wider layer."},
-    {"F", "The result of the feed-forward network, d_model numbers a token."},
-    {"logits", "A score for each token that may come next: the product with its embedding."},
-    {"L", "The mean of -ln p of each next token: what training makes small."},
-    {"linear", "A product with learnt numbers."},
-    {"rotary", "Queries and keys, turned by their positions or scaled to one length."},
-    {"swiglu", "Half of the columns are gates, which let the other half through."},
-    {"contiguous", "The same numbers, copied into the order of their rows."},
-    {"concat", "Several matrices, one after another."},
-    {"slice", "Some of the rows or columns."},
-    {"transpose", "The same numbers with two axes swapped."},
-    {"reshape", "The same numbers in another shape."},
+    {"X", "A token becomes learnt numbers."},
+    {"Q", "Queries say what each token looks for."},
+    {"K", "Keys say what each token is found by."},
+    {"V", "Values are what each token gives."},
+    {"S", "S_ij: how well query i fits key j."},
+    {"S'", "Scaled scores leave softmax a slope."},
+    {"masked S'", "No token may see a later one."},
+    {"A", "Row i: how token i spreads attention."},
+    {"Z", "Values are averaged, weighted by A."},
+    {"Z of all heads", "The heads stand side by side."},
+    {"Y", "W^O mixes the heads."},
+    {"R", "The input is kept, the result added."},
+    {"N", "Each row is brought to one size."},
+    {"H", "A wider layer treats each token alone."},
+    {"F", "It returns to d_model numbers."},
+    {"logits", "Each token gets a score to come next."},
+    {"L", "The mean of -ln p of each next token."},
+    {"linear", "Learnt numbers multiply each row."},
+    {"rotary", "Heads are turned, or brought to one length."},
+    {"swiglu", "One half of the columns gates the other."},
+    {"contiguous", "Numbers are copied in their order."},
+    {"concat", "Matrices are joined."},
+    {"slice", "Some rows or columns are taken."},
+    {"transpose", "Two axes are swapped."},
+    {"reshape", "The same numbers get another shape."},
 };
 
 const char *record_sentence(const Records *r, const Node *n) {
@@ -254,35 +246,30 @@ const char *record_sentence(const Records *r, const Node *n) {
 
 /* ---- The tape ---- */
 
-/* Ids that the text does not have get the tokenizer's labels, or none. */
-static void label_vocabulary(Records *r) {
-    WalkThrough *w = r->walk;
-    long size = w->run.model->config.vocab_size;
-    const char **label = arena_alloc(&w->arena, (size_t)size * sizeof *label);
-    for (int32_t i = 0; i < size; i++)
-        label[i] = w->run.tokenizer ? *walk_ids(w, &i, 1).label : i ? "" : "[UNK]";
-    for (long i = 0; i < w->target.count; i++) label[w->target.id[i]] = w->target.label[i];
-    r->vocabulary = (WalkText){.count = size, .label = label};
-}
-
-void records_read(Records *r, WalkThrough *w) {
-    *r = (Records){.walk = w, .count = w->tape->nodes};
-    r->of = arena_alloc(&w->arena, (size_t)r->count * sizeof *r->of);
-    for (Node *n = w->tape->last; n; n = n->previous) r->of[n->index].node = n;
-    label_vocabulary(r);
+void records_read(Records *r, Arena *arena) {
+    r->count = r->tape->nodes;
+    r->of = arena_alloc(arena, (size_t)r->count * sizeof *r->of);
+    for (Node *n = r->tape->last; n; n = n->previous) r->of[n->index].node = n;
     for (long i = 0; i < r->count; i++) {
         set_module(r, i);
         set_axes(r, i);
     }
 }
 
+Tensor *records_loss(const Records *r) {
+    Tensor *last = r->tape->last->out;
+    return last->shape.rank == 0 ? last : NULL;
+}
+
 bool records_backward(Records *r, Error *e) {
-    Parameters *p = &r->walk->run.model->parameters;
-    Tape *t = r->walk->tape;
-    parameters_clear_grad(p);
-    tape_backward(t, t->last->out);
-    parameters_zero_unreached(p);
-    return !tape_failed(t, e);
+    Tensor *loss = records_loss(r);
+    if (!loss)
+        return error_set(e, STATUS_BAD_DATA,
+                         "--text: found 1 token, need at least 2: there is none to predict");
+    parameters_clear_grad(&r->model->parameters);
+    tape_backward(r->tape, loss);
+    parameters_zero_unreached(&r->model->parameters);
+    return !tape_failed(r->tape, e);
 }
 
 long record_parts(const Records *r, const Tensor *x, long at, long *visited) {
@@ -300,7 +287,7 @@ long record_parts(const Records *r, const Tensor *x, long at, long *visited) {
 }
 
 const char *record_zero(const Records *r, const Node *end, const Tensor *x, long element) {
-    if (x == &r->walk->run.model->positions) return "positions";
+    if (x == &r->model->positions) return "positions";
     bool is_contiguous = tensor_contiguous(x);
     return is_contiguous && isinf(x->data[element]) ? "hidden" : end->op->name;
 }

@@ -47,8 +47,9 @@
  */
 #pragma once
 
+#include "base/arena.h"
 #include "explain/backward.h"
-#include "explain/walk.h"
+#include "nn/nn.h"
 
 enum { RECORD_NAME = PARAMETER_NAME + 16, RECORD_FORMULA = 1200 };
 
@@ -59,17 +60,28 @@ typedef struct Record {
     Axes axes;
 } Record;
 
+/* What stands along an axis: a text of each token. */
+typedef struct Labels {
+    long count;
+    const char **of; /* [count] */
+} Labels;
+
 typedef struct Records {
-    WalkThrough *walk;
+    Model *model;
+    Tape *tape; /* with `keep`; its last record is the loss, or there is none */
+    const Trace *trace;
+    Labels labels[AXIS_FEATURE + 1];
     long count;
     Record *of; /* [count], in the order of recording */
-    WalkText vocabulary;
 } Records;
 
-/* Reads the tape of a walk; r lives as long as w. */
-void records_read(Records *r, WalkThrough *w);
+/* Reads the tape; the caller has set all members but count and `of`, which live in the arena. */
+void records_read(Records *r, Arena *arena);
 
-/* Runs backward from the loss. False: there is none, or no memory. */
+/* The last record's output, if it is one number: the loss. NULL: there is none. */
+Tensor *records_loss(const Records *r);
+
+/* Runs backward from the loss. STATUS_BAD_DATA: there is none. */
 bool records_backward(Records *r, Error *e);
 
 /* "A", "embedding.weight", "softmax 12", "a constant" */
@@ -82,7 +94,7 @@ const Parameter *record_parameter(const Records *r, const Tensor *x, long *row);
 Axes record_axes(const Records *r, const Tensor *x);
 
 /* The labels along an axis, or NULL. */
-const WalkText *record_labels(const Records *r, Axis axis);
+const Labels *record_labels(const Records *r, Axis axis);
 extern const char *const axis_names[];
 
 /* The lines of the operation's formulas that hold for this call. */
@@ -110,7 +122,6 @@ const char *record_zero(const Records *r, const Node *end, const Tensor *x, long
 long record_parts(const Records *r, const Tensor *x, long at, long *visited);
 
 /* Print JSON as described above. */
-void records_json(const Records *r, bool backward); /* all lines */
 void records_json_head(const Records *r, bool backward);
 void records_json_parameters(const Records *r, bool backward);
 void record_json(const Records *r, long index, bool backward);

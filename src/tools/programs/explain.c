@@ -1,49 +1,38 @@
 /* explain: shows what attention computes for a sentence, and why it has this form.
  *
- *     ./explain                 every matrix of a sentence's way through attention
+ *     ./explain                 every step of a sentence's way through a Transformer
  *     ./explain scaling         an experiment: why scores are divided by the root of d_k
  *     ./explain runs/copy --text ABC       what a trained model attends to */
 #include "explain/explain.h"
 #include "base/append.h"
 #include "base/options.h"
 #include "base/utf8.h"
-#include "explain/walk.h"
+#include "explain/steps.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-static struct Values {
-    WalkOptions walk; /* a layer or head of 0 is not given */
-    bool json;
-    int side;
-} values;
-static bool side_given;
+static struct Values { StepOptions walk; /* a head of 0 is not given */ } values;
 
-#define AT(type, field) SETTING(type, struct Values, field)
+#define AT(type, field) SETTING(type, struct Values, walk.field)
 static const Setting table[] = {
     {"The walk, and runs"},
-    {"text", "TEXT", NULL, "the sentence, UTF-8", AT(TEXT, walk.text),
-     "无可奈何花落去，似曾相识燕归来"},
-    {"words", .help = "tokens are words (default I was myself); id 0 is [UNK]: any unknown word",
-     AT(FLAG, walk.words)},
+    {"text", "TEXT", NULL, "the sentence, UTF-8", AT(TEXT, pass.text), "I was myself"},
+    {"characters", .help = "tokens are characters, not words (default a verse of fifteen)",
+     AT(FLAG, pass.characters)},
     {"modern", .help = "byte pairs, rotary positions, RMS norm, query/key norm, SwiGLU",
-     AT(FLAG, walk.modern)},
-    {"vocabulary", "TEXT", NULL, "the text whose tokens are the vocabulary",
-     AT(TEXT, walk.vocabulary), "the sentence"},
-    {"model", "RUN", NULL, "walk through the model of this run", AT(TEXT, walk.model),
+     AT(FLAG, pass.modern)},
+    {"model", "RUN", NULL, "walk through the model of this run", AT(TEXT, pass.run),
      "random weights"},
-    {"side", NULL, "encoder|decoder|cross", "the attention to show", AT(CHOICE, side)},
-    {"layer", "N", "[1,1000]", "its layer", AT(INTEGER, walk.layer), "1; of a run all"},
-    {"head", "N", "[1,1048576]", "its head", AT(INTEGER, walk.head), "1; of a run all"},
-    {"step", "NAME", NULL, "show this step only; with --backward an operation: softmax",
-     AT(TEXT, walk.step)},
-    {"backward",
-     .help = "print how the gradient of the loss goes back, operation by operation, and an update",
-     AT(FLAG, walk.backward)},
-    {"cell", "ROW,COLUMN", NULL, "with --backward: print the sum of this cell of each matrix",
-     AT(TEXT, walk.cell)},
-    {"whole", .help = "print large matrices whole instead of their corners", AT(FLAG, walk.whole)},
-    {"records", .help = "with --json: print the records of the tape", AT(FLAG, walk.records)},
+    {"backward", .help = "walk back from the loss: gradients, and the update of a weight",
+     AT(FLAG, backward)},
+    {"module", "NAME", NULL, "show this part of the model: decoder.layers.0", AT(TEXT, module),
+     "the first layer; of a run all"},
+    {"head", "N", "[1,1048576]", "show this head", AT(INTEGER, head), "1; of a run all"},
+    {"step", "NAME", NULL, "show this step: its name, its operation or its number; or merges",
+     AT(TEXT, step)},
+    {"cell", "ROW,COLUMN", NULL, "print how this cell of each matrix is computed", AT(TEXT, cell)},
+    {"full", .help = "print every row and column", AT(FLAG, full)},
     {"Output"},
     {"json", .help = "print one JSON object per line, without maps", AT(FLAG, json)},
     {0},
@@ -57,7 +46,7 @@ static const struct {
     EXPERIMENTS(ROW)
 #undef ROW
 };
-enum { COUNT = sizeof experiments / sizeof *experiments, ALL_NAMES = 200, NOTES = 2000 };
+enum { COUNT = sizeof experiments / sizeof *experiments, ALL_NAMES = 200, NOTES = 1200 };
 
 /* "walk, relevance, …" */
 static const char *all_names(char out[ALL_NAMES]) {
@@ -68,15 +57,7 @@ static const char *all_names(char out[ALL_NAMES]) {
 
 /* The end of the help. */
 static const char *notes(char out[NOTES]) {
-    enum { LINE = 76 };
-    size_t column = 0;
-    snprintf(out, NOTES, "Steps of the walk, in order\n  ");
-    for (const char *c = walk_step_names(); *c; c++) {
-        bool breaks = *c == ' ' && column + strcspn(c + 1, " ") > LINE;
-        text_append(out, NOTES, breaks ? "\n  " : "%c", *c);
-        column = breaks ? 0 : column + 1;
-    }
-    text_append(out, NOTES, "\n\nExperiments\n");
+    snprintf(out, NOTES, "Experiments\n");
     for (size_t i = 0; i < COUNT; i++)
         text_append(out, NOTES, "  %-12s %s\n", experiments[i].name, experiments[i].summary);
     return out;
@@ -95,43 +76,36 @@ static const char *const subject_name[] = {
 
 /* Refuses a flag that has no effect on the subject, or that contradicts another flag. */
 static bool check_flags(int subject, Error *e) {
-    const WalkOptions *walk = &values.walk;
+    const StepOptions *walk = &values.walk;
+    const PassOptions *pass = &walk->pass;
     const struct {
         bool given;
         const char *flag;
         int need;
-    } subjects[] = {
-        {walk->text, "text", WALK | RUN},
-        {walk->layer, "layer", WALK | RUN},
-        {walk->head, "head", WALK | RUN},
-        {walk->words, "words", WALK},
-        {walk->modern, "modern", WALK},
-        {walk->vocabulary, "vocabulary", WALK},
-        {walk->model, "model", WALK},
-        {side_given, "side", WALK},
-        {walk->step, "step", WALK},
-        {walk->whole, "whole", WALK},
-        {walk->backward, "backward", WALK},
-        {walk->cell, "cell", WALK},
-        {values.json, "json", WALK | EXPERIMENT},
-    };
+    } subjects[] = {{pass->text, "text", WALK | RUN},
+                    {walk->module, "module", WALK | RUN},
+                    {walk->head, "head", WALK | RUN},
+                    {pass->characters, "characters", WALK},
+                    {pass->modern, "modern", WALK},
+                    {pass->run, "model", WALK},
+                    {walk->step, "step", WALK},
+                    {walk->full, "full", WALK},
+                    {walk->backward, "backward", WALK},
+                    {walk->cell, "cell", WALK},
+                    {walk->json, "json", WALK | EXPERIMENT}};
     const struct {
         bool given;
         const char *flag, *found, *need;
     } pairs[] = {
-        {walk->words && walk->model, "words", "--model, which has its own tokens",
+        {pass->characters && pass->run, "characters", "--model, which has its own tokens",
          "one of the two"},
-        {walk->modern && walk->model, "modern", "--model, which has its own choices",
+        {pass->modern && pass->run, "modern", "--model, which has its own choices",
          "one of the two"},
-        {walk->vocabulary && walk->model, "vocabulary", "--model, which has its own",
+        {pass->modern && pass->characters, "modern", "--characters, and it has byte pairs",
          "one of the two"},
-        {walk->model && !walk->text, "model", "no --text",
+        {pass->run && !pass->text, "model", "no --text",
          "a text of the characters of its vocabulary"},
-        {walk->cell && !walk->backward, "cell", "no --backward",
-         "both: it prints a gradient's sum"},
-        {walk->whole && values.json, "whole", "--json, which prints all elements",
-         "one of the two"},
-    };
+        {walk->full && walk->json, "full", "--json, which prints all elements", "one of the two"}};
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
         if (subjects[i].given && !(subjects[i].need & subject))
             return error_set(e, STATUS_USAGE, "--%s: found %s, need %s", subjects[i].flag,
@@ -140,14 +114,14 @@ static bool check_flags(int subject, Error *e) {
         if (pairs[i].given)
             return error_set(e, STATUS_USAGE, "--%s: found %s, need %s", pairs[i].flag,
                              pairs[i].found, pairs[i].need);
-    return subject != RUN || walk->text ||
+    return subject != RUN || pass->text ||
            error_set(e, STATUS_USAGE,
                      "found no --text, need a text of the characters of the run's vocabulary");
 }
 
 static bool run_experiment(Experiment *run, uint64_t seed, Error *e) {
     Tape *t = tape_new();
-    bool ok = run(&(ExplainOptions){seed, values.json, t}, e);
+    bool ok = run(&(ExplainOptions){seed, values.walk.json, t}, e);
     tape_free(t);
     return ok;
 }
@@ -155,25 +129,21 @@ static bool run_experiment(Experiment *run, uint64_t seed, Error *e) {
 static bool run(const char *name, uint64_t seed, Error *e) {
     char names[ALL_NAMES];
     struct stat s;
-    WalkOptions *walk = &values.walk;
+    StepOptions *walk = &values.walk;
     if (strcmp(name, "walk") == 0) {
         if (!check_flags(WALK, e)) return false;
-        if (!walk->text && walk->words) walk->text = walk_words_sentence;
-        if (!walk->text) walk->text = walk->modern ? walk_modern_sentence : walk_sentence;
-        if (!walk->layer) walk->layer = 1;
         if (!walk->head) walk->head = 1;
-        walk->side = (Side)values.side;
-        walk->side_given = side_given;
-        walk->json = values.json;
-        walk->seed = seed;
-        return explain_walk(walk, e);
+        walk->pass.seed = seed;
+        return explain_steps(walk, e);
     }
     for (size_t i = 0; i < COUNT; i++)
         if (strcmp(experiments[i].name, name) == 0)
             return check_flags(EXPERIMENT, e) && run_experiment(experiments[i].run, seed, e);
-    if (stat(name, &s) == 0 && S_ISDIR(s.st_mode))
-        return check_flags(RUN, e) &&
-               explain_run(&(RunOptions){name, walk->text, walk->layer, walk->head}, e);
+    if (stat(name, &s) == 0 && S_ISDIR(s.st_mode)) {
+        if (!check_flags(RUN, e)) return false;
+        walk->pass.run = name;
+        return explain_run(walk, e);
+    }
     return error_set(e, STATUS_USAGE, "found \"%s\", need the directory of a run or one of %s",
                      ESCAPED(name), all_names(names));
 }
@@ -184,15 +154,14 @@ int main(int argc, char **argv) {
     Options options = {
         "explain",
         "[EXPERIMENT | RUN]",
-        "Prints every matrix of a sentence's way through attention, runs an experiment about "
-        "the form of attention, or draws what a trained model attends to.",
+        "Prints every step of a sentence's way through a Transformer, forward or back from the "
+        "loss, runs an experiment about the form of attention, or draws what a trained model "
+        "attends to.",
         table,
         &values,
         notes(end),
         .max = 1};
-    if (options_parse(&options, argc, argv, &e)) {
-        side_given = options_given(&options, "side");
+    if (options_parse(&options, argc, argv, &e))
         run(options.operands ? options.operand[0] : "walk", options.seed, &e);
-    }
     return options_exit(options.program, &e);
 }

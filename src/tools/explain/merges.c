@@ -1,0 +1,93 @@
+/* How byte pairs split each word of the text, merge by merge (text/bpe.h). */
+#include "base/terminal.h"
+#include "explain/label.h"
+#include "explain/pass.h"
+#include "explain/show.h"
+#include "text/dictionary.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Writes a token, with '_' for a blank. */
+static void write_token(FILE *out, const Tokenizer *k, int32_t id) {
+    char text[TOKEN_LABEL], shown[TOKEN_LABEL];
+    snprintf(shown, sizeof shown, "%s", tokenizer_label(k, id, text));
+    for (char *c = shown; *c; c++)
+        if (*c == ' ') *c = '_';
+    Label l = label_of(shown, LABEL_MAX, terminal_unicode());
+    putc(' ', out);
+    label_write(out, &l);
+}
+
+/* Prints the tokens of a word after a merge has made the token `made`; -1: before the first. */
+static void print_tokens(const Tokenizer *k, int32_t made, const int32_t *id, long count) {
+    char *line = NULL;
+    size_t size;
+    FILE *out = open_memstream(&line, &size);
+    if (out && made >= 0) {
+        const Merge *m = &k->merge[made - BYTE_TOKENS];
+        fprintf(out, "%d =", (int)made);
+        write_token(out, k, m->left);
+        fputs(" +", out);
+        write_token(out, k, m->right);
+        fputs(" :", out);
+    }
+    for (long i = 0; out && i < count; i++) write_token(out, k, id[i]);
+    if (!out || fclose(out) != 0 || !line) error_no_memory("a line of %ld tokens", count);
+    show_wrapped(line + strspn(line, " "), made < 0 ? 2 : 4);
+    free(line);
+}
+
+static void print_json(int32_t made, const int32_t *id, long count) {
+    printf("{\"step\": \"merges\", \"token\": %d, \"ids\": [", (int)made);
+    for (long i = 0; i < count; i++) printf("%s%d", i ? ", " : "", (int)id[i]);
+    puts("]}");
+}
+
+/* Joins the two neighbours whose merge is the earliest, the first of equals. Returns their token;
+ * -1: none. */
+static int32_t join_earliest(const Tokenizer *k, int32_t *id, long *count) {
+    int32_t made = -1;
+    long at = 0;
+    for (long i = 0; i + 1 < *count; i++) {
+        int32_t found = bpe_joined(&k->pieces, (Merge){id[i], id[i + 1]});
+        if (found < 0 || (made >= 0 && found >= made)) continue;
+        made = found;
+        at = i;
+    }
+    if (made < 0) return -1;
+    id[at] = made;
+    (*count)--;
+    memmove(id + at + 1, id + at + 2, (size_t)(*count - at - 1) * sizeof *id);
+    return made;
+}
+
+bool pass_print_merges(const Pass *p, bool json, Error *e) {
+    const Tokenizer *k = p->run.tokenizer;
+    Dictionary words = {0};
+    if (!k || k->kind != &tokenizer_bpe)
+        return error_set(e, STATUS_USAGE, "--step: found merges, need a model of byte pairs");
+    if (!json) {
+        printf("merges: a table of %ld\n", k->size - BYTE_TOKENS);
+        show_wrapped("Each different word begins as its bytes. Of the pairs of neighbours in the table "
+                     "the earliest is joined into one token, until none is left. _ is a blank.",
+                     2);
+    }
+    for (size_t at = 0, length = strlen(p->text), n; at < length; at += n) {
+        n = word_length(p->text + at, length - at);
+        long before = words.count, number = dictionary_add(&words, p->text + at, n, e);
+        if (number < 0) break;
+        if (number < before) continue;
+        int32_t id[TOKEN_BYTES], made = -1;
+        long count = (long)n;
+        for (long i = 0; i < count; i++) id[i] = (unsigned char)p->text[at + (size_t)i];
+        do {
+            if (json)
+                print_json(made, id, count);
+            else
+                print_tokens(k, made, id, count);
+            made = join_earliest(k, id, &count);
+        } while (made >= 0);
+    }
+    dictionary_free(&words);
+    return e->status == STATUS_DONE;
+}
