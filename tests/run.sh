@@ -34,6 +34,7 @@ run='
     case $3 in
     *.py)
         case $3 in
+        tests/interop/hf.py) modules="gguf, safetensors, torch, transformers" ;;
         tests/interop/*) modules="numpy, safetensors, torch" ;;
         tests/faults/* | tests/programs/*) modules=subprocess ;;
         *) modules=numpy ;;

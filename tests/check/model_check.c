@@ -8,9 +8,9 @@
 #define IN_DOUBLE        (sizeof(real) == sizeof(double))
 #define MODEL_CHECK(...) GRADCHECK("model", __VA_ARGS__)
 
-static const char *const golden_models[] = {"seq2seq",   "seq2seq_prenorm", "lm",
-                                            "lm_padded", "lm_rotary",       "seq2seq_rotary",
-                                            "lm_alibi",  "seq2seq_alibi"};
+static const char *const golden_models[] = {"seq2seq",        "seq2seq_prenorm", "lm",
+                                            "lm_padded",      "lm_rotary",       "lm_llama",
+                                            "seq2seq_rotary", "lm_alibi",        "seq2seq_alibi"};
 enum { GOLDEN = sizeof golden_models / sizeof *golden_models };
 
 /* The golden files of a model, from anywhere; in one of a few buffers. */

@@ -89,6 +89,14 @@ MODELS = {
         ),
         target=[8, 8],
     ),
+    "lm_llama": dict(
+        meta=metadata(
+            {**GPT, "positions": "rotary", "activation": "swiglu"}, norm_kind="rms", rotary_base=100, biases=False, kind="lm",
+            encoder_layers=2, decoder_layers=0, heads=2, d_model=12, d_ff=20, vocab_size=11, max_length=8, tied=False,
+            scale_embedding=False, label_smoothing=0, pad_id=None,
+        ),
+        target=[8, 8],
+    ),
     "seq2seq_rotary": dict(
         meta=metadata(
             {**GPT, "positions": "rotary", "activation": "swiglu"}, norm_kind="rms", qk_norm=True, kind="seq2seq",

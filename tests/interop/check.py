@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import go_on  # noqa: E402
+sys.path.insert(0, os.path.join(HERE, "..", "golden"))
 from models import gradients  # noqa: E402
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
@@ -43,7 +44,7 @@ def same_as_ours(weights):
     run(gradcheck, "model", "--weights", weights, "--save", start, "--unchecked")
     [batch] = [f"{start}/{name}" for name in os.listdir(start) if name.endswith(".batch.safetensors")]
     [ours] = [f"{start}/{name}" for name in os.listdir(start) if name.endswith(".grads.safetensors")]
-    meta = go_on.read(os.path.dirname(weights))[1]
+    meta = go_on.tapeformer_torch.load(os.path.dirname(weights)).meta
     doubles = {name: x.double() for name, x in load_file(weights).items()}
     theirs = gradients(meta, doubles, load_file(batch))
     for name, x in load_file(ours).items():
@@ -100,7 +101,7 @@ def losses(record):
 
 CHOICES = {"norm": ["post", "pre"], "norm-kind": ["layer", "rms"], "positions": ["sinusoidal", "learned", "rotary"],
            "qk-norm": ["false", "true"], "activation": ["relu", "gelu", "silu", "swiglu"], "attention": ["dot", "additive"],
-           "init-output": ["random", "zero"], "heads": ["1", "2", "4"], "layers": ["1", "3"], "d-ff": ["24", "40"]}
+           "init-output": ["random", "zero"], "biases": ["true", "false"], "heads": ["1", "2", "4"], "layers": ["1", "3"], "d-ff": ["24", "40"]}
 
 
 def test_any_choice_loads(name):

@@ -1,5 +1,4 @@
-"""Trains a run further in PyTorch: reads the model that ./train left into stock nn.TransformerEncoder and
-nn.TransformerDecoder (tests/golden/models.py), trains it, and writes a model that ./generate reads and a checkpoint that
+"""Trains a run further in PyTorch: reads the model that ./train left (tapeformer_torch.py), trains it, and writes a model that ./generate reads and a checkpoint that
 ./train --resume continues: Adam's moments go both ways.
 
     python3 tests/interop/go_on.py runs/lm runs/more --text data/poems.txt
@@ -13,18 +12,9 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"))
-from models import Model  # noqa: E402
-
-
-def read(run):
-    """The model of a run, and what its file says of it."""
-    with safe_open(os.path.join(run, "model.safetensors"), "pt") as file:
-        meta = file.metadata()
-        weights = {name: file.get_tensor(name) for name in file.keys()}
-    model = Model(meta).to(weights["embedding.weight"].dtype)
-    model.load_state_dict(weights, strict=True)
-    return model, meta
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "src", "tools", "interop"))
+import tapeformer_torch  # noqa: E402
 
 
 def read_moments(run, model, optimizer):
@@ -88,7 +78,8 @@ def task_batch(meta, rows, rng):
 
 def train(a):
     torch.set_num_threads(1)
-    model, meta = read(a.run)
+    model = tapeformer_torch.load(a.run)
+    meta = model.meta
     optimizer = torch.optim.AdamW(model.parameters(), lr=a.lr)
     stands, tokens = read_moments(a.run, model, optimizer), 0
     rng = torch.Generator().manual_seed(a.seed)
@@ -104,7 +95,7 @@ def train(a):
         optimizer.step()
         if step in (1, a.steps):
             print(f"step {step}: loss {loss.item():.4f}", flush=True)
-    save(model.state_dict(), a.out, "model.safetensors", meta)
+    tapeformer_torch.save(model, a.out)
     if stands:
         write_checkpoint(model, optimizer, stands, a.steps, tokens, a.out)
 

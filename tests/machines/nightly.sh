@@ -32,7 +32,7 @@ export ALL=1
 part $make test
 part in_double
 part sh tests/run.sh tests/faults/faults.py tests/kernels/cache_misses.sh tests/programs/adding.sh \
-    tests/interop/check.py tests/interop/differential.py
+    tests/interop/check.py tests/interop/differential.py tests/interop/hf.py
 part ./gradcheck --seeds 20
 part $make tidy
 part $make fuzz

@@ -61,8 +61,8 @@ static void golden(const char *name) {
 
 TEST(loss_logits_and_gradients_agree_with_PyTorch) {
     static const char *const names[] = {
-        "seq2seq",   "seq2seq_prenorm", "seq2seq_additive", "lm",           "lm_padded",
-        "lm_rotary", "seq2seq_rotary",  "lm_alibi",         "seq2seq_alibi"};
+        "seq2seq",   "seq2seq_prenorm", "seq2seq_additive", "lm",       "lm_padded",
+        "lm_rotary", "lm_llama",        "seq2seq_rotary",   "lm_alibi", "seq2seq_alibi"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) golden(names[i]);
 }
 

@@ -227,18 +227,19 @@ TEST(weights_that_are_not_finite) {
 
 /* The default models, field by field. */
 TEST(the_usual_models) {
-    static const char *const want[] = {"kind seq2seq decoder_layers 2 vocab_size 11 max_length 8 "
-                                       "final_norm false scale_embedding true "
-                                       "pad_id 0 encoder_layers 2 heads 4 d_model 128 d_ff 512 "
-                                       "norm post norm_kind layer positions "
-                                       "sinusoidal attention dot qk_norm false activation relu "
-                                       "tied true label_smoothing 0.1 ",
-                                       "kind lm decoder_layers 0 vocab_size 13 max_length 9 "
-                                       "final_norm true scale_embedding false pad_id "
-                                       "none encoder_layers 4 heads 4 d_model 128 d_ff 512 norm "
-                                       "pre norm_kind layer positions learned "
-                                       "attention dot qk_norm false activation gelu tied true "
-                                       "label_smoothing 0 "};
+    static const char *const want[] = {
+        "kind seq2seq decoder_layers 2 vocab_size 11 max_length 8 "
+        "final_norm false scale_embedding true "
+        "pad_id 0 encoder_layers 2 heads 4 d_model 128 d_ff 512 "
+        "norm post norm_kind layer positions "
+        "sinusoidal rotary_base 10000 attention dot qk_norm false activation relu "
+        "biases true tied true label_smoothing 0.1 ",
+        "kind lm decoder_layers 0 vocab_size 13 max_length 9 "
+        "final_norm true scale_embedding false pad_id "
+        "none encoder_layers 4 heads 4 d_model 128 d_ff 512 norm "
+        "pre norm_kind layer positions learned "
+        "rotary_base 10000 attention dot qk_norm false activation gelu biases true tied true "
+        "label_smoothing 0 "};
     const ModelConfig models[] = {config_seq2seq(11, 8, 0), config_language_model(13, 9)};
     for (int i = 0; i < 2; i++) {
         char found[1000] = "";

@@ -142,7 +142,7 @@ TEST(every_tokenizer_holds_out_the_same_text) {
     static const char first[] = "aé bé aé bé aé bé ",
                       second[] = "cd cd cd cd cd cd xyz"; /* 18 and 21 characters */
     const Passage p[] = {{"f", first, sizeof first - 1}, {"g", second, sizeof second - 1}};
-    for (const Choice *const *all = all_tokenizers; *all; all++) {
+    for (const Choice *const *all = all_tokenizers; *all != &tokenizer_ids.choice; all++) {
         const TokenizerKind *kind = (const TokenizerKind *)*all;
         Error e = {0};
         TaskOptions o = {.tokenizer = kind,

@@ -155,7 +155,7 @@ TEST(words_by_hand) {
 
 TEST(the_poem_by_every_tokenizer) {
     static const long size[] = {15, 256, 0}, count[] = {15, 45, 0};
-    for (int kind = 0; all_tokenizers[kind]; kind++) {
+    for (int kind = 0; all_tokenizers[kind] != &tokenizer_ids.choice; kind++) {
         Error e = {0};
         Tokenizer *k = learned((const TokenizerKind *)all_tokenizers[kind], 0, poem, strlen(poem));
         int32_t ids[sizeof poem];
@@ -172,6 +172,26 @@ TEST(the_poem_by_every_tokenizer) {
     }
 }
 
+/* A text of numbers is these ids; others are refused. */
+TEST(ids_are_numbers) {
+    static const char text[] = "7 0\n12\t 3";
+    Error e = {0};
+    Tokenizer *k = learned(&tokenizer_ids, 0, text, strlen(text));
+    CHECK(k->size == 13, "%ld", k->size);
+    CHECK(!strcmp(tokens_of(k, text), "7:7 |0:0 |12:12 |3:3 |"), "%s", tokens_of(k, text));
+    static const char *const wrong[] = {"13", "1 -2", "5 x", "99999999999999999999", "4.5"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        int32_t ids[32];
+        long count;
+        CHECK(!tokenizer_encode(k, "prompt", wrong[i], strlen(wrong[i]), ids, &count, &e));
+        CHECK(e.status == STATUS_BAD_DATA, "%s: %s", wrong[i], e.text);
+    }
+    e = (Error){0};
+    CHECK(!tokenizer_encode(k, "prompt", "5 x", 3, (int32_t[3]){0}, &(long){0}, &e));
+    CHECK_ERROR(e, STATUS_BAD_DATA, "prompt: byte 2: found 'x', need an id below 13");
+    tokenizer_free(k);
+}
+
 /* The string of every kind makes the same tokenizer; a vocabulary as older files have it is one of
  * characters. */
 TEST(strings_of_every_kind) {
@@ -186,6 +206,7 @@ TEST(strings_of_every_kind) {
                  {&tokenizer_bpe, 260, "tokenizer bpe\n32 109\n104 101\n105 108\n116 257\n", text},
                  {&tokenizer_bpe, 262,
                   "tokenizer bpe\n143 175\n151 160\n229 256\n230 257\n259 258\n", twice},
+                 {&tokenizer_ids, 0, "tokenizer ids\n78\n", "1 77 0"},
                  {&tokenizer_byte, 0, "tokenizer byte\n", "caf\xE9"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Error e = {0};
@@ -221,6 +242,9 @@ TEST(strings_that_hold_no_tokenizer) {
          "f: vocabulary: line 2: found another, need the ids of two earlier tokens"},
         {"tokenizer bpe\n无\n",
          "f: vocabulary: line 2: found another, need the ids of two earlier tokens"},
+        {"tokenizer ids\n0\n", "f: vocabulary: line 2: found another, need the number of ids"},
+        {"tokenizer ids\n65537\n", "f: vocabulary: line 2: found another, need the number of ids"},
+        {"tokenizer ids\n5 \n", "f: vocabulary: line 2: found another, need the number of ids"},
         {"tokenizer xyz\n", "f: byte 7: found a duplicate character, need each once"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -99,7 +99,7 @@ TEST(bytes_are_computed_from_sizes) {
             const double dropout = 0.1 * drops;
             ModelConfig base = medium(lm ? small_language_model() : small_seq2seq()), c = base;
             base.max_length = 64;
-            for (int preset = PRESET_PAPER; preset <= PRESET_MODERN; preset++) {
+            for (int preset = PRESET_PAPER; preset <= PRESET_LLAMA; preset++) {
                 c = base;
                 config_set_preset(&c, (Preset)preset);
                 config_derive(&c, lm);

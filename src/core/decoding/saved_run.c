@@ -60,9 +60,10 @@ bool saved_run_open(SavedRun *r, const char *name, bool damaged, Error *e) {
     r->tokenizer = tokenizer_parse(r->path, vocabulary, e);
     if (!r->tokenizer) return false;
     const ModelConfig *c = &r->model->config;
-    bool lm = config_is_lm(c); /* the others are padding, begin and end */
+    /* Tokens that are no text: padding, begin and end; of an imported language model any. */
+    bool lm = config_is_lm(c);
     long need = c->vocab_size - (lm ? 0 : 2) - (c->pad_id != NO_PAD);
-    if (r->tokenizer->size != need)
+    if (r->tokenizer->size > need || (!lm && r->tokenizer->size < need))
         return error_set(e, STATUS_BAD_DATA,
                          "%s: metadata: vocabulary: found a size of %ld, need %ld", r->path,
                          r->tokenizer->size, need);

@@ -24,9 +24,14 @@ Tensor *nn_add_and_norm(const Forward *f, Sublayer *sublayer, void *module, Norm
     return nn_norm(f, norm, add_residual(f, x, sublayer, module, x));
 }
 
+Tensor *nn_linear(const Forward *f, Linear *l, Tensor *x, Activation act, Tensor *residual) {
+    Tensor *bias = f->model->config.biases ? &l->bias : NULL;
+    return tape_linear(f->tape, x, &l->weight, bias, act, residual);
+}
+
 Tensor *nn_project(const Forward *f, Linear *l, Tensor *x) {
     Residual *r = f->residual && !f->residual->sum ? f->residual : NULL;
-    Tensor *y = tape_linear(f->tape, x, &l->weight, &l->bias, ACT_NONE, r ? r->x : NULL);
+    Tensor *y = nn_linear(f, l, x, ACT_NONE, r ? r->x : NULL);
     if (r) r->sum = y;
     return y;
 }

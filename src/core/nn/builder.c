@@ -49,6 +49,6 @@ void build_tensor(Builder *b, const char *name, Shape s, Init init, Tensor *leaf
 void build_linear(Builder *b, const char *name, long in, long out, Linear *l) {
     size_t outside = build_enter(b, "%s", name);
     build_tensor(b, "weight", SHAPE(out, in), glorot(in, out), &l->weight);
-    build_tensor(b, "bias", SHAPE(out), init_zeros, &l->bias);
+    if (b->config->biases) build_tensor(b, "bias", SHAPE(out), init_zeros, &l->bias);
     build_leave(b, outside);
 }

@@ -19,7 +19,8 @@
 #include "nn/config.h"
 #include "nn/parameters.h"
 
-/* y = x Wᵀ + b. As in PyTorch's modules the matrix is [out, in]. */
+/* y = x Wᵀ + b. As in PyTorch's modules the matrix is [out, in]. Without config.biases, b is
+ * missing: its tensor is {0}. */
 typedef struct Linear {
     Tensor weight, bias; /* [out, in], [out] */
 } Linear;
@@ -46,7 +47,7 @@ void build_tensor(Builder *b, const char *name, Shape s, Init init, Tensor *leaf
 void build_split(Builder *b, const char *name, Shape s, Init init, Tensor *upper, long rows,
                  Tensor *lower);
 
-/* Adds NAME.weight, initialised as glorot(in, out), and NAME.bias, all 0. */
+/* Adds NAME.weight, initialised as glorot(in, out), and with config.biases NAME.bias, all 0. */
 void build_linear(Builder *b, const char *name, long in, long out, Linear *l);
 
 /* Uniform within ±√(6 / (fan_in + fan_out)): Glorot & Bengio, as PyTorch's nn.Transformer

@@ -21,7 +21,7 @@ struct Positions {
     /* The model's table, [max_length, width]: its number of columns, and the function that computes
      * a row. */
     long (*width)(const ModelConfig *c);
-    void (*row)(long position, long width, real *out);
+    void (*row)(const ModelConfig *c, long position, real *out);
     /* Adds a learned table, m->positions. The model's maximum length is then fixed. */
     void (*learn)(Builder *b, Model *m);
     bool added; /* rows of the table are added to the embedding */
@@ -39,7 +39,7 @@ struct Positions {
      * by angles phi, [n, d_k / 2]; `scored` of what is added to scores: " - m |i - j|". NULL:
      * ./explain prints the kind's name. */
     const char *formula, *turned, *scored;
-    double (*angle)(long position, long i, long d_k);
+    double (*angle)(const ModelConfig *c, long position, long i);
 };
 
 /* 3.1: the norm around every sublayer. */

@@ -39,8 +39,8 @@ static ModelConfig config_of(bool is_lm, int vocab_size, int max_length, int pad
                      .d_ff = 512,
                      .vocab_size = vocab_size,
                      .max_length = max_length,
-                     .norm_kind = &norm_layer,
                      .attention = &attention_dot,
+                     .rotary_base = 10000,
                      .tied = true,
                      .pad_id = pad_id};
     config_set_preset(&c, is_lm ? PRESET_GPT : PRESET_PAPER);
@@ -68,9 +68,12 @@ void config_set_preset(ModelConfig *c, Preset preset) {
         c->activation = &activation_gelu;
         c->label_smoothing = 0;
     }
-    bool modern = preset == PRESET_MODERN;
+    bool llama = preset == PRESET_LLAMA, modern = preset == PRESET_MODERN || llama;
     if (modern) c->positions = &positions_rotary;
-    c->qk_norm = modern;
+    if (llama) c->activation = &activation_swiglu;
+    c->norm_kind = llama ? &norm_rms : &norm_layer;
+    c->biases = !llama;
+    c->qk_norm = modern && !llama;
     c->init_output = modern;
 }
 
@@ -128,11 +131,11 @@ bool config_has_field(const char *name) {
 }
 
 /* Reads one field. A choice that the file lacks is the first of its words, or false; it must have
- * the numbers. */
+ * the numbers that no choice decides on. */
 static bool parse_field(Described *d, const Setting *s, const char *text, const char *file,
                         Error *e) {
     char key[SETTING_KEY], where[ERROR_TEXT];
-    bool is_number = s->type == SETTING_INTEGER || s->type == SETTING_REAL;
+    bool is_number = (s->type == SETTING_INTEGER || s->type == SETTING_REAL) && !s->of;
     if (!text && s->kinds && s->kinds != kinds) text = s->kinds[0]->name;
     if (!text && !is_number && s->kinds != kinds) return true;
     setting_key(s, key);
@@ -144,7 +147,7 @@ static bool parse_field(Described *d, const Setting *s, const char *text, const 
 
 bool config_parse(ModelConfig *c, const char *file,
                   const char *(*get)(void *context, const char *name), void *context, Error *e) {
-    Described d = {{0}, NULL};
+    Described d = {.model = {.biases = true, .rotary_base = 10000}};
     for (const Setting *s = config_settings; s->name; s++) {
         char key[SETTING_KEY];
         if (s->saved != SAVED_IN_WEIGHTS) continue;

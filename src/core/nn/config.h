@@ -28,8 +28,9 @@ enum { NO_PAD = -1 };
 #define CONFIG_RANGE(min, max)    CONFIG_RANGE_OF(min, max) /* "[1,1000]" */
 #define CONFIG_RANGE_OF(min, max) "[" #min "," #max "]"
 
-/* Defaults of a model and its training: the paper's, nanoGPT's, and newer ones. */
-typedef enum Preset { PRESET_PAPER, PRESET_GPT, PRESET_MODERN } Preset;
+/* Defaults of a model and its training: the paper's, nanoGPT's, newer ones, and those of Llama
+ * (Touvron et al., arXiv:2302.13971). */
+typedef enum Preset { PRESET_PAPER, PRESET_GPT, PRESET_MODERN, PRESET_LLAMA } Preset;
 
 /* Symbols as in the paper: N layers, width d_model, h heads, feed-forward width d_ff. settings.def
  * has a row for each. */
@@ -44,8 +45,10 @@ typedef struct ModelConfig {
     bool final_norm; /* a norm after each stack */
     const ActivationKind *activation;
     const Positions *positions;
+    double rotary_base;             /* pair i of a head turns by position / rotary_base^(2i/d_k) */
     const AttentionKind *attention; /* 3.2.1: the score of a query and a key */
     bool qk_norm;         /* every head's query and key are scaled to a mean square of 1 */
+    bool biases;          /* of the linear layers */
     bool tied;            /* one matrix embeds source and target and projects the output */
     bool scale_embedding; /* by √d_model */
     double label_smoothing;

@@ -22,7 +22,7 @@ FeedForward *nn_feed_forward_new(Builder *b) {
 Tensor *nn_feed_forward(const Forward *f, void *module, Tensor *x) {
     FeedForward *w = module;
     const ActivationKind *act = f->model->config.activation;
-    Tensor *inner = tape_linear(f->tape, x, &w->in.weight, &w->in.bias, act->fused, NULL);
+    Tensor *inner = nn_linear(f, &w->in, x, act->fused, NULL);
     if (act->fused == ACT_NONE) inner = act->apply(f->tape, inner);
     Tensor *y = nn_project(f, &w->out, inner);
     nn_trace_name(f, inner, "H", AXES(AXIS_UNKNOWN, AXIS_FEATURE));

@@ -29,10 +29,12 @@ Attention *nn_attention_new(Builder *b, const char *name, bool cross) {
     Init init = glorot(d, d); /* each of the three as a matrix of its own */
     if (cross) {
         build_split(b, "in_proj_weight", SHAPE(all, d), init, &a->q.weight, queries, &a->kv.weight);
-        build_split(b, "in_proj_bias", SHAPE(all), init_zeros, &a->q.bias, queries, &a->kv.bias);
+        if (c->biases)
+            build_split(b, "in_proj_bias", SHAPE(all), init_zeros, &a->q.bias, queries,
+                        &a->kv.bias);
     } else {
         build_tensor(b, "in_proj_weight", SHAPE(all, d), init, &a->in.weight);
-        build_tensor(b, "in_proj_bias", SHAPE(all), init_zeros, &a->in.bias);
+        if (c->biases) build_tensor(b, "in_proj_bias", SHAPE(all), init_zeros, &a->in.bias);
     }
     build_linear(b, "out_proj", queries, d, &a->out);
     if (c->attention->weight)
@@ -126,7 +128,7 @@ static Tensor *normalise_and_turn(const Forward *f, Tensor *x, long heads, const
 /* Returns q | k | v, the projections of x, which has one row for each token. */
 static Tensor *project_qkv(const Forward *f, Attention *a, Tensor *x, const Tokens *tokens) {
     const ModelConfig *c = &f->model->config;
-    Tensor *qkv = tape_linear(f->tape, x, &a->in.weight, &a->in.bias, ACT_NONE, NULL);
+    Tensor *qkv = nn_linear(f, &a->in, x, ACT_NONE, NULL);
     return normalise_and_turn(f, qkv, config_column(c, PART_V) / config_d_k(c), tokens);
 }
 
@@ -155,7 +157,7 @@ Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
 static Tensor *memory_keys(const Forward *f, Attention *a) {
     const ModelConfig *c = &f->model->config;
     if (!f->memory) return nn_source_keys(f, NULL);
-    Tensor *kv = tape_linear(f->tape, f->memory, &a->kv.weight, &a->kv.bias, ACT_NONE, NULL);
+    Tensor *kv = nn_linear(f, &a->kv, f->memory, ACT_NONE, NULL);
     kv = normalise_and_turn(f, kv, config_columns(c, PART_K) / config_d_k(c), NULL);
     return f->cache ? nn_source_keys(f, kv) : kv;
 }
@@ -165,7 +167,7 @@ static Tensor *memory_keys(const Forward *f, Attention *a) {
 Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x) {
     Attention *a = module;
     const ModelConfig *c = &f->model->config;
-    Tensor *q = tape_linear(f->tape, x, &a->q.weight, &a->q.bias, ACT_NONE, NULL);
+    Tensor *q = nn_linear(f, &a->q, x, ACT_NONE, NULL);
     q = normalise_and_turn(f, q, c->heads, NULL);
     Reach reach = {&f->target->sequences, &f->source->sequences, .causal = false};
     return multi_head(f, a, x, &(Heads){.q = q, .kv = memory_keys(f, a), .reach = reach});

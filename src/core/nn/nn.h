@@ -71,8 +71,8 @@ Tensor *nn_embedding(const Forward *f, const Tokens *x);
 /* 3.5: out [d]: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)). */
 void nn_sinusoids(long pos, long d, real *out);
 
-/* pos / 10000^(i/d) */
-double nn_angle(long pos, long i, long d);
+/* pos / base^(i/d) */
+double nn_angle(double base, long pos, long i, long d);
 
 /* Computes the missing rows before row `length` of the model's table of positions. Does nothing if
  * the model has no table. Several threads may call it at once. */
@@ -123,6 +123,9 @@ Heads nn_heads_in_cache(const Forward *f, Heads here);
 /* Cross-attention with a cache: stores kv, the k | v of the memory, in the cache and returns it. If
  * kv is NULL, returns the stored one. */
 Tensor *nn_source_keys(const Forward *f, Tensor *kv);
+
+/* Returns act(x Wᵀ + b) + residual, [rows, out]; residual: NULL for none. */
+Tensor *nn_linear(const Forward *f, Linear *l, Tensor *x, Activation act, Tensor *residual);
 
 /* Returns x Wᵀ + b, the last product of a sublayer. May add f->residual->x in the same pass, and
  * then sets f->residual->sum. */

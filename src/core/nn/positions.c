@@ -15,7 +15,7 @@ void nn_make_positions(Model *m, long length) {
     pthread_mutex_lock(&lock);
     long width = nn_position_width(&m->config);
     for (; m->positions_made < length; m->positions_made++)
-        m->config.positions->row(m->positions_made, width,
+        m->config.positions->row(&m->config, m->positions_made,
                                  m->position_table + m->positions_made * width);
     pthread_mutex_unlock(&lock);
 }

@@ -8,9 +8,10 @@ static long width(const ModelConfig *c) {
 }
 
 /* The turns of a position: all cosines, then all sines. */
-static void turns(long pos, long d, real *out) {
+static void turns(const ModelConfig *c, long pos, real *out) {
+    long d = width(c);
     for (long i = 0; i < d; i += 2) {
-        double angle = nn_angle(pos, i, d);
+        double angle = nn_angle(c->rotary_base, pos, i, d);
         out[i / 2] = (real)cos(angle);
         out[(d + i) / 2] = (real)sin(angle);
     }
@@ -32,12 +33,12 @@ static bool check(const ModelConfig *c, Status status, Error *e) {
 }
 
 /* Pair i turns by this angle. */
-static double angle(long pos, long i, long d_k) {
-    return nn_angle(pos, 2 * i, d_k);
+static double angle(const ModelConfig *c, long pos, long i) {
+    return nn_angle(c->rotary_base, pos, 2 * i, width(c));
 }
 
 const Positions positions_rotary = {
-    {"rotary"},
+    {"rotary", "rotary-base"},
     .width = width,
     .row = turns,
     .turn = turn,

@@ -5,13 +5,13 @@
 #include "nn/nn.h"
 #include <math.h>
 
-double nn_angle(long pos, long i, long d) {
-    return (double)pos * exp(-log(10000.0) * (double)i / (double)d);
+double nn_angle(double base, long pos, long i, long d) {
+    return (double)pos * exp(-log(base) * (double)i / (double)d);
 }
 
 void nn_sinusoids(long pos, long d, real *out) {
     for (long i = 0; i < d; i += 2) {
-        double angle = nn_angle(pos, i, d);
+        double angle = nn_angle(10000, pos, i, d);
         out[i] = (real)sin(angle);
         out[i + 1] = (real)cos(angle);
     }
@@ -19,6 +19,10 @@ void nn_sinusoids(long pos, long d, real *out) {
 
 static long width(const ModelConfig *c) {
     return c->d_model;
+}
+
+static void row(const ModelConfig *c, long pos, real *out) {
+    nn_sinusoids(pos, width(c), out);
 }
 
 static bool check(const ModelConfig *c, Status status, Error *e) {
@@ -30,7 +34,7 @@ static bool check(const ModelConfig *c, Status status, Error *e) {
 const Positions positions_sinusoidal = {
     {"sinusoidal"},
     .width = width,
-    .row = nn_sinusoids,
+    .row = row,
     .added = true,
     .check = check,
     .formula = "PE_(i,2c) = sin(i / 10000^(2c/d_model)), PE_(i,2c+1) = cos(the same)",

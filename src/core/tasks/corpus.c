@@ -168,7 +168,7 @@ static bool split(Corpus *c, const Parts *p, const TaskOptions *o, double share,
         !tokenizer_fit(read, p->texts, o->tokens, &kind, &size, e))
         return false;
     c->vocab_size = size;
-    const Passage *learned = o->vocabulary || kind == &tokenizer_char ? p->all : p->training;
+    const Passage *learned = o->vocabulary || kind->reads_all ? p->all : p->training;
     c->tokenizer = o->vocabulary ? tokenizer_parse("vocabulary", o->vocabulary, e)
                                  : tokenizer_learn(kind, size, learned, p->count, e);
     if (!c->tokenizer || !encode(c, p, o, e)) return false;

@@ -3,9 +3,10 @@
  *     char   a token is a character of UTF-8
  *     byte   a token is a byte
  *     bpe    a token is a byte or the result of a merge: text/bpe.h
+ *     ids    a token is its own number
  *
  * byte learns from any bytes, the others from UTF-8 without NUL. byte and bpe encode any bytes.
- * Decoding returns the encoded bytes.
+ * Decoding returns the encoded bytes; of ids, each number and one blank.
  *
  * A string describes a tokenizer completely; a model's file stores it as metadata. tokenizer_string
  * writes it and tokenizer_parse reads it. For char it is each character once, in the order of ids.
@@ -47,6 +48,7 @@ typedef struct Passage {
 struct TokenizerKind {
     Choice choice;
     bool any_bytes; /* learns from any bytes */
+    bool reads_all; /* learns from the part of a text that is held out, too */
 
     /* Bytes of the piece that a text begins with, which no token crosses; length is not 0. */
     size_t (*piece)(const char *text, size_t length);
@@ -61,7 +63,7 @@ struct TokenizerKind {
                    long *count, Error *e);
 };
 
-#define ALL_TOKENIZERS(KIND) KIND(char) KIND(byte) KIND(bpe)
+#define ALL_TOKENIZERS(KIND) KIND(char) KIND(byte) KIND(bpe) KIND(ids)
 #define TOKENIZER_OF(name)   extern const TokenizerKind tokenizer_##name;
 ALL_TOKENIZERS(TOKENIZER_OF)
 extern const Choice *const all_tokenizers[]; /* in this order; NULL ends them */
@@ -85,8 +87,8 @@ char *tokenizer_string(const Tokenizer *k, Error *e);
 
 void tokenizer_free(Tokenizer *k);
 
-/* Writes the ids of text into ids, which has memory for `length` of them (no token is shorter than a
- * byte), and their number into *count. STATUS_BAD_DATA: invalid UTF-8, or a character without an
+/* Writes the ids of text into ids, which has memory for `length` of them (no token is shorter than
+ * a byte), and their number into *count. STATUS_BAD_DATA: invalid UTF-8, or a character without an
  * id. */
 bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, size_t length,
                       int32_t *ids, long *count, Error *e);

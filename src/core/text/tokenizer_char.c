@@ -74,5 +74,6 @@ static bool encode(const Tokenizer *k, const Passage *p, size_t *at, size_t end,
     return true;
 }
 
-const TokenizerKind tokenizer_char = {{"char"},       .piece = piece, .learn = learn,
-                                      .parse = parse, .write = write, .encode = encode};
+const TokenizerKind tokenizer_char = {{"char"},        .reads_all = true, .piece = piece,
+                                      .learn = learn,  .parse = parse,    .write = write,
+                                      .encode = encode};

@@ -17,7 +17,7 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
     {"task", NULL, NULL, NULL, AT(TEXT, task), .kinds = all_tasks}, /* an operand */
     {"seed", NULL, NULL, NULL, AT(NATURAL, data.seed), KEPT},       /* an option of every program */
     {"Task"},
-    {"preset", NULL, "paper|gpt|modern",
+    {"preset", NULL, "paper|gpt|modern|llama",
      "defaults of model and training: see Presets of --help all", AT(CHOICE, preset), KEPT, BASIC,
      FALLBACK("paper; lm modern")},
     {"from", "DIR", NULL, "begin with the weights and the tokenizer of the run in DIR",

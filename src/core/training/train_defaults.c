@@ -87,11 +87,17 @@ enum { TINY_TEXT = 2000, SMALL_TEXT = 250000 };
  * the other width. */
 enum { MANY_PASSES = 16, LARGE_TEXT = 1000000, WIDE = 256 };
 
+/* Whether the preset's defaults follow from the text. */
+static bool is_modern(const TrainConfig *r) {
+    return r->preset == PRESET_MODERN || r->preset == PRESET_LLAMA;
+}
+
 void train_config_fit_text(TrainConfig *r) {
-    bool modern = r->preset == PRESET_MODERN;
+    bool modern = is_modern(r);
     if (r->data.lines && !train_config_is_set(r, &r->batch))
         r->batch = 64; /* most lines are far shorter than the context */
-    if (modern && !train_config_is_set(r, &r->data.tokenizer)) r->data.tokenizer = NULL;
+    if (modern && !train_config_is_set(r, &r->data.tokenizer))
+        r->data.tokenizer = r->preset == PRESET_LLAMA ? &tokenizer_bpe : NULL;
     if (bytes_of(r->data.text) < TINY_TEXT && !train_config_is_set(r, &r->data.validation))
         r->data.validation = 0;
     if (modern && r->data.validation > 0 && !train_config_is_set(r, &r->optimizer.weight_decay))
@@ -112,7 +118,7 @@ static void fit_task(TrainConfig *r, const Task *task) {
     r->data.tokenizer = c->tokenizer->kind;
     r->data.vocab_size = c->vocab_size;
     /* A text of which nothing is held out is to be learnt by heart. */
-    bool by_heart = c->validation == 0, modern = r->preset == PRESET_MODERN;
+    bool by_heart = c->validation == 0, modern = is_modern(r);
     if (modern && by_heart && !train_config_is_set(r, &r->optimizer.weight_decay))
         r->optimizer.weight_decay = 0;
     if (!modern || train_config_is_set(r, &r->dropout)) return;
@@ -151,8 +157,7 @@ static bool widen(TrainConfig *r, const Task *task) {
     const void *sizes[] = {&m->d_model, &m->d_ff,         &m->encoder_layers,
                            &m->heads,   &r->data.context, &r->batch};
     const Corpus *c = task_text_corpus(task);
-    if (!c || c->line || c->written < LARGE_TEXT || r->preset != PRESET_MODERN || r->minutes == 0)
-        return false;
+    if (!c || c->line || c->written < LARGE_TEXT || !is_modern(r) || r->minutes == 0) return false;
     if (train_config_passes(r, task) < MANY_PASSES) return false;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (train_config_is_set(r, sizes[i])) return false;
@@ -186,8 +191,10 @@ Task *train_config_open(TrainConfig *r, Error *e) {
 }
 
 TrainConfig train_config_defaults(bool lm, Preset preset) {
-    static void (*const set[])(TrainConfig *) = {
-        [PRESET_PAPER] = set_paper, [PRESET_GPT] = set_gpt, [PRESET_MODERN] = set_modern};
+    static void (*const set[])(TrainConfig *) = {[PRESET_PAPER] = set_paper,
+                                                 [PRESET_GPT] = set_gpt,
+                                                 [PRESET_MODERN] = set_modern,
+                                                 [PRESET_LLAMA] = set_modern};
     TrainConfig r = {.data = task_defaults(),
                      .preset = (int)preset,
                      .model = lm ? config_language_model(1, 1) : config_seq2seq(1, 1, NO_PAD),

@@ -120,7 +120,7 @@ static Tensor *angles(const WalkThrough *w, long n) {
     long d_k = config_d_k(c), m = d_k / 2;
     Tensor *phi = tape_constant(w->tape, SHAPE(n, m));
     for (long i = 0; phi->data && i < n * m; i++)
-        phi->data[i] = (real)c->positions->angle(i / m, i % m, d_k);
+        phi->data[i] = (real)c->positions->angle(c, i / m, i % m);
     return phi;
 }
 
