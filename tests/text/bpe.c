@@ -171,8 +171,7 @@ TEST(parts_of_a_text_have_the_tokens_of_the_whole) {
 }
 
 /* Tokens drawn at random among those that may follow make UTF-8, whatever the model would choose.
- * The vocabulary has bytes and merges that are parts of characters; the machine that the mask steps
- * is not the decoder that judges here. */
+ * The vocabulary has bytes and merges that are parts of characters. */
 TEST(tokens_that_may_follow_continue_utf8) {
     static char text[12000], written[200000 + 2 * TOKEN_BYTES];
     size_t length = 0;
@@ -200,8 +199,9 @@ TEST(tokens_that_may_follow_continue_utf8) {
             }
             ids[n++] = best;
             bytes += tokenizer_decode(k[i], &best, 1, written + bytes);
-            parts += tokenizer_state(k[i], ids, n) > 0;
-            if (tokenizer_state(k[i], ids, n) > 0 && bytes < sizeof written - TOKEN_BYTES) continue;
+            bool unfinished = tokenizer_unfinished(k[i], ids, n, NULL) > 0;
+            parts += unfinished;
+            if (unfinished && bytes < sizeof written - TOKEN_BYTES) continue;
             Error e = {0};
             CHECK(utf8_check("text", written, bytes, &e), "%s", e.text);
             characters += (long)utf8_count(written, bytes);

@@ -61,30 +61,22 @@ size_t utf8_mark(const char *text, size_t length) {
     return length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
 
-/* The grammar of RFC 3629, section 4. States 1 to 3 want as many bytes more; 4 to 7 follow the
- * first bytes that narrow the second. */
-int utf8_next(int state, unsigned char byte) {
-    static const struct Step {
-        unsigned char state, first, last, next;
-    } steps[] = {{0, 0x00, 0x7F, 0}, {0, 0xC2, 0xDF, 1}, {0, 0xE0, 0xE0, 4}, {0, 0xE1, 0xEC, 2},
-                 {0, 0xED, 0xED, 5}, {0, 0xEE, 0xEF, 2}, {0, 0xF0, 0xF0, 6}, {0, 0xF1, 0xF3, 3},
-                 {0, 0xF4, 0xF4, 7}, {1, 0x80, 0xBF, 0}, {2, 0x80, 0xBF, 1}, {3, 0x80, 0xBF, 2},
-                 {4, 0xA0, 0xBF, 1}, {5, 0x80, 0x9F, 1}, {6, 0x90, 0xBF, 2}, {7, 0x80, 0x8F, 2}};
-    for (const struct Step *s = steps; s < steps + sizeof steps / sizeof *steps; s++)
-        if (s->state == state && byte >= s->first && byte <= s->last) return s->next;
-    return -1;
+/* Whether further bytes complete these to a character: if any do, the smallest or the largest do. */
+static bool begins_character(const char *text, size_t bytes) {
+    char smallest[UTF8_MAX], largest[UTF8_MAX];
+    uint32_t character;
+    memset(smallest, 0x80, UTF8_MAX);
+    memset(largest, 0xBF, UTF8_MAX);
+    memcpy(smallest, text, bytes);
+    memcpy(largest, text, bytes);
+    return utf8_decode(smallest, UTF8_MAX, &character) > (int)bytes ||
+           utf8_decode(largest, UTF8_MAX, &character) > (int)bytes;
 }
 
-int utf8_state(int state, const char *text, size_t length) {
-    for (size_t i = 0; i < length && state >= 0; i++)
-        state = utf8_next(state, (unsigned char)text[i]);
-    return state;
-}
-
-size_t utf8_whole(const char *text, size_t length) {
+size_t utf8_unfinished(const char *text, size_t length) {
     for (size_t back = 1; back < UTF8_MAX && back <= length; back++)
-        if (utf8_state(0, text + length - back, back) > 0) return length - back;
-    return length;
+        if (begins_character(text + length - back, back)) return back;
+    return 0;
 }
 
 size_t utf8_count(const char *text, size_t length) {

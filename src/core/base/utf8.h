@@ -36,16 +36,8 @@ bool utf8_check(const char *where, const char *text, size_t length, Error *e);
 /* Bytes of the byte-order mark that text begins with: 3, or 0. */
 size_t utf8_mark(const char *text, size_t length);
 
-/* Reads UTF-8 byte by byte. State 0 is the beginning of a character. Returns the state after the
- * byte; -1: no character has this byte here. */
-enum { UTF8_STATES = 8 };
-int utf8_next(int state, unsigned char byte);
-
-/* The state after several bytes. */
-int utf8_state(int state, const char *text, size_t length);
-
-/* Bytes of text without those at its end that further ones would complete to a character. */
-size_t utf8_whole(const char *text, size_t length);
+/* Bytes at the end of text that begin a character and do not complete it: 0 to 3. */
+size_t utf8_unfinished(const char *text, size_t length);
 
 /* Characters in text, which is UTF-8. */
 size_t utf8_count(const char *text, size_t length);

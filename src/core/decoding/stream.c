@@ -24,12 +24,12 @@ bool stream_take(Stream *s, int32_t id) {
     bool whole = false;
     s->count += tokenizer_decode(s->tokenizer, &id, 1, s->held + s->count);
     size_t safe = find_stop(s, &whole);
-    let_go(s, whole ? safe : utf8_whole(s->held, safe));
+    let_go(s, whole ? safe : safe - utf8_unfinished(s->held, safe));
     if (whole) s->count = 0;
     return !whole;
 }
 
 void stream_end(Stream *s) {
-    let_go(s, utf8_whole(s->held, s->count));
+    let_go(s, s->count - utf8_unfinished(s->held, s->count));
     s->count = 0;
 }

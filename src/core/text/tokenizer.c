@@ -15,12 +15,20 @@ static bool no_memory(const char *where, Error *e) {
 /* An empty tokenizer of this kind. */
 static Tokenizer *make(const TokenizerKind *kind, const char *where, Error *e) {
     Tokenizer *k = calloc(1, sizeof *k);
-    if (k) {
-        k->kind = kind;
-        k->utf8 = true;
+    if (!k) {
+        no_memory(where, e);
+        return NULL;
     }
-    if (!k) no_memory(where, e);
+    k->kind = kind;
+    k->utf8 = true;
     return k;
+}
+
+/* Frees a tokenizer that was not filled. */
+static Tokenizer *complete(Tokenizer *k, bool filled) {
+    if (filled) return k;
+    tokenizer_free(k);
+    return NULL;
 }
 
 bool tokenizer_allocate(Tokenizer *k, long size, size_t bytes, const char *where, Error *e) {
@@ -56,28 +64,6 @@ bool tokenizer_bad_line(const char *where, long line, const char *need, Error *e
                      line, need);
 }
 
-/* Whether the token may come in this state of UTF-8. */
-static bool follows(const Tokenizer *k, int state, int32_t id) {
-    return utf8_state(state, k->text + k->start[id], k->start[id + 1] - k->start[id]) >= 0;
-}
-
-static bool find_followers(Tokenizer *k, const char *where, Error *e) {
-    if (!k->utf8) return true;
-    k->follows = calloc((size_t)k->size, sizeof *k->follows);
-    if (!k->follows) return no_memory(where, e);
-    for (int32_t id = 0; id < k->size; id++)
-        for (int state = 0; state < UTF8_STATES; state++)
-            k->follows[id] |= (uint8_t)(follows(k, state, id) << state);
-    return true;
-}
-
-/* Completes a tokenizer that was filled, or frees it. */
-static Tokenizer *complete(Tokenizer *k, bool filled, const char *where, Error *e) {
-    if (filled && find_followers(k, where, e)) return k;
-    tokenizer_free(k);
-    return NULL;
-}
-
 bool passages_check(const Passage *passage, long passages, Error *e) {
     for (long i = 0; i < passages; i++)
         if (!text_check(passage[i].where, passage[i].text, passage[i].length, e)) return false;
@@ -91,13 +77,12 @@ Tokenizer *tokenizer_learn(const TokenizerKind *kind, long size, const Passage *
     if (passages) WANT(passage);
     if (!kind->any_bytes && !passages_check(passage, passages, e)) return NULL;
     Tokenizer *k = make(kind, passage->where, e);
-    return k ? complete(k, kind->learn(k, size, passage, passages, e), passage->where, e) : NULL;
+    return k ? complete(k, kind->learn(k, size, passage, passages, e)) : NULL;
 }
 
 void tokenizer_free(Tokenizer *k) {
     if (!k) return;
     dictionary_free(&k->pieces);
-    free(k->follows);
     free(k->merge);
     free(k->start);
     free(k->text);
@@ -141,7 +126,7 @@ Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e) {
         body = string + n;
         k->kind = (const TokenizerKind *)*kind;
     }
-    return complete(k, k->kind->parse(k, where, body, e), where, e);
+    return complete(k, k->kind->parse(k, where, body, e));
 }
 
 /* ---- Encoding and decoding ---- */
@@ -184,12 +169,25 @@ size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char
 }
 
 /* A character that is not complete lies in the last three bytes. */
-int tokenizer_state(const Tokenizer *k, const int32_t *ids, long n) {
+size_t tokenizer_unfinished(const Tokenizer *k, const int32_t *ids, long n, char out[UTF8_MAX]) {
     char text[UTF8_MAX * TOKEN_BYTES + 1];
     long from = n < UTF8_MAX ? 0 : n - UTF8_MAX;
-    size_t length = tokenizer_decode(k, ids + from, n - from, text),
-           whole = utf8_whole(text, length);
-    return utf8_state(0, text + whole, length - whole);
+    size_t length = tokenizer_decode(k, ids + from, n - from, text);
+    size_t bytes = utf8_unfinished(text, length);
+    if (out) memcpy(out, text + length - bytes, bytes);
+    return bytes;
+}
+
+bool tokenizer_may_follow(const Tokenizer *k, const char *begun, size_t bytes, int32_t id) {
+    char text[UTF8_MAX + TOKEN_BYTES];
+    if (id < 0 || id >= k->size) return false;
+    if (!k->utf8) return true;
+    size_t length = k->start[id + 1] - k->start[id];
+    memcpy(text, begun, bytes);
+    memcpy(text + bytes, k->text + k->start[id], length);
+    length += bytes;
+    length -= utf8_unfinished(text, length);
+    return utf8_valid(text, length) == length;
 }
 
 size_t tokenizer_characters(const Tokenizer *k, int32_t id) {

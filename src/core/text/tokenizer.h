@@ -34,8 +34,6 @@ typedef struct Tokenizer {
     uint32_t *start;   /* [size + 1] */
     Dictionary pieces; /* char: the tokens; bpe: the merges, for bpe_joined */
     Merge *merge;      /* bpe: [size - BYTE_TOKENS] */
-    uint8_t *follows; /* [size] bit s: the token may come in state s of utf8_next; NULL: every token
-                         may */
 } Tokenizer;
 
 typedef struct Passage {
@@ -106,14 +104,13 @@ size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char
 /* The characters of a token. */
 size_t tokenizer_characters(const Tokenizer *k, int32_t id);
 
-/* The state of UTF-8 after the text of ids[0 … n), for tokenizer_may_follow. */
-int tokenizer_state(const Tokenizer *k, const int32_t *ids, long n);
+/* The bytes of a character that the text of ids[0 … n) leaves unfinished: writes them into out, if
+ * that is not NULL, and returns their number. */
+size_t tokenizer_unfinished(const Tokenizer *k, const int32_t *ids, long n, char out[UTF8_MAX]);
 
-/* Whether the token may follow a text in that state: it stands for text, and the text stays UTF-8
- * if it must. */
-static inline bool tokenizer_may_follow(const Tokenizer *k, int state, int32_t id) {
-    return id >= 0 && id < k->size && (!k->follows || (k->follows[id] >> state & 1));
-}
+/* Whether the token may follow a text that leaves these bytes unfinished: it stands for text, and
+ * the text stays UTF-8 if it must. */
+bool tokenizer_may_follow(const Tokenizer *k, const char *begun, size_t bytes, int32_t id);
 
 /* Writes a token as printable UTF-8. A byte that is not a character of its own becomes \xNN.
  * Returns out. */

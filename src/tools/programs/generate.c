@@ -330,7 +330,8 @@ static bool respond(Run *r, const Passage *text, Error *e) {
     const int32_t *opening = &r->saved.opening_id;
     long said = r->saved.lines ? 1 : r->said_count, n = 0;
     if (text->length == 0 && !said && *opening != NO_PAD)
-        return reply(r, opening, 1, tokenizer_state(r->saved.tokenizer, opening, 1) != 0, e);
+        return reply(r, opening, 1, tokenizer_unfinished(r->saved.tokenizer, opening, 1, NULL) > 0,
+                     e);
     if (text->length == 0 && !said)
         return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one",
                          text->where);

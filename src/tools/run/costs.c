@@ -25,7 +25,7 @@ void costs_open(Costs *c, const Tokenizer *k) {
 void costs_add(Costs *c, int32_t id, double nats) {
     c->loss = c->ids ? c->loss + nats : nats;
     c->id[c->ids++] = id;
-    if (tokenizer_state(c->tokenizer, c->id, c->ids) && c->ids < UTF8_MAX) return;
+    if (tokenizer_unfinished(c->tokenizer, c->id, c->ids, NULL) && c->ids < UTF8_MAX) return;
     const char *separator = ftell(c->nats) > 0 ? ", " : "";
     fputs(separator, c->tokens);
     costs_print_text(c->tokens, c->tokenizer, c->id, c->ids);

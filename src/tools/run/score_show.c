@@ -56,7 +56,7 @@ static void take_token(void *show, int32_t id, double nats) {
     s->nats = s->ids ? s->nats + nats : nats;
     s->begun = true;
     s->id[s->ids++] = id;
-    if (tokenizer_state(s->tokenizer, s->id, s->ids) && s->ids < UTF8_MAX) return;
+    if (tokenizer_unfinished(s->tokenizer, s->id, s->ids, NULL) && s->ids < UTF8_MAX) return;
     size_t bytes = tokenizer_decode(s->tokenizer, s->id, s->ids, text);
     bool ends_line = show_characters(text, shown);
     if (!isnan(s->nats)) {
@@ -74,7 +74,7 @@ static void take_pair(void *show, const char *source, const char *target, const 
     if (exact) return;
     utf8_print(stdout, source, strlen(source));
     fputs(" -> ", stdout);
-    utf8_print(stdout, answer, utf8_whole(answer, strlen(answer)));
+    utf8_print(stdout, answer, strlen(answer) - utf8_unfinished(answer, strlen(answer)));
     fputs("   need ", stdout);
     utf8_print(stdout, target, strlen(target));
     putchar('\n');

@@ -153,7 +153,8 @@ static void show_tokens(const char *before, const Task *task, const int32_t *id,
     char text[TOKEN_BYTES * (PROMPT + MAX_SAMPLE) + 1];
     size_t bytes = tokenizer_decode(task->tokenizer, id, count, text);
     fputs(before, stderr);
-    utf8_print(stderr, text, utf8_whole(text, bytes)); /* it may end inside a character */
+    utf8_print(stderr, text,
+               bytes - utf8_unfinished(text, bytes)); /* it may end inside a character */
 }
 
 /* Decodes and records the answer to a source. */
