@@ -12,10 +12,9 @@ enum {
     WIDE = 256
 }; /* elements of a tensor whose memory lies with the arrays, not with the records */
 
-static Tape *t; /* each test runs in a process of its own and begins with NULL */
+static Tape *t; /* each test runs in a process of its own, with an empty tape */
 static real data[WIDE], grad[WIDE];
 
-/* The tape exists before a test begins: C does not say in which order arguments are evaluated. */
 __attribute__((constructor)) static void make_tape(void) {
     t = tape_new();
 }
@@ -293,7 +292,6 @@ static void mixed_step(Matrices *m) {
  * although memory is full of the last step's. */
 TEST(a_steady_step_allocates_nothing) {
     static Matrices first, next;
-    t = tape_new();
     fill_matrices(&first);
     heap.made = 0;
     mixed_step(&first);
@@ -316,7 +314,6 @@ TEST(a_steady_step_allocates_nothing) {
 
 /* Constants are zero although memory is not. */
 TEST(constants_are_zero) {
-    t = tape_new();
     Error e = {0};
     CHECK(tape_reserve(t, 1 << 20, &e), "%s", e.text);
     memset(t->memory->region[0].base, 0xFF, t->memory->region[0].bytes);
@@ -386,6 +383,7 @@ TEST(running_out_is_reported_wherever_it_happens) {
     enum { LARGE = 1 << 18 }; /* elements: two of them fill the first region */
     static real large[LARGE], dlarge[LARGE];
     for (int refused = 0; refused < 6; refused++) {
+        tape_free(t);
         t = tape_new();
         Tensor *y = tape_leaf(t, SHAPE(LARGE), large, dlarge);
         for (int i = 0; i < 5; i++) {
@@ -408,7 +406,6 @@ TEST(running_out_is_reported_wherever_it_happens) {
         CHECK(!tape_failed(t, &e), "%s", e.text);
         for (int i = 0; i < LARGE; i++)
             CHECK(dlarge[i] == 1, "gradient %d is %g", i, (double)dlarge[i]);
-        tape_free(t);
     }
 }
 
@@ -416,7 +413,6 @@ TEST(running_out_is_reported_wherever_it_happens) {
 
 /* Views share memory, also views of views; their gradients come home through them. */
 TEST(views_share_memory) {
-    t = tape_new();
     real x_data[24], dx[24] = {0}, dy[4] = {1, 2, 3, 4};
     for (int i = 0; i < 24; i++) x_data[i] = (real)i;
     Tensor *x = tape_leaf(t, SHAPE(2, 3, 4), x_data, dx);
@@ -443,7 +439,6 @@ TEST(views_share_memory) {
 TEST(no_grad_needs_no_gradient) {
     static Matrices m;
     fill_matrices(&m);
-    t = tape_new();
     Tensor *x = tape_leaf(t, SHAPE(24, 24), m.x, m.dx), *w = tape_leaf(t, SHAPE(24, 24), m.w, m.dw);
     real with = mixed(x, w)->data[0];
     tape_reset(t);
@@ -459,7 +454,6 @@ TEST(no_grad_needs_no_gradient) {
 }
 
 TEST(the_first_non_finite_is_found) {
-    t = tape_new();
     real values[4] = {1, 2, -1, 3};
     Tensor *x = tape_leaf(t, SHAPE(2, 2), values, NULL);
     Tensor *fine = tape_exp(t, x);
@@ -474,7 +468,6 @@ TEST(the_first_non_finite_is_found) {
 static Op op_forward_only = {"forward_only", probe_forward, .stores_fresh = true};
 
 TEST(mistakes_stop_with_a_message) {
-    t = tape_new();
     Tensor *x = tape_leaf(t, SHAPE(2, 3), data, grad), *y = tape_exp(t, x);
     EXPECT_BUG("backward: the loss is [2,3], want one element", tape_backward(t, y));
     EXPECT_BUG("backward: the output is a leaf", tape_backward_from(t, x, data));
@@ -498,7 +491,6 @@ TEST(mistakes_stop_with_a_message) {
 /* Numbers on either side of a guarded array are seen, of its data and of its gradient. */
 TEST(guards_are_looked_at) {
     real dy[3] = {1, 1, 1};
-    t = tape_new();
     t->guard = t->keep = true;
     Tensor *y = tape_neg(t, tape_leaf(t, SHAPE(3), data, grad));
     CHECK(tape_guards_hold(y));

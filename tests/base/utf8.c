@@ -184,7 +184,7 @@ TEST(keeps_the_first_error) {
 
     for (size_t n = ERROR_TEXT - 20; n < 9000; n++) {
         if (n > ERROR_TEXT + 20) n += 999;
-        char path[9001] = "";
+        char path[10001] = "";
         memset(path, 'p', n);
         Error cut = {0};
         error_set(&cut, STATUS_NO_INPUT, "%s: gone", path);

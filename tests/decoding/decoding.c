@@ -327,14 +327,14 @@ static void check_cache(ModelConfig c, uint64_t seed, long begin) {
     Known *k = known_new(c, seed);
     bool lm = config_is_lm(&c);
     for (long n = begin; n <= LONG; n++) {
-        int32_t newest[TOGETHER], start[TOGETHER][LONG];
+        int32_t newest[TOGETHER], start[TOGETHER * LONG];
         long over = n > LONG / 2 ? 1 : -1;
         for (int s = 0; s < TOGETHER; s++) {
             newest[s] = s == over ? NO_PAD : k->id[s][n - 1];
-            memcpy(start[0] + s * n, k->id[s], (size_t)n * sizeof **start);
+            memcpy(start + s * n, k->id[s], (size_t)n * sizeof *start);
         }
         if (n == begin)
-            tokens_fill(&k->tokens, TOGETHER, n, start[0], NO_PAD);
+            tokens_fill(&k->tokens, TOGETHER, n, start, NO_PAD);
         else
             tokens_next(&k->tokens, TOGETHER, newest, n - 1);
         Forward f = {k->tape, k->model, &k->source, &k->tokens, &k->cache};

@@ -75,8 +75,7 @@ TEST(train_tasks_and_flags) {
          "\"lm\": found one operand too many, need copy|reverse|sort|add|dates|pairs|lm"},
         {"train lm -", 66,
          "-: No such file or directory; standard input must be saved in a file first"},
-        {"train lm --block_size 35", 2,
-         "--block-size: no such option; the nearest is --context, see --help all"});
+        {"train lm --block_size 35", 2, "--block-size: no such option, see --help all"});
 }
 
 /* Both sides of each option's range. base/options.c reads numbers in other ways. */

@@ -3,7 +3,6 @@
 #include "base/append.h"
 #include "base/pool.h"
 #include "base/program.h"
-#include "base/suggest.h"
 #include "base/utf8.h"
 #include <errno.h>
 #include <getopt.h>
@@ -159,17 +158,11 @@ static bool replace_underscores(char *element) {
     return any;
 }
 
-static bool no_such_option(const Rows *rows, const char *element, Error *e) {
-    const char *name[OPTIONS_MAX];
+static bool no_such_option(const char *element, Error *e) {
     char typed[64];
-    int names = 0;
-    for (int i = 0; i < rows->count; i++)
-        if (!is_heading(rows->row[i].setting)) name[names++] = rows->row[i].setting->name;
     snprintf(typed, sizeof typed, "%.*s", (int)strcspn(element, "="), element);
     if (optopt) snprintf(typed, sizeof typed, "-%c", optopt);
-    const char *nearest = optopt || !typed[2] ? NULL : suggest_option(typed + 2, name, names);
-    return error_set(e, STATUS_USAGE, "%s: no such option%s%s, see --help all", ESCAPED(typed),
-                     nearest ? "; the nearest is --" : "", nearest ? nearest : "");
+    return error_set(e, STATUS_USAGE, "%s: no such option, see --help all", ESCAPED(typed));
 }
 
 /* Handles one option, which getopt_long found in `element` and reported as `code`. */
@@ -177,7 +170,7 @@ static bool take_option(const Rows *rows, int code, const char *element, Error *
     bool fault = code == ':' || code == '?';
     char want[SETTING_WANTED], where[64];
     int i = (fault ? optopt : code) - ROW;
-    if (i < 0) return no_such_option(rows, element, e);
+    if (i < 0) return no_such_option(element, e);
     const Row *row = &rows->row[i];
     const Setting *s = row->setting;
     if (code == ':')

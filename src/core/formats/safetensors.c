@@ -350,7 +350,7 @@ static void check_names(const Metadata *metadata, int metadata_count, const Arra
 /* Wider types come first, so that all are aligned. */
 #define FOR_EACH_IN_FILE_ORDER(a, tensors, count)                                                  \
     for (size_t size_ = 8; size_; size_ /= 2)                                                      \
-        for (const Array *a = (tensors); a < (tensors) + (count); a++)                             \
+        for (const Array *a = (tensors); a && a < (tensors) + (count); a++)                        \
             if (dtype_size(a->dtype) == size_)
 
 /* Prints 8 bytes for the length and the header, without checksum; returns their number, a multiple

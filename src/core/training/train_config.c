@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "base/program.h"
 #include "base/runs.h"
-#include "base/suggest.h"
 #include "base/utf8.h"
 #include <math.h>
 #include <stdio.h>
@@ -45,14 +44,9 @@ bool train_config_is_set(const TrainConfig *r, const void *field) {
 /* ---- --config file ---- */
 
 static bool no_such_setting(const char *where, const char *name, Error *e) {
-    const char *names[TRAIN_SETTINGS];
-    int count = 0;
-    for (const Setting *s = train_settings; s->name; s++)
-        if (s->type != SETTING_HEADING && strcmp(s->name, "config") != 0) names[count++] = s->name;
-    const char *nearest = suggest_option(name, names, count);
     return error_set(e, STATUS_USAGE,
-                     "%s: found \"%s\", need the name of an option%s%s, see --help all", where,
-                     ESCAPED(name), nearest ? "; the nearest is " : "", nearest ? nearest : "");
+                     "%s: found \"%s\", need the name of an option, see --help all", where,
+                     ESCAPED(name));
 }
 
 /* A line of a --config file: a name, then blanks or an equals sign, then a value. Skips empty
