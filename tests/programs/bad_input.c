@@ -264,6 +264,13 @@ static void copy_with_change(const char *from, const char *to, const char *find,
     free(bytes);
 }
 
+/* A model that begins as no file of ours does has no checksum. */
+static void remove_checksum(const char *folder) {
+    char path[64];
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    copy_with_change(path, folder, "__\": {", "__\":{ ");
+}
+
 TEST(generate_models_that_cannot_be) {
     MUST(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run"));
     mkdir("folder", 0777);
@@ -288,7 +295,8 @@ TEST(generate_models_that_cannot_be) {
     write_bytes("damaged/model.safetensors", bytes, size);
     refuses("generate damaged --prompt 12", 65,
             "damaged/model.safetensors: the file is damaged: ...");
-    refuses("generate damaged --no-checksum --prompt 12", 65, "damaged/model.safetensors: ...");
+    remove_checksum("damaged");
+    refuses("generate damaged --prompt 12", 65, "damaged/model.safetensors: ...");
     CHECK(strstr(err, "found nan") || strstr(err, "found -nan"), "%s", err);
     free(bytes);
 
@@ -317,9 +325,10 @@ TEST(generate_models_that_cannot_be) {
         char want[200];
         snprintf(want, sizeof want, "changed/model.safetensors: %s", cases[i].want);
         copy_with_change("run/model.safetensors", "changed", cases[i].find, cases[i].replace);
-        refuses("generate changed --no-checksum --prompt 12", 65, want);
         refuses("generate changed --prompt 12", 65,
                 "changed/model.safetensors: the file is damaged: ...");
+        remove_checksum("changed");
+        refuses("generate changed --prompt 12", 65, want);
     }
 }
 
@@ -338,21 +347,18 @@ TEST(generate_models_of_damaged_lines) {
         char want[200];
         snprintf(want, sizeof want, "changed/model.safetensors: metadata: %s", cases[i][2]);
         copy_with_change("run/model.safetensors", "changed", cases[i][0], cases[i][1]);
-        refuses("generate changed --no-checksum", 65, want);
+        remove_checksum("changed");
+        refuses("generate changed", 65, want);
     }
 }
 
-/* A file with a misspelt checksum is refused without --no-checksum. A file without a checksum is
- * read with a remark. */
+/* A file with a misspelt checksum is refused. A file without a checksum is read with a remark. */
 TEST(generate_models_without_a_checksum) {
     MUST(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run"));
     copy_with_change("run/model.safetensors", "changed", "\"crc32\"", "\"crc-2\"");
     refuses(
         "generate changed --prompt 12", 65,
         "changed/model.safetensors: the file is damaged: found no \"crc32\" before its checksum");
-    CHECK(GENERATE("changed", "--no-checksum", "--prompt", "12") == 0 && lines_of(out) == 1, "%s",
-          err);
-    CHECK(!strcmp(err, "generate: changed/model.safetensors: checksum ignored\n"), "%s", err);
     copy_with_change("run/model.safetensors", "changed", "__\": {", "__\":{ ");
     CHECK(GENERATE("changed", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
     CHECK(
@@ -379,7 +385,8 @@ TEST(generate_models_that_compute_nothing) {
     mkdir("large", 0777);
     write_bytes("large/model.safetensors", bytes, size);
     free(bytes);
-    CHECK(GENERATE("large", "--no-checksum", "--prompt", "a") == 65 && !*out, "%s", out);
+    remove_checksum("large");
+    CHECK(GENERATE("large", "--prompt", "a") == 65 && !*out, "%s", out);
     CHECK(strstr(err, "generate: the model: found a score of ") &&
               strstr(err, ", need a finite number\n"),
           "%s", err);

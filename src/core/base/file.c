@@ -161,26 +161,21 @@ static bool still_named(int folder, const char *name, int fd) {
            same_file(&by_name, &by_fd);
 }
 
-/* Creates the temporary file and locks it. The writer of a temporary file holds its lock, and alone
- * may rename or remove it. An unlocked one was left by a killed process and is removed. */
+/* Opens the temporary file and locks it. The writer of a temporary file holds its lock, and alone
+ * may rename or remove it. One without a lock was left by a killed process: it is written anew. */
 static bool create_temporary(File *f, Error *e) {
-    const int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     for (int attempt = 0; attempt < 100; attempt++) {
-        f->fd = openat(f->folder, f->temporary, flags | O_CREAT | O_EXCL, 0666);
-        bool fresh = f->fd >= 0;
-        bool there = !fresh && errno == EEXIST;
-        if (there) f->fd = openat(f->folder, f->temporary, flags);
-        if (f->fd < 0 && (errno == EINTR || (there && errno == ENOENT))) continue;
+        f->fd = openat(f->folder, f->temporary, flags, 0666);
+        if (f->fd < 0 && errno == EINTR) continue;
         if (f->fd < 0) return cannot_create(f->path, e);
         /* A file system without locks counts as locked. */
-        bool locked = system_lock(f->fd) || errno != EWOULDBLOCK;
-        /* Before it was locked, another process may have removed it. */
-        bool named = locked && still_named(f->folder, f->temporary, f->fd);
-        if (fresh && named) return true;
-        if (!fresh && named) unlinkat(f->folder, f->temporary, 0);
+        if (!system_lock(f->fd) && errno == EWOULDBLOCK) break;
+        /* Before it was locked, another process may have renamed or removed it. */
+        if (still_named(f->folder, f->temporary, f->fd))
+            return ftruncate(f->fd, 0) == 0 || cannot_create(f->path, e);
         close(f->fd);
         f->fd = -1;
-        if (!locked && !fresh) break;
     }
     return error_set(e, STATUS_CANNOT_CREATE, "%s: another process is writing it", f->path);
 }

@@ -98,7 +98,8 @@ static bool read_real(const Setting *s, void *values, const char *text) {
 }
 
 /* The word of this index in "one|two|three", and its length; NULL: there is none. */
-static const char *word_of(const char *words, int index, int *length) {
+static const char *word_of(const Setting *s, int index, int *length) {
+    const char *words = s->type == SETTING_CHOICE ? s->allowed : "false|true";
     for (;; index--) {
         *length = (int)strcspn(words, "|");
         if (index == 0) return words;
@@ -107,13 +108,15 @@ static const char *word_of(const char *words, int index, int *length) {
     }
 }
 
+/* The index is an int, an enum or, of two words, a bool: its first bytes. A flag has no text. */
 static bool read_choice(const Setting *s, void *values, const char *text) {
+    if (!text) text = "true";
     for (int i = 0;; i++) {
         int length;
-        const char *word = word_of(s->allowed, i, &length);
+        const char *word = word_of(s, i, &length);
         if (!word) return false;
         if (strncmp(word, text, (size_t)length) != 0 || text[length]) continue;
-        memcpy(member(s, values), &i, sizeof i);
+        memcpy(member(s, values), &i, s->size);
         return true;
     }
 }
@@ -131,21 +134,14 @@ static bool read_kind(const Setting *s, void *values, const char *text) {
     return false;
 }
 
-static bool read_truth(const Setting *s, void *values, const char *text) {
-    bool truth = !text || strcmp(text, "true") == 0;
-    if (!truth && strcmp(text, "false") != 0) return false;
-    *(bool *)member(s, values) = truth;
-    return true;
-}
-
 static bool read_value(const Setting *s, void *values, const char *text) {
     switch (s->type) {
     case SETTING_HEADING: return false;
-    case SETTING_FLAG:
-    case SETTING_TRUTH: return read_truth(s, values, text);
     case SETTING_INTEGER: return read_integer(s, values, text);
     case SETTING_NATURAL: return read_natural(s, values, text);
     case SETTING_REAL: return read_real(s, values, text);
+    case SETTING_FLAG:
+    case SETTING_TRUTH:
     case SETTING_CHOICE: return read_choice(s, values, text);
     case SETTING_KIND: return read_kind(s, values, text);
     case SETTING_TEXT: set_pointer(s, values, text); return true;
@@ -212,16 +208,18 @@ const char *setting_text(const Setting *s, const void *values, char out[SETTING_
     *out = 0;
     switch (s->type) {
     case SETTING_HEADING: break;
-    case SETTING_FLAG:
-    case SETTING_TRUTH: return *(const bool *)at ? "true" : "false";
     case SETTING_INTEGER:
         if (s->none && integer_of(s, values) == -1) return s->none;
         snprintf(out, SETTING_VALUE, "%ld", integer_of(s, values));
         break;
     case SETTING_NATURAL: snprintf(out, SETTING_VALUE, "%" PRIu64, *(const uint64_t *)at); break;
     case SETTING_REAL: write_real(*(const double *)at, out); break;
+    case SETTING_FLAG:
+    case SETTING_TRUTH:
     case SETTING_CHOICE: {
-        const char *word = word_of(s->allowed, *(const int *)at, &length);
+        int index = 0;
+        memcpy(&index, at, s->size);
+        const char *word = word_of(s, index, &length);
         if (word) snprintf(out, SETTING_VALUE, "%.*s", length, word);
         break;
     }

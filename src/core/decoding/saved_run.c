@@ -45,14 +45,14 @@ static bool is_model(const char *name) {
     return directory_ends_in(name, ".safetensors") && access(name, F_OK) == 0 && !has_moments;
 }
 
-bool saved_run_open(SavedRun *r, const char *name, bool damaged, Error *e) {
+bool saved_run_open(SavedRun *r, const char *name, Error *e) {
     *r = (SavedRun){.begin_id = NO_PAD, .end_id = NO_PAD, .opening_id = NO_PAD};
     if (!runs_find(r->directory, name, MODEL_FILE, e)) return false;
     if (is_model(name))
         strcpy(r->path, name);
     else if (!directory_file(r->path, r->directory, MODEL_FILE, STATUS_NO_INPUT, e))
         return false;
-    r->model = (damaged ? model_load_damaged : model_load)(r->path, false, &r->notes, e);
+    r->model = model_load(r->path, false, &r->notes, e);
     if (!r->model) return false;
     const char *vocabulary = model_notes_find(&r->notes, "vocabulary");
     if (!vocabulary)

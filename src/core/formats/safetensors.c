@@ -233,7 +233,7 @@ static bool checksum_fits(const char *path, const char *file, size_t size, Error
                      path, ESCAPED(found), need);
 }
 
-static bool parse(Safetensors *s, size_t size, bool check, Error *e) {
+static bool parse(Safetensors *s, size_t size, Error *e) {
     if (size < 8)
         return error_set(e, STATUS_BAD_DATA, "%s: found %zu bytes, need at least 8", s->path, size);
     uint64_t length;
@@ -243,7 +243,7 @@ static bool parse(Safetensors *s, size_t size, bool check, Error *e) {
         return error_set(e, STATUS_BAD_DATA,
                          "%s: found a header of %" PRIu64 " bytes, need at most %" PRIu64, s->path,
                          length, max);
-    s->checksum = check && has_checksum(s->data, size);
+    s->checksum = has_checksum(s->data, size);
     if (s->checksum && !checksum_fits(s->path, s->data, size, e)) return false;
 
     char header_where[ARRAY_WHERE + 16];
@@ -258,29 +258,20 @@ static bool parse(Safetensors *s, size_t size, bool check, Error *e) {
     return true;
 }
 
-bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, bool check,
-                       Error *e) {
+bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, Error *e) {
     *s = (Safetensors){.path = path, .data = data};
-    if (parse(s, size, check, e)) return true;
+    if (parse(s, size, e)) return true;
     safetensors_free(s);
     return false;
 }
 
-static bool read_file(Safetensors *s, const char *path, bool check, Error *e) {
+bool safetensors_read(Safetensors *s, const char *path, Error *e) {
     WANT(s);
     WANT(path);
     char *data;
     size_t size;
     *s = (Safetensors){0};
-    return file_read(path, 0, &data, &size, e) && safetensors_parse(s, path, data, size, check, e);
-}
-
-bool safetensors_read(Safetensors *s, const char *path, Error *e) {
-    return read_file(s, path, true, e);
-}
-
-bool safetensors_read_damaged(Safetensors *s, const char *path, Error *e) {
-    return read_file(s, path, false, e);
+    return file_read(path, 0, &data, &size, e) && safetensors_parse(s, path, data, size, e);
 }
 
 void safetensors_free(Safetensors *s) {

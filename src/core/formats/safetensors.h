@@ -36,13 +36,8 @@ typedef struct Safetensors {
  * s keeps `path` for messages. To be freed with safetensors_free, even after a failure. */
 bool safetensors_read(Safetensors *s, const char *path, Error *e);
 
-/* The same without checking the checksum. */
-bool safetensors_read_damaged(Safetensors *s, const char *path, Error *e);
-
-/* Reads `size` bytes from malloc as safetensors_read does; s then owns them. `check`: also checks
- * the checksum. */
-bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, bool check,
-                       Error *e);
+/* Reads `size` bytes from malloc as safetensors_read does; s then owns them. */
+bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, Error *e);
 
 void safetensors_free(Safetensors *s);
 

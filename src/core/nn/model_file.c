@@ -161,8 +161,3 @@ Model *model_load(const char *path, bool training, Notes *notes, Error *e) {
     Safetensors file;
     return safetensors_read(&file, path, e) ? model_of(&file, training, notes, e) : NULL;
 }
-
-Model *model_load_damaged(const char *path, bool training, Notes *notes, Error *e) {
-    Safetensors file;
-    return safetensors_read_damaged(&file, path, e) ? model_of(&file, training, notes, e) : NULL;
-}

@@ -35,9 +35,6 @@ extern const double model_largest_weight; /* 1e18 */
  * element that is not finite or exceeds model_largest_weight. */
 Model *model_load(const char *path, bool training, Notes *notes, Error *e);
 
-/* As model_load, without checking the checksum. */
-Model *model_load_damaged(const char *path, bool training, Notes *notes, Error *e);
-
 /* Reads the weights of a file into a model that has all tensors of the file, in the same shapes.
  * Tensors that the file lacks keep their values. Errors as model_load. */
 bool model_read_weights(Model *m, const char *path, Error *e);

@@ -127,7 +127,7 @@ static bool want_gradients(Pass *p, Error *e) {
 }
 
 static bool open_run(Pass *p, const PassOptions *o, Error *e) {
-    if (!saved_run_open(&p->run, o->run, false, e) || !want_gradients(p, e)) return false;
+    if (!saved_run_open(&p->run, o->run, e) || !want_gradients(p, e)) return false;
     const ModelConfig *c = &p->run.model->config;
     PassText *read = config_is_lm(c) ? &p->target : &p->source;
     if (!read_tokens(p, read, e)) return false;

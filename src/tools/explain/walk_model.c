@@ -89,7 +89,7 @@ static bool want_gradients(WalkThrough *w, Error *e) {
 }
 
 static bool open_run(WalkThrough *w, Error *e) {
-    if (!saved_run_open(&w->run, w->options->model, false, e)) return false;
+    if (!saved_run_open(&w->run, w->options->model, e)) return false;
     if (w->options->backward && !want_gradients(w, e)) return false;
     bool lm = config_is_lm(&w->run.model->config);
     WalkText *read = lm ? &w->target : &w->source;

@@ -20,7 +20,7 @@ static struct Settings {
     long length, count, beam, n_best;
     double length_penalty;
     Sampler sampler;
-    bool show, show_score, no_checksum, greedy, has_temperature;
+    bool show, show_score, greedy, has_temperature;
 } s = {.count = 1, .length_penalty = 0.6, .sampler = {.top_p = 1, .repetition_penalty = 1}};
 
 #define AT(type, field) SETTING(type, struct Settings, field)
@@ -29,8 +29,6 @@ static const Setting table[] = {
     {"Input"},
     {"prompt", "TEXT", NULL, "text to answer or to continue", AT(TEXT, prompt),
      "each line of stdin", DECODES},
-    {"no-checksum", NULL, NULL, "read the model even if its checksum is wrong",
-     AT(FLAG, no_checksum)},
     {"Decoding"},
     {"length", "N", "[1,1000000]",
      "tokens to write; maximum length of an answer. In a text beyond the context, a token depends "
@@ -133,7 +131,7 @@ static void run_close(Run *r) {
 }
 
 static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
-    if (!saved_run_open(&r->saved, name, s.no_checksum, e)) return false;
+    if (!saved_run_open(&r->saved, name, e)) return false;
     if (strncmp(name, r->saved.directory, strlen(r->saved.directory)) != 0)
         fprintf(stderr, "generate: %s: the run in %s\n", ESCAPED(name),
                 ESCAPED(r->saved.directory));
@@ -146,9 +144,8 @@ static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
     if (!s.length && !r->text) s.length = r->saved.model->config.max_length;
     if (!s.length) s.length = s.show ? 1 : 400;
     if (!r->saved.notes.checksum)
-        fprintf(stderr, "generate: %s: %s\n", r->saved.path,
-                s.no_checksum ? "checksum ignored"
-                              : "found no checksum: written by another program");
+        fprintf(stderr, "generate: %s: found no checksum: written by another program\n",
+                r->saved.path);
     return true;
 }
 

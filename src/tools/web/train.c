@@ -108,7 +108,7 @@ WEB_EXPORT(void, start, (int mask, int positions)) {
 /* The model in upload/model.safetensors. */
 WEB_EXPORT(void, load, (void)) {
     Session next = {.trainer.tape = tape_new()};
-    if (take_over(&next, saved_run_open(&next.run, "upload", false, &web_error)))
+    if (take_over(&next, saved_run_open(&next.run, "upload", &web_error)))
         describe(model_notes_find(&session.run.notes, "task")), puts("}");
 }
 
@@ -167,7 +167,8 @@ WEB_EXPORT(void, evaluate, (int rows, int aside)) {
     double exact = NAN;
     if (!is_training()) return;
     bool lm = task_is_language_model(t->task);
-    if (!trainer_evaluate(t, rows, &v, e) || !(lm || samples_answers(t, &rows, NULL, &exact, e))) return;
+    if (!trainer_evaluate(t, rows, &v, e) || !(lm || samples_answers(t, &rows, NULL, &exact, e)))
+        return;
     if (!aside) trainer_evaluated(t);
     printf("{\"step\": %ld", t->state.step);
     web_print_number("loss", v.loss), web_print_number("accuracy", v.accuracy),
