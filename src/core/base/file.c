@@ -162,7 +162,8 @@ static bool still_named(int folder, const char *name, int fd) {
 }
 
 /* Opens the temporary file and locks it. The writer of a temporary file holds its lock, and alone
- * may rename or remove it. One without a lock was left by a killed process: it is written anew. */
+ * may rename or remove it. One without a lock was left by a killed process: it is written anew, and
+ * file_commit cuts what is longer. */
 static bool create_temporary(File *f, Error *e) {
     const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     for (int attempt = 0; attempt < 100; attempt++) {
@@ -172,8 +173,7 @@ static bool create_temporary(File *f, Error *e) {
         /* A file system without locks counts as locked. */
         if (!system_lock(f->fd) && errno == EWOULDBLOCK) break;
         /* Before it was locked, another process may have renamed or removed it. */
-        if (still_named(f->folder, f->temporary, f->fd))
-            return ftruncate(f->fd, 0) == 0 || cannot_create(f->path, e);
+        if (still_named(f->folder, f->temporary, f->fd)) return true;
         close(f->fd);
         f->fd = -1;
     }
