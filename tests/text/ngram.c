@@ -1,5 +1,5 @@
-/* n-grams: values by hand, and random letters, whose entropy no model goes below. numpy_ngrams.py
- * counts real texts. */
+/* n-grams: values by hand, and letters that depend on the fifth before. numpy_ngrams.py counts real
+ * texts and random ones. */
 #include "text/ngram.h"
 #include "base/random.h"
 #include "test.h"
@@ -26,21 +26,6 @@ TEST(losses_by_hand) {
     CHECK(ngram_losses(training, 0, training, 4, loss, &bytes, &e), "%s",
           e.text); /* nothing to count */
     for (int n = 0; n <= NGRAM_ORDER; n++) CHECK_NEAR(loss[n], log(2), 1e-15);
-}
-
-/* Each letter of DNA drawn at random has log 4. A table of pairs of tokens that learns its own tail
- * was at 0.798. */
-TEST(random_letters_have_their_entropy) {
-    enum { N = 200000, TAIL = 20000 };
-    static uint32_t text[N];
-    double loss[NGRAM_ORDER + 1];
-    Error e = {0};
-    for (uint64_t i = 0; i < N; i++)
-        text[i] = (uint32_t) "ACGT"[random_below(random_key(3, 0), i, 4)];
-    CHECK(ngram_losses(text, N - TAIL, text + N - TAIL, TAIL, loss, &bytes, &e), "%s", e.text);
-    CHECK_NEAR(loss[0], log(4), 1e-12);
-    for (int n = 1; n <= NGRAM_ORDER; n++)
-        CHECK(loss[n] > log(4) - 1e-3 && loss[n] < log(4) + 2e-2, "order %d: %.5f", n, loss[n]);
 }
 
 /* Each letter follows from the four before it and from no fewer: order 5 alone is certain. */
