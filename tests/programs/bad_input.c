@@ -265,10 +265,10 @@ static void copy_with_change(const char *from, const char *to, const char *find,
 }
 
 /* A model that begins as no file of ours does has no checksum. */
-static void remove_checksum(const char *folder) {
+static void remove_checksum(const char *run) {
     char path[64];
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    copy_with_change(path, folder, "__\": {", "__\":{ ");
+    snprintf(path, sizeof path, "%s/model.safetensors", run);
+    copy_with_change(path, run, "__\": {", "__\":{ ");
 }
 
 TEST(generate_models_that_cannot_be) {
