@@ -89,7 +89,7 @@ static void extend(Beam *b) {
     }
 }
 
-/* Moves candidates that end, by a token or for lack of room, to the best hypotheses; the others are
+/* Moves candidates that end, by a token or at the capacity, to the best hypotheses; the others are
  * the live ones. Returns the number of live ones; -1: STATUS_NO_MEMORY. */
 static long select_live(Beam *b, Error *e) {
     Decoder *d = b->d;

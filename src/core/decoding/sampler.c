@@ -10,7 +10,7 @@ static int descending(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* The least weight that the filters keep. The largest weight is 1. `sorted` has room for count
+/* The minimum weight that the filters keep. The maximum is 1. `sorted` has memory for count
  * numbers. */
 static double min_kept_weight(const Sampler *s, long count, const double *weight, double *sorted) {
     bool cuts_k = s->top_k > 0 && s->top_k<count, cuts_p = s->top_p> 0 && s->top_p < 1;

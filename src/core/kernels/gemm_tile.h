@@ -15,7 +15,7 @@
  * tiles of nearly equal height, without padding.
  *
  * A tile needs more sums than the processor has multiply-adds in flight (8), and many of them for
- * each load. 16 registers have room for 6 rows (12 sums, 2 vectors of B, 1 number of A), 32
+ * each load. 16 registers hold 6 rows (12 sums, 2 vectors of B, 1 number of A), 32
  * registers for 14. If k is short, the stores of one tile and the first sums of the next should fit
  * into the processor's queues together: SHORT_ROWS.
  *

@@ -11,7 +11,7 @@ static void add(Yardsticks *y, const char *name, double loss) {
 /* ---- Texts ---- */
 
 /* Writes the characters of ids[from … to) into out; a byte that is not UTF-8 is one. `text`
- * has room for their text. Returns the number of characters. */
+ * has memory for their text. Returns the number of characters. */
 static long decode(const Corpus *c, long from, long to, char *text, uint32_t *out) {
     size_t bytes = 0;
     long count = 0;

@@ -26,7 +26,7 @@ typedef struct Learner {
     struct Ranked {
         long count;
         int32_t pair;
-    } * heap; /* [ranked], and room for `capacity` */
+    } * heap; /* [ranked] of `capacity` */
     long ranked;
     int32_t *at; /* places of one pair */
 } Learner;
