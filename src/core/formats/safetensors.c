@@ -18,8 +18,8 @@ enum { OPENING = sizeof checksum_opening - 1, DIGITS = 8 };
 
 /* ---- Reading: the header ---- */
 
-/* The array of `count` elements, perhaps moved, with capacity for one more; NULL: no memory. The header
- * bounds their number. */
+/* The array of `count` elements, perhaps moved, with capacity for one more; NULL: no memory. The
+ * header bounds their number. */
 static void *grown(const Safetensors *s, void *array, int count, size_t size, Error *e) {
     if (count & (count - 1)) return array; /* full at 0 and at powers of two */
     void *larger = realloc(array, (count ? 2 * (size_t)count : 1) * size);
