@@ -107,27 +107,10 @@ static Line *end_of_lines(const Judge *j) {
     return j->lines.line + j->lines.count;
 }
 
-/* An output may move in steps of its own, as (1e8 + x)² - 1e16 does: evenly over large steps of x, and not at all
- * over the smallest. A constant output between two steps does not prove a derivative of 0, and the slope over many
- * steps does not prove another value. The flag stays set, because smaller steps show only the constant again. (Beside
- * a relu's kink the output is constant too, but one side is constant over large steps as well.) */
-static void weigh(const Line *line, Entry *entry, const Entry *found) {
-    bool resolved =
-        isfinite(entry->numeric) && entry->estimate <= CHECK_COARSE * fabs(entry->numeric);
-    bool at_rest = line->still && line->both_move && confirms(found);
-    entry->in_steps |= at_rest && resolved && entry->state == ENTRY_WRONG;
-    if (entry->in_steps) {
-        entry->estimate = fabs(entry->numeric - entry->analytic);
-        entry->state = ENTRY_UNCLEAR;
-    } else if (is_more_credible(found, entry)) {
-        *entry = *found;
-    }
-}
-
 /* Whether steps of x that are larger than the first may show a derivative that smaller ones do not. */
 static bool may_be_hidden(const Judge *j, const Entry *e) {
     bool hidden = j->e->steps || is_hidden(e, j->lines.noise.floor);
-    return hidden && e->state != ENTRY_PROVED && !e->in_steps;
+    return hidden && e->state != ENTRY_PROVED;
 }
 
 /* Takes the results of the newest sweep of each wanted line; from large steps those alone that confirm a gradient. */
@@ -142,8 +125,8 @@ static void take_results(Judge *j, bool large) {
             bool known = SWEEP_TRUST * found.estimate <= j->proof * fabs(found.numeric);
             if (large && found.state == ENTRY_PROVED && known && may_be_hidden(j, entry))
                 *entry = found;
-            else if (!large)
-                weigh(line, entry, &found);
+            else if (!large && is_more_credible(&found, entry))
+                *entry = found;
         }
 }
 
@@ -235,7 +218,7 @@ static void take_kink(Judge *j, const Line *line) {
         found.below = b->value;
         found.above = a->value;
         if (kink && found.state < ENTRY_KINK) found.state = ENTRY_KINK;
-        weigh(line, entry, &found);
+        if (is_more_credible(&found, entry)) *entry = found;
     }
 }
 
@@ -247,13 +230,11 @@ static void try_kinks(Judge *j) {
     lines_sweep(l, part, 1);
     for (Line *line = l->line; line < end_of_lines(j); line++) {
         Sweep *right = line->sweep;
-        line->sweep = line->right, line->right = right, line->right_still = line->still;
+        line->sweep = line->right, line->right = right;
     }
     lines_sweep(l, part, -1);
-    for (Line *line = l->line; line < end_of_lines(j); line++) {
-        line->still &= line->right_still;
+    for (Line *line = l->line; line < end_of_lines(j); line++)
         if (line->wanted) take_kink(j, line);
-    }
 }
 
 /* Sets the scales once every coordinate has a derivative, and judges the entries again. A coarse forward has one scale:

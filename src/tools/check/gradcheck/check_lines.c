@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Steps of a sweep on both sides and on one side. Each step is half the previous one. */
-enum { STEPS = 20, STEPS_ON_ONE_SIDE = 29 };
+/* Steps of a sweep. Each is half the previous one. */
+enum { STEPS = 20 };
 
 /* Current lines: at most MAX_LINES, and at most CAPACITY output numbers on both sides together, but at least one line. */
 enum { CAPACITY = 1 << 16, MAX_LINES = 128 };
@@ -93,17 +93,12 @@ static double blur_of(const Lines *l, const Line *line, long q) {
 static void add_differences(Lines *l, Line *line, const real *above, const real *below,
                             double span) {
     const Entries *e = l->e;
-    bool moves_above = false, moves_below = false;
     for (long i = 0; i < e->outputs; i++) {
         double a = (double)above[i], b = (double)below[i];
         l->slope[i] = a == b ? 0 : (a - b) / span; /* equal infinities are equal */
-        moves_above |= above[i] != l->noise.here[i];
-        moves_below |= below[i] != l->noise.here[i];
         if (line->moves)
             line->moves[i] |= above[i] != l->noise.here[i] || below[i] != l->noise.here[i];
     }
-    line->still = !moves_above && !moves_below;
-    line->both_move |= moves_above && moves_below;
     for (long q = 0; q < e->cotangents; q++) {
         double slope = 0;
         long i, end = end_of_outputs(e, q, &i);
@@ -141,7 +136,7 @@ static double at_step(const Line *line, int side) {
 }
 
 void lines_sweep(Lines *l, double part, int side) {
-    int order = side ? ONE_SIDED : CENTRAL, steps = side ? STEPS_ON_ONE_SIDE : STEPS;
+    int order = side ? ONE_SIDED : CENTRAL;
     for (Line *line = l->line; line < l->line + l->count; line++) {
         line->under_way = line->wanted;
         line->step = part * first_step(line);
@@ -149,7 +144,7 @@ void lines_sweep(Lines *l, double part, int side) {
         if (line->moves) memset(line->moves, 0, (size_t)l->e->outputs);
         if (line->wanted) start_sweeps(l, line, order);
     }
-    for (int i = 0; i < steps; i++) {
+    for (int i = 0; i < STEPS; i++) {
         for (Line *line = l->line; line < l->line + l->count; line++) {
             line->under_way &= line->step > last_step(line) && (i == 0 || !all_settled(l, line));
             if (!line->under_way) continue;
@@ -171,9 +166,6 @@ void lines_sweep(Lines *l, double part, int side) {
 
 /* ---- Far away ---- */
 
-/* Fewer finite runs far away are no evidence that the output is constant. */
-enum { FEWEST_LOOKS = 4 };
-
 /* Compares the outputs of a run with those at the point, up to rounding: w x / w may differ from x. A run that overflows or
  * leaves the domain says nothing. */
 static void look(const Lines *l, Line *line, long run) {
@@ -184,13 +176,12 @@ static void look(const Lines *l, Line *line, long run) {
         if (!isfinite(y[i])) return;
         same &= fabs((double)y[i] - (double)here[i]) <= l->noise.change[i];
     }
-    line->looks++;
     line->constant &= same;
 }
 
 void lines_look_far(Lines *l) {
     for (Line *line = l->line; line < l->line + l->count; line++)
-        line->constant = line->wanted, line->looks = 0;
+        line->constant = line->wanted;
     for (double far = 0.7; far < 1e6; far *= 16) {
         for (Line *line = l->line; line < l->line + l->count; line++) {
             double size = fmax(fabs((double)line->at), 1);
@@ -203,8 +194,6 @@ void lines_look_far(Lines *l) {
         for (Line *line = l->line; line < l->line + l->count; line++)
             if (line->constant) look(l, line, line->run), look(l, line, line->run + 1);
     }
-    for (Line *line = l->line; line < l->line + l->count; line++)
-        line->constant &= line->looks >= FEWEST_LOOKS;
 }
 
 /* ---- Steps ---- */

@@ -15,14 +15,10 @@ typedef struct Line {
 
     Sweep *sweep; /* the newest, one a cotangent */
     Sweep *right; /* room for another, which check_entries.c keeps */
-    bool right_still;
     bool *
         moves; /* of each output, for a coarse forward: it has moved in this sweep; NULL: any may have */
     bool crossed;   /* it ended on the other side of a kink */
-    bool still;     /* at its last step no output moved */
-    bool both_move; /* at some step outputs moved on both sides */
     bool constant;  /* set by lines_look_far */
-    int looks;      /* at finite outputs far away */
     double inside, outside,
         change; /* where the output is as at the point, where it is not, and its change far away */
     int steps;  /* sides on which it changes by a jump */

@@ -10,8 +10,8 @@
 #include <math.h>
 
 /* Number of points nearby, and their distance relative to a value or to 1. At some the element that is moved lies above those
- * that are equal to it at the point, at others below or among them; more than EQUALS take too many. */
-enum { NEARBY = 16, EQUALS = 8 };
+ * that are equal to it at the point, at others below or among them. */
+enum { NEARBY = 16 };
 static const double distance = sizeof(real) == sizeof(double) ? 1e-5 : 1e-2;
 static const double step = sizeof(real) == sizeof(double) ? 1e-7 : 1e-3;
 
@@ -92,7 +92,7 @@ static bool is_wrong(CheckRun *run, const Entries *e, long j, double least) {
         wrong |= entry->state == ENTRY_WRONG && isfinite(size) &&
                  !(off <= fmax(least * fmax(1, size), 64 * SWEEP_TRUST * entry->estimate));
     }
-    if (!wrong || equals_of(&run->point->in[e->input], x) > EQUALS) return false;
+    if (!wrong) return false;
     for (int which = 0; which < NEARBY; which++) {
         ask_nearby(run, e->input, x, far, which);
         ask_nearby(run, e->input, x, -far, which);

@@ -24,8 +24,6 @@ typedef struct Entry {
     /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine digits, to
      * the largest derivative for the same cotangent. 0 where both are too small to have digits. */
     double error;
-    bool
-        in_steps; /* the output moves in steps of its own, and rests between them: nothing is proved */
     EntryState state;
 } Entry;
 
