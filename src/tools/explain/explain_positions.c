@@ -21,7 +21,7 @@ enum {
     FARTHEST = 32,
     SYMBOLS = 16,
     LONGEST = 6,
-    STEPS = 600,
+    STEPS = 400,
     JUDGED = 500
 };
 

@@ -27,8 +27,8 @@ enum {
     STEPS = 300,
     JUDGED = 8
 };
-enum { DISTANCES = 6, RECURRENT = 0, ATTENTION, READERS };
-static const int distance_of[DISTANCES] = {1, 2, 4, 8, 12, 16};
+enum { DISTANCES = 3, RECURRENT = 0, ATTENTION, READERS };
+static const int distance_of[DISTANCES] = {1, 4, 16};
 
 typedef struct Recall {
     int reader, distance;

@@ -18,7 +18,7 @@
 #include "explain/show.h"
 #include <math.h>
 
-enum { WORDS = 10, REFERRING = 6, SENTENCES = 1 << WORDS, WIDTH = 16, STEPS = 200, SEEDS = 5 };
+enum { WORDS = 10, REFERRING = 6, SENTENCES = 1 << WORDS, WIDTH = 16, STEPS = 200 };
 
 static const char *const word[WORDS] = {"Evan's", "dog", "Riley", "is",    "so",
                                         "hyper",  "she", "never", "stops", "moving"};
@@ -122,20 +122,17 @@ static const Table table = {
     "            r_ij = e^(beta k_i.k_j),  |k_i| = 1\n"
     "asymmetric  the same with r_ij = e^(q_i.k_j / sqrt(d_k))",
     {{"rule", "rule", 18, AS_TEXT},
-     {"seed", "seed", 5, 0},
      {"to_another", "to another %", 12, 2},
      {"to_itself", "to itself %", 11, 2}}};
 
-static void print(const ExplainOptions *o, const char *name, double seed, Shares s) {
-    show_row(o, &table,
-             (Cell[]){TEXT(name), NUMBER(seed), NUMBER(100 * s.others), NUMBER(100 * s.selves)});
+static void print(const ExplainOptions *o, const char *name, Shares s) {
+    show_row(o, &table, (Cell[]){TEXT(name), NUMBER(100 * s.others), NUMBER(100 * s.selves)});
 }
 
 bool explain_relevance(const ExplainOptions *o, Error *e) {
     static const Shares bound = {0.75, 1}; /* of the symmetric rule; see above */
-    real a[RULES][WORDS * WORDS], others[WORDS * WORDS];
-    double best[RULES] = {0}, worst = 1;
-    Shares s;
+    real a[RULES][WORDS * WORDS];
+    Shares s[RULES];
     show_start(
         o, &table,
         "In \"Evan's dog Riley is so hyper, she never stops moving\" Riley attends to dog, and dog "
@@ -145,28 +142,20 @@ bool explain_relevance(const ExplainOptions *o, Error *e) {
         "Every word means +1 or -1; afterwards its sign must be that of the word it refers to. The "
         "table shows right signs over all %d sentences.",
         REFERRING, WORDS - REFERRING, SENTENCES);
-    for (Rule rule = FIXED; rule < RULES; rule++)
-        for (uint64_t i = 0; i < (rule == FIXED ? 1 : SEEDS);
-             i++) { /* the first seed gives the maps */
-            if (!run(rule, o->seed + i, &s, i ? others : a[rule], e)) return false;
-            print(o, rule_name[rule], rule == FIXED ? NAN : (double)(o->seed + i), s);
-            best[rule] = fmax(best[rule], s.others);
-            if (rule == ASYMMETRIC) worst = fmin(worst, s.others);
-        }
-    print(o, "symmetric, at most", NAN, bound);
+    for (Rule rule = FIXED; rule < RULES; rule++) {
+        if (!run(rule, o->seed, &s[rule], a[rule], e)) return false;
+        print(o, rule_name[rule], s[rule]);
+    }
+    print(o, "symmetric, at most", bound);
     static const char *const title[] = {"Fixed ratio", "Symmetric: k.k'", "Asymmetric: q.k'"};
-    static const char *const description[] = {
-        "Every word keeps 0.75 of itself and takes 0.25 from all the others.",
-        "No word attends to another more than to itself.",
-        "Every word attends to the word that it refers to."};
     Map maps[RULES];
     for (int i = 0; i < RULES; i++)
-        maps[i] = (Map){title[i],     description[i], WORDS, WORDS, "word",
-                        "attends to", word,           word,  a[i],  .high = 1};
-    return show_found(
-        o, &table, maps, RULES,
-        "Over %d seeds, words that refer to another get the right sign in at least %.2f %% of "
-        "the sentences with queries and keys, in at most %.2f %% with keys alone, whose bound "
-        "is %.2f %%, and in %.2f %% with the fixed ratio.",
-        SEEDS, 100 * worst, 100 * best[SYMMETRIC], 100 * bound.others, 100 * best[FIXED]);
+        maps[i] =
+            (Map){title[i], NULL, WORDS, WORDS, "word", "attends to", word, word, a[i], .high = 1};
+    return show_found(o, &table, maps, RULES,
+                      "Words that refer to another get the right sign in %.2f %% of the sentences "
+                      "with queries and keys, in %.2f %% with keys alone, whose bound is %.2f %%, "
+                      "and in %.2f %% with the fixed ratio.",
+                      100 * s[ASYMMETRIC].others, 100 * s[SYMMETRIC].others, 100 * bound.others,
+                      100 * s[FIXED].others);
 }
