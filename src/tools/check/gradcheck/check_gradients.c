@@ -10,7 +10,7 @@
 enum { WHOLE_OUTPUTS = 128, WHOLE_ENTRIES = 1 << 14, RANDOM = 3 };
 
 /* Each element is moved alone if the number of elements times the numbers computed for a move is at most WORK. Otherwise a
- * sample of each input is: as many elements as WORK allows, at least LEAST. */
+ * sample of each input is: as many elements as WORK allows, at least MIN. */
 enum { WORK = 1 << 22, MIN = 4 };
 
 /* The runs of a case, as far as its elements are concerned. */
