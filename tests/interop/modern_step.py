@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn import functional as F
 
 BENCH = os.path.join(os.environ.get("BUILD", "build"), "float", "bench")
-# layers, heads, d_model, d_ff, vocabulary, batch, length: src/tools/bench/bench_case.c
+# layers, heads, d_model, d_ff, vocabulary, batch, length: src/tools/bench/bench_step.c
 CASES = {"modern": (4, 4, 128, 512, 65, 16, 64), "modern-baby": (6, 6, 384, 1536, 65, 8, 256)}
 
 

@@ -1,10 +1,9 @@
-/* add, dates and pairs: rows are what the tasks say they are, and training never sees what is held
+/* add and pairs: rows are what the tasks say they are, and training never sees what is held
  * out. */
 #include "base/random.h"
 #include "folder.h"
 #include "task_helpers.h"
 #include "tasks/written_task.h"
-#include <time.h>
 
 enum { TEXT = 64 * TOKEN_BYTES };
 
@@ -76,66 +75,6 @@ TEST(sums_are_sums_and_sides_disjoint) {
                   lengths[d], d);
         task_free(task);
     }
-}
-
-/* ---- dates ---- */
-
-static char date_side[200][12][31]; /* 1: training, 2: held out */
-static long forms_seen;
-
-static void check_date(const Task *task, bool held_out, const char *source, const char *target) {
-    int year, month, day, n;
-    (void)task;
-    CHECK(sscanf(target, "%4d-%2d-%2d%n", &year, &month, &day, &n) == 3 && n == 10 && !target[n],
-          "%s", target);
-    struct tm t = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day, .tm_hour = 12};
-    time_t seconds = timegm(&t);
-    struct tm back = *gmtime(&seconds);
-    CHECK(back.tm_mon == month - 1 && back.tm_mday == day && year >= 1900 && year < 2100, "%s",
-          target);
-    /* The source has one of the forms, as the C library writes them. */
-    static const char *const forms[] = {
-        "the %@ of %B %Y", "the %@ of %B, %Y",  "%B %e, %Y",     "%B %@, %Y", "%e %B %Y",
-        "%@ %B %Y",        "%A, %e %B %Y",      "%A, %B %e, %Y", "%e %b %Y",  "%b %e, %Y",
-        "%e-%b-%Y",        "%e.%#.%Y",          "%d.%m.%Y",      "%d/%m/%Y",  "%Y/%m/%d",
-        "%Y %b %e",        "%A the %@ of %B %Y"};
-    bool found = false;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        char format[64] = "", text[64] = "", *to = format;
-        const char *end = "th";
-        if (day == 1 || day == 21 || day == 31) end = "st";
-        if (day == 2 || day == 22) end = "nd";
-        if (day == 3 || day == 23) end = "rd";
-        for (const char *at = forms[i]; *at; at++)
-            if (at[0] == '%' && at[1] == '@') {
-                to += sprintf(to, "%d%s", day, end);
-                at++;
-            } else if (at[0] == '%' && at[1] == 'e') {
-                to += sprintf(to, "%d", day);
-                at++;
-            } else if (at[0] == '%' && at[1] == '#') {
-                to += sprintf(to, "%d", month);
-                at++;
-            } else
-                *to++ = *at;
-        *to = 0;
-        strftime(text, sizeof text, format, &back);
-        if (strcmp(text, source) == 0) {
-            found = true;
-            forms_seen |= 1L << i;
-        }
-    }
-    CHECK(found, "%s -> %s", source, target);
-    char *side = &date_side[year - 1900][month - 1][day - 1];
-    CHECK(!*side || *side == 1 + held_out, "%s is on both sides", target);
-    *side = (char)(1 + held_out);
-}
-
-TEST(dates_are_dates_and_sides_disjoint) {
-    Task *task = opened("dates", task_defaults());
-    each_row(task, 400, check_date);
-    CHECK(forms_seen == (1L << 17) - 1, "forms %lx", (unsigned long)forms_seen);
-    task_free(task);
 }
 
 /* ---- pairs ---- */

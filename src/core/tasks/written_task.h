@@ -1,5 +1,5 @@
-/* Sequence to sequence on generated text: add and dates are a Writing each, which draws pairs of a
- * source and a target.
+/* Sequence to sequence on generated text: add is a Writing, which draws pairs of a source and a
+ * target.
  *
  * Training and held-out pairs are disjoint by construction. `draw` numbers the questions; a pair is
  * held out if hash(seed, number) mod 8 = 0. Pairs are drawn until one is on the wanted side. Tokens

@@ -6,9 +6,7 @@
 enum { YARDSTICKS = 6 };
 
 /* A text has the loss of a uniform guess among its characters, and of the n-grams of text/ngram.h,
- * for any tokenizer. Other tasks have the loss of a uniform guess among the tokens of targets, and
- * of a guess by each token's frequency in training. Both have the loss of a perfect model if it is
- * known. */
+ * for any tokenizer. Other tasks have the loss of a uniform guess among the tokens of targets. */
 typedef struct Yardsticks {
     int count;
     size_t bytes; /* peak memory of counting, freed again */

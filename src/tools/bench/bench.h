@@ -1,9 +1,7 @@
 /* The subjects of ./bench. Each prints a table on stdout, or with `json` one object per line. */
 #pragma once
 
-#include "base/arena.h"
-#include "nn/nn.h"
-#include "training/trainer.h"
+#include "base/error.h"
 
 typedef struct BenchOptions {
     double seconds; /* to spend on each figure */
@@ -15,14 +13,9 @@ typedef struct BenchOptions {
  * STATUS_USAGE for an unknown case, STATUS_NO_MEMORY. */
 typedef bool BenchSubject(const char *name, const BenchOptions *o, Error *e);
 
-/* Training steps: forward, loss, backward, clipping to norm 1, AdamW; no dropout; the same work as
- * the PyTorch programs that they are compared with. */
-BenchSubject bench_step;
-
-/* Matrix products of the sizes of small Transformers, in three layouts. A name is an error. */
-BenchSubject bench_gemm;
-
-/* ---- Shared by the subjects: the six cases, a case ready to train, timing, printing ---- */
+/* Training steps, and matrix products of the sizes of small Transformers, in three layouts; for
+ * these a name is an error. */
+BenchSubject bench_step, bench_gemm;
 
 /* A model and its batch: layers of each stack, lengths S and T of source and target. */
 typedef struct Case {
@@ -36,45 +29,6 @@ typedef struct Case {
 
 enum { CASES = 8 };
 extern const Case bench_cases[CASES];
-
-/* The case of that name, or NULL with STATUS_USAGE. */
-const Case *bench_case(const char *name, Error *e);
-
-/* Calls measure for the case of that name; NULL: for all. */
-bool bench_each(const char *name, bool (*measure)(const Case *c, const BenchOptions *o, Error *e),
-                const BenchOptions *o, Error *e);
-
-/* The configuration of its model. */
-ModelConfig case_config(const Case *c);
-
-/* Random tokens, the same for the same stream. */
-int32_t *case_ids(Arena *a, const Case *c, long count, uint64_t stream);
-
-/* A case ready to train: a model, and one batch of random tokens. */
-typedef struct Bench {
-    const Case *c;
-    Model *model;
-    Tape *tape;
-    Arena arena; /* of the ids */
-    int32_t *source_ids, *target_ids, *targets;
-    long micro_batch;      /* rows of one forward and backward: see training/trainer.h */
-    Tokens source, target; /* of a micro-batch */
-    Optimizer optimizer;
-    double flops; /* of the matrix products of a step, as Op.flops counts */
-} Bench;
-
-/* Makes a case ready, with the attention of the options. Needs bench_close even if it fails. */
-bool bench_open(Bench *b, const Case *c, const BenchOptions *o, Error *e);
-void bench_close(Bench *b);
-
-/* Records forward and backward of rows [first, first + rows). The tape keeps them. */
-void bench_record(Bench *b, long first, long rows);
-
-/* Computes the gradients of the whole batch. */
-void bench_gradient(Bench *b);
-
-/* A whole training step, for bench_time. */
-void bench_train(void *bench);
 
 /* Seconds that run(context) takes. Runs it for about `seconds`, at least `least` times, after a few
  * runs that do not count. Times several runs at once if one is shorter than the clock's

@@ -1,4 +1,5 @@
 /* ./bench gemm: matrix products of the sizes of small Transformers. */
+#include "base/arena.h"
 #include "base/pool.h"
 #include "base/random.h"
 #include "bench/bench.h"

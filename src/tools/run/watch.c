@@ -142,10 +142,20 @@ static bool look_at_attention(Watch *w, Error *e) {
 
 /* ---- Answers ---- */
 
+/* Prints the text of tokens as a JSON string. */
+static void print_text(FILE *out, const Tokenizer *k, const int32_t *id, long count) {
+    char text[TOKEN_BYTES * (PROMPT + MAX_SAMPLE) + 1];
+    size_t bytes = tokenizer_decode(k, id, count, text);
+    for (size_t i = 0; i < bytes; i++)
+        if (!text[i])
+            text[i] = '\xFF'; /* is printed as U+FFFD, as other bytes that are not UTF-8 */
+    json_print(out, text);
+}
+
 static void record_tokens(FILE *out, const char *name, const Task *task, const int32_t *id,
                           long count) {
     fprintf(out, ", \"%s\": ", name);
-    costs_print_text(out, task->tokenizer, id, count);
+    print_text(out, task->tokenizer, id, count);
 }
 
 /* Prints tokens on the terminal. */
@@ -194,24 +204,46 @@ static double loss_of(const real *logit, long count, int32_t id) {
     return log(sum) + max - (double)logit[id];
 }
 
+/* Writes the text and the losses as two members of a line: "tokens" and "nats". The tokens of one
+ * character are one. The first token has no loss: null. */
+static void record_costs(FILE *out, const Tokenizer *k, const int32_t *id, double *nats,
+                         long count) {
+    long pieces = 0, first = 0;
+    fputs(", \"tokens\": [", out);
+    while (first < count) {
+        double loss = nats[first];
+        long end = first + 1;
+        while (end < count && tokenizer_unfinished(k, id + first, end - first, NULL))
+            loss += nats[end++];
+        if (pieces) fputs(", ", out);
+        print_text(out, k, id + first, end - first);
+        nats[pieces++] = loss;
+        first = end;
+    }
+    fputs("], \"nats\": [", out);
+    for (long i = 0; i < pieces; i++)
+        fprintf(out, isfinite(nats[i]) ? "%s%.3f" : "%snull", i ? ", " : "", nats[i]);
+    putc(']', out);
+}
+
 /* Records what each token of a held-out text costs. */
 static bool look_at_costs(Watch *w, int index, Error *e) {
     const Trainer *t = w->trainer;
     const WatchedRow *r = &w->row[index];
     long count = t->model->config.vocab_size;
-    Costs costs;
+    int32_t id[WATCHED_TOKENS + 1] = {r->input[0]};
+    double nats[WATCHED_TOKENS + 1] = {NAN};
     const Tensor *logits = samples_logits(t->tape, t->model, NULL, 0, r->input, r->T, NULL, e);
     if (!logits) {
         tape_reset(t->tape);
         return false;
     }
-    costs_open(&costs, t->task->tokenizer);
-    costs_add(&costs, r->input[0], NAN);
+    memcpy(id + 1, r->wanted, (size_t)r->T * sizeof *id);
     for (long i = 0; i < r->T; i++)
-        costs_add(&costs, r->wanted[i], loss_of(logits->data + i * count, count, r->wanted[i]));
+        nats[i + 1] = loss_of(logits->data + i * count, count, r->wanted[i]);
     FILE *out = record_begin(w->record, "costs", t->state.step);
     fprintf(out, ", \"index\": %d", index);
-    costs_write(&costs, out);
+    record_costs(out, t->task->tokenizer, id, nats, r->T + 1);
     record_end(w->record);
     tape_reset(t->tape);
     return true;

@@ -32,25 +32,3 @@ Watch watch_open(const TrainConfig *c, Trainer *t, Record *r);
 /* Looks, if that has not taken much of the `seconds` since the start, or if this is the last
  * look, which is also shown on stderr. Does not change the training. STATUS_NO_MEMORY. */
 bool watch_look(Watch *w, double seconds, bool is_last, Error *e);
-
-/* ---- What tokens cost: costs.c ---- */
-
-/* Collects a text with the loss of each token, and writes it as two members of a line: "tokens",
- * which are whole characters, and "nats", null for the first token. */
-typedef struct Costs {
-    const Tokenizer *tokenizer;
-    FILE *tokens, *nats;
-    char *text[2];
-    size_t bytes[2];
-    int32_t id[UTF8_MAX]; /* [ids] tokens of a character that is not complete … */
-    long ids;
-    double loss; /* … and their loss */
-} Costs;
-
-/* To be ended with costs_write. */
-void costs_open(Costs *c, const Tokenizer *k);
-void costs_add(Costs *c, int32_t id, double nats);
-void costs_write(Costs *c, FILE *out);
-
-/* Prints the text of tokens as a JSON string. */
-void costs_print_text(FILE *out, const Tokenizer *k, const int32_t *id, long count);
