@@ -118,7 +118,7 @@ bool checkpoint_write(const TrainConfig *r, const Trainer *t, File *f, Error *e)
     char number[STATE_FIELDS][NUMBER], checksum[NUMBER];
     Metadata note[MAX_NOTES], identity[IDENTITIES];
     ConfigNotes config;
-    train_config_notes(r, NOTES_OF_CHECKPOINT, &config);
+    train_config_notes(r, &config);
     int count = config.count;
     memcpy(note, config.note, (size_t)count * sizeof *note);
     identities(t, NULL, checksum, identity);

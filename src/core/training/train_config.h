@@ -111,21 +111,19 @@ bool train_config_is_set(const TrainConfig *r, const void *field);
 void train_config_set_steps(TrainConfig *r, const Task *task, long steps);
 void train_config_set_width(TrainConfig *r, int d_model);
 
-/* Settings as notes of a file: "recipe.lr" and its value. Points into itself and to the
- * configuration's texts. */
+/* Whether files have this setting and it has an effect on the run. */
+bool train_config_counts(const TrainConfig *r, const Setting *s);
+
+/* The settings that the weights' metadata do not say, as notes of a checkpoint: "recipe.lr" and its
+ * value. Points into itself and to the configuration's texts. */
 #define RECIPE "recipe."
 enum { NOTE_KEY = 40 };
 typedef struct ConfigNotes {
     Metadata note[TRAIN_SETTINGS];
     int count;
     char key[TRAIN_SETTINGS][NOTE_KEY], value[TRAIN_SETTINGS][SETTING_VALUE];
-    bool flag[TRAIN_SETTINGS]; /* a command line has the name alone */
 } ConfigNotes;
-
-/* The settings that weight files and checkpoints save: all, those that have an effect on this run,
- * or those that the weights' metadata do not say, which are the notes of a checkpoint. */
-typedef enum NotesOf { NOTES_OF_ALL, NOTES_OF_EFFECT, NOTES_OF_CHECKPOINT } NotesOf;
-void train_config_notes(const TrainConfig *r, NotesOf which, ConfigNotes *out);
+void train_config_notes(const TrainConfig *r, ConfigNotes *out);
 
 /* Takes the settings of a checkpoint, and copies them. A setting given by the user stays if it may
  * change; otherwise STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting is not

@@ -17,21 +17,16 @@ static const char *note_key(const Setting *s, char out[NOTE_KEY]) {
     return out;
 }
 
-static void add_note(const TrainConfig *r, const Setting *s, ConfigNotes *out) {
-    int n = out->count++;
-    snprintf(out->key[n], NOTE_KEY, RECIPE "%s", s->name);
-    out->note[n] = (Metadata){out->key[n], setting_text(s, r, out->value[n])};
-    out->flag[n] = s->type == SETTING_FLAG;
+bool train_config_counts(const TrainConfig *r, const Setting *s) {
+    return s->saved != SAVED_NOWHERE && setting_check_effect(train_settings, r, s, &(Error){0});
 }
 
-void train_config_notes(const TrainConfig *r, NotesOf which, ConfigNotes *out) {
+void train_config_notes(const TrainConfig *r, ConfigNotes *out) {
     out->count = 0;
     for (const Setting *s = train_settings; s->name; s++) {
-        if (s->saved == SAVED_NOWHERE) continue;
-        if (which == NOTES_OF_CHECKPOINT && s->saved == SAVED_IN_WEIGHTS) continue;
-        if (which == NOTES_OF_EFFECT && !setting_check_effect(train_settings, r, s, &(Error){0}))
-            continue;
-        add_note(r, s, out);
+        if (s->saved == SAVED_NOWHERE || s->saved == SAVED_IN_WEIGHTS) continue;
+        int n = out->count++;
+        out->note[n] = (Metadata){note_key(s, out->key[n]), setting_text(s, r, out->value[n])};
     }
 }
 

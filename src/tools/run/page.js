@@ -8,21 +8,25 @@ const MAX_COST = 8;  // nats of the darkest token
 
 // ---- Elements ----
 
-function add(element, attributes, children) {
-  for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (name.startsWith('on'))
-      element.addEventListener(name.slice(2), value);
+// 'p.faint' is an element and its class; attributes, or none, then children.
+function add(create, name, attributes, ...children) {
+  const [tag, ...classes] = name.split('.'), element = create(tag);
+  if (classes.length) element.setAttribute('class', classes.join(' '));
+  const isAttributes = attributes?.constructor === Object;
+  for (const [key, value] of isAttributes ? Object.entries(attributes) : []) {
+    if (key.startsWith('on'))
+      element.addEventListener(key.slice(2), value);
     else if (value !== undefined && value !== false)
-      element.setAttribute(name, value);
+      element.setAttribute(key, value);
   }
-  element.append(...children.flat(Infinity).filter(child => child !== undefined && child !== null));
+  const all = isAttributes ? children : [attributes, ...children];
+  element.append(...all.flat(Infinity).filter(child => child !== undefined && child !== null));
   return element;
 }
-const make = (tag, attributes, ...children) =>
-    add(document.createElement(tag), attributes, children);
-const shape = (tag, attributes, ...children) =>
-    add(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
-const section = (title, ...children) => make('section', {}, make('h2', {}, title), ...children);
+const make = (...all) => add(tag => document.createElement(tag), ...all);
+const shape = (...all) =>
+    add(tag => document.createElementNS('http://www.w3.org/2000/svg', tag), ...all);
+const section = (title, ...children) => make('section', make('h2', title), ...children);
 
 const isNumber = value => typeof value === 'number' && Number.isFinite(value);
 const count = value => isNumber(value) ? value.toLocaleString('en') : '–';
@@ -125,16 +129,15 @@ function range(values, isLog) {
 // A figure of curves: series are {name, points, colour, isRaw, marked}, levels {name, y}. Dragging
 // zooms.
 function chart(title, unit, series, levels = [], isSmall = false) {
-  const svg = shape('svg', {class: 'chart', role: 'img', 'aria-label': title});
-  const reading = make('output', {class: 'reading'});
+  const svg = shape('svg.chart', {role: 'img', 'aria-label': title});
+  const reading = make('output.reading');
   const log =
       make('button', {type: 'button', 'aria-pressed': 'false', onclick: toggleLog}, 'log scale');
   const whole = make('button', {type: 'button', hidden: '', onclick: () => zoom()}, 'whole run');
   const keys = series.filter(s => !s.isRaw && !isSmall && series.length > 1)
-                   .map(s => make('span', {class: 'key', style: `--colour: ${s.colour}`}, s.name));
+                   .map(s => make('span.key', {style: `--colour: ${s.colour}`}, s.name));
   const figure = make(
-      'figure', {},
-      make('figcaption', {}, make('strong', {}, title), make('span', {}, unit), keys, log, whole),
+      'figure', make('figcaption', make('strong', title), make('span', unit), keys, log, whole),
       svg, reading);
   const all = series.flatMap(s => s.points.map(p => p[0]));
   const full = all.length ?
@@ -179,13 +182,11 @@ function chart(title, unit, series, levels = [], isSmall = false) {
     for (const tick of ticks(low, high, isLog, isSmall ? 4 : 7)) {
       svg.append(
           shape('line', {x1: left, x2: right, y1: y(tick), y2: y(tick)}),
-          shape(
-              'text', {class: 'y', x: left - 8, y: y(tick) + 4, 'text-anchor': 'end'},
-              number(tick)));
+          shape('text.y', {x: left - 8, y: y(tick) + 4, 'text-anchor': 'end'}, number(tick)));
     }
     for (const tick of ticks(first, last, false, (right - left) / (isSmall ? 60 : 90)))
-      svg.append(shape(
-          'text', {class: 'x', x: x(tick), y: bottom + 20, 'text-anchor': 'middle'}, count(tick)));
+      svg.append(
+          shape('text.x', {x: x(tick), y: bottom + 20, 'text-anchor': 'middle'}, count(tick)));
     svg.append(shape('line', {x1: left, x2: right, y1: bottom, y2: bottom}));
   }
 
@@ -194,7 +195,7 @@ function chart(title, unit, series, levels = [], isSmall = false) {
     const {left, right, top, bottom, low, high, y} = frame;
     const beyond = (sign, names, at) => names.length &&
         svg.append(shape(
-            'text', {class: 'beyond', x: right, y: at, 'text-anchor': 'end'},
+            'text.beyond', {x: right, y: at, 'text-anchor': 'end'},
             sign + ' ' + names.map(level => `${level.name} ${number(level.y)}`).join(', ')));
     const inside =
         levels.filter(level => level.y >= low && level.y <= high).sort((a, b) => b.y - a.y);
@@ -205,7 +206,7 @@ function chart(title, unit, series, levels = [], isSmall = false) {
       const at = Math.max(y(level.y) - 5, free);
       free = at + 17;
       svg.append(
-          shape('line', {class: 'level', x1: left, x2: right, y1: y(level.y), y2: y(level.y)}),
+          shape('line.level', {x1: left, x2: right, y1: y(level.y), y2: y(level.y)}),
           shape(
               'text', {x: right, y: at, 'text-anchor': 'end'}, `${level.name} ${number(level.y)}`));
     }
@@ -253,7 +254,7 @@ function chart(title, unit, series, levels = [], isSmall = false) {
     if (!told.length) return;
     const at = nearest(told[0], step)[0];
     svg.querySelectorAll('.cursor, rect').forEach(old => old.remove());
-    svg.append(shape('line', {class: 'cursor', x1: x(at), x2: x(at), y1: top, y2: bottom}));
+    svg.append(shape('line.cursor', {x1: x(at), x2: x(at), y1: top, y2: bottom}));
     if (dragged !== undefined) {
       const from = Math.min(x(dragged), x(step)), to = Math.max(x(dragged), x(step));
       svg.append(shape('rect', {x: from, y: top, width: to - from, height: bottom - top}));
@@ -317,10 +318,10 @@ function curves(record) {
   const notes =
       [head.remark, record.every > 1 ? `One step of ${record.every} is drawn.` : undefined];
   return section(
-      'Training', make('p', {class: 'faint'}, notes.filter(Boolean).join(' ')),
+      'Training', make('p.faint', notes.filter(Boolean).join(' ')),
       chart('Loss', record.unit, series, levels),
       make(
-          'div', {class: 'small'},
+          'div.small',
           one('Held-out accuracy', 'share of tokens', line => line.val_accuracy, lines.evaluation),
           one('Learning rate', '', line => line.learning_rate),
           one('Gradient norm', '', line => line.grad_norm),
@@ -342,19 +343,19 @@ function chooser(steps, show) {
     show(step);
   }
   update();
-  return make('div', {class: 'controls', hidden: last < 1 ? '' : undefined}, slider, said);
+  return make('div.controls', {hidden: last < 1 ? '' : undefined}, slider, said);
 }
 
 const stepsOf = lines => [...new Set(lines.map(line => line.step))];
 
 function sampleText(line) {
-  return [make('b', {}, line?.prompt ?? ''), line?.text ?? ''];
+  return [make('b', line?.prompt ?? ''), line?.text ?? ''];
 }
 
 function samples(record) {
   const lines = record.lines.sample;
   if (!lines.length) return undefined;
-  const text = make('p', {class: 'text sample'});
+  const text = make('p.text.sample');
   const show = step =>
       text.replaceChildren(...sampleText(lines.findLast(line => line.step === step)));
   return section('Generated text', text, chooser(stepsOf(lines), show));
@@ -364,10 +365,10 @@ function samples(record) {
 function answerCell(line) {
   const wanted = [...line.wanted ?? ''], parts = [];
   [...line.answer ?? ''].forEach(
-      (character, i) => parts.push(character === wanted[i] ? character : make('i', {}, character)));
+      (character, i) => parts.push(character === wanted[i] ? character : make('i', character)));
   return make(
-      'td', {}, parts.length ? parts : '–',
-      line.right ? make('span', {class: 'right', title: 'right'}, ' ✓') : undefined);
+      'td', parts.length ? parts : '–',
+      line.right ? make('span.right', {title: 'right'}, ' ✓') : undefined);
 }
 
 // The answers to a prompt over time: equal neighbours are one row, and a long history shows its
@@ -385,12 +386,10 @@ function history(lines) {
   const steps = row =>
       row.from === row.to ? count(row.from) : `${count(row.from)} – ${count(row.to)}`;
   return make(
-      'table', {},
-      make('caption', {}, lines[0].given, make('span', {class: 'faint'}, '  →  '), lines[0].wanted),
+      'table', make('caption', lines[0].given, make('span.faint', '  →  '), lines[0].wanted),
       shown.map(
-          row => row ?
-              make('tr', {}, make('th', {scope: 'row'}, steps(row)), answerCell(row.line)) :
-              make('tr', {}, make('th', {}, '⋮'), make('td'))));
+          row => row ? make('tr', make('th', {scope: 'row'}, steps(row)), answerCell(row.line)) :
+                       make('tr', make('th', '⋮'), make('td'))));
 }
 
 function answers(record) {
@@ -400,12 +399,10 @@ function answers(record) {
   return section(
       'Answers over time',
       make(
-          'p', {class: 'faint'},
+          'p.faint',
           'Held-out questions with the right answer, and below each what the model answered at ' +
               'which steps.'),
-      make(
-          'div', {class: 'answers'},
-          indices.map(i => history(lines.filter(line => line.index === i)))));
+      make('div.answers', indices.map(i => history(lines.filter(line => line.index === i)))));
 }
 
 // A text in shades of its loss.
@@ -423,14 +420,14 @@ function costs(record) {
   const lines = record.lines.costs;
   if (!lines.length) return undefined;
   const indices = [...new Set(lines.map(line => line.index))];
-  const texts = indices.map(() => make('pre', {class: 'costs'}));
+  const texts = indices.map(() => make('pre.costs'));
   const at = (index, step) => lines.findLast(line => line.index === index && line.step === step);
   const show = step =>
       texts.forEach((text, k) => text.replaceChildren(...costText(at(indices[k], step))));
   return section(
       'What each token cost',
       make(
-          'p', {class: 'faint'},
+          'p.faint',
           `The darker a token, the more it cost: none is 0 nats, the darkest ${MAX_COST} or more.` +
               ' The text is held out from training.'),
       chooser(stepsOf(lines), show), texts);
@@ -453,7 +450,7 @@ function cells(weights) {
 }
 
 function frameOf(weights) {
-  return shape('rect', {class: 'frame', width: weights[0].length, height: weights.length});
+  return shape('rect.frame', {width: weights[0].length, height: weights.length});
 }
 
 // The map of a head with its tokens; the pointer reads a cell.
@@ -468,8 +465,7 @@ function largeMap(line, head, reading) {
       },
       label);
   const svg = shape(
-      'svg', {
-        class: 'map',
+      'svg.map', {
         role: 'img',
         'aria-label': moduleName(line.module),
         viewBox: `${- left} ${- top} ${columns + left + .2} ${rows + top + .2}`
@@ -491,7 +487,7 @@ function largeMap(line, head, reading) {
 function attention(record) {
   const lines = record.lines.attention.filter(line => Array.isArray(line.weights));
   if (!lines.length) return undefined;
-  const large = make('div'), heads = make('div'), reading = make('output', {class: 'reading'});
+  const large = make('div'), heads = make('div'), reading = make('output.reading');
   const examples = [...new Set(lines.map(line => line.example))];
   const name = make('h3'), isText = !lines.some(line => String(line.module).startsWith('decoder'));
   let step = lines.at(-1).step, example = examples[0],
@@ -506,9 +502,9 @@ function attention(record) {
     reading.textContent = 'Rows attend to columns.';
     heads.replaceChildren(...now.flatMap(
         l =>
-            [make('h3', {}, moduleName(l.module, isText)),
+            [make('h3', moduleName(l.module, isText)),
              make(
-                 'div', {class: 'heads'},
+                 'div.heads',
                  l.weights.map(
                      (weights, head) => make(
                          'button', {
@@ -518,8 +514,7 @@ function attention(record) {
                            onclick: () => choose(l.module, head)
                          },
                          shape(
-                             'svg',
-                             {class: 'map', viewBox: `0 0 ${weights[0].length} ${weights.length}`},
+                             'svg.map', {viewBox: `0 0 ${weights[0].length} ${weights.length}`},
                              cells(weights), frameOf(weights)))))]));
   }
   function choose(module, head) {
@@ -536,21 +531,19 @@ function attention(record) {
           update();
         }
       },
-      examples.map((e, i) => make('option', {}, `held-out row ${i + 1}`)));
+      examples.map((e, i) => make('option', `held-out row ${i + 1}`)));
   const controls = chooser(stepsOf(lines), chosenStep => {
     step = chosenStep;
     update();
   });
   controls.hidden = controls.hidden && examples.length < 2;
   controls.append(select);
-  return section(
-      'Attention', controls,
-      make('div', {class: 'maps'}, make('div', {}, name, large, reading), heads));
+  return section('Attention', controls, make('div.maps', make('div', name, large, reading), heads));
 }
 
 // ---- Pages ----
 
-const term = (name, value) => make('div', {}, make('dt', {}, name), make('dd', {}, value));
+const term = (name, value) => make('div', make('dt', name), make('dd', value));
 
 // Results as [name, text], the same on the page of a run and of several.
 function results(record) {
@@ -575,19 +568,19 @@ function runPage(record) {
   document.title = `${head.task}: ${name}`;
   return [
     make(
-        'header', {}, make('h1', {}, head.task), make('p', {}, `${name}. ${state}`),
-        head.text ? make('p', {}, head.text) : undefined,
-        warning ? make('p', {class: 'warning'}, warning) : undefined,
+        'header', make('h1', head.task), make('p', `${name}. ${state}`),
+        head.text ? make('p', head.text) : undefined,
+        warning ? make('p.warning', warning) : undefined,
         make(
-            'dl', {class: 'figures'},
+            'dl.figures',
             results(record).filter(([, value]) => value !== '–').map(r => term(...r)))),
     samples(record), curves(record), answers(record), costs(record), attention(record),
     section(
         'Settings',
         make(
-            'dl', {class: 'settings'},
+            'dl.settings',
             Object.entries(head.settings ?? {}).map(([key, value]) => term(key, String(value))))),
-    section('Repeat this run', make('pre', {class: 'command'}, head.command))
+    section('Repeat this run', make('pre.command', head.command))
   ];
 }
 
@@ -599,33 +592,30 @@ function comparePage(records) {
   const isSame = records.every(r => r.isText === records[0].isText);
   const unit = isSame ? records[0].unit : 'nats per character or token';
   const row = (name, values) =>
-      make('tr', {}, make('th', {scope: 'row'}, name), values.map(value => make('td', {}, value)));
+      make('tr', make('th', {scope: 'row'}, name), values.map(value => make('td', value)));
   const outcome = records.map(results), colour = i => COLOURS[i % COLOURS.length];
   const shownRows = outcome[0].map((_, k) => k).filter(k => outcome.some(o => o[k][1] !== '–'));
   document.title = 'Runs compared';
   return [
     make(
-        'header', {}, make('h1', {}, 'Runs compared'),
-        make('p', {}, 'Each evaluation judges the same held-out rows of its run.')),
+        'header', make('h1', 'Runs compared'),
+        make('p', 'Each evaluation judges the same held-out rows of its run.')),
     section(
         'Results, and settings that differ',
         make(
-            'div', {class: 'table'},
+            'div.table',
             make(
-                'table', {},
+                'table',
                 make(
-                    'thead', {},
+                    'thead',
                     make(
-                        'tr', {}, make('th'),
+                        'tr', make('th'),
                         records.map(
                             (r, i) => make(
                                 'th', {scope: 'col'},
-                                make(
-                                    'span', {class: 'key', style: `--colour: ${colour(i)}`},
-                                    r.name))))),
+                                make('span.key', {style: `--colour: ${colour(i)}`}, r.name))))),
                 make(
-                    'tbody', {},
-                    shownRows.map(k => row(outcome[0][k][0], outcome.map(o => o[k][1]))),
+                    'tbody', shownRows.map(k => row(outcome[0][k][0], outcome.map(o => o[k][1]))),
                     differing.map(key => row(key, records.map(r => setting(r, key)))))))),
     section(
         'Curves',
@@ -640,9 +630,7 @@ function comparePage(records) {
         section(
             'Generated text',
             records.map(
-                r =>
-                    [make('h3', {}, r.name),
-                     make('p', {class: 'text'}, sampleText(r.lines.sample.at(-1)))])) :
+                r => [make('h3', r.name), make('p.text', sampleText(r.lines.sample.at(-1)))])) :
         undefined
   ];
 }

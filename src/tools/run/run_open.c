@@ -112,9 +112,7 @@ static bool record_run(Run *r, Error *e) {
     const Trainer *t = r->trainer;
     const Task *task = t->task;
     char remark[LOSS_REMARK], text[TEXT_LINE], *command = train_config_command(r->config, e);
-    ConfigNotes settings;
     if (!command) return false;
-    train_config_notes(r->config, NOTES_OF_EFFECT, &settings);
     FILE *out = record_begin(&r->record, "run", t->state.step);
     record_text(out, "task", task->name);
     record_text(out, "version", TAPEFORMER_VERSION);
@@ -129,9 +127,13 @@ static bool record_run(Run *r, Error *e) {
         fprintf(out, "%s\"%s\": %.7g", i ? ", " : "", r->yardsticks.of[i].name,
                 r->yardsticks.of[i].loss);
     fputs("}, \"settings\": {", out);
-    for (int i = 0; i < settings.count; i++)
-        record_member(out, i ? ", " : "", settings.note[i].key + strlen(RECIPE),
-                      settings.note[i].value);
+    const char *separator = "";
+    for (const Setting *s = train_settings; s->name; s++) {
+        char value[SETTING_VALUE];
+        if (!train_config_counts(r->config, s)) continue;
+        record_member(out, separator, s->name, setting_text(s, r->config, value));
+        separator = ", ";
+    }
     putc('}', out);
     record_text(out, "command", command);
     record_end(&r->record);
