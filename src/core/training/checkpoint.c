@@ -210,16 +210,6 @@ bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e) {
     return true;
 }
 
-bool checkpoint_read_weights(const char *path, Trainer *t, Error *e) {
-    const Parameters *p = &t->model->parameters;
-    Safetensors file;
-    bool ok =
-        safetensors_read(&file, path, e) && read_part(&file, p, "", false, t->optimizer.moment1, e);
-    if (ok) memcpy(p->value, t->optimizer.moment1, (size_t)p->size * sizeof *p->value);
-    safetensors_free(&file);
-    return ok;
-}
-
 /* ---- Beginning from another run ---- */
 
 static bool path_of(const TrainConfig *r, char path[PATH_CAPACITY], Error *e) {

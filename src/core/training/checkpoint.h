@@ -31,10 +31,6 @@ void checkpoint_free(Checkpoint *c);
  * has another shape. */
 bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e);
 
-/* Reads the trainer's weights from another model file of the run, and resets the moments. An error
- * leaves the weights unchanged. */
-bool checkpoint_read_weights(const char *path, Trainer *t, Error *e);
-
 /* ---- --from: a run that begins with the weights and the tokenizer of another one. Optimizer and
  * schedule are new. ---- */
 

@@ -144,7 +144,7 @@ static bool take_best(Run *r, Error *e) {
     if (!run_has(r, "best.safetensors") || r->last.loss <= s->best_loss + RUN_CLEARLY_WORSE)
         return true;
     if (!run_path_of(r, "best.safetensors", path, e) ||
-        !checkpoint_read_weights(path, r->trainer, e))
+        !model_read_weights(r->trainer->model, path, e))
         return false;
     r->took_best = true;
     r->warns = true;
