@@ -1,6 +1,7 @@
-/* Included before a teacher's file when its check cases are compiled for the process that runs a student's code: an
- * operation defined with `Op` keeps its cases and loses its functions, so that the solution is not in that process.
- * The functions are static as a rule, and the compiler drops those that nothing refers to. */
+/* Included before a teacher's file when its check cases are compiled for the process that runs a
+ * student's code: an operation defined with `Op` keeps its cases and loses its functions, so that
+ * the solution is not in that process. The functions are static as a rule, and the compiler drops
+ * those that nothing refers to. */
 #pragma once
 
 #include "autograd/op.h"

@@ -171,9 +171,8 @@ static bool has_ending(const char *name, const char *const *endings) {
 typedef struct Listing {
     const char *const *endings;
     FileNames *found, *left;
-    char way
-        [PATH_CAPACITY]; /* of the directory at hand, from the first: empty, or with a slash at its
-                            end */
+    char way[PATH_CAPACITY]; /* of the directory at hand, from the first: empty, or with a slash at
+                                its end */
 } Listing;
 
 /* Lists an entry of the directory at hand, or what is below it. */

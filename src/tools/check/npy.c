@@ -80,8 +80,9 @@ bool npy_receive(Array *a, const char *what, long most, NpySource *more, void *c
 }
 
 void npy_start(const Array *a, char start[NPY_START]) {
-    /* NumPy pads the header to a multiple of 64 bytes and leaves room for the first size to grow. At most 8
-     * axes, whose sizes have at most 26 digits together since their bytes fit in a long, always take 128. */
+    /* NumPy pads the header to a multiple of 64 bytes and leaves room for the first size to grow.
+     * At most 8 axes, whose sizes have at most 26 digits together since their bytes fit in a long,
+     * always take 128. */
     char sizes[48] = "";
     for (int i = 0, n = 0; i < a->rank; i++)
         n += sprintf(sizes + n, i ? ", %ld" : "%ld", a->size[i]);

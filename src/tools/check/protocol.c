@@ -108,7 +108,8 @@ static int take_ok(Program *p) {
     return arrays;
 }
 
-/* Tells the program which case follows. A case before that was given up may have left an answer, which is skipped. */
+/* Tells the program which case follows. A case before that was given up may have left an answer,
+ * which is skipped. */
 static void begin_case(Program *p) {
     static const char want[] = "ok 0\n";
     static const size_t max_left = JOB_GRADIENTS;
@@ -128,7 +129,8 @@ static void begin_case(Program *p) {
     }
 }
 
-/* Takes a whole answer before it is judged, so that a program that is asked again is asked anew. Returns its arrays. */
+/* Takes a whole answer before it is judged, so that a program that is asked again is asked anew.
+ * Returns its arrays. */
 static int take_arrays(Program *p, Array a[PROGRAM_OUTPUTS]) {
     Error e = {0};
     int arrays = take_ok(p);
@@ -151,7 +153,8 @@ static Shape shape_of_run(Program *p, const char *what, const Array *a, long run
     return s;
 }
 
-/* Writes the numbers of an array [runs][count], which is freed, to `to`, where those of a run are `stride` apart. */
+/* Writes the numbers of an array [runs][count], which is freed, to `to`, where those of a run are
+ * `stride` apart. */
 static void take_numbers(Program *p, Array *a, long runs, real *to, long stride) {
     Error e = {0};
     real *x = room_for(a->count, sizeof *x);

@@ -1,6 +1,7 @@
 /* Keeps a student's code from everything but its own memory and time. Each measure is taken if the
- * system offers it to an ordinary user; src/tools/check/README.md lists what remains possible without it.
- * This is the one file besides base/system.c that knows systems and uses more than POSIX. */
+ * system offers it to an ordinary user; src/tools/check/README.md lists what remains possible
+ * without it. This is the one file besides base/system.c that knows systems and uses more than
+ * POSIX. */
 #pragma once
 
 #include <stdbool.h>

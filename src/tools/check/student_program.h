@@ -1,5 +1,6 @@
-/* A program at the other end of two pipes, to which the judge sends jobs: an operation on a tape, or functions in
- * another language. Both share nothing else. The judge checks all that it reads, and keeps the expected values. */
+/* A program at the other end of two pipes, to which the judge sends jobs: an operation on a tape,
+ * or functions in another language. Both share nothing else. The judge checks all that it reads,
+ * and keeps the expected values. */
 #pragma once
 
 #include "check/child.h"
@@ -12,8 +13,8 @@ typedef struct Program {
     Child *child;
     void (*runner)(struct Program *p, const Job *j,
                    Result *r); /* tape_program_run or protocol_run */
-    /* Called if the program ends, or says that it cannot go on; does not return. NULL: `end` says why, and what is taken
-     * is not there. */
+    /* Called if the program ends, or says that it cannot go on; does not return. NULL: `end` says
+     * why, and what is taken is not there. */
     void (*lost)(void *context, const ChildEnd *end, const CheckRun *r);
     void *context;
     ChildEnd end;
@@ -24,8 +25,8 @@ typedef struct Program {
 
     /* A program of functions has these, too. */
     const char *awaited; /* the message that it has not answered */
-    char *
-        begin; /* what it is told first: a line that names the case; NULL: nothing, or it has been told */
+    char *begin; /* what it is told first: a line that names the case; NULL: nothing, or it has been
+                    told */
     int outputs; /* of its last forward, and the numbers of each in a run */
     long numbers[PROGRAM_OUTPUTS];
     Shape shape[PROGRAM_OUTPUTS];
@@ -34,7 +35,8 @@ typedef struct Program {
 /* The JobRunner of all programs; `where` is a Program. */
 JobRunner program_run;
 
-/* Adds bytes to the next message, which is sent before an answer is taken, or in the program by program_send. */
+/* Adds bytes to the next message, which is sent before an answer is taken, or in the program by
+ * program_send. */
 void program_put(const void *bytes, size_t size);
 void program_send(void);
 
@@ -47,11 +49,12 @@ size_t program_wait(Program *p);
 /* Gives up a program that has said something else than it should. */
 void program_refuse(Program *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Gives it up if an output has not as many numbers as the upstream gradients of this job, or too many. */
+/* Gives it up if an output has not as many numbers as the upstream gradients of this job, or too
+ * many. */
 void program_expect_outputs(Program *p, const Job *j, long found);
 
-/* ---- An operation on a tape: a child of this program, so a job and its result are sent as they lie in
- * memory ---- */
+/* ---- An operation on a tape: a child of this program, so a job and its result are sent as they
+ * lie in memory ---- */
 
 /* Has the program do a job. */
 void tape_program_run(Program *p, const Job *j, Result *r);
@@ -76,8 +79,8 @@ void protocol_put_array(Dtype dtype, long runs, Shape s, const void *bytes);
 enum { NPY_START = 128 };
 void npy_start(const Array *a, char start[NPY_START]);
 
-/* Takes an array from a stream, of which more(context, to, size) gives the next bytes; false: there are none. `what` names it
- * in messages. More than `most` elements, and what is no array of float or double in row-major order, are STATUS_BAD_DATA.
- * To be freed with array_free. */
+/* Takes an array from a stream, of which more(context, to, size) gives the next bytes; false: there
+ * are none. `what` names it in messages. More than `most` elements, and what is no array of float
+ * or double in row-major order, are STATUS_BAD_DATA. To be freed with array_free. */
 typedef bool NpySource(void *context, void *to, size_t size);
 bool npy_receive(Array *a, const char *what, long most, NpySource *more, void *context, Error *e);

@@ -33,8 +33,8 @@ static void print_lines(FILE *out, const char *text) {
     }
 }
 
-/* Prints text in lines of at most WIDTH columns, the first indented by `indent`, the others by INDENT. Text that has lines
- * of its own, as a compiler's, keeps them. */
+/* Prints text in lines of at most WIDTH columns, the first indented by `indent`, the others by
+ * INDENT. Text that has lines of its own, as a compiler's, keeps them. */
 static void paragraph(FILE *out, int indent, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static void paragraph(FILE *out, int indent, const char *format, ...) {
@@ -141,7 +141,8 @@ static bool is_coarse_before(const CaseReport *all, const CaseReport *r, const c
     return false;
 }
 
-/* Names points without a derivative, gradients too small to be seen, and a forward with few digits. */
+/* Names points without a derivative, gradients too small to be seen, and a forward with few digits.
+ */
 static void explain_remarks(FILE *out, const CaseReport *all, const CaseReport *r,
                             const InputReport *in) {
     char at[INDEX_TEXT], more[64] = "", text[REPORT_TEXT];
@@ -176,7 +177,8 @@ static void explain_line(FILE *out, const CaseReport *r, const InputReport *in, 
               in->name, text, *more ? ". " : "", more);
 }
 
-/* Prints all that is known of a wrong or unclear gradient. cases: in which its explanation holds; "": in all. */
+/* Prints all that is known of a wrong or unclear gradient. cases: in which its explanation holds;
+ * "": in all. */
 static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
                           const char *cases) {
     explain_line(out, r, in, "");
@@ -212,8 +214,8 @@ static const InputReport *find_wrong(const CaseReport *r, const char *op, const 
     return NULL;
 }
 
-/* Returns the report that shows the mistake best: the smallest case in full. A case of the file comes before cases that
- * the checker added. */
+/* Returns the report that shows the mistake best: the smallest case in full. A case of the file
+ * comes before cases that the checker added. */
 static const CaseReport *head_of(const CaseReport *all, long count, const char *op,
                                  const char *name) {
     const CaseReport *best = NULL;
@@ -236,7 +238,8 @@ static bool is_alike(const InputReport *in, const InputReport *first) {
             in->pattern != PATTERN_ONLY_SOMEWHERE);
 }
 
-/* "in the cases 'a', 'b' and 3 more: ", if the explanation of the first does not hold in every case of the file; else "". */
+/* "in the cases 'a', 'b' and 3 more: ", if the explanation of the first does not hold in every case
+ * of the file; else "". */
 static void say_cases(const CaseReport *all, long count, const char *op, const char *name,
                       const CaseReport *head, char text[REPORT_TEXT]) {
     enum { NAMED = 3 };
@@ -283,7 +286,8 @@ static void explain_gradient(FILE *out, const CaseReport *all, long count, const
                   added > 1 ? "s" : "");
 }
 
-/* Whether an earlier report has the same gradient wrong, or (name NULL) the same property broken. */
+/* Whether an earlier report has the same gradient wrong, or (name NULL) the same property broken.
+ */
 static bool is_known(const CaseReport *all, const CaseReport *r, const char *name) {
     for (const CaseReport *b = all; b < r; b++)
         if (name ? find_wrong(b, r->op, name) != NULL

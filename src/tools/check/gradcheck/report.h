@@ -63,17 +63,18 @@ typedef struct InputReport {
     Shape shape;
     Verdict verdict;
     long coordinates;
-    /* Moved alone: all, or a sample of many; then all are also moved together along a random direction. */
+    /* Moved alone: all, or a sample of many; then all are also moved together along a random
+     * direction. */
     long alone;
     long wrong, unclear, kinks;
-    long
-        sloped; /* their gradient is not 0, or rightly 0 as that of a function that moves in steps */
-    long flat;  /* their gradient is too small to show beside the output */
+    long sloped; /* their gradient is not 0, or rightly 0 as that of a function that moves in steps
+                  */
+    long flat;   /* their gradient is too small to show beside the output */
     int digits;  /* forward rounds to about so many; 0: to those of a real */
     Doubt doubt; /* the gravest reason why a coordinate is unclear */
 
-    /* The first coordinate on a kink: its place in the shape's order, the output (-1: the sum with a random
-     * cotangent), and the derivatives from below and above. */
+    /* The first coordinate on a kink: its place in the shape's order, the output (-1: the sum with
+     * a random cotangent), and the derivatives from below and above. */
     long kink, kink_output;
     double kink_below, kink_above;
 
@@ -86,10 +87,10 @@ typedef struct InputReport {
     double step;
 
     /* Set if the verdict is FAIL. */
-    char map[REPORT_TEXT]; /* the wrong elements; "": all, or only their sum */
-    char full
-        [REPORT_FULL]; /* the smallest case like this one that fails, in numbers; "": it has too many */
-    long full_size;                        /* how many */
+    char map[REPORT_TEXT];  /* the wrong elements; "": all, or only their sum */
+    char full[REPORT_FULL]; /* the smallest case like this one that fails, in numbers; "": it has
+                               too many */
+    long full_size;         /* how many */
     Explanation explanation[EXPLANATIONS]; /* all that fit, in the order of the patterns */
     int explanations;
     Pattern pattern;          /* the mistake that explains all errors */
@@ -112,10 +113,10 @@ typedef struct CaseReport {
     bool kinks, flat;  /* the case promises kinks; saturation */
     bool at_ends;      /* right at the drawn point, wrong at the ends of the ranges */
     bool by_reference; /* `numeric` is a value known to be right, not a difference quotient */
-    bool
-        untested; /* its gradients are all 0, and right; another case decides on them (agreement.c) */
-    bool endless;     /* the time ran out in few runs */
-    int moved;        /* points given up: on a kink, or where an input has no effect */
+    bool untested; /* its gradients are all 0, and right; another case decides on them (agreement.c)
+                    */
+    bool endless;  /* the time ran out in few runs */
+    int moved;     /* points given up: on a kink, or where an input has no effect */
     long evaluations; /* forward runs */
 
     /* The plan of a case from a table; it does not depend on the findings. */
@@ -139,10 +140,12 @@ void report_explain_by(InputReport *r, const Explanation *x);
 /* "PASS", "INCONCLUSIVE" or "FAIL". */
 const char *gradcheck_verdict_text(Verdict v);
 
-/* "[1,2]": the index of the i-th element of shape s, written into text; "" for a scalar. "x[1,2]": the element. */
+/* "[1,2]": the index of the i-th element of shape s, written into text; "" for a scalar. "x[1,2]":
+ * the element. */
 enum { INDEX_TEXT = 128 };
 const char *gradcheck_index_text(char text[INDEX_TEXT], Shape s, long i);
 const char *gradcheck_element_text(char text[INDEX_TEXT], const char *name, Shape s, long i);
 
-/* The number of significant digits, at least `least`, by which two printed numbers differ if they are different. */
+/* The number of significant digits, at least `least`, by which two printed numbers differ if they
+ * are different. */
 int report_digits(double a, double b, int least);

@@ -1,5 +1,5 @@
-/* A C file of a student or a teacher, in the form of src/core/ops/NAME.c, is compiled with $CC into a
- * library, and loaded.
+/* A C file of a student or a teacher, in the form of src/core/ops/NAME.c, is compiled with $CC into
+ * a library, and loaded.
  *
  * A student's file defines `const Op op_NAME` with its cases, and the function that records it; it
  * may define several. Its own definitions take precedence over the program's of the same name.

@@ -52,7 +52,8 @@ void functions_add_cases(Plan *p, const char *name) {
 
 /* ---- Cases of an operation of this project, at which functions are compared with it ---- */
 
-/* The arguments of a case that is the operation alone, on its inputs in their order, as members of JSON. NULL: it is not. */
+/* The arguments of a case that is the operation alone, on its inputs in their order, as members of
+ * JSON. NULL: it is not. */
 static const char *arguments_of(Plan *p, const Op *op, const CheckCase *c) {
     TapeRunner t = tape_runner_new(op->name, c);
     Arena arena = {0};
@@ -80,8 +81,8 @@ static const char *arguments_of(Plan *p, const Op *op, const CheckCase *c) {
     return found;
 }
 
-/* One tensor passed twice has no meaning for functions. NumPy refuses the maximum of no elements, and a row of -inf alone is
- * this project's to define. */
+/* One tensor passed twice has no meaning for functions. NumPy refuses the maximum of no elements,
+ * and a row of -inf alone is this project's to define. */
 static bool takes_input(const CheckInput *in) {
     long count = shape_count(in->shape);
     for (long i = 0; in->values && i < count; i++)

@@ -45,14 +45,6 @@ bool plan_is_foreign(const Plan *p) {
     return p->program && !p->readable;
 }
 
-void plan_name_silence(char text[REPORT_FULL], const char *message, double seconds) {
-    snprintf(text, REPORT_FULL,
-             "the program, not the function: it did not answer `%s` in %g s. Does it wait for more "
-             "than the "
-             "message, such as a byte after its line?",
-             message, seconds);
-}
-
 void plan_describe(const Plan *p, const PlanItem *item, CaseReport *r) {
     const CheckInput *in = item->c.in;
     REPORT_SET(r->op, item->op);
@@ -60,7 +52,9 @@ void plan_describe(const Plan *p, const PlanItem *item, CaseReport *r) {
     r->points = item->c.points > 0 ? item->c.points : 1;
     r->planned = in[0].name != NULL;
     r->functions = plan_has_functions(p);
-    r->wanted = 0, r->added = item->added, r->like = p->like || p->reference;
+    r->wanted = 0;
+    r->added = item->added;
+    r->like = p->like || p->reference;
     for (int k = 0; k < CHECK_INPUTS && in[k].name; k++)
         if (!in[k].constant && !in[k].same_as)
             snprintf(r->want[r->wanted++], REPORT_NAME, "d%.*s", REPORT_NAME - 2, in[k].name);

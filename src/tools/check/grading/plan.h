@@ -1,6 +1,7 @@
-/* Cases to be checked, and what they are checked by. Each case has processes of its own, with limits of time and memory: one
- * judges, one runs the student's code in a sandbox (student_program.h, check/sandbox.h), one the reference. However a process
- * ends, the case gets a verdict. */
+/* Cases to be checked, and what they are checked by. Each case has processes of its own, with
+ * limits of time and memory: one judges, one runs the student's code in a sandbox
+ * (student_program.h, check/sandbox.h), one the reference. However a process ends, the case gets a
+ * verdict. */
 #pragma once
 
 #include "base/arena.h"
@@ -10,18 +11,17 @@
 
 typedef struct PlanItem {
     char op[REPORT_NAME], name[REPORT_NAME];
-    int index; /* of the case in the operation's table; -1: there is nothing to run, `trouble` says why */
-    CheckCase c;               /* of a student's file: without `build` */
-    bool added;                /* by the checker: counts only if the operation accepts its sizes */
-    long resized;              /* a size that the checker has chosen; -1: none */
+    int index;    /* of the case in the operation's table; -1: nothing to run, `trouble` says why */
+    CheckCase c;  /* of a student's file: without `build` */
+    bool added;   /* by the checker: counts only if the operation accepts its sizes */
+    long resized; /* a size that the checker has chosen; -1: none */
     const char *arguments;     /* for functions, as members of JSON; NULL: their own */
     char trouble[REPORT_FULL]; /* printable; may have several lines */
 } PlanItem;
 
-/* The largest number of cases of an operation, or of a program, without those that the checker adds. */
-enum { PLAN_CASES_MAX = 256 };
+enum { PLAN_CASES_MAX = 256 }; /* of an operation or a program, without those that are added */
 
-/* Libraries in the folder of a file that is judged, by the names under which its processes load them. */
+/* Libraries in the folder of a file that is judged, by the names under which they are loaded. */
 #define PLAN_OWN   "./op.so"
 #define PLAN_CASES "./cases.so"
 
@@ -31,20 +31,21 @@ typedef struct Plan {
     long items, capacity;
     const char *folder; /* of the file that is judged; NULL: operations are built in */
 
-    /* A teacher's cases, which call the file's tape_NAME: their library, copied to PLAN_CASES for each file.
-     * NULL: the file's own cases count. */
+    /* A teacher's cases, which call the file's tape_NAME: their library, copied to PLAN_CASES for
+     * each file. NULL: the file's own cases count. */
     const char *cases;
-    /* The reference whose forward is compared: a built-in operation, or a library. Both NULL: none. */
+    bool given; /* the cases are a teacher's: none are made from them */
+    /* The reference whose forward is compared: a built-in operation, or a library. */
     const Op *like;
     const char *reference;
     int keep[CHILD_KEEPS]; /* the open files of the libraries, which may have no name any more */
 
-    /* Functions of another language: the command that serves them, and what its interpreter may read, the interpreter first,
-     * NULL last; or a process that serves them already. Without command and process: C. */
+    /* Functions of another language: the command that serves them, and what its interpreter may
+     * read, the interpreter first, NULL last; or a process that serves them already. Without
+     * command and process: C. */
     char **program;
     const char *const *readable;
     Child *attached;
-    bool given; /* the cases are a teacher's: none are made from them */
 
     double nondeterminism; /* CheckOptions */
     uint64_t seed;
@@ -52,13 +53,15 @@ typedef struct Plan {
     ChildLimits limits;
 } Plan;
 
-/* Adds the cases of a built-in operation whose names contain `part` (NULL: all). Returns how many. */
+/* Adds the cases of a built-in operation whose names contain `part` (NULL: all). Returns how many.
+ */
 int plan_add(Plan *p, const Op *op, const char *part);
 
 /* Adds one more, to be filled in. Others may move. */
 PlanItem *plan_item(Plan *p, const char *op, const char *name, int index);
 
-/* Adds cases made from the first suitable case of an operation, whose cases begin at `first`: other sizes, larger values. */
+/* Adds cases made from the first suitable case of an operation, whose cases begin at `first`: other
+ * sizes, larger values. */
 void plan_add_made(Plan *p, long first);
 
 /* A copy of the text that lives as long as the plan: "A" or "A/B". */
@@ -66,31 +69,29 @@ char *plan_text(Plan *p, const char *a, const char *b);
 
 void plan_free(Plan *p);
 
-/* Whether functions of another language are judged. */
+/* Whether functions of another language are judged, and not by Python, which this project serves.
+ */
 bool plan_has_functions(const Plan *p);
-
-/* Whether it is a program in another language than C and Python, which this project does not serve. */
 bool plan_is_foreign(const Plan *p);
-
-/* Says that such a program left a message unanswered. */
-void plan_name_silence(char text[REPORT_FULL], const char *message, double seconds);
 
 /* Fills in the subject of an item's report and what has to be judged. */
 void plan_describe(const Plan *p, const PlanItem *item, CaseReport *r);
 
-/* Checks all items, and hands their reports to `sink` in the plan's order as soon as they are there (plan_run.c). */
+/* Checks all items, and hands their reports to `sink` in the plan's order as soon as they are there
+ * (plan_run.c). */
 void plan_run(const Plan *p, void (*sink)(void *context, const CaseReport *r), void *context);
 
-/* ---- Functions of a program in another language: their cases, and the process that serves them (functions.c) ---- */
+/* ---- Functions of a program in another language (functions.c) ---- */
 
 /* Sets the plan's program to a command, split at blanks, or to two open descriptors, "FROM,TO". */
 bool functions_use(Plan *p, const char *command, Error *e);
 
-/* Adds the cases of p->like that functions can take: the operation alone, on its inputs in their order. */
+/* Adds the cases of p->like that functions can take: the operation alone, on its inputs in order.
+ */
 void functions_add_like(Plan *p);
 
-/* Starts the program and adds the cases that it lists, or those of p->like. A program that cannot be started is an item with
- * this trouble. */
+/* Adds the cases that the program lists, or those of p->like. A program that cannot be started is
+ * an item with this trouble. */
 void functions_add_cases(Plan *p, const char *name);
 
 /* A process of the program. NULL: there is none. */

@@ -3,7 +3,6 @@
 #include "check/grading/plan.h"
 #include "check/grading/student_file.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,31 +13,26 @@ enum {
     MAX_TOGETHER = 32, /* cases of functions that share a process */
 };
 
-/* The run of a plan. Each C case has a judge of its own. Cases of functions share a program, and so a judge, which ends with
- * it; then another goes on with the next case. */
+/* The run of a plan. Each C case has a judge of its own. Cases of functions share a program, and so
+ * a judge, which ends with it; then another goes on with the next case. */
 typedef struct PlanRun {
     const Plan *plan;
+    bool functions;
     ChildLimits limits; /* of a program */
     int endless;
-    const char
-        *never_ends;     /* the operation of the last endless case: its added cases are not run */
-    const char *fails;   /* the last operation of which a case of its own failed */
-    CaseReport **report; /* [items]; NULL: not finished, or passed on */
-    long next;           /* the next item to pass on */
+    const char *never_ends; /* operation of the last endless case: its added cases are not run */
+    const char *fails;      /* the last operation of which a case of its own failed */
+    CaseReport **report;    /* [items]; NULL: not finished, or passed on */
+    long next;              /* the next item to pass on */
     void (*sink)(void *context, const CaseReport *r);
     void *context;
 } PlanRun;
 
-/* The end of the items that one judge is given from item i on. */
-static long end_of_job(const Plan *p, long i) {
-    long most = plan_has_functions(p) ? MAX_TOGETHER : 1;
-    return i + most < p->items ? i + most : p->items;
-}
-
-static double largest_error(const CaseReport *r) {
-    double largest = 0;
-    for (int i = 0; i < r->inputs; i++) largest = fmax(largest, r->in[i].error);
-    return largest;
+/* The items that a judge is given: from *first to before the result. */
+static long items_of_job(const PlanRun *run, long job, long *first) {
+    *first = run->functions ? run->next : job;
+    long end = *first + (run->functions ? MAX_TOGETHER : 1);
+    return end < run->plan->items ? end : run->plan->items;
 }
 
 /* The report of a case whose judge or program has ended: it has failed. */
@@ -57,11 +51,10 @@ static CaseReport ended(const ChildEnd *end, const ChildLimits *limits, const ch
 /* ---- In the process that judges ---- */
 
 typedef struct Judging {
-    const Plan *plan;
+    const PlanRun *run;
     const PlanItem *item;
     CaseReport report; /* so far */
-    const ChildLimits *limits;
-    const Program *program; /* of functions */
+    Program functions;
 } Judging;
 
 /* Sends the report of the case at hand, and ends. */
@@ -70,51 +63,64 @@ static _Noreturn void give_up(const CaseReport *r) {
     child_finish();
 }
 
-/* There is no process for a case. */
-static _Noreturn void lack(const ChildLimits *limits) {
-    const ChildEnd none = {.fate = CHILD_NOT_BORN, .result = "", .printed = ""};
-    CaseReport r = ended(&none, limits, NULL);
-    give_up(&r);
-}
-
 /* A reference that ends is not the fault of the student's file: inconclusive. */
 static void lost_reference(void *context, const ChildEnd *end, const CheckRun *run) {
     const Judging *j = context;
-    CaseReport r = ended(end, j->limits, "in the reference");
+    CaseReport r = ended(end, &j->run->limits, "in the reference");
     (void)run;
     r.verdict = INCONCLUSIVE;
     give_up(&r);
 }
 
-/* The program has ended. If the gradients are judged, the property under test fails; if an explanation was sought, at
- * values that the checker chose, the verdict stands. A timeout after many short runs is inconclusive. */
+/* Says that a program in another language leaves its messages unanswered. */
+static void name_silence(CaseReport *r, const char *message, double seconds) {
+    snprintf(r->trouble, REPORT_FULL,
+             "the program, not the function: it did not answer `%s` in %g s. Does it wait for more "
+             "than the message, such as a byte after its line?",
+             message, seconds);
+}
+
+static void suggest_time(CaseReport *r, double seconds, const CheckRun *run) {
+    double wanted = seconds * (double)run->planned / (double)(run->evaluations + 1);
+    r->verdict = INCONCLUSIVE;
+    snprintf(r->trouble, REPORT_FULL,
+             "its time limit of %g s ran out after %ld runs: --time-limit %.0f may be enough, or "
+             "smaller inputs",
+             seconds, run->evaluations, ceil(3 * fmax(wanted, seconds)));
+}
+
+/* The program has ended. If the gradients are judged, the property under test fails; if an
+ * explanation was sought, at values that the checker chose, the verdict stands. A timeout after
+ * many short runs is inconclusive. */
 static void lost_program(void *context, const ChildEnd *end, const CheckRun *run) {
     Judging *j = context;
-    const ChildLimits *limits = j->limits;
-    CaseReport r = ended(end, limits, run->stage);
-    bool timed_out = end->fate == CHILD_TIMED_OUT,
-         endless = timed_out && run->evaluations <= ENOUGH_RUNS;
-    double wanted = limits->seconds * (double)run->planned / (double)(run->evaluations + 1);
-    if (timed_out && plan_is_foreign(j->plan) && endless)
-        plan_name_silence(r.trouble, j->program->awaited, limits->seconds);
-    if (run->explaining) {
-        r = j->report;
-        r.judged = true;
-        gradcheck_conclude(&r);
-    } else if (timed_out && !endless) {
-        r.verdict = INCONCLUSIVE;
-        snprintf(r.trouble, sizeof r.trouble,
-                 "its time limit of %g s ran out after %ld runs: --time-limit %.0f may be enough, "
-                 "or smaller "
-                 "inputs",
-                 limits->seconds, run->evaluations, ceil(3 * fmax(wanted, limits->seconds)));
-    } else if (j->report.judged) {
-        REPORT_SET(j->report.broken[j->report.properties], r.trouble);
-        j->report.properties++;
-        gradcheck_conclude(&j->report);
-        r = j->report;
+    const ChildLimits *limits = &j->run->limits;
+    CaseReport r = ended(end, limits, run->stage), *judged = &j->report;
+    bool timed_out = end->fate == CHILD_TIMED_OUT, few = run->evaluations <= ENOUGH_RUNS;
+    r.endless = timed_out && few && !run->explaining;
+    if (timed_out && few && plan_is_foreign(j->run->plan))
+        name_silence(&r, j->functions.awaited, limits->seconds);
+    if (timed_out && !few && !run->explaining) {
+        suggest_time(&r, limits->seconds, run);
+        give_up(&r);
     }
-    r.endless = endless && !run->explaining;
+    if (!run->explaining && !judged->judged) give_up(&r);
+    if (run->explaining) {
+        judged->judged = true;
+    } else {
+        REPORT_SET(judged->broken[judged->properties], r.trouble);
+        judged->properties++;
+        judged->endless = r.endless;
+    }
+    gradcheck_conclude(judged);
+    give_up(judged);
+}
+
+/* Gives the case up if there is no process for it. */
+static void need(const Judging *j, const Child *child) {
+    const ChildEnd none = {.fate = CHILD_NOT_BORN, .result = "", .printed = ""};
+    if (child) return;
+    CaseReport r = ended(&none, &j->run->limits, NULL);
     give_up(&r);
 }
 
@@ -128,33 +134,32 @@ static void serve(void *context, long i) {
     const Serving *s = context;
     const PlanItem *item = s->judging->item;
     (void)i;
-    tape_program_serve(s->reference
-                           ? student_reference_case(s->judging->plan, item->op, item->index)
-                           : student_case(s->judging->plan, item->op, item->index));
+    tape_program_serve(student_case(s->judging->run->plan, item->op, item->index, s->reference));
 }
 
 static Program start_tape(Judging *j, bool reference) {
     Serving s = {j, reference};
-    ChildLimits limits = *j->limits;
-    if (reference) memcpy(limits.keep, j->plan->keep, sizeof limits.keep);
-    Program p = {
-        .child = child_start(0, &limits, serve, &s), .runner = tape_program_run, .context = j};
-    p.lost = reference ? lost_reference : lost_program;
-    if (!p.child) lack(j->limits);
+    ChildLimits limits = j->run->limits;
+    if (reference) memcpy(limits.keep, j->run->plan->keep, sizeof limits.keep);
+    Program p = {.child = child_start(0, &limits, serve, &s),
+                 .runner = tape_program_run,
+                 .context = j,
+                 .lost = reference ? lost_reference : lost_program};
+    need(j, p.child);
     return p;
 }
 
 /* Starts the program of functions, and takes its first line. */
-static void start_functions(Program *p, Judging *j, long cases) {
-    ChildLimits limits = *j->limits;
+static void start_functions(Judging *j, long cases) {
+    const Plan *plan = j->run->plan;
+    Program *p = &j->functions;
+    ChildLimits limits = j->run->limits;
+    Plan heard = {0};
     Error e = {0};
     limits.cases = cases;
-    *p =
-        (Program){.child = functions_start(j->plan, &limits), .runner = protocol_run, .context = j};
-    if (!p->child) lack(j->limits);
-    Plan heard = {0};
-    j->program = p;
-    if (!j->plan->attached && !listing_take(p, &heard, "", &e)) {
+    *p = (Program){.child = functions_start(plan, &limits), .runner = protocol_run, .context = j};
+    need(j, p->child);
+    if (!plan->attached && !listing_take(p, &heard, "", &e)) {
         if (e.status) p->end = (ChildEnd){CHILD_EXITED, STATUS_BUG, "", 0, e.text};
         lost_program(j, &p->end, &(CheckRun){.op = j->item->op});
     }
@@ -169,64 +174,72 @@ static const CheckCase *like_case(const Plan *p, const char *name) {
     return NULL;
 }
 
+static double largest_error(const CaseReport *r) {
+    double largest = 0;
+    for (int i = 0; i < r->inputs; i++) largest = fmax(largest, r->in[i].error);
+    return largest;
+}
+
+static bool is_worse(const CaseReport *a, const CaseReport *b) {
+    return a->verdict > b->verdict ||
+           (a->verdict == b->verdict && largest_error(a) > largest_error(b));
+}
+
 /* Judges the item at the points of all seeds; returns the worst report. */
-static CaseReport judge_item(Judging *j, Program *functions) {
-    const Plan *p = j->plan;
+static CaseReport judge_item(Judging *j) {
+    const Plan *p = j->run->plan;
     const PlanItem *item = j->item;
     CheckOptions how = {.runner = program_run,
                         .added = item->added,
                         .nondeterminism = p->nondeterminism,
-                        .reference = like_case(p, item->c.name)};
+                        .reference = like_case(p, item->c.name),
+                        .functions = j->run->functions};
     CheckCase c = item->c;
-    Program own, fresh, reference;
+    Program own = {0}, fresh = {0}, reference = {0};
     CaseReport worst;
     c.name = item->name;
-    if (functions) {
-        functions->begin = functions_line(item);
-        child_again(functions->child);
-        how.program = functions, how.functions = true;
+    if (how.functions) {
+        j->functions.begin = functions_line(item);
+        child_again(j->functions.child);
+        how.program = &j->functions;
     } else if (p->folder) {
         own = start_tape(j, false);
         fresh = start_tape(j, false);
-        how.program = &own, how.fresh = &fresh;
+        how.program = &own;
+        how.fresh = &fresh;
     }
     if (!p->like && p->reference) {
         reference = start_tape(j, true);
-        how.reference = &c, how.reference_program = &reference;
+        how.reference = &c;
+        how.reference_program = &reference;
     }
     for (long k = 0; k < p->seeds; k++) {
         how.seed = p->seed + (uint64_t)k;
         gradcheck_case_with(item->op, &c, &how, &j->report);
-        if (how.fresh) child_stop(fresh.child), how.fresh = NULL;
-        if (k == 0 || j->report.verdict > worst.verdict ||
-            (j->report.verdict == worst.verdict &&
-             largest_error(&j->report) > largest_error(&worst)))
-            worst = j->report;
+        how.fresh = NULL;
+        if (k == 0 || is_worse(&j->report, &worst)) worst = j->report;
     }
-    if (how.program && !functions) child_stop(own.child);
-    if (how.reference_program) child_stop(reference.child);
+    Child *const used[] = {own.child, fresh.child, reference.child};
+    for (int k = 0; k < 3; k++)
+        if (used[k]) child_stop(used[k]);
     return worst;
 }
 
 static void judge_items(void *context, long job) {
     const PlanRun *run = context;
-    const Plan *p = run->plan;
-    bool functions = plan_has_functions(p);
-    long i = functions ? run->next : job, end = end_of_job(p, i);
-    Judging j = {.plan = p, .limits = &run->limits};
-    Program program = {0};
+    const PlanItem *item = run->plan->item;
+    Judging j = {.run = run};
+    long i, end = items_of_job(run, job, &i);
     pool_set_threads(1); /* the cases run side by side */
-    for (; i < end && p->item[i].index >= 0; i++) {
-        j.item = &p->item[i];
-        if (j.item->added && run->never_ends && strcmp(run->never_ends, j.item->op) == 0) {
-            child_send(&(CaseReport){.verdict = FAIL}, sizeof(CaseReport));
-            continue;
-        }
-        if (functions && !program.child) start_functions(&program, &j, end - i);
-        CaseReport r = judge_item(&j, functions ? &program : NULL);
+    for (; i < end && item[i].index >= 0; i++) {
+        CaseReport r = {.verdict = FAIL};
+        j.item = &item[i];
+        bool skipped = item[i].added && run->never_ends && strcmp(run->never_ends, item[i].op) == 0;
+        if (!skipped && run->functions && !j.functions.child) start_functions(&j, end - i);
+        if (!skipped) r = judge_item(&j);
         child_send(&r, sizeof r);
     }
-    if (program.child) child_stop(program.child);
+    if (j.functions.child) child_stop(j.functions.child);
 }
 
 /* ---- In the process of the run ---- */
@@ -238,10 +251,11 @@ static bool is_wanted(const PlanItem *item, const CaseReport *r) {
     return !item->added || (found && report_broken(r) != PROPERTY_READ_ONLY);
 }
 
-/* A function that fails only at a size of the checker's may have a size among its constants: inconclusive. */
+/* A function that fails only at a size of the checker's may have a size among its constants:
+ * inconclusive. */
 static void doubt_size(const PlanRun *run, const PlanItem *item, CaseReport *r) {
     char reason[REPORT_TEXT];
-    if (item->resized < 0 || r->verdict != FAIL || !plan_has_functions(run->plan)) return;
+    if (item->resized < 0 || r->verdict != FAIL || !run->functions) return;
     if (run->fails && strcmp(run->fails, item->op) == 0) return;
     for (InputReport *in = r->in; in < r->in + r->inputs; in++) {
         if (in->verdict != FAIL) continue;
@@ -274,39 +288,44 @@ static void take_report(PlanRun *run, long i, const CaseReport *found) {
     if (r->endless && ++run->endless == ENOUGH_LOOPS) run->limits.seconds /= PART;
     plan_describe(p, &p->item[i], r);
     run->report[i] = r;
-    for (; run->next < p->items && run->report[run->next]; free(run->report[run->next++]))
+    for (; run->next < p->items && run->report[run->next]; run->next++) {
         pass_on(run, &p->item[run->next], run->report[run->next]);
+        free(run->report[run->next]);
+    }
 }
 
 /* Takes the reports of a judge. If it has ended too soon, the case at hand has none. */
 static void take_reports(void *context, long job, const ChildEnd *end) {
     PlanRun *run = context;
-    long i = plan_has_functions(run->plan) ? run->next : job, last = end_of_job(run->plan, i) - 1;
-    long count = (long)(end->size / sizeof(CaseReport));
     CaseReport r;
-    for (long k = 0; k < count && i <= last; k++, i++) {
+    long i, last = items_of_job(run, job, &i), count = (long)(end->size / sizeof r);
+    if (last - i < count) count = last - i;
+    for (long k = 0; k < count; k++, i++) {
         memcpy(&r, end->result + (size_t)k * sizeof r, sizeof r);
         take_report(run, i, &r);
     }
-    if (i > last || (count && end->fate == CHILD_DONE)) return;
+    if (i == last || (count && end->fate == CHILD_DONE)) return;
     r = ended(end, &run->limits, NULL);
     if (run->plan->item[i].index < 0) REPORT_SET(r.trouble, run->plan->item[i].trouble);
     take_report(run, i, &r);
 }
 
 void plan_run(const Plan *p, void (*sink)(void *context, const CaseReport *r), void *context) {
-    PlanRun run = {.plan = p, .limits = p->limits, .sink = sink, .context = context};
+    PlanRun run = {.plan = p,
+                   .functions = plan_has_functions(p),
+                   .limits = p->limits,
+                   .sink = sink,
+                   .context = context};
     run.report = calloc((size_t)p->items + 1, sizeof *run.report);
     if (!run.report) error_no_memory("reports");
     while (run.next < p->items) {
         ChildLimits judge = run.limits;
-        bool functions = plan_has_functions(p);
         /* A program must run out of time before its judge. */
-        if (p->folder || functions) judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
-        if (functions) judge.seconds *= MAX_TOGETHER;
+        if (p->folder || run.functions) judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
+        if (run.functions) judge.seconds *= MAX_TOGETHER;
         memcpy(judge.keep, p->keep, sizeof p->keep);
-        child_run_all(functions ? 1 : p->items, pool_threads(), &judge, judge_items, take_reports,
-                      &run);
+        child_run_all(run.functions ? 1 : p->items, pool_threads(), &judge, judge_items,
+                      take_reports, &run);
     }
     free(run.report);
 }

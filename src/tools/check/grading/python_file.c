@@ -37,7 +37,8 @@ void python_find(Plan *p) {
     child_run_all(1, 1, &(ChildLimits){.seconds = 20}, ask_python, take_python, p);
 }
 
-/* Copies the files that serve Python, the project's or those of `make install`, to the plan's folder. */
+/* Copies the files that serve Python, the project's or those of `make install`, to the plan's
+ * folder. */
 static bool copy_host(const Plan *p, const StudentFile *f, Error *e) {
     static const char *const name[] = {"gradcheck.py", "gradcheck_file.py", "gradcheck_forms.py"};
     if (p->program) return true;

@@ -58,8 +58,8 @@ static bool write_template(const char *path, const StudentFile *f, Error *e) {
     return fclose(out) == 0 && ok;
 }
 
-/* The path by which a library is loaded in this process and its children, which keep the file open as
- * number i. The library has no name any more where the system can do without. */
+/* The path by which a library is loaded in this process and its children, which keep the file open
+ * as number i. The library has no name any more where the system can do without. */
 static const char *keep_open(Plan *p, int i, const char *library) {
     char path[32];
     p->keep[i] = open(library, O_RDONLY | O_CLOEXEC);
@@ -146,22 +146,19 @@ bool student_add_file(Plan *p, StudentFile *f, Error *e) {
 
 /* ---- In the processes that run a case ---- */
 
-/* Case i of an operation; ends the process if there is none. */
-static const CheckCase *case_of(const Op *op, int i, const char *whose, const Error *e) {
-    if (!op || i >= op->n_cases) give_up(whose, op ? "a case is missing" : e->text);
-    return &op->cases[i];
-}
-
-const CheckCase *student_case(const Plan *p, const char *name, int index) {
+const CheckCase *student_case(const Plan *p, const char *name, int index, bool reference) {
+    const char *solution = reference ? p->reference : PLAN_OWN,
+               *cases = reference ? p->cases : PLAN_CASES, *whose = "";
+    const Op *op = NULL;
     Error e = {0};
-    sandbox_enter(p->folder, &(SandboxNeeds){0});
-    bool loaded = !p->cases || student_load_solution(PLAN_OWN, name, &e);
-    const Op *op = loaded ? student_load(p->cases ? PLAN_CASES : PLAN_OWN, name, false, &e) : NULL;
-    return case_of(op, index, p->cases && loaded ? "the cases: " : "", &e);
-}
-
-const CheckCase *student_reference_case(const Plan *p, const char *name, int index) {
-    Error e = {0};
-    bool loaded = student_load_solution(p->reference, name, &e);
-    return case_of(loaded ? student_load(p->cases, name, true, &e) : NULL, index, "", &e);
+    if (!reference) sandbox_enter(p->folder, &(SandboxNeeds){0});
+    if (!p->cases) {
+        op = student_load(solution, name, false, &e);
+    } else if (student_load_solution(solution, name, &e)) {
+        op = student_load(cases, name, reference, &e);
+        whose = reference ? "" : "the cases: ";
+    }
+    if (!op) give_up(whose, e.text);
+    if (index >= op->n_cases) give_up(whose, "a case is missing");
+    return &op->cases[index];
 }

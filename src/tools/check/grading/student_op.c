@@ -1,14 +1,14 @@
 #include "base/file.h"
 #include "check/grading/compile.h"
-#include <ctype.h>
 #include <dlfcn.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The linker redirects malloc, calloc and realloc of a student's code to these, which report that memory
- * ran out instead of returning NULL. */
+/* The linker redirects malloc, calloc and realloc of a student's code to these, which report that
+ * memory ran out instead of returning NULL. */
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t bytes);
@@ -54,29 +54,23 @@ static void blank_comments(char *text) {
     }
 }
 
-static bool is_name(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-static const char *after_blanks(const char *p) {
-    while (isspace((unsigned char)*p)) p++;
-    return p;
-}
-
-int student_names(const char *source, char (*names)[STUDENT_NAME], int most, Error *e) {
+int student_names(const char *source, char (*names)[STUDENT_NAME], int max, Error *e) {
+    static const char form[] = "(^|[^A-Za-z0-9_])Op[[:space:]]+op_([A-Za-z0-9_]+)[[:space:]]*=";
     char *text;
     size_t size;
     int count = 0;
+    regex_t regex;
+    regmatch_t found[3];
     if (!file_read(source, 1 << 24, &text, &size, e)) return 0;
+    if (regcomp(&regex, form, REG_EXTENDED) != 0) error_no_memory("a regular expression");
     blank_comments(text);
-    for (char *p = text; (p = strstr(p, "Op")) && count < most; p++) {
-        const char *name = after_blanks(p + 2);
-        size_t length = 0;
-        if ((p > text && is_name(p[-1])) || name == p + 2 || strncmp(name, "op_", 3) != 0) continue;
-        for (name += 3; is_name(name[length]);) length++;
-        if (length && length < STUDENT_NAME && *after_blanks(name + length) == '=')
-            snprintf(names[count++], STUDENT_NAME, "%.*s", (int)length, name);
+    for (const char *at = text; count < max; at += found[0].rm_eo) {
+        if (regexec(&regex, at, 3, found, 0) != 0) break;
+        int length = (int)(found[2].rm_eo - found[2].rm_so);
+        if (length < STUDENT_NAME)
+            snprintf(names[count++], STUDENT_NAME, "%.*s", length, at + found[2].rm_so);
     }
+    regfree(&regex);
     for (volatile char *p = text; size--;)
         *p++ = 0; /* it may be a solution, and children inherit this memory */
     free(text);
