@@ -4,7 +4,7 @@ accused, and no wrong one passes. A wrong one is a right one with a piece of its
     GRADCHECK=build/double/gradcheck python3 tests/check/students_py.py
 
 Prints a line `ok   …` or `FAIL …` a test, as the other test programs do."""
-import contextlib, io, os, re, shutil, subprocess, sys, tempfile
+import contextlib, io, itertools, os, re, shutil, subprocess, sys, tempfile, time, types
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(here, "../../src/tools/check"), os.path.join(here, "students_py")]
@@ -137,6 +137,28 @@ def a_check_is_true_if_all_passed():
         assert "RuntimeError: check: found no program gradcheck" in done.stderr.splitlines()[-1], done
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def progress_is_shown_after_two_seconds():
+    """On a terminal and in a notebook; nothing of it stays. The clock is a counter."""
+    for stream, notebook, tick, shown in ((Terminal(), False, 1, True), (Terminal(), False, 0, False),
+                                          (io.StringIO(), True, 1, True), (io.StringIO(), False, 1, False)):
+        ticks = itertools.count(0, tick)
+        if notebook:
+            sys.modules["ipykernel"] = None
+        gradcheck.time = types.SimpleNamespace(time=lambda: next(ticks))
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(stream):
+            assert gradcheck.check(lambda x: (x * x, x), lambda d, x: 2 * x * d, x=(3,))
+        gradcheck.time = time
+        sys.modules.pop("ipykernel", None)
+        said = stream.getvalue()
+        assert bool(re.match(r"\rgradcheck: \d+ runs", said)) == shown, (said, notebook, tick)
+        assert said.endswith("\r" + " " * 40 + "\r") or not shown, said
+
+
 def nothing_is_proved_of_integers():
     with contextlib.redirect_stdout(io.StringIO()):
         report, = gradcheck.check(lambda x: x * x, lambda dy, x: dy, x=numpy.array([1, 2])).reports
@@ -153,7 +175,7 @@ def explanations_are_those_of_an_operation():
 failed = 0
 for test in (right_functions_pass, wrong_functions_fail, a_scalar_is_drawn_on_both_sides_of_a_condition,
              every_form_is_judged, functions_are_looked_at_where_they_change, what_check_cannot_judge_is_named, a_check_is_true_if_all_passed,
-             nothing_is_proved_of_integers, explanations_are_those_of_an_operation):
+             progress_is_shown_after_two_seconds, nothing_is_proved_of_integers, explanations_are_those_of_an_operation):
     try:
         test()
         print("ok   students_py:", test.__name__.replace("_", " "), flush=True)
