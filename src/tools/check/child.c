@@ -308,7 +308,7 @@ void child_run_all(long jobs, int at_once, const ChildLimits *limits,
     int living = 0;
     if (at_once > AT_ONCE) at_once = AT_ONCE;
     for (long next = 0; next < jobs || living;) {
-        for (; next < jobs && living < at_once; next++) {
+        while (next < jobs && living < at_once) {
             ChildEnd none = {.fate = interrupt_signal() ? CHILD_INTERRUPTED : CHILD_NOT_BORN,
                              .result = "",
                              .printed = ""};
@@ -320,6 +320,7 @@ void child_run_all(long jobs, int at_once, const ChildLimits *limits,
                 living++;
             else
                 done(context, next, &none);
+            next++;
         }
         if (!living) continue;
         wait_for_news(child, living);

@@ -95,10 +95,11 @@ static void close_others(const ChildLimits *limits) {
 /* Copies a pipe's end to a number as high as the limit of open files lets it, so that a job that
  * closes or writes low numbers does not meet it. A program that follows does not inherit it. */
 static int moved_up(int end) {
-    int copy = -1;
-    for (int from = 200; copy < 0 && from >= FIRST_FREE; from /= 2)
-        copy = fcntl(end, F_DUPFD_CLOEXEC, from);
-    return copy;
+    for (int from = 200; from >= FIRST_FREE; from /= 2) {
+        int copy = fcntl(end, F_DUPFD_CLOEXEC, from);
+        if (copy >= 0) return copy;
+    }
+    return -1;
 }
 
 /* Processor time after which the system ends a job. */

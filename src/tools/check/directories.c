@@ -107,17 +107,14 @@ const char *file_name(const char *path) {
 /* Copies an open file. */
 static bool copy_bytes(int in, const char *folder, const char *name, Error *e) {
     char path[PATH_CAPACITY], block[1 << 14];
-    ssize_t n = 0;
     if (!directory_file(path, folder, name, STATUS_CANNOT_CREATE, e)) return false;
     int out = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    while (out >= 0 && (n = read(in, block, sizeof block)) > 0) {
-        ssize_t written = write(out, block, (size_t)n);
-        if (written == n) continue;
-        if (written >= 0) errno = ENOSPC;
-        n = -1;
-        break;
+    ssize_t n = 1, written = 1;
+    while (out >= 0 && n > 0 && written == n) {
+        n = written = read(in, block, sizeof block);
+        if (n > 0) written = write(out, block, (size_t)n);
     }
-    int error = errno;
+    int error = written >= 0 && written < n ? ENOSPC : errno;
     if (out >= 0 && close(out) == 0 && n == 0) return true;
     return error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be written: %s", path, strerror(error));
 }
@@ -227,9 +224,9 @@ bool directory_copy(const char *from, const char *const *endings, const char *to
     FileNames files;
     char source[PATH_CAPACITY], target[PATH_CAPACITY];
     bool ok = directory_files(from, endings, &files, NULL, e) && directory_make(to, e);
-    for (long i = 0; ok && i < files.count; i++) {
+    for (long i = 0; i < files.count; i++) {
         const char *name = files.name[i];
-        ok = directory_file(source, from, name, STATUS_NO_INPUT, e) &&
+        ok = ok && directory_file(source, from, name, STATUS_NO_INPUT, e) &&
              directory_file(target, to, name, STATUS_CANNOT_CREATE, e);
         if (!ok) break;
         target[strlen(target) - strlen(file_name(target)) - 1] = 0;

@@ -140,8 +140,8 @@ class Run:
         return [self.gradient(name, got.get(name)) for name in self.now.wanted]
 
     def state_apart(self):
-        """The state for one backward: what it adds, pops or sums up (in zeros, or in older arrays) is
-        not there for the next. Other arrays are shared: a changed one shows in the next gradients."""
+        """The state for one backward: what it adds, pops or sums up (in zeros, or in older arrays)
+        is not there for the next. Other arrays are shared: a change shows in the next gradients."""
         both = self.state, self.values
         if self.form.library != "numpy":
             return both
@@ -162,7 +162,7 @@ class Run:
 
 
 def check(forward, backward=None, **given):
-    """Prints the verdict of ./gradcheck, and returns its findings: true if all gradients are right."""
+    """Prints the verdict of ./gradcheck, and returns its findings, true if all are right."""
     if grading:
         return True
     name = getattr(forward, "__name__", type(forward).__name__)
@@ -191,8 +191,8 @@ def program():
               here + "/../../bin/tapeformer-gradcheck", shutil.which("tapeformer-gradcheck") or ""]
     for place in filter(os.path.isfile, places):
         return place
-    raise RuntimeError("check: found no program gradcheck: `pip install ./src/tools/check` or `make` builds "
-                       "it, GRADCHECK=PATH says where it is")
+    raise RuntimeError("check: found no program gradcheck: `pip install ./src/tools/check` or "
+                       "`make` builds it, GRADCHECK=PATH says where it is")
 
 
 @contextlib.contextmanager

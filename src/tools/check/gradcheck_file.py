@@ -46,7 +46,7 @@ def cases_of(module):
 
 
 def served(path, name="cases", given=None):
-    """The cases of a file, those of another file, or an operation's; `--cases` FILE: without functions."""
+    """Cases of a file, another file or an operation; `--cases` FILE: without functions."""
     if path == "--cases":
         return [Judged(function, None, case) for function, case in cases_of(load(name, "cases"))]
     module = load(path, name)

@@ -223,10 +223,11 @@ class Functions:
         return *self.split(case, y, self.b), ()
 
     def split(self, case, y, b):
-        """Outputs and cache. There is none if backward takes the inputs too, or a layer's a dy for each."""
+        """Outputs and cache: none if backward takes the inputs too, or a layer's a dy for each."""
         if not b:
             if not isinstance(y, tuple) or len(y) < 2:
-                raise TypeError("the function returned no gradient beside its value: give a backward")
+                raise TypeError("the function returned no gradient beside its value: "
+                                "give a backward")
             return [y[0]], y[1:]
         if not isinstance(y, tuple):
             return listed(y), ()
@@ -401,8 +402,8 @@ def convention(f, b=None, given=()):
         return {"torch": Torch, "jax": Jax}.get(library, Functions)(f)
     wrong = b if callable(f) and not isinstance(f, type) and b is not None else f
     found = f"class {f.__name__}" if isinstance(f, type) else f"object {type(wrong).__name__}"
-    raise TypeError(f"check: found the {found}, takes two functions, a class or object with forward "
-                    "and backward, or a function of torch or jax")
+    raise TypeError(f"check: found the {found}, takes two functions, a class or object with "
+                    "forward and backward, or a function of torch or jax")
 
 
 class Judged:
@@ -429,8 +430,8 @@ class Judged:
         return name in v if isinstance(v, (list, tuple, set)) else v
 
     def try_out(self):
-        """Runs once; the judge meets the same errors. A function alone that has no gradient in NumPy may
-        be one of tensors. An array whose gradient is None takes none, and any input beside ctx."""
+        """Runs once; the judge meets the same errors. A function alone without a gradient in NumPy
+        may be one of tensors. An array whose gradient is None takes none, and any input beside ctx."""
         for form in [self.form, *self.form.others()]:
             try:
                 got = self.gradients_of(form)

@@ -3,6 +3,7 @@
  *     "\x93NUMPY", 1, 0, length of the header (2 bytes, low byte first)
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }   blanks, and a newline
  *     the elements */
+#include "base/append.h"
 #include "base/utf8.h"
 #include "check/student_program.h"
 #include <stdio.h>
@@ -24,13 +25,15 @@ static const char *value_of(const char *header, const char *key) {
 static bool read_shape(Array *a, const char *text, Error *e) {
     char *end;
     bool ok = *text++ == '(';
-    for (; ok && text[strspn(text, ", ")] != ')'; text = end) {
+    while (ok) {
         text += strspn(text, ", ");
+        if (*text == ')') break;
         if (a->rank == ARRAY_RANK)
             return error_set(e, STATUS_BAD_DATA, "%s: found more than %d axes", a->file,
                              ARRAY_RANK);
         a->size[a->rank++] = strtol(text, &end, 10);
         ok = end > text && a->size[a->rank - 1] >= 0;
+        text = end;
     }
     return ok ||
            error_set(e, STATUS_BAD_DATA, "%s: found no shape like (3, 4) in its header", a->file);
@@ -84,8 +87,8 @@ void npy_start(const Array *a, char start[NPY_START]) {
      * At most 8 axes, whose sizes have at most 26 digits together since their bytes fit in a long,
      * always take 128. */
     char sizes[48] = "";
-    for (int i = 0, n = 0; i < a->rank; i++)
-        n += sprintf(sizes + n, i ? ", %ld" : "%ld", a->size[i]);
+    for (int i = 0; i < a->rank; i++)
+        text_append(sizes, sizeof sizes, i ? ", %ld" : "%ld", a->size[i]);
     int n = sprintf(
         start, "\x93NUMPY\1%c%c%c{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }", 0,
         NPY_START - BEFORE_HEADER, 0, types[a->dtype], sizes, a->rank == 1 ? "," : "");

@@ -12,7 +12,9 @@ void protocol_put_array(Dtype dtype, long runs, Shape s, const void *bytes) {
     char start[NPY_START];
     if (runs) {
         memmove(a.size + 1, a.size, sizeof a.size - sizeof *a.size);
-        a.size[0] = runs, a.rank++, a.count *= runs;
+        a.size[0] = runs;
+        a.rank++;
+        a.count *= runs;
     }
     npy_start(&a, start);
     program_put(start, sizeof start);
@@ -40,7 +42,9 @@ static void put_changes(const Job *j) {
     for (long run = 0; run < j->runs; run++)
         for (long i = j->start[run]; i < j->start[run + 1]; i++) {
             int64_t *at = where + 3 * (i - first);
-            at[0] = run, at[1] = j->change[i].input, at[2] = j->change[i].element;
+            at[0] = run;
+            at[1] = j->change[i].input;
+            at[2] = j->change[i].element;
             value[i - first] = j->change[i].value;
         }
     protocol_put_array(DTYPE_I64, 0, SHAPE(count, 3), where);
@@ -66,7 +70,8 @@ static void put_backward(Program *p, const Job *j) {
     static const char word[] = "backward\n";
     p->awaited = "backward";
     program_put(word, strlen(word));
-    for (long k = 0, before = 0; k < p->outputs; before += p->numbers[k++]) {
+    long before = 0;
+    for (long k = 0; k < p->outputs; k++) {
         long numbers = p->numbers[k];
         double *part = room_for(j->runs * numbers, sizeof *part);
         for (long run = 0; run < j->runs; run++)
@@ -74,6 +79,7 @@ static void put_backward(Program *p, const Job *j) {
                 part[run * numbers + i] = (double)j->dy[run * j->outputs + before + i];
         protocol_put_array(DTYPE_F64, j->runs, p->shape[k], part);
         free(part);
+        before += numbers;
     }
 }
 
@@ -159,7 +165,8 @@ static void take_numbers(Program *p, Array *a, long runs, real *to, long stride)
     Error e = {0};
     real *x = room_for(a->count, sizeof *x);
     if (!array_to_real(a, x, &e)) program_refuse(p, "%s", e.text);
-    for (long run = 0, count = a->count / runs; run < runs; run++)
+    long count = a->count / runs;
+    for (long run = 0; run < runs; run++)
         memcpy(to + run * stride, x + run * count, (size_t)count * sizeof *x);
     free(x);
     array_free(a);
@@ -182,8 +189,11 @@ static void take_outputs(Program *p, const Job *j, Result *r) {
     r->damage[0] = 0;
     result_for_outputs(r, j->runs, all);
     memset(r->branches, 0, (size_t)j->runs * sizeof *r->branches);
-    for (long k = 0, before = 0; k < p->outputs; before += p->numbers[k++])
+    long before = 0;
+    for (int k = 0; k < p->outputs; k++) {
         take_numbers(p, &y[k], j->runs, r->y + before, all);
+        before += p->numbers[k];
+    }
 }
 
 /* Takes the gradients of all runs to `grad`, [runs][numbers of all inputs that take one]. */

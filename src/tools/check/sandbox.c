@@ -142,7 +142,8 @@ static void allow_program(int rules, const char *name) {
     const char *const ways[] = {program, realpath(program, real)};
     for (int way = 0; way < 2 && ways[way]; way++) {
         const char *slash = strrchr(ways[way], '/');
-        for (size_t i = 0; slash && i < sizeof own / sizeof *own; i++) {
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+            if (!slash) break;
             snprintf(path, sizeof path, "%.*s%s", (int)(slash - ways[way]), ways[way], own[i]);
             allow(rules, path, READ);
         }
@@ -216,10 +217,10 @@ static bool nobody_may(const char *path, int rights) {
 static bool may_be_nobody(const SandboxNeeds *needs) {
     char path[PATH_MAX];
     bool may = !needs->headers || nobody_may(needs->headers, R_OK | X_OK);
-    for (const char *const *program = needs->programs; may && program && *program; program++)
-        may = !find_program(*program, path) || nobody_may(path, X_OK);
-    for (const char *const *at = needs->interpreter; may && at && *at; at++)
-        may = nobody_may(*at, R_OK);
+    for (const char *const *program = needs->programs; program && *program; program++)
+        may = may && (!find_program(*program, path) || nobody_may(path, X_OK));
+    for (const char *const *at = needs->interpreter; at && *at; at++)
+        may = may && nobody_may(*at, R_OK);
     return may;
 }
 

@@ -148,7 +148,7 @@ void sandbox_refuse_calls(bool may_execute, bool may_write) {
     for (int i = 0; i < REFUSED; i++)
         if (!may_execute || (refused[i] != SYS_execve && refused[i] != SYS_execveat))
             refuse(&f, refused[i], EPERM);
-    for (int i = 0; i < CHANGING && !may_write; i++) refuse(&f, changing[i], EPERM);
+    for (int i = 0; i < (may_write ? 0 : CHANGING); i++) refuse(&f, changing[i], EPERM);
     /* Their arguments lie in memory; libraries fall back to clone and openat. */
     refuse(&f, CLONE3, ENOSYS);
     refuse(&f, OPENAT2, ENOSYS);

@@ -7,12 +7,12 @@
 #include <string.h>
 
 void gradcheck_remarks(FILE *out, long kinks, long flat, bool moved, bool untested) {
-    const char *comma = "  ";
-    if (kinks) fprintf(out, "%s%ld on a kink", comma, kinks), comma = ", ";
-    if (flat) fprintf(out, "%s%ld flat", comma, flat), comma = ", ";
-    if (moved) fprintf(out, "%sanother point drawn", comma), comma = ", ";
-    if (untested) fprintf(out, "%snot tested: its gradients are 0", comma);
-    fprintf(out, "\n");
+    char text[REPORT_TEXT] = "";
+    if (kinks) text_append(text, sizeof text, ", %ld on a kink", kinks);
+    if (flat) text_append(text, sizeof text, ", %ld flat", flat);
+    if (moved) text_append(text, sizeof text, ", another point drawn");
+    if (untested) text_append(text, sizeof text, ", not tested: its gradients are 0");
+    fprintf(out, "%s%s\n", *text ? "  " : "", *text ? text + 2 : "");
 }
 
 void gradcheck_number(FILE *out, int width, double x, bool any) {
@@ -46,7 +46,8 @@ static void paragraph(FILE *out, int indent, const char *format, ...) {
     char *rest = strchr(text, '\n');
     if (rest) *rest++ = 0;
     int at = fprintf(out, "%*s%s", indent, "", rest ? text : "");
-    for (const char *word = text; !rest && *word;) {
+    const char *word = rest ? "" : text;
+    while (*word) {
         size_t length = strcspn(word, " ");
         int wide = (int)utf8_count(word, length);
         if (word > text && at + 1 + wide > WIDTH)
@@ -209,7 +210,8 @@ static void explain_trouble(FILE *out, const CaseReport *r, bool known) {
 /* ---- One mistake in many cases ---- */
 
 static const InputReport *find_wrong(const CaseReport *r, const char *op, const char *name) {
-    for (int i = 0; i < r->inputs && !r->by_reference && strcmp(r->op, op) == 0; i++)
+    if (r->by_reference || strcmp(r->op, op) != 0) return NULL;
+    for (int i = 0; i < r->inputs; i++)
         if (r->in[i].wrong && strcmp(r->in[i].name, name) == 0) return &r->in[i];
     return NULL;
 }
@@ -226,7 +228,9 @@ static const CaseReport *head_of(const CaseReport *all, long count, const char *
         bool better = !best || (!r->added && best->added);
         if (best && r->added == best->added)
             better = in->full_size && (!shown->full_size || in->full_size < shown->full_size);
-        if (better) best = r, shown = in;
+        if (!better) continue;
+        best = r;
+        shown = in;
     }
     return best;
 }
@@ -251,7 +255,8 @@ static void say_cases(const CaseReport *all, long count, const char *op, const c
         if (!in) continue;
         bool same = is_alike(in, first);
         if (r->added && !head->added) continue;
-        unlike += !same, alike += same;
+        unlike += !same;
+        alike += same;
         if (same && alike <= NAMED)
             text_append(names, sizeof names, "%s'%.30s'", alike > 1 ? ", " : "", r->name);
     }

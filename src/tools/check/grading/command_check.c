@@ -57,12 +57,15 @@ static void list_operations(void) {
 /* Adds the cases of an operation whose names contain `part`, or (name NULL) of all operations. */
 static bool add_operations(Plan *plan, const char *name, const char *part, Error *e) {
     const OpEntry *entry = name ? ops_find(name) : NULL;
-    for (int i = 0; !name && i < ops_count; i++) plan_add(plan, ops_all[i].op, NULL);
-    if (name && !entry)
+    if (!name) {
+        for (int i = 0; i < ops_count; i++) plan_add(plan, ops_all[i].op, NULL);
+        return true;
+    }
+    if (!entry)
         return error_set(e, STATUS_USAGE,
                          "operation: found '%s', need one that --list shows, or a .c file",
                          ESCAPED(name));
-    return !name || plan_add(plan, entry->op, part) ||
+    return plan_add(plan, entry->op, part) ||
            error_set(e, STATUS_USAGE, "case: %s has none like '%s'", name, ESCAPED(part));
 }
 
@@ -86,8 +89,9 @@ static void check_operations(Grading *g, const char *name, const char *part, Err
 static void check_program(Grading *g, const char *command, Error *e) {
     interrupt_heed();
     if (!functions_use(&g->plan, command, e)) return;
-    if (g->file.like &&
-        !(g->plan.like = ops_find(g->file.like) ? ops_find(g->file.like)->op : NULL)) {
+    const OpEntry *like = g->file.like ? ops_find(g->file.like) : NULL;
+    if (like) g->plan.like = like->op;
+    if (g->file.like && !like) {
         error_set(e, STATUS_USAGE, "--like: found '%s', need an operation that --list shows",
                   ESCAPED(g->file.like));
         return;

@@ -117,7 +117,7 @@ static void report_model(ModelCheck *c, Show *show) {
 
 /* Whether the operands and options name the model, or two models where that makes sense. */
 static bool check_names(const ModelCheck *c, const char *word, Error *e) {
-    const char *alone = c->batch ? "--batch" : c->out ? "--out" : NULL;
+    const char *alone = c->batch ? "--batch" : "--out";
     ModelConfig lm = pass_config(true), seq2seq = pass_config(false);
     if (word && strcmp(word, config_kind(&lm)) != 0 && strcmp(word, config_kind(&seq2seq)) != 0)
         return error_set(e, STATUS_USAGE, "model: found '%s', need %s or %s", ESCAPED(word),
@@ -125,12 +125,12 @@ static bool check_names(const ModelCheck *c, const char *word, Error *e) {
     if (word && c->weights)
         return error_set(e, STATUS_USAGE, "model: found '%s' and --weights, which say the same",
                          word);
-    for (int i = 0; c->weights && i < CONFIG_FIELDS; i++)
-        if (c->given[i])
+    for (int i = 0; i < CONFIG_FIELDS; i++)
+        if (c->weights && c->given[i])
             return error_set(
                 e, STATUS_USAGE,
                 "--weights: found choices for a generated model beside it, need one of the two");
-    return word || c->weights || !alone ||
+    return word || c->weights || (!c->batch && !c->out) ||
            error_set(e, STATUS_USAGE, "%s: found two models, need %s, %s or --weights", alone,
                      config_kind(&seq2seq), config_kind(&lm));
 }
@@ -145,8 +145,9 @@ static void run(const ModelCheck *wanted, const ShowOptions *how, const Options 
         return;
     }
     bool ok = check_names(wanted, word, e), shown = false;
-    for (int lm = 0; ok && lm < 2; lm++) {
+    for (int lm = 0; lm < 2; lm++) {
         ModelConfig config = pass_config(lm);
+        if (!ok) break;
         if (word ? strcmp(word, config_kind(&config)) != 0 : lm && wanted->weights) continue;
         ModelCheck c = *wanted;
         c.seed = o->seed;

@@ -15,7 +15,7 @@
 
 const char *student_headers(char path[PATH_CAPACITY]) {
     system_program(path, PATH_CAPACITY - 32);
-    for (char *slash; (slash = strrchr(path, '/'));) {
+    for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
         strcpy(slash, "/src/core/ops/ops.h");
         bool here = access(path, R_OK) == 0;
         strcpy(slash, here ? "/src" : "");
@@ -180,6 +180,16 @@ static bool is_error(const char *line) {
            strncmp(line, "collect2:", 9) != 0;
 }
 
+static bool is_undefined(const char *line) {
+    return line_has(line, "undefined");
+}
+
+/* The first line that fits; "" if none does. */
+static const char *first_line(const char *text, bool (*fits)(const char *line)) {
+    while (*text && !fits(text)) text = next_line(text);
+    return text;
+}
+
 /* Whether the line begins what the compiler says of something else. */
 static bool begins_another(const char *line) {
     return is_error(line) || line_has(line, ": warning:") || line_has(line, ": In function ") ||
@@ -191,10 +201,8 @@ static bool begins_another(const char *line) {
 /* The first error and what belongs to it: the files that include the line, the line itself, notes.
  * Without one, the line about an undefined name, or the first line. */
 static const char *first_error(const char *text, size_t *length) {
-    const char *error = text, *begin, *end;
-    while (*error && !is_error(error)) error = next_line(error);
-    for (const char *line = text; !*error && *line; line = next_line(line))
-        if (line_has(line, "undefined")) error = line;
+    const char *error = first_line(text, is_error), *begin, *end;
+    if (!*error) error = first_line(text, is_undefined);
     if (!*error) error = text;
     begin = error;
     for (const char *line = text; line < error; line = next_line(line)) {
@@ -219,7 +227,8 @@ static void append_said(const StudentSource *s, const char *said, size_t length,
     size_t used = strlen(text);
     if (s->kind != STUDENTS && !realpath(s->source, path))
         snprintf(path, sizeof path, "%s", s->source);
-    for (const char *at = said; at < said + length && used + 1 < size;) {
+    for (const char *at = said; at < said + length;) {
+        if (used + 1 >= size) break;
         if (strncmp(at, path, strlen(path)) == 0) {
             used += (size_t)snprintf(text + used, size - used, "%s", name);
             if (used >= size) used = size - 1;
@@ -339,8 +348,8 @@ static const char *next_path(const char *at, char path[PATH_CAPACITY]) {
 
 static bool is_same_file(const char *path, const char *const *others) {
     uint64_t file = file_identity(path);
-    for (; file && others && *others; others++)
-        if (file_identity(*others) == file) return true;
+    for (; others && *others; others++)
+        if (file && file_identity(*others) == file) return true;
     return false;
 }
 

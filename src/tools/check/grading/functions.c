@@ -8,20 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 16 };
-
 bool functions_use(Plan *p, const char *command, Error *e) {
-    int from, to, words = 0;
+    int from, to;
     if (sscanf(command, "%d,%d", &from, &to) == 2) {
         p->attached = child_attach(from, to, &p->limits);
-        p->keep[0] = from, p->keep[1] = to;
+        p->keep[0] = from;
+        p->keep[1] = to;
         return true;
     }
-    p->program = arena_alloc(&p->arena, (WORDS + 1) * sizeof *p->program);
-    for (char *word = strtok(plan_text(p, command, NULL), " "); word && words < WORDS;
-         word = strtok(NULL, " "))
-        p->program[words++] = word;
-    return words || error_set(e, STATUS_USAGE, "--program: found none, need a command");
+    p->program = plan_words(p, command, " ");
+    return *p->program || error_set(e, STATUS_USAGE, "--program: found none, need a command");
 }
 
 static void become(void *context, long i) {
@@ -67,8 +63,8 @@ static const char *arguments_of(Plan *p, const Op *op, const CheckCase *c) {
     tape_runner_record(&t, &point, &(JobWays){0});
     const Node *n = t.tape->last;
     bool alone = n && !n->previous && n->op == op;
-    for (int k = 0; alone && k < n->inputs; k++)
-        if (n->in[k]) alone = next < point.inputs && n->in[k] == t.x[0][next++];
+    for (int k = 0; k < (alone ? n->inputs : 0); k++)
+        if (n->in[k]) alone &= next < point.inputs && n->in[k] == t.x[0][next++];
     if (alone && next == point.inputs) {
         FILE *out = text_open(&text, &size);
         if (op->arguments) op->arguments(n, out);
@@ -85,8 +81,8 @@ static const char *arguments_of(Plan *p, const Op *op, const CheckCase *c) {
  * and a row of -inf alone is this project's to define. */
 static bool takes_input(const CheckInput *in) {
     long count = shape_count(in->shape);
-    for (long i = 0; in->values && i < count; i++)
-        if (!isfinite(in->values[i])) return false;
+    for (long i = 0; i < count; i++)
+        if (in->values && !isfinite(in->values[i])) return false;
     return count > 0 && !in->same_as;
 }
 
@@ -101,7 +97,8 @@ void functions_add_like(Plan *p) {
         const char *arguments = fits ? arguments_of(p, p->like, &c) : NULL;
         if (!arguments) continue;
         PlanItem *item = plan_item(p, p->like->name, c.name, i);
-        item->c = c, item->arguments = arguments;
+        item->c = c;
+        item->arguments = arguments;
     }
 }
 

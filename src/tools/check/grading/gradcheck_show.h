@@ -23,9 +23,12 @@ typedef struct ShowOptions {
 /* Options of all commands that show reports: rows of a struct with a ShowOptions. */
 /* clang-format off */
 #define SHOW_OPTIONS(structure, show) \
-    {"json", .help = "print JSON lines, one for each gradient", SETTING(FLAG, structure, show.json)}, \
-    {"reports", "FILE", NULL, "write the lines of --json to a file", SETTING(TEXT, structure, show.reports), "none"}, \
-    {"gradescope", "FILE", NULL, "write a results.json for Gradescope", SETTING(TEXT, structure, show.gradescope), "none"}
+    {"json", .help = "print JSON lines, one for each gradient", \
+     SETTING(FLAG, structure, show.json)}, \
+    {"reports", "FILE", NULL, "write the lines of --json to a file", \
+     SETTING(TEXT, structure, show.reports), "none"}, \
+    {"gradescope", "FILE", NULL, "write a results.json for Gradescope", \
+     SETTING(TEXT, structure, show.gradescope), "none"}
 /* clang-format on */
 
 /* Sums over reports. */

@@ -225,7 +225,8 @@ static bool judge_all(FolderRun *run, Error *e) {
 }
 
 static void free_run(FolderRun *run) {
-    for (long i = 0; run->end && i < run->files.count; i++) forget(&run->end[i]);
+    long count = run->end ? run->files.count : 0;
+    for (long i = 0; i < count; i++) forget(&run->end[i]);
     free(run->end);
     free(run->job);
     directory_files_free(&run->files);

@@ -48,7 +48,7 @@ static bool is_vacuous(const CaseReport *r) {
 static bool is_unproved(const CaseReport *r, long count) {
     bool any = false, all = true;
     for (long i = 0; i < count; i++)
-        for (int k = 0; r[i].planned && k < r[i].wanted; k++) {
+        for (int k = 0; k < (r[i].planned ? r[i].wanted : 0); k++) {
             const InputReport *in = input_called(&r[i], r[i].want[k]);
             Verdict found = in ? in->verdict : r[i].verdict;
             if (found == FAIL || r[i].broken[PROPERTY_FORWARD][0]) return true;
@@ -151,7 +151,7 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
     int failing = 0;
     snprintf(p->name, sizeof p->name, "property %s", report_property[which].name);
     fprintf(all->text, "%s\n", report_property[which].meaning);
-    for (; count; count--, r++) {
+    for (const CaseReport *end = r + count; r < end; r++) {
         if (!r->planned) continue;
         double right = right_part(all, r), points = 0;
         if (has_points(r, (int)which)) points = r->points / shares(r) / properties_with_points(r);
@@ -200,8 +200,8 @@ Part *grade_parts(const CaseReport *r, long count, long *parts) {
             planned |= r[end].planned;
         all.unearned = is_unproved(r + first, end - first);
         for (long i = first; i < end; i++) add_case(&all, &r[i]);
-        for (int k = PROPERTY_FORWARD + 1; planned && k < PROPERTIES; k++)
-            if (!r[first].functions || report_property[k].of_functions)
+        for (int k = PROPERTY_FORWARD + 1; k < PROPERTIES; k++)
+            if (planned && (!r[first].functions || report_property[k].of_functions))
                 add_property(&all, r + first, end - first, (Property)k);
     }
     round_points(all.part, all.count);

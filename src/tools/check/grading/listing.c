@@ -73,11 +73,12 @@ static const double to_come = 0; /* the values of an input that follow the line 
 
 static bool read_shape(Json *j, Shape *s) {
     uint64_t size;
-    for (json_enter(j, '['); json_element(j); s->size[s->rank++] = (long)size) {
+    for (json_enter(j, '['); json_element(j);) {
         if (s->rank == MAX_RANK) return json_fail(j, "found more than %d axes", MAX_RANK);
         if (!json_natural(j, &size)) return false;
         if (size > JOB_CHANGES)
             return json_fail(j, "found size %ju, need at most %d", (uintmax_t)size, JOB_CHANGES);
+        s->size[s->rank++] = (long)size;
     }
     long count;
     if (j->failed) return false;
@@ -247,9 +248,9 @@ bool listing_take(Program *program, Plan *heard, const char *name, Error *e) {
 /* Adds the cases of `heard`, those of each function followed by others made from them. */
 static void add_heard(Plan *p, const Plan *heard) {
     long first = p->items;
-    for (const PlanItem *h = heard->item, *end = h + heard->items; h < end; h++) {
+    for (const PlanItem *h = heard->item; h < heard->item + heard->items; h++) {
         plan_item(p, h->op, h->name, h->index)->c = h->c;
-        if (h + 1 < end && strcmp(h[1].op, h->op) == 0) continue;
+        if (h + 1 < heard->item + heard->items && strcmp(h[1].op, h->op) == 0) continue;
         if (!p->given) plan_add_made(p, first);
         first = p->items;
     }

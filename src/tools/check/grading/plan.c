@@ -37,6 +37,16 @@ char *plan_text(Plan *p, const char *a, const char *b) {
     return text;
 }
 
+char **plan_words(Plan *p, const char *text, const char *separators) {
+    char **words = arena_alloc(&p->arena, (strlen(text) / 2 + 2) * sizeof *words);
+    int count = 0;
+    for (char *word = strtok(plan_text(p, text, NULL), separators); word;
+         word = strtok(NULL, separators))
+        words[count++] = word;
+    words[count] = NULL;
+    return words;
+}
+
 bool plan_has_functions(const Plan *p) {
     return p->program || p->attached;
 }

@@ -67,6 +67,9 @@ void plan_add_made(Plan *p, long first);
 /* A copy of the text that lives as long as the plan: "A" or "A/B". */
 char *plan_text(Plan *p, const char *a, const char *b);
 
+/* The words of a text between these bytes, as long as the plan lives, up to a NULL. */
+char **plan_words(Plan *p, const char *text, const char *separators);
+
 void plan_free(Plan *p);
 
 /* Whether functions of another language are judged, and not by Python, which this project serves.

@@ -169,7 +169,8 @@ static void start_functions(Judging *j, long cases) {
 
 /* The case of the built-in reference; NULL: there is none. */
 static const CheckCase *like_case(const Plan *p, const char *name) {
-    for (int k = 0; p->like && k < p->like->n_cases; k++)
+    int cases = p->like ? p->like->n_cases : 0;
+    for (int k = 0; k < cases; k++)
         if (strncmp(p->like->cases[k].name, name, REPORT_NAME - 1) == 0) return &p->like->cases[k];
     return NULL;
 }
@@ -300,9 +301,9 @@ static void take_reports(void *context, long job, const ChildEnd *end) {
     CaseReport r;
     long i, last = items_of_job(run, job, &i), count = (long)(end->size / sizeof r);
     if (last - i < count) count = last - i;
-    for (long k = 0; k < count; k++, i++) {
+    for (long k = 0; k < count; k++) {
         memcpy(&r, end->result + (size_t)k * sizeof r, sizeof r);
-        take_report(run, i, &r);
+        take_report(run, i++, &r);
     }
     if (i == last || (count && end->fate == CHILD_DONE)) return;
     r = ended(end, &run->limits, NULL);

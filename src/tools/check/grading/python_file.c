@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS = 5, PATHS = 64 };
+enum { WORDS = 5 };
 
 /* Finds the interpreter, and what it reads: one path a line, the first its own. */
 static void ask_python(void *context, long i) {
@@ -18,7 +18,8 @@ static void ask_python(void *context, long i) {
                          "p += sys.path + [sys.prefix] * (sys.prefix != sys.base_prefix)\n"
                          "print('\\n'.join(x for x in p if os.path.exists(x)))";
     char *argument[] = {strdup(python && *python ? python : "python3"), strdup("-c"), code, NULL};
-    (void)context, (void)i;
+    (void)context;
+    (void)i;
     child_become(argument);
 }
 
@@ -26,11 +27,7 @@ static void take_python(void *context, long i, const ChildEnd *end) {
     Plan *p = context;
     (void)i;
     if (!end->size) return;
-    const char **path = arena_alloc(&p->arena, (PATHS + 1) * sizeof *path);
-    p->readable = path;
-    for (char *line = strtok(plan_text(p, end->result, NULL), "\n");
-         line && path < p->readable + PATHS; line = strtok(NULL, "\n"))
-        *path++ = line;
+    p->readable = (const char *const *)plan_words(p, end->result, "\n");
 }
 
 void python_find(Plan *p) {
@@ -88,11 +85,12 @@ bool python_add_file(Plan *p, const StudentFile *f, Error *e) {
     p->folder = f->folder;
     if (f->cases && directory_ends_in(f->cases, ".py")) return add_python_cases(p, f, name, e);
     if (entry) {
-        p->items = 0, p->like = entry->op;
+        p->items = 0;
+        p->like = entry->op;
         functions_add_like(p);
     }
-    for (PlanItem *item = p->item; !entry && item < p->item + p->items; item++) {
-        item->arguments = "";
+    for (PlanItem *item = p->item; item < p->item + p->items; item++) {
+        if (!entry) item->arguments = "";
         for (int k = 0; k < CHECK_INPUTS; k++) item->c.in[k].layout = CONTIGUOUS;
     }
     bool own = p->items == 0;

@@ -122,7 +122,7 @@ static void print_inputs(FILE *out, const CheckCase *c, bool shapes) {
     for (const CheckInput *in = c->in; in < c->in + CHECK_INPUTS && in->name; in++) {
         fprintf(out, in == c->in ? "%s" : ", %s", in->name);
         if (shapes) fprintf(out, "=(");
-        for (int axis = 0; shapes && axis < in->shape.rank; axis++)
+        for (int axis = 0; axis < (shapes ? in->shape.rank : 0); axis++)
             fprintf(out, "%ld, ", in->shape.size[axis]);
         if (shapes) fprintf(out, ")");
     }
