@@ -431,7 +431,8 @@ class Judged:
 
     def try_out(self):
         """Runs once; the judge meets the same errors. A function alone without a gradient in NumPy
-        may be one of tensors. An array whose gradient is None takes none, and any input beside ctx."""
+        may be one of tensors. An array whose gradient is None takes none, and any input beside
+        ctx."""
         for form in [self.form, *self.form.others()]:
             try:
                 got = self.gradients_of(form)
