@@ -14,7 +14,8 @@ TEST(a_model_that_reverses_looks_at_the_mirrored_position) {
     Batch *b = ok ? task_batch(l.task, ROWS, &e) : NULL;
     CHECK(b, "%s", e.text);
     if (b) task_held_out_batch(l.task, 0, ROWS, b);
-    for (long r = 0; b && r < b->rows; r++) {
+    long rows = b ? b->rows : 0;
+    for (long r = 0; r < rows; r++) {
         BatchRow row = batch_row(b, r);
         Trace trace = {0};
         CHECK(samples_logits(l.trainer.tape, l.model, row.source, row.S, row.target_in, row.T,
@@ -22,7 +23,8 @@ TEST(a_model_that_reverses_looks_at_the_mirrored_position) {
               "%s", e.text);
         const Tensor *cross =
             nn_trace_find(&trace, "decoder.layers.0.multihead_attn")->steps[0].weights;
-        for (long i = 0; i < row.S; i++, all++) {
+        all += row.S;
+        for (long i = 0; i < row.S; i++) {
             bool found = false;
             for (long head = 0; head < cross->shape.size[0]; head++) {
                 const real *weight = cross->data + (head * row.T + i) * row.S;

@@ -78,13 +78,15 @@ TEST(scaling_the_variance_of_q_k_is_d_k) {
     experiment("scaling", 1);
     double off = 0, d_k = 1;
     const char *at = out, *end = out;
-    for (; value(at, "d_k"); end = at, at = next_line(at), d_k *= 2) {
+    for (; value(at, "d_k"); at = next_line(at)) {
+        end = at;
         double scaled = number(at, "median_scaled");
         CHECK(number(at, "d_k") == d_k);
         CHECK_NEAR(number(at, "variance") / d_k, 1, 0.02);
         CHECK_NEAR(number(at, "median_through"), scaled / sqrt(d_k), 1e-12);
         CHECK(number(at, "entropy_scaled") > 3.5 && scaled > 0.1 && scaled < 0.3);
         off = fmax(off, fabs(number(at, "variance") / d_k - 1));
+        d_k *= 2;
     }
     CHECK(d_k == 8192 && number(end, "median") < 1e-6 && number(end, "entropy") < 0.2, "%g",
           number(end, "median"));
@@ -108,7 +110,10 @@ TEST(convolution_attention_gives_the_same) {
     for (int seed = 1; seed <= 2; seed++) {
         experiment("convolution", seed);
         const char *before = out, *last = out;
-        while (value(next_line(last), "inside")) before = last, last = next_line(last);
+        while (value(next_line(last), "inside")) {
+            before = last;
+            last = next_line(last);
+        }
         CHECK(strncmp(value(last, "alpha"), "null", 4) == 0); /* infinitely sharp */
         double error = fmax(number(last, "inside"), number(last, "ends"));
         CHECK(error <= rounding && number(before, "inside") <= rounding, "%g", error);
@@ -138,7 +143,8 @@ TEST(graph_attention_under_a_mask_passes_messages) {
         CHECK(number(at, "layers") == ++layers && number(at, "within") == pairs &&
                   number(at, "reached") == pairs && number(at, "attention") == pairs,
               "want %d pairs: %.200s", pairs, at);
-        worst[0] = fmax(worst[0], number(at, "mean")), worst[1] = fmax(worst[1], number(at, "sum"));
+        worst[0] = fmax(worst[0], number(at, "mean"));
+        worst[1] = fmax(worst[1], number(at, "sum"));
     }
     CHECK(layers == 5 && worst[0] <= rounding && worst[1] <= 243 * rounding, "%g, %g", worst[0],
           worst[1]);
@@ -169,9 +175,11 @@ TEST(recurrence_the_network_forgets_and_attention_does_not) {
     experiment("recurrence", 2);
     const char *last = out;
     double least = 100, before = 100;
-    for (const char *at = out; value(at, "distance"); last = at, at = next_line(at)) {
+    for (const char *at = out; value(at, "distance"); at = next_line(at)) {
+        last = at;
         CHECK(number(at, "recurrent") <= before + 1, "%.200s", at);
-        before = number(at, "recurrent"), least = fmin(least, number(at, "attention"));
+        before = number(at, "recurrent");
+        least = fmin(least, number(at, "attention"));
     }
     CHECK(number(out, "recurrent") > 99 && before > 12.5 && before < 60 && least > 99.9, "%g, %g",
           before, least);
@@ -221,8 +229,8 @@ TEST(teacher_the_decoder_reads_the_token_of_one_step_before) {
 
 /* ---- Text ---- */
 
-/* Every experiment begins with a question and its formula, ends with its conclusion, and prints this text between
- * them. */
+/* Every experiment begins with a question and its formula, ends with its conclusion, and prints
+ * this text between them. */
 TEST(text_begins_with_a_question_and_ends_with_a_conclusion) {
     static const struct {
         const char *name, *says[6];

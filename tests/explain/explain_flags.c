@@ -1,5 +1,5 @@
-/* ./explain on the command line: the walk through sentences and runs, the maps of a run, refused options,
- * and widths. */
+/* ./explain on the command line: the walk through sentences and runs, the maps of a run, refused
+ * options, and widths. */
 #include "explain_helpers.h"
 #include <sys/stat.h>
 
@@ -7,7 +7,8 @@
     "--d-model", "8", "--heads", "2", "--layers", "2", "--batch", "4", "--steps", "1", "--quiet"
 #define COPY "copy", TINY, "--symbols", "5", "--max-length", "5", "--held-out", "9"
 
-/* Runs of every kind of model: copy, lm, pre (norm first), additive, modern, pairs (byte pairs, rotary positions). */
+/* Runs of every kind of model: copy, lm, pre (norm first), additive, modern, pairs (byte pairs,
+ * rotary positions). */
 static void make_runs(void) {
     MAKE_RUNS(TINY);
     MUST(TRAIN(COPY, "--norm", "pre", "--run", "pre"));
@@ -99,7 +100,8 @@ TEST(the_walk_shows_contents_steps_and_sums) {
     }
 }
 
-/* A line begins with the token of its end, in the walk as in training: the loss is that of --score. */
+/* A line begins with the token of its end, in the walk as in training: the loss is that of --score.
+ */
 TEST(a_line_is_walked_from_its_beginning) {
     static const char *const tokenizer[] = {"char", "bpe"};
     setenv("LC_ALL", "C.UTF-8", 1); /* shows the end of a line as ↵ */
@@ -120,7 +122,8 @@ TEST(a_line_is_walked_from_its_beginning) {
 
 /* ---- A run ---- */
 
-/* The maps of all layers and heads, of one layer or of one head; in the terminal, as files, and as a page. */
+/* The maps of all layers and heads, of one layer or of one head; in the terminal, as files, and as
+ * a page. */
 TEST(a_run_shows_its_maps) {
     static const struct {
         const char *flag[5];
@@ -157,7 +160,7 @@ static void watch(int columns, const char *const *arguments) {
 }
 
 static void check_width(int width) {
-    for (const char *line = out; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+    for (const char *line = out; *line; line = next_line(line)) {
         int columns = 0; /* characters of UTF-8, without the bytes that continue one */
         for (const char *c = line; *c && !strchr("\r\n", *c); c++)
             columns += ((unsigned char)*c & 0xC0) != 0x80;

@@ -59,7 +59,8 @@ TEST(maps_are_printed) {
 TEST(labels_are_cut_to_their_room) {
     char marks[2 * LABEL_MAX + 2] = "a", long_text[LABEL_MAX + 2];
     for (int i = 0; i < LABEL_MAX; i++) memcpy(marks + 1 + 2 * i, "\u0301", 3);
-    memset(long_text, 'x', LABEL_MAX + 1), long_text[LABEL_MAX + 1] = 0;
+    memset(long_text, 'x', LABEL_MAX + 1);
+    long_text[LABEL_MAX + 1] = 0;
     const struct {
         const char *text;
         int most, count, columns;
@@ -86,7 +87,8 @@ TEST(labels_are_cut_to_their_room) {
     }
 }
 
-/* Colour on a terminal that has it and whose user wants it; UTF-8 by the locale; the width by COLUMNS. */
+/* Colour on a terminal that has it and whose user wants it; UTF-8 by the locale; the width by
+ * COLUMNS. */
 TEST(the_environment_decides_colour_UTF_8_and_width) {
     static const struct {
         const char *kind, *no, *columns;
@@ -101,8 +103,11 @@ TEST(the_environment_decides_colour_UTF_8_and_width) {
     CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
     FILE *shown = fopen(ptsname(terminal), "r+"), *file = tmpfile();
     CHECK(shown && file && terminal_columns(file) == 80);
-    for (size_t i = 0; shown && i < sizeof cases / sizeof *cases; i++) {
-        unsetenv("TERM"), unsetenv("NO_COLOR"), unsetenv("COLUMNS");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!shown) break;
+        unsetenv("TERM");
+        unsetenv("NO_COLOR");
+        unsetenv("COLUMNS");
         if (cases[i].kind) setenv("TERM", cases[i].kind, 1);
         if (cases[i].no) setenv("NO_COLOR", cases[i].no, 1);
         if (cases[i].columns) setenv("COLUMNS", cases[i].columns, 1);

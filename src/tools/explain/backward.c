@@ -17,7 +17,7 @@ const char *backward_input(const Node *n, int i, char out[BACKWARD_INPUT]) {
     static const char type[] = "Tensor *";
     const OpEntry *op = ops_find(n->op->name);
     const char *at = op ? strstr(op->arguments, type) : NULL;
-    for (; i > 0 && at; i--) at = strstr(at + 1, type);
+    while (at && i-- > 0) at = strstr(at + 1, type);
     if (!at || sscanf(at, "Tensor *%7[A-Za-z]", out) != 1) *out = 0;
     return out;
 }
@@ -62,7 +62,8 @@ static Alone alone_begin(Arena *arena, Node *n, bool all) {
     for (int i = 0; i < n->inputs; i++) {
         if (!is_first(n, i) || !(all || tensor_wants_grad(n->in[i]))) continue;
         Tensor *x = n->in[i];
-        a.old_dx[i] = x->grad, a.old_state[i] = x->grad_state;
+        a.old_dx[i] = x->grad;
+        a.old_state[i] = x->grad_state;
         x->grad = a.dx[i] = reals(arena, shape_count(x->shape));
         x->grad_state = GRAD_SUM;
     }
@@ -71,8 +72,11 @@ static Alone alone_begin(Arena *arena, Node *n, bool all) {
 
 static void alone_end(const Alone *a, Node *n) {
     n->out->grad = a->old_dy;
-    for (int i = 0; i < n->inputs; i++)
-        if (a->dx[i]) n->in[i]->grad = a->old_dx[i], n->in[i]->grad_state = a->old_state[i];
+    for (int i = 0; i < n->inputs; i++) {
+        if (!a->dx[i]) continue;
+        n->in[i]->grad = a->old_dx[i];
+        n->in[i]->grad_state = a->old_state[i];
+    }
 }
 
 real *backward_part(Arena *arena, Node *n, int i) {
@@ -83,7 +87,8 @@ real *backward_part(Arena *arena, Node *n, int i) {
     return a.dx[i];
 }
 
-/* Backward is linear in dy: the slope of y[at] is what it adds for a dy of 1 there and 0 elsewhere. */
+/* Backward is linear in dy: the slope of y[at] is what it adds for a dy of 1 there and 0 elsewhere.
+ */
 BackwardTerm *backward_terms(Arena *arena, Node *n, int i, long cell, long *count) {
     long outputs = shape_count(n->out->shape);
     BackwardTerm *term = arena_alloc(arena, (size_t)outputs * sizeof *term);
@@ -173,11 +178,14 @@ ForwardSum forward_sum(Arena *arena, Node *n, long cell) {
 
 /* backward_end of a cell of y, which other operations read. */
 static const Node *end_behind(const Tensor *y, long cell) {
-    const Node *end = NULL;
-    for (Node *n = y->maker->tape->last; n != y->maker && !end; n = n->previous)
-        for (int i = 0; i < n->inputs && !end; i++)
-            if (n->in[i] == y && n->out->grad_state >= GRAD_FRESH) end = backward_end(n, i, cell);
-    return end;
+    for (Node *n = y->maker->tape->last; n != y->maker; n = n->previous) {
+        for (int i = 0; i < n->inputs; i++) {
+            if (n->in[i] != y || n->out->grad_state < GRAD_FRESH) continue;
+            const Node *end = backward_end(n, i, cell);
+            if (end) return end;
+        }
+    }
+    return NULL;
 }
 
 const Node *backward_end(Node *n, int i, long cell) {
@@ -187,8 +195,10 @@ const Node *backward_end(Node *n, int i, long cell) {
     const Node *end = terms || n->op->view ? NULL : n; /* a view of other cells ends no way */
     bool zero = true;
     for (long k = 0; k < terms; k++) zero = zero && term[k].dy == 0;
-    for (long k = 0; zero && k < terms && (!end || strcmp(end->op->name, "masked_fill") == 0); k++)
-        end = end_behind(n->out, term[k].at);
+    for (long k = 0; k < terms; k++) {
+        bool is_mask = !end || strcmp(end->op->name, "masked_fill") == 0;
+        if (zero && is_mask) end = end_behind(n->out, term[k].at);
+    }
     arena_free(&arena);
     return end;
 }
@@ -222,12 +232,14 @@ Sweep backward_difference(Node *n, long cell) {
     real *x = n->out->data + cell, at = *x;
     double step = 0.125 * fmax(1, fabs((double)at)), loss = fabs((double)*n->tape->last->out->data);
     sweep_start(&s, CENTRAL);
-    for (int i = 0; i < HALVINGS && !sweep_settled(&s, 64 * (double)REAL_EPSILON); i++, step /= 2) {
+    for (int i = 0; i < HALVINGS; i++) {
+        if (sweep_settled(&s, 64 * (double)REAL_EPSILON)) break;
         real up = *x = at + (real)step, above = loss_after(n->tape, n);
         real down = *x = at - (real)step, below = loss_after(n->tape, n);
         double width = (double)(up - down);
         sweep_add(&s, step, (double)(above - below) / width,
                   4 * (double)REAL_EPSILON * loss / width);
+        step /= 2;
     }
     *x = at;
     loss_after(n->tape, n);

@@ -1,5 +1,6 @@
-/* Backward, one operation at a time: what each node of a tape adds to the gradients of its inputs, and why. The tape has
- * `keep` set and its backward has run, so that n->out->grad is the gradient that arrived at node n. */
+/* Backward, one operation at a time: what each node of a tape adds to the gradients of its inputs,
+ * and why. The tape has `keep` set and its backward has run, so that n->out->grad is the gradient
+ * that arrived at node n. */
 #pragma once
 
 #include "autograd/op.h"
@@ -26,7 +27,8 @@ bool backward_reaches(const Node *n, int i);
 /* The part that the node's backward adds to the gradient of input i, contiguous in its shape. */
 real *backward_part(Arena *arena, Node *n, int i);
 
-/* A term of one cell of that: dx[cell] is the sum of dy · slope over all terms, slope = ∂y[at]/∂x[cell]. */
+/* A term of one cell of that: dx[cell] is the sum of dy · slope over all terms, slope =
+ * ∂y[at]/∂x[cell]. */
 typedef struct BackwardTerm {
     long at; /* element of y, in row-major order */
     real dy, slope;
@@ -50,14 +52,15 @@ typedef struct ForwardSum {
 } ForwardSum;
 ForwardSum forward_sum(Arena *arena, Node *n, long cell);
 
-/* Finds why the gradient of a cell is 0: the first operation on its way to the loss whose output does not depend on it. A
- * mask is named only if it hides all of the way. NULL: the gradient is not 0. */
+/* Finds why the gradient of a cell is 0: the first operation on its way to the loss whose output
+ * does not depend on it. A mask is named only if it hides all of the way. NULL: the gradient is not
+ * 0. */
 const Node *backward_end(Node *n, int i, long cell);
 
-/* The loss, the tape's last output, while one number of x, a node's output or a leaf, at `offset` in its data has another
- * value: the operations after x run again. */
+/* The loss, the tape's last output, while one number of x, a node's output or a leaf, at `offset`
+ * in its data has another value: the operations after x run again. */
 real backward_loss(const Tape *t, const Tensor *x, long offset, real value);
 
-/* The derivative of the loss, the tape's last output, with respect to one element of the node's output: by differences,
- * running the operations after it again. The node is no view. */
+/* The derivative of the loss, the tape's last output, with respect to one element of the node's
+ * output: by differences, running the operations after it again. The node is no view. */
 Sweep backward_difference(Node *n, long cell);

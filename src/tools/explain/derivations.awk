@@ -1,6 +1,7 @@
-# Prints a row for each operation from the header comments of src/core/ops/*.c: name, formulas of forward, those of
-# backward, and the sentence that says what forward keeps. A formula is a line that begins with " *   | ". Its columns
-# stand three blanks apart; a last column "when no b" is its condition, which follows a tab.
+# Prints a row for each operation from the header comments of src/core/ops/*.c: name, formulas of
+# forward, those of backward, and the sentence that says what forward keeps. A formula is a line
+# that begins with " *   | ". Its columns stand three blanks apart; a last column "when no b" is its
+# condition, which follows a tab.
 FNR == 1 {
     name = FILENAME
     sub(/.*\//, "", name)
@@ -33,5 +34,6 @@ header && (/Forward keeps/ || keeping) {
 header && /\*\// {
     header = 0
     if (formula["forward"] != "")
-        printf "{\"%s\", \"%s\", \"%s\", \"%s\"},\n", name, formula["forward"], formula["backward"], keeps
+        printf "{\"%s\", \"%s\", \"%s\", \"%s\"},\n", name, formula["forward"],
+            formula["backward"], keeps
 }

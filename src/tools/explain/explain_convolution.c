@@ -3,13 +3,14 @@
  *     convolution    y_i = Σ_δ W_δ x_(i+δ)          δ = -1, 0, 1; x is 0 beyond the ends
  *     attention      y_i = Σ_δ W_δ Σ_j a^δ_ij x_j    a^δ = softmax_j(s^δ_ij)
  *
- * There is one head for each δ. Its score s^δ_ij = -α (j - i - δ)² is largest at distance δ; α is the
- * sharpness. The heads are concatenated and projected by W^O = [W_-1 W_0 W_1], which is the sum over δ
- * (3.2.2).
+ * There is one head for each δ. Its score s^δ_ij = -α (j - i - δ)² is largest at distance δ; α is
+ * the sharpness. The heads are concatenated and projected by W^O = [W_-1 W_0 W_1], which is the sum
+ * over δ (3.2.2).
  *
- * At the ends: the weights of a softmax sum to 1, so a head that looks beyond the end gives its weight to
- * the end itself, where the convolution has 0. Where every score but that at distance δ is -∞, the whole
- * row is masked there, and a masked row is 0. Cordonnier et al., arXiv:1911.03584. */
+ * At the ends: the weights of a softmax sum to 1, so a head that looks beyond the end gives its
+ * weight to the end itself, where the convolution has 0. Where every score but that at distance δ
+ * is -∞, the whole row is masked there, and a masked row is 0. Cordonnier et al., arXiv:1911.03584.
+ */
 #include "explain/fit.h"
 #include "explain/show.h"
 #include <math.h>
@@ -26,7 +27,8 @@ static void convolve(const Tensor *x, const Tensor *w, double y[PLACES * OUT]) {
             double sum = 0;
             for (int tap = 0; tap < TAPS; tap++) {
                 int j = i + tap - 1;
-                for (int b = 0; b < IN && j >= 0 && j < PLACES; b++)
+                if (j < 0 || j >= PLACES) continue;
+                for (int b = 0; b < IN; b++)
                     sum +=
                         (double)w->data[c * TAPS * IN + tap * IN + b] * (double)x->data[j * IN + b];
             }
@@ -37,7 +39,8 @@ static void convolve(const Tensor *x, const Tensor *w, double y[PLACES * OUT]) {
 /* a^δ: [PLACES, PLACES] */
 static Tensor *relative_weights(Tape *t, int delta, double alpha) {
     Tensor *s = tape_constant(t, SHAPE(PLACES, PLACES));
-    for (int i = 0; s->data && i < PLACES; i++)
+    if (!s->data) return s;
+    for (int i = 0; i < PLACES; i++)
         for (int j = 0; j < PLACES; j++) {
             double off = j - i - delta;
             s->data[i * PLACES + j] = off == 0 ? 0 : (real)(-alpha * off * off);

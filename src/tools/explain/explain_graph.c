@@ -1,13 +1,14 @@
-/* graph: message passing over the edges of a graph is attention with a mask. N_i are node i and its neighbours:
+/* graph: message passing over the edges of a graph is attention with a mask. N_i are node i and its
+ * neighbours:
  *
  *     mean         h_i <- 1/|N_i| Σ_(j in N_i) h_j      attention whose scores are all equal
  *     sum          h_i <- Σ_(j in N_i) h_j              |N_i| times that
  *     attention    h_i <- Σ_(j in N_i) a_ij h_j         a_i = softmax_j(q_i·k_j) over N_i
  *
- * The mask sets the score of every pair without an edge to -∞. A layer moves what a node holds by one edge, so
- * that after k layers a node holds something of exactly the nodes within k hops. h begins as the identity: column
- * j is what has come from node j. All weights are above 0, so nothing cancels. Veličković et al.,
- * arXiv:1710.10903. */
+ * The mask sets the score of every pair without an edge to -∞. A layer moves what a node holds by
+ * one edge, so that after k layers a node holds something of exactly the nodes within k hops. h
+ * begins as the identity: column j is what has come from node j. All weights are above 0, so
+ * nothing cancels. Veličković et al., arXiv:1710.10903. */
 #include "explain/fit.h"
 #include "explain/show.h"
 #include <math.h>
@@ -29,16 +30,17 @@ static bool linked(int i, int j) {
     return found;
 }
 
-/* Mean or sum by plain loops. From the identity the sum counts the ways of so many steps from node to node: it is above
- * 0 within as many hops. */
+/* Mean or sum by plain loops. From the identity the sum counts the ways of so many steps from node
+ * to node: it is above 0 within as many hops. */
 static void aggregate(Rule rule, double h[NODES][NODES]) {
     double out[NODES][NODES] = {{0}};
     for (int i = 0; i < NODES; i++) {
         int count = 0;
         for (int j = 0; j < NODES; j++) count += linked(i, j);
-        for (int j = 0; j < NODES; j++)
-            for (int c = 0; c < NODES && linked(i, j); c++)
-                out[i][c] += h[j][c] / (rule == MEAN ? count : 1);
+        for (int j = 0; j < NODES; j++) {
+            if (!linked(i, j)) continue;
+            for (int c = 0; c < NODES; c++) out[i][c] += h[j][c] / (rule == MEAN ? count : 1);
+        }
     }
     memcpy(h, out, sizeof out);
 }
@@ -48,7 +50,8 @@ static Tensor *attend(Tape *t, Rule rule, Tensor *h, Tensor *wq, Tensor *wk) {
     static uint8_t hidden[NODES * NODES];
     Tensor *scores = tape_constant(t, SHAPE(NODES, NODES)),
            *size = tape_constant(t, SHAPE(NODES, 1));
-    for (int i = 0; size->data && i < NODES * NODES; i++) {
+    if (!size->data) return size;
+    for (int i = 0; i < NODES * NODES; i++) {
         hidden[i] = !linked(i / NODES, i % NODES);
         size->data[i / NODES] += !hidden[i];
     }
@@ -82,8 +85,8 @@ bool explain_graph(const ExplainOptions *o, Error *e) {
     int exceptions = 0;
     for (int r = 0; r < RULES; r++) {
         h[r] = tape_constant(t, SHAPE(NODES, NODES));
-        for (int i = 0; h[r]->data && i < NODES * NODES; i += NODES + 1)
-            want[r][i] = h[r]->data[i] = 1;
+        if (tape_failed(t, e)) return false;
+        for (int i = 0; i < NODES * NODES; i += NODES + 1) want[r][i] = h[r]->data[i] = 1;
     }
     show_start(
         o, &table,
@@ -106,10 +109,11 @@ bool explain_graph(const ExplainOptions *o, Error *e) {
             int r = i % RULES, n = i / RULES;
             double found = (double)h[r]->data[n];
             bool near = want[SUM][n] > 0;
-            if (r != ATTENTION)
-                off[r] = fmax(off[r], fabs(found - want[r][n])), worst[r] = fmax(worst[r], off[r]);
+            if (r != ATTENTION) off[r] = fmax(off[r], fabs(found - want[r][n]));
+            worst[r] = fmax(worst[r], off[r]);
             within += r == MEAN && near;
-            reached[r] += found > 0, exceptions += (found > 0) != near;
+            reached[r] += found > 0;
+            exceptions += (found > 0) != near;
         }
         mean[layer] = h[MEAN];
         show_row(o, &table,

@@ -4,8 +4,8 @@
  *
  * The task needs two relations at once: at every position of a circle of symbols, name the symbol
  * before and the symbol after. The model is one attention over embeddings and learnt positions,
- * projected to the scores of both answers, with h heads of width 32 / h: every h has the same number
- * of parameters. */
+ * projected to the scores of both answers, with h heads of width 32 / h: every h has the same
+ * number of parameters. */
 #include "base/random.h"
 #include "explain/fit.h"
 #include "explain/show.h"

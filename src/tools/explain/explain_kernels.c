@@ -1,13 +1,13 @@
-/* kernels: attention as Nadaraya–Watson regression. The estimate at x is a mean of known values y_j,
- * weighted by a kernel of the distance to the known points: ŷ(x) = Σ_j a_j y_j, where a_j is
+/* kernels: attention as Nadaraya–Watson regression. The estimate at x is a mean of known values
+ * y_j, weighted by a kernel of the distance to the known points: ŷ(x) = Σ_j a_j y_j, where a_j is
  * K(x, x_j) divided by its sum over j.
  *
  *     gauss         K = e^(-(x - x_j)² / h)
- *     attention     K = e^(q·k_j / √d_k)         q = W^Q φ(x), k_j = W^K φ(x_j), φ: sines and cosines
+ *     attention     K = e^(q·k_j / √d_k)    q = W^Q φ(x), k_j = W^K φ(x_j), φ: sines, cosines
  *
- * In the words of attention x is the query, x_j are the keys, y_j the values. The weights (ln h; W^Q
- * and W^K) are learnt by predicting each known point from all others, with the diagonal of a masked.
- * Held-out points only judge. */
+ * In the words of attention x is the query, x_j are the keys, y_j the values. The weights (ln h;
+ * W^Q and W^K) are learnt by predicting each known point from all others, with the diagonal of a
+ * masked. Held-out points only judge. */
 #include "base/random.h"
 #include "explain/fit.h"
 #include "explain/show.h"
@@ -66,7 +66,8 @@ static void draw(Points *p, long count, uint64_t seed, uint64_t which) {
 /* φ(x): [count, FEATURES] */
 static Tensor *features(Tape *t, const Points *p) {
     Tensor *f = tape_constant(t, SHAPE(p->count, FEATURES));
-    for (long i = 0; f->data && i < p->count * WAVES; i++) {
+    if (!f->data) return f;
+    for (long i = 0; i < p->count * WAVES; i++) {
         double angle = (double)(i % WAVES + 1) * acos(-1) * (double)p->x[i / WAVES] / LONGEST;
         f->data[2 * i] = (real)sin(angle);
         f->data[2 * i + 1] = (real)cos(angle);
@@ -109,7 +110,8 @@ static bool run(Regression *r, const Points *known, const Points *held_out, uint
     if (!parameters_add(p, "query", SHAPE(FEATURES, FEATURES), start, &r->query, e)) return false;
     if (!parameters_add(p, "key", SHAPE(FEATURES, FEATURES), start, &r->key, e)) return false;
     if (!fit_start(&r->fit, seed, e)) return false;
-    for (int step = 0; r->learnt && step < STEPS; step++) {
+    int steps = r->learnt ? STEPS : 0;
+    for (int step = 0; step < steps; step++) {
         Tensor *error = error_of(r, weights(r, known, known, true), known, known);
         if (!fit_step(&r->fit, error, 0.02, e)) return false;
     }
@@ -139,7 +141,7 @@ bool explain_kernels(const ExplainOptions *o, Error *e) {
     show_array(o, &table, "y", known.y, KNOWN);
     show_array(o, &table, "held_out_x", held_out.x, HELD_OUT);
     show_array(o, &table, "held_out_y", held_out.y, HELD_OUT);
-    for (int i = 0; ok && i < ROWS; i++) {
+    for (int i = 0; i < ROWS; i++) {
         ok = run(&r[i], &known, &held_out, o->seed, e);
         if (!ok) break;
         double h = r[i].h == 0 ? NAN : exp((double)r[i].log_h.data[0]);

@@ -1,15 +1,16 @@
-/* positions: "Since our model contains no recurrence and no convolution, in order for the model to make
- * use of the order of the sequence, we must inject some information about the relative or absolute
- * position of the tokens" (3.5).
+/* positions: "Since our model contains no recurrence and no convolution, in order for the model to
+ * make use of the order of the sequence, we must inject some information about the relative or
+ * absolute position of the tokens" (3.5).
  *
- * The sinusoids. Each pair of columns is the hand of a clock: (sin ωp, cos ωp) at position p. Moving by k
- * turns each hand by ωk, whatever p is: PE(p+k) = R_k PE(p), a rotation; and PE(p)·PE(p+k) = Σ_ω cos ωk
- * depends on k alone.
+ * The sinusoids. Each pair of columns is the hand of a clock: (sin ωp, cos ωp) at position p.
+ * Moving by k turns each hand by ωk, whatever p is: PE(p+k) = R_k PE(p), a rotation; and
+ * PE(p)·PE(p+k) = Σ_ω cos ωk depends on k alone.
  *
- * Without them. An encoder without positions sees a set, and so does a decoder that attends to its output.
- * When it copies a sequence, the decoder knows which symbols are still to come, because it reads those
- * already answered, but not their order. All orders are equally likely, so its best answer is the most
- * frequent of the remaining symbols; after the last symbol the end is certain. */
+ * Without them. An encoder without positions sees a set, and so does a decoder that attends to its
+ * output. When it copies a sequence, the decoder knows which symbols are still to come, because it
+ * reads those already answered, but not their order. All orders are equally likely, so its best
+ * answer is the most frequent of the remaining symbols; after the last symbol the end is certain.
+ */
 #include "explain/lesson.h"
 #include "explain/show.h"
 #include <math.h>
@@ -57,10 +58,9 @@ static double products(const real *pe, double product[FARTHEST]) {
 /* The expected share of right tokens of a reader that knows no order, over the held-out rows. */
 static double order_blind(const Task *task, Batch *b) {
     double right = 0, tokens = 0;
-    long count;
-    for (long first = 0;
-         first < JUDGED && (count = task_held_out_batch(task, first, b->max_rows, b)) > 0;
-         first += count)
+    for (long first = 0, count; first < JUDGED; first += count) {
+        count = task_held_out_batch(task, first, b->max_rows, b);
+        if (count == 0) break;
         for (long r = 0; r < count; r++) {
             BatchRow row = batch_row(b, r);
             long left[SYMBOLS] = {0};
@@ -71,8 +71,10 @@ static double order_blind(const Task *task, Batch *b) {
                 right += (double)most / (double)(row.S - i);
                 left[row.source[i]]--;
             }
-            right++, tokens += (double)row.T; /* the end */
+            right++; /* the end */
+            tokens += (double)row.T;
         }
+    }
     return right / tokens;
 }
 

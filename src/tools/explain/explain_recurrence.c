@@ -1,16 +1,17 @@
-/* recurrence: "In this work we propose the Transformer, a model architecture eschewing recurrence and
- * instead relying entirely on an attention mechanism" (1). Both kinds of network read random symbols and
- * name, at every step, the symbol of d steps before:
+/* recurrence: "In this work we propose the Transformer, a model architecture eschewing recurrence
+ * and instead relying entirely on an attention mechanism" (1). Both kinds of network read random
+ * symbols and name, at every step, the symbol of d steps before:
  *
  *     recurrent    h_t = tanh(W x_t + U h_(t-1))          answer W^O h_t
  *     attention    z_t = Σ_s a_ts v_s over s <= t         answer W^O z_t
  *
- * The state h_t must hold the last d symbols in numbers that do not become more, and by the chain rule
+ * The state h_t must hold the last d symbols in numbers that do not become more, and by the chain
+ * rule
  *
  *     ∂h_t/∂h_(t-d) = Π_(s = t-d+1 … t) diag(1 - h_s²) U
  *
- * has d factors: it shrinks or grows exponentially with d, and with it what can be learnt from so far back
- * (Bengio, Simard & Frasconi 1994). In attention ∂z_t/∂v_s = a_ts at any distance. */
+ * has d factors: it shrinks or grows exponentially with d, and with it what can be learnt from so
+ * far back (Bengio, Simard & Frasconi 1994). In attention ∂z_t/∂v_s = a_ts at any distance. */
 #include "base/random.h"
 #include "explain/fit.h"
 #include "explain/show.h"
@@ -40,7 +41,9 @@ typedef struct Recall {
 } Recall;
 
 static bool open(Recall *r, int reader, int distance, uint64_t seed, Error *e) {
-    r->reader = reader, r->distance = distance, r->fit = (Fit){0};
+    r->reader = reader;
+    r->distance = distance;
+    r->fit = (Fit){0};
     Parameters *p = &r->fit.weights;
     Init start = {INIT_NORMAL, 1 / sqrt(WIDTH)};
     if (reader == ATTENTION)
@@ -88,26 +91,33 @@ static Tensor *scores(Recall *r) {
                : one_attention(&r->attention, r->fit.tape, r->symbol, 1, true, NULL);
 }
 
-/* Trains a model and judges it over batches that training does not use: the percentage of right answers. */
-static bool run(int reader, int distance, uint64_t seed, double *percent, Error *e) {
-    static Recall r;
+static bool learn(Recall *r, uint64_t seed, double *percent, Error *e) {
+    Tape *t = r->fit.tape;
     double right = 0, all = 0;
-    bool ok = open(&r, reader, distance, seed, e);
-    for (uint64_t batch = 0; ok && batch < STEPS + JUDGED; batch++) {
-        draw(&r, seed, batch);
-        Tensor *y = scores(&r);
+    for (uint64_t batch = 0; batch < STEPS + JUDGED; batch++) {
+        draw(r, seed, batch);
+        Tensor *y = scores(r);
         if (batch < STEPS) {
-            ok = fit_step(&r.fit, tape_cross_entropy(r.fit.tape, y, r.answer, -1, 0), 0.01, e);
+            Tensor *loss = tape_cross_entropy(t, y, r->answer, -1, 0);
+            if (!fit_step(&r->fit, loss, 0.01, e)) return false;
             continue;
         }
-        ok = !tape_failed(r.fit.tape, e);
-        for (int i = 0; ok && i < TOKENS; i++) {
-            right += kernel_argmax(SYMBOLS, y->data + i * SYMBOLS) == r.answer[i];
-            all += r.answer[i] >= 0;
+        if (tape_failed(t, e)) return false;
+        for (int i = 0; i < TOKENS; i++) {
+            right += kernel_argmax(SYMBOLS, y->data + i * SYMBOLS) == r->answer[i];
+            all += r->answer[i] >= 0;
         }
-        tape_reset(r.fit.tape);
+        tape_reset(t);
     }
     *percent = 100 * right / all;
+    return true;
+}
+
+/* Trains a model and judges it over batches that training does not use: the percentage of right
+ * answers. */
+static bool run(int reader, int distance, uint64_t seed, double *percent, Error *e) {
+    static Recall r;
+    bool ok = open(&r, reader, distance, seed, e) && learn(&r, seed, percent, e);
     fit_stop(&r.fit);
     return ok;
 }

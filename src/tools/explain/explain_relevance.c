@@ -1,18 +1,19 @@
-/* relevance: three rules by which a word takes up the meaning v_j of other words, v_i <- Σ_j a_ij v_j.
+/* relevance: three rules by which a word takes up the meaning v_j of other words, v_i <- Σ_j a_ij
+ * v_j.
  *
  *     fixed         a_ii = 3/4; the other words share 1/4 equally
  *     symmetric     a_i = softmax_j(β k_i·k_j), keys of length 1
  *     asymmetric    a_i = softmax_j(q_i·k_j / √d_k)                    section 3.2.1
  *
- * A softmax divides e^score by its sum over j, so that each row of a sums to 1. Every word means +1 or -1;
- * all 2^10 sentences are used. Afterwards the sign of word i must be the meaning of the word that i refers
- * to.
+ * A softmax divides e^score by its sum over j, so that each row of a sums to 1. Every word means +1
+ * or -1; all 2^10 sentences are used. Afterwards the sign of word i must be the meaning of the word
+ * that i refers to.
  *
- * The bound of the symmetric rule. A key of length 1 fits itself best: k_i·k_j <= k_i·k_i, so a_ij <=
- * a_ii. Let i refer to j. If v_i = v_j, the sign of the sum can always be right. If v_i ≠ v_j, take the
- * two sentences that differ in v_i and v_j being swapped: the sum leans to v_i at least as often as to
- * v_j, so it is right at most half of the time. Together at most 3/4. A word that refers to itself may
- * reach 1. */
+ * The bound of the symmetric rule. A key of length 1 fits itself best: k_i·k_j <= k_i·k_i, so a_ij
+ * <= a_ii. Let i refer to j. If v_i = v_j, the sign of the sum can always be right. If v_i ≠ v_j,
+ * take the two sentences that differ in v_i and v_j being swapped: the sum leans to v_i at least as
+ * often as to v_j, so it is right at most half of the time. Together at most 3/4. A word that
+ * refers to itself may reach 1. */
 #include "base/random.h"
 #include "explain/fit.h"
 #include "explain/show.h"
@@ -41,7 +42,8 @@ typedef struct Shares {
 } Shares;
 
 static bool open(Relevance *r, Rule rule, uint64_t seed, Error *e) {
-    r->rule = rule, r->fit = (Fit){0};
+    r->rule = rule;
+    r->fit = (Fit){0};
     Init start = {INIT_NORMAL, 1 / sqrt(WIDTH)};
     Parameters *p = &r->fit.weights;
     uint64_t stream = random_key(seed, STREAM_EXPERIMENT);
@@ -59,7 +61,8 @@ static bool open(Relevance *r, Rule rule, uint64_t seed, Error *e) {
 
 static Tensor *fixed_ratio(Tape *t) {
     Tensor *a = tape_constant(t, SHAPE(WORDS, WORDS));
-    for (int i = 0; a->data && i < WORDS * WORDS; i++)
+    if (!a->data) return a;
+    for (int i = 0; i < WORDS * WORDS; i++)
         a->data[i] = i % (WORDS + 1) ? (real)0.25 / (WORDS - 1) : (real)0.75;
     return a;
 }
@@ -103,11 +106,13 @@ static bool judge(Relevance *r, Shares *share, real a[WORDS * WORDS], Error *e) 
 static bool run(Rule rule, uint64_t seed, Shares *share, real a[WORDS * WORDS], Error *e) {
     static Relevance r;
     bool ok = open(&r, rule, seed, e);
-    for (int step = 0; ok && step < STEPS && rule != FIXED; step++) {
+    int steps = ok && rule != FIXED ? STEPS : 0;
+    for (int step = 0; step < steps; step++) {
         Tape *t = r.fit.tape;
         Tensor *m = tape_scale(t, margins(&r, relevance(&r)), 8);
         ok = fit_step(&r.fit, tape_neg(t, tape_mean(t, tape_log(t, tape_sigmoid(t, m)), ALL_AXES)),
                       0.03, e);
+        if (!ok) break;
     }
     ok = ok && judge(&r, share, a, e);
     fit_stop(&r.fit);

@@ -1,10 +1,12 @@
-/* scaling: "We suspect that for large values of d_k, the dot products grow large in magnitude, pushing the
- * softmax function into regions where it has extremely small gradients" (3.2.1, footnote 4).
+/* scaling: "We suspect that for large values of d_k, the dot products grow large in magnitude,
+ * pushing the softmax function into regions where it has extremely small gradients" (3.2.1,
+ * footnote 4).
  *
- * The components of q and k are independent, uniform within ±√3: mean 0, variance 1. Then q·k has mean 0
- * and variance d_k. Measured are that variance, and for a softmax over 64 keys its entropy and the
- * gradient of its input for a random gradient of its output, once with the scores S = q·k as input and
- * once with S' = S / √d_k. The gradient of S is that of S' times 1/√d_k, the backward of the division. */
+ * The components of q and k are independent, uniform within ±√3: mean 0, variance 1. Then q·k has
+ * mean 0 and variance d_k. Measured are that variance, and for a softmax over 64 keys its entropy
+ * and the gradient of its input for a random gradient of its output, once with the scores S = q·k
+ * as input and once with S' = S / √d_k. The gradient of S is that of S' times 1/√d_k, the backward
+ * of the division. */
 #include "base/random.h"
 #include "explain/show.h"
 #include "ops/ops.h"
@@ -31,8 +33,8 @@ typedef struct Measured {
               [QUERIES]; /* of each query's gradient, in the first 32 groups; their median above */
 } Measured;
 
-/* Groups of 64 queries and 64 keys, all pairs of a group. Their number bounds the relative standard error
- * of the variance, at most √((2/64² + 4/(64 d_k)) / groups), by 0.4 %. */
+/* Groups of 64 queries and 64 keys, all pairs of a group. Their number bounds the relative standard
+ * error of the variance, at most √((2/64² + 4/(64 d_k)) / groups), by 0.4 %. */
 static long groups_of(long d_k) {
     return 4000 / d_k + 32;
 }
@@ -40,7 +42,8 @@ static long groups_of(long d_k) {
 static Tensor *draw(Measured *m, Shape shape) {
     Tensor *x = tape_constant(m->tape, shape);
     double bound = sqrt(3);
-    for (long i = 0; x->data && i < shape_count(shape); i++)
+    if (!x->data) return x;
+    for (long i = 0; i < shape_count(shape); i++)
         x->data[i] = (real)(bound * (2 * (double)random_uniform(m->key, m->drawn++) - 1));
     return x;
 }

@@ -1,7 +1,7 @@
 /* scores: "The two most commonly used attention functions are additive attention, and dot-product
- * attention. … While the two are similar in theoretical complexity, dot-product attention is much faster
- * and more space-efficient in practice, since it can be implemented using highly optimized matrix
- * multiplication code" (3.2.1).
+ * attention. … While the two are similar in theoretical complexity, dot-product attention is much
+ * faster and more space-efficient in practice, since it can be implemented using highly optimized
+ * matrix multiplication code" (3.2.1).
  *
  *     dot         s_ij = q_i·k_j / √d_k                      one matrix product
  *     additive    s_ij = Σ_c w_c tanh(q_ic + k_jc)           one tanh for every pair and component
@@ -25,7 +25,8 @@ static const Table table = {"scores",
                              {"exact", "answers %", 9, 2},
                              {"ms_per_step", "ms a step", 9, 2}}};
 
-/* Trains one model. *percent gets its right held-out tokens; *seconds: the time that training takes. */
+/* Trains one model. *percent gets its right held-out tokens; *seconds: the time that training
+ * takes. */
 static bool learn(const ExplainOptions *o, const AttentionKind *kind, double *percent,
                   double *seconds, Error *e) {
     Lesson l;

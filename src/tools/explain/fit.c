@@ -5,7 +5,8 @@
 Tensor *fit_normals(Tape *t, Shape shape, uint64_t seed, uint64_t which) {
     Tensor *x = tape_constant(t, shape);
     uint64_t key = random_key(seed, STREAM_EXPERIMENT + which);
-    for (long i = 0; x->data && i < shape_count(shape); i++)
+    if (!x->data) return x;
+    for (long i = 0; i < shape_count(shape); i++)
         x->data[i] = (real)random_normal(key, (uint64_t)i);
     return x;
 }
@@ -42,7 +43,10 @@ bool one_attention_add(OneAttention *a, Parameters *p, int symbols, int outputs,
                        int sequences, int length, Error *e) {
     Init small = {INIT_NORMAL, 1}, start = {INIT_NORMAL, 1 / sqrt(width)};
     int tokens = sequences * length;
-    for (int s = 0; s < sequences; s++) a->start[s] = s * length, a->length[s] = length;
+    for (int s = 0; s < sequences; s++) {
+        a->start[s] = s * length;
+        a->length[s] = length;
+    }
     for (int i = 0; i < tokens; i++) a->place[i] = i % length;
     a->sequences = (Sequences){sequences, a->start, a->length, a->length, tokens, length};
     return parameters_add(p, "embedding", SHAPE(symbols, width), small, &a->embedding, e) &&

@@ -10,8 +10,8 @@ typedef struct Fit {
     Tape *tape;
 } Fit;
 
-/* Allocates and initializes the weights, registered before with parameters_add, and makes the tape. The
- * caller calls fit_stop, also after a failure. */
+/* Allocates and initializes the weights, registered before with parameters_add, and makes the tape.
+ * The caller calls fit_stop, also after a failure. */
 bool fit_start(Fit *f, uint64_t seed, Error *e);
 void fit_stop(Fit *f);
 
@@ -26,8 +26,8 @@ static inline Tensor *fit_data(Fit *f, Shape shape, const real *data) {
 /* Normal numbers, a function of (seed, which, element), as a constant on a tape. */
 Tensor *fit_normals(Tape *t, Shape shape, uint64_t seed, uint64_t which);
 
-/* A small model for experiments: one attention over embeddings with learnt positions, projected to scores, on
- * sequences of equal length. */
+/* A small model for experiments: one attention over embeddings with learnt positions, projected to
+ * scores, on sequences of equal length. */
 enum { ONE_TOKENS = 1024, ONE_SEQUENCES = 32 };
 typedef struct OneAttention {
     Tensor embedding, positions, query, key, value, out;
@@ -39,6 +39,7 @@ typedef struct OneAttention {
 bool one_attention_add(OneAttention *a, Parameters *p, int symbols, int outputs, int width,
                        int sequences, int length, Error *e);
 
-/* The scores of all tokens: [tokens, outputs]. With `steps`, [sequences], attention is computed step by step. */
+/* The scores of all tokens: [tokens, outputs]. With `steps`, [sequences], attention is computed
+ * step by step. */
 Tensor *one_attention(OneAttention *a, Tape *t, const int32_t *symbols, int heads, bool causal,
                       AttentionSteps *steps);

@@ -7,13 +7,17 @@ bool lesson_begin(Lesson *l, const char *task, long symbols, long max_length, lo
                   const AttentionKind *attention, uint64_t seed, Error *e) {
     *l = (Lesson){.steps = steps};
     TaskOptions options = task_defaults();
-    options.seed = seed, options.symbols = symbols, options.max_length = max_length,
+    options.seed = seed;
+    options.symbols = symbols;
+    options.max_length = max_length;
     options.held_out = 500;
     l->task = task_open(task, &options, e);
     if (!l->task) return false;
     ModelConfig c = config_seq2seq((int)l->task->vocab_size, (int)l->task->max_T, l->task->pad_id);
     c.encoder_layers = c.decoder_layers = 1;
-    c.d_model = 64, c.d_ff = 128, c.attention = attention;
+    c.d_model = 64;
+    c.d_ff = 128;
+    c.attention = attention;
     l->model = model_new(&c, true, seed, e);
     if (!l->model) return false;
     l->trainer = (Trainer){.model = l->model,
@@ -47,7 +51,8 @@ bool lesson_train(Lesson *l, long until, Error *e) {
         if (!trainer_step(&l->trainer, &r, e)) return false;
         tokens += (double)r.tokens;
         snprintf(loss, sizeof loss, "loss %.3f", r.loss);
-        report.done = l->trainer.state.step, report.rate = tokens / (clock_seconds() - begin);
+        report.done = l->trainer.state.step;
+        report.rate = tokens / (clock_seconds() - begin);
         if (l->progress.terminal) progress_show(&l->progress, &report);
     }
     progress_clear(&l->progress);

@@ -23,7 +23,8 @@ static void print_tokens(const Tokenizer *k, int32_t made, const int32_t *id, lo
     char *line = NULL;
     size_t size;
     FILE *out = open_memstream(&line, &size);
-    if (out && made >= 0) {
+    if (!out) error_no_memory("a line of %ld tokens", count);
+    if (made >= 0) {
         const Merge *m = &k->merge[made - BYTE_TOKENS];
         fprintf(out, "%d =", (int)made);
         write_token(out, k, m->left);
@@ -31,8 +32,8 @@ static void print_tokens(const Tokenizer *k, int32_t made, const int32_t *id, lo
         write_token(out, k, m->right);
         fputs(" :", out);
     }
-    for (long i = 0; out && i < count; i++) write_token(out, k, id[i]);
-    if (!out || fclose(out) != 0 || !line) error_no_memory("a line of %ld tokens", count);
+    for (long i = 0; i < count; i++) write_token(out, k, id[i]);
+    if (fclose(out) != 0 || !line) error_no_memory("a line of %ld tokens", count);
     show_wrapped(line + strspn(line, " "), made < 0 ? 2 : 4);
     free(line);
 }
@@ -68,11 +69,13 @@ bool pass_print_merges(const Pass *p, bool json, Error *e) {
         return error_set(e, STATUS_USAGE, "--step: found merges, need a model of byte pairs");
     if (!json) {
         printf("merges: a table of %ld\n", k->size - BYTE_TOKENS);
-        show_wrapped("Each different word begins as its bytes. Of the pairs of neighbours in the table "
-                     "the earliest is joined into one token, until none is left. _ is a blank.",
-                     2);
+        show_wrapped(
+            "Each different word begins as its bytes. Of the pairs of neighbours in the "
+            "table the earliest is joined into one token, until none is left. _ is a blank.",
+            2);
     }
-    for (size_t at = 0, length = strlen(p->text), n; at < length; at += n) {
+    size_t length = strlen(p->text), n;
+    for (size_t at = 0; at < length; at += n) {
         n = word_length(p->text + at, length - at);
         long before = words.count, number = dictionary_add(&words, p->text + at, n, e);
         if (number < 0) break;

@@ -22,7 +22,8 @@ static bool read_words(Pass *p, PassText *x, int *size, Error *e) {
     Dictionary words = {0};
     bool ok = true;
     *x = text_for(p, strlen(p->text));
-    for (const char *at = p->text + strspn(p->text, blanks); ok && *at;) {
+    const char *at = p->text + strspn(p->text, blanks);
+    while (ok && *at) {
         size_t length = strcspn(at, blanks);
         ok = dictionary_add(&words, at, length, e) >= 0;
         char *label = memcpy(arena_alloc(&p->arena, length + 1), at, length);
@@ -185,8 +186,9 @@ static Labels label_vocabulary(Pass *p) {
     long size = p->run.model->config.vocab_size;
     Labels x = {size, arena_alloc(&p->arena, (size_t)size * sizeof *x.of)};
     for (int32_t i = 0; i < size; i++) x.of[i] = "";
-    for (int32_t i = 0; i < size && p->run.tokenizer; i++)
-        x.of[i] = saved_run_label(&p->run, i, arena_alloc(&p->arena, TOKEN_LABEL));
+    for (int32_t i = 0; i < size; i++)
+        if (p->run.tokenizer)
+            x.of[i] = saved_run_label(&p->run, i, arena_alloc(&p->arena, TOKEN_LABEL));
     for (long i = 0; i < p->target.count; i++) x.of[p->target.id[i]] = p->target.labels.of[i];
     return x;
 }

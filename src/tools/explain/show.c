@@ -7,21 +7,24 @@
 
 enum { SENTENCE = 1024, NUMBER_TEXT = 64, FORMULA_INDENT = 4 };
 
-/* Texts align to the left, numbers to the right. A column without room on the line begins a further line,
- * in the head as in the rows. */
+/* Texts align to the left, numbers to the right. A column without room on the line begins a further
+ * line, in the head as in the rows. Blanks at the end of a line are not printed. */
 static void print_line(const Table *t, const char *const *texts) {
     enum { GAP = 2, INDENT = 4 };
-    int width = terminal_of(stdout).width, at = 0, blank = 0;
-    for (const Column *c = t->column; c->key; c++, texts++) {
-        int length = (int)strlen(*texts), fill = c->width > length ? c->width - length : 0;
-        bool first = c == t->column, breaks = !first && at + GAP + c->width > width;
-        if (breaks)
-            putchar('\n'), at = blank = INDENT;
-        else if (!first)
-            at += GAP, blank += GAP;
-        if (c->decimals != AS_TEXT) blank += fill, fill = 0;
-        if (length) printf("%*s%s", blank, "", *texts), blank = 0;
-        blank += fill, at += c->width > length ? c->width : length;
+    int width = terminal_of(stdout).width, printed = 0, at = 0;
+    for (int i = 0; t->column[i].key; i++) {
+        const Column *c = &t->column[i];
+        int length = (int)strlen(texts[i]), cell = c->width > length ? c->width : length;
+        int begin = i ? at + GAP : 0;
+        if (i && begin + c->width > width) {
+            putchar('\n');
+            printed = 0;
+            begin = INDENT;
+        }
+        at = begin + cell;
+        if (!length) continue;
+        int text = c->decimals == AS_TEXT ? begin : at - length;
+        printed += printf("%*s%s", text - printed, "", texts[i]);
     }
     putchar('\n');
 }
@@ -60,12 +63,12 @@ void show_start(const ExplainOptions *o, const Table *table, const char *format,
 
 static void row_as_json(const Table *table, const Cell *cell) {
     printf("{\"experiment\": \"%s\"", table->experiment);
-    for (const Column *c = table->column; c->key; c++, cell++) {
-        printf(", \"%s\": ", c->key);
-        if (c->decimals == AS_TEXT)
-            json_print(stdout, cell->text);
+    for (int i = 0; table->column[i].key; i++) {
+        printf(", \"%s\": ", table->column[i].key);
+        if (table->column[i].decimals == AS_TEXT)
+            json_print(stdout, cell[i].text);
         else
-            printf(isfinite(cell->number) ? "%.17g" : "null", cell->number);
+            printf(isfinite(cell[i].number) ? "%.17g" : "null", cell[i].number);
     }
     printf("}\n");
 }
@@ -122,7 +125,10 @@ void show_wrapped(const char *text, int indent) {
     int width = terminal_of(stdout).width, column = 0;
     while (*text) {
         int word = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + word > width) column = 0, putchar('\n');
+        if (column > indent && column + 1 + word > width) {
+            column = 0;
+            putchar('\n');
+        }
         column += column ? printf(" %.*s", word, text) : printf("%*s%.*s", indent, "", word, text);
         text += word + (int)strspn(text + word, " ");
     }
@@ -134,7 +140,8 @@ bool show_found(const ExplainOptions *o, const Table *table, const Map *maps, in
     char text[SENTENCE] = "Found: ";
     size_t begin = strlen(text);
     va_list arguments;
-    for (int i = 0; i < count && !o->json; i++) {
+    for (int i = 0; i < count; i++) {
+        if (o->json) break;
         putchar('\n');
         map_print(&maps[i]);
         if (maps[i].description) show_wrapped(maps[i].description, 0);

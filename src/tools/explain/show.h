@@ -30,8 +30,8 @@ typedef struct Cell {
 #define NUMBER(x)                                                                                  \
     { .number = (double)(x) }
 
-/* Begins a table: the question and the formula, if it has a question, a paragraph, and the heads of its columns. Nothing in
- * JSON. */
+/* Begins a table: the question and the formula, if it has a question, a paragraph, and the heads of
+ * its columns. Nothing in JSON. */
 void show_start(const ExplainOptions *o, const Table *table, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -42,8 +42,8 @@ void show_row(const ExplainOptions *o, const Table *table, const Cell *cells);
 void show_array(const ExplainOptions *o, const Table *table, const char *name, const real *values,
                 long count);
 
-/* Print members of a JSON object: "key": "text", with a comma; "values": […], in which a number that is not finite is
- * null; "shape": […], "values": […]. */
+/* Print members of a JSON object: "key": "text", with a comma; "values": […], in which a number
+ * that is not finite is null; "shape": […], "values": […]. */
 void show_text(const char *key, const char *text);
 void show_values(const real *values, long count);
 void show_matrix(Shape shape, const real *values);
@@ -51,7 +51,7 @@ void show_matrix(Shape shape, const real *values);
 /* Prints text broken at the terminal's width, `indent` blanks before each line. */
 void show_wrapped(const char *text, int indent);
 
-/* Ends an experiment: prints each map with its description below, unless in JSON, and the conclusion, one sentence. Returns
- * true. */
+/* Ends an experiment: prints each map with its description below, unless in JSON, and the
+ * conclusion, one sentence. Returns true. */
 bool show_found(const ExplainOptions *o, const Table *table, const Map *maps, int count,
                 const char *format, ...) __attribute__((format(printf, 5, 6)));

@@ -479,7 +479,8 @@ static long print_gap(const Show *s, long first) {
     return end - first;
 }
 
-/* "  20 A              [4,3,3]   Row i: …"; on a narrow terminal the sentence is a line of its own. */
+/* "  20 A              [4,3,3]   Row i: …"; on a narrow terminal the sentence is a line of its own.
+ */
 static void print_entry(const char *name, const char *shape, const char *sentence) {
     enum { NAME = 20, SHAPE = 10 };
     printf("%-*s%s%-*s", NAME, name, strlen(name) < NAME ? "" : " ", SHAPE, shape);
@@ -574,8 +575,9 @@ static bool show_update(const Show *s, Error *e) {
         return true;
     }
     char name[RECORD_NAME];
-    say(0, "\nThe update: AdamW, step 1, of w = %s[%ld,%ld]", short_name(s, u.weight->part[0], name),
-        u.at / columns, u.at % columns);
+    const char *weight = short_name(s, u.weight->part[0], name);
+    say(0, "\nThe update: AdamW, step 1, of w = %s[%ld,%ld]", weight, u.at / columns,
+        u.at % columns);
     say(2, "clip: the norm of all gradients is %.6g; %s %g: g' = %.6g·g = %.6g, g = %.6g", u.norm,
         u.scale < 1 ? "it is cut to" : "it may be up to", o.clip_norm, u.scale, u.scale * u.g, u.g);
     say(2, "moments: m = %g·0 + %g·g' = %.6g, v = %g·0 + %g·g'^2 = %.6g", o.beta1, 1 - o.beta1, u.m,
@@ -639,7 +641,8 @@ static bool check_cell(const Show *s, Error *e) {
         const Record *r = &s->records->of[i];
         if (!is_chosen(s, r)) continue;
         if (cell_of(s, r->node->out) >= 0) return true;
-        for (int k = 0; k < r->node->inputs && s->options->backward; k++)
+        if (!s->options->backward) continue;
+        for (int k = 0; k < r->node->inputs; k++)
             if (r->node->in[k] && cell_of(s, r->node->in[k]) >= 0) return true;
     }
     return error_set(e, STATUS_USAGE, "--cell: found %s, need an element of a matrix that is shown",
@@ -678,7 +681,8 @@ static void print_json(const Show *s) {
         if (cell >= 0 && !o->backward) record_json_cell(r, n->index, cell);
         if (cell >= 0 && o->backward && !n->op->view && isfinite(n->out->data[cell]))
             record_json_difference(r, n->index, cell);
-        for (int k = 0; k < n->inputs && o->backward; k++)
+        if (!o->backward) continue;
+        for (int k = 0; k < n->inputs; k++)
             if (backward_reaches(n, k) && cell_of(s, n->in[k]) >= 0)
                 record_json_addition(r, n->index, k, cell_of(s, n->in[k]));
     }

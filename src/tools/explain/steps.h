@@ -15,8 +15,8 @@ typedef struct StepOptions {
     bool json;          /* walk_records.h */
 } StepOptions;
 
-/* Prints the walk on stdout. STATUS_USAGE: an option names nothing that this model has. Otherwise it
- * fails as pass_open does. */
+/* Prints the walk on stdout. STATUS_USAGE: an option names nothing that this model has. Otherwise
+ * it fails as pass_open does. */
 bool explain_steps(const StepOptions *o, Error *e);
 
 /* Prints a map of each head of a run's attention over the text; an encoder-decoder answers it. */

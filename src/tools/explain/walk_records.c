@@ -113,11 +113,12 @@ Axes record_axes(const Records *r, const Tensor *x) {
 
 /* ---- Rows of parameters ---- */
 
-/* The node that multiplies x by rows of p, whose columns t shows through views and operations of one
- * operand that keep its shape. *from: the row of the first of these columns. NULL: there is none. */
+/* The node that multiplies x by rows of p, whose columns t shows through views and operations of
+ * one operand that keep its shape. *from: the row of the first of these columns. NULL: there is
+ * none. */
 static const Node *product_of(const Records *r, const Tensor *t, const Parameter *p, long *from) {
     *from = 0;
-    for (const Node *n = t->maker; n; t = n->in[0], n = t->maker) {
+    for (const Node *n = t->maker; n; n = t->maker) {
         const Tensor *window = t;
         for (; n && n->op->view; n = t->maker) t = n->in[0];
         if (!n || t->shape.rank != 2) return NULL;
@@ -131,6 +132,7 @@ static const Node *product_of(const Records *r, const Tensor *t, const Parameter
             return n;
         }
         if (n->inputs != 1 || !shape_equal(t->shape, n->in[0]->shape)) return NULL;
+        t = n->in[0];
     }
     return NULL;
 }
@@ -189,7 +191,8 @@ static const char *arguments_of(Arena *arena, const Node *n) {
 
 const char *record_formula(const Node *n, bool backward, char out[RECORD_FORMULA]) {
     const Derivation *d = backward_derivation(n->op);
-    const char *line = d ? backward ? d->backward : d->forward : "";
+    const char *line = "";
+    if (d) line = backward ? d->backward : d->forward;
     Arena arena = {0};
     const char *arguments = arguments_of(&arena, n);
     *out = 0;
@@ -277,8 +280,8 @@ long record_parts(const Records *r, const Tensor *x, long at, long *visited) {
     *visited = 0;
     for (long i = r->count - 1; i >= 0; i--) {
         const Node *n = r->of[i].node;
-        for (int k = 0; k < n->inputs && record_reached(n); k++) {
-            if (n->in[k] != x || !backward_reaches(n, k)) continue;
+        for (int k = 0; k < n->inputs; k++) {
+            if (!record_reached(n) || n->in[k] != x || !backward_reaches(n, k)) continue;
             parts++;
             *visited += i >= at;
         }

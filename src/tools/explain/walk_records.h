@@ -12,7 +12,7 @@
  *      "rows": [{"makes": "Q", "from": 0, "count": 32, "heads": 4}, …],    [] : nothing is known
  *      "values": […]}                                     backward: "gradient"
  *     {"record": 12,                                      its index; backward begins with the last
- *      "operation": "softmax", "view": false,             a view renames the elements of its operand
+ *      "operation": "softmax", "view": false,             a view renames its operand's elements
  *      "module": "encoder.layers.0.self_attn",            "": before the first module
  *      "name": "A",                                       or "softmax 12"
  *      "sentence": "Row i: …",                            "": none is known
@@ -20,7 +20,7 @@
  *      "formula": "y_i = …",                              lines
  *      "backward": "dx_k += …", "keeps": "Forward keeps only y.",
  *      "operands": [{"input": "x", "name": "masked S'", "record": 11, "shape": […]},
- *                   {"input": "W", "name": …, "parameter": "…out_proj.weight", "row": 0, "shape": …},
+ *                   {"input": "W", "name": …, "parameter": "…weight", "row": 0, "shape": …},
  *                   {"input": "P", "name": "a constant", "shape": …, "values": […]}],
  *      "shape": [4,15,15], "axes": ["head", "source", "source"],
  *      "values": […]}
@@ -113,8 +113,8 @@ static inline bool record_reached(const Node *n) {
     return n->out->grad_state >= GRAD_FRESH;
 }
 
-/* The cause of a gradient of 0 of a cell of x, whose way ends at node `end` (backward_end): the name
- * of its operation; "positions": x holds them; "hidden": the mask has set the cell to -inf. */
+/* The cause of a gradient of 0 of a cell of x, whose way ends at node `end` (backward_end): the
+ * name of its operation; "positions": x holds them; "hidden": the mask has set the cell to -inf. */
 const char *record_zero(const Records *r, const Node *end, const Tensor *x, long element);
 
 /* How many operations add to the gradient of x, and how many of them backward visits up to
