@@ -95,6 +95,46 @@ TEST(a_beam_of_one_prints_the_greedy_text) {
     }
 }
 
+/* A space at a prompt's end belongs to the next word's token. */
+TEST(a_prompt_that_ends_with_a_space) {
+    train_text("bpe");
+    char *with = PRINTED("--prompt", "the cat ", "--length", "5", "--greedy"),
+         *without = PRINTED("--prompt", "the cat", "--length", "5", "--greedy");
+    CHECK(!strcmp(with, without), "%s is not %s", with, without);
+    free(with);
+    free(without);
+}
+
+/* A model of conversations answers a user's lines as its text does, over a pipe a line each, with
+ * the labels of the text; training says how many held-out answers are right. What does not fit
+ * into the context is forgotten. */
+TEST(a_conversation_has_the_form_of_the_text) {
+    enter_folder();
+    char text[128 * 20] = "", *end = text;
+    for (uint32_t i = 0, x = 1; i < 128; i++) {
+        x = x * 1103515245 + 12345;
+        end = stpcpy(end, x >> 16 & 1 ? "Ann: red\nBo: blue\n\n" : "Ann: one\nBo: two\n\n");
+    }
+    write_text("text", text);
+    write_text("said",
+               "red\none\n\none\nred\nred\none\nred\none\none one one one one one one one\n");
+    MUST(TRAIN("lm", "--text", "text", "--tokenizer", "char", "--context", "32", "--steps", "150",
+               "--dropout", "0", "--lr", "0.01", "--d-model", "16", "--heads", "2", "--layers", "1",
+               "--run", "run"));
+    CHECK(strstr(err, "greedy decoding: 100.00 % of "), "%s", err);
+    MUST(run_program("generate", ARGUMENTS("run", "--chat"), (Streams){.input = "said"}));
+    CHECK(!strncmp(out, "blue\ntwo\ntwo\nblue\nblue\ntwo\nblue\ntwo\n", 37) &&
+              !strcmp(err, "generate: stdin: line 10: found 40 tokens, need at most 16\n"),
+          "%s%s", out, err);
+    CHECK(GENERATE("run", "--chat", "--user", "Ann:\n") == 2 && strstr(err, "--user: found"), "%s",
+          err);
+    train_text("char");
+    CHECK(GENERATE("run", "--chat") == 2 &&
+              !strcmp(err, "generate: --chat: the run's text has no conversations, need --user and "
+                           "--bot\n"),
+          "%s", err);
+}
+
 /* A run may be named by its name in runs/, a file in it, or a folder with no other run; an error
  * names the runs there are. */
 TEST(runs_are_found_by_what_a_user_types) {
@@ -134,6 +174,14 @@ TEST(runs_are_found_by_what_a_user_types) {
     }
     CHECK(GENERATE("three") == 66 && strstr(err, "need one: runs/one, runs/run 00, ") &&
               strstr(err, " more\n"),
+          "%s", err);
+    /* A model's file may lie anywhere; a checkpoint alone is no model. */
+    rename("runs/one/model.safetensors", "moved.safetensors");
+    MUST(GENERATE("moved.safetensors", "--prompt", "12"));
+    CHECK(!strcmp(out, want), "%s%s", out, err);
+    rename("runs/one/checkpoint.safetensors", "checkpoint.safetensors");
+    CHECK(GENERATE("checkpoint.safetensors") == 66 &&
+              strstr(err, "; beside it, model.safetensors is missing\n"),
           "%s", err);
 }
 

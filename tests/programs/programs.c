@@ -100,14 +100,14 @@ static bool occurs(const char *text, const char *what) {
     return strstr(text, what) != NULL;
 }
 
-/* Without a terminal: plain lines on stderr, ten of progress, the result, the
- * answers that the record has. A context of a few characters is enough to write. */
+/* Without a terminal: plain lines on stderr, ten of progress, an answer after an evaluation, the
+ * result, the answers that the record has. A context of a few characters is enough to write. */
 TEST(talk_is_plain_without_a_terminal) {
     write_cat_text("text", 1999);
     CHECK(TRAIN(COPY, "--steps", "20") == 0 && !*out, "%s", err);
     CHECK(!strchr(err, '\033') && !strchr(err, '\r'), "%s", err);
     CHECK(count_of(err, "\ncopy ") == 10 && occurs(err, "\ncopy 20/20  loss "), "%s", err);
-    CHECK(count_of(err, " -> ") == 4 && occurs(err, "held-out: loss "), "%s", err);
+    CHECK(count_of(err, " -> ") > 4 && occurs(err, "held-out: loss "), "%s", err);
     CHECK(occurs(err, "% of 30 answers exact\n") && occurs(err, "saved in runs/copy"), "%s", err);
     CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "4", "--steps", "3") == 0 && !*out, "%s",
           err);
@@ -151,8 +151,9 @@ TEST(the_bar_fits_the_terminal) {
             int shown = 0; /* of UTF-8, without what continues a character */
             for (int b = 0; b < length; b++) shown += ((unsigned char)at[b] & 0xC0) != 0x80;
             CHECK(shown < width, "%d columns: found %.*s", width, length, at);
-            CHECK(width < 80 || (occurs(at, "] ") && memcmp(at, "copy [", 6) == 0), "%.*s", length,
-                  at);
+            bool is_bar = length > 0 && memcmp(at, "  ", 2) != 0; /* no sample of an evaluation */
+            CHECK(width < 80 || !is_bar || (occurs(at, "] ") && memcmp(at, "copy [", 6) == 0),
+                  "%.*s", length, at);
         }
         CHECK(drawn >= 2 && count_of(text, "\033") == drawn, "%d drawn: %s", drawn, text);
         if (width >= 20) CHECK(occurs(text, " 400/400"), "%s", text);

@@ -659,6 +659,37 @@ TEST(evaluation_is_a_mean_over_tokens) {
     task_free(task);
 }
 
+static bool until(void *rows, long judged) {
+    return judged < *(const long *)rows;
+}
+
+/* The error of the loss of a sample of rows is the standard error of the rows' means, for a sample
+ * without replacement; of all rows there is none. */
+TEST(a_sampled_evaluation_has_an_error) {
+    enum { ROWS = 6 };
+    Error e = {0};
+    Task *task = open_copy();
+    Trainer *t = trainer_new(task, 1, 1, 0);
+    double mean[ROWS], sum = 0, squares = 0, loss = 0;
+    Evaluation v, all;
+    for (long rows = 1, tokens = 0; rows <= ROWS; rows++) {
+        EvaluationWatch watch = {until, &rows};
+        CHECK(trainer_evaluate_watched(t, ROWS, &watch, &v, &e) && v.rows == rows, "%s", e.text);
+        mean[rows - 1] = (v.loss * (double)v.tokens - loss) / (double)(v.tokens - tokens);
+        sum += mean[rows - 1] / ROWS;
+        loss = v.loss * (double)v.tokens;
+        tokens = v.tokens;
+    }
+    for (int i = 0; i < ROWS; i++) squares += (mean[i] - sum) * (mean[i] - sum);
+    double share = 1 - ROWS / (double)task->held_out;
+    double want = sqrt(squares / (ROWS - 1) / ROWS * share);
+    CHECK(want > 0);
+    CHECK_NEAR(v.error, want, 1e-4 * want);
+    CHECK(trainer_evaluate(t, 0, &all, &e) && all.error == 0, "%g", all.error);
+    trainer_free(t);
+    task_free(task);
+}
+
 /* Some hundred steps teach a small model of each attention to copy better than guessing. */
 TEST(training_learns) {
     for (int i = 0; all_attentions[i]; i++) {

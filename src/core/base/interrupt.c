@@ -27,8 +27,8 @@ static void note(int signal_number) {
         end_by(signal_number);
 }
 
-void interrupt_heed(void) {
-    struct sigaction noted = {.sa_flags = SA_RESTART}, was;
+static void heed(int flags) {
+    struct sigaction noted = {.sa_flags = flags}, was;
     noted.sa_handler = note;
     sigemptyset(&noted.sa_mask);
     for (int i = 0; i < ASKING; i++)
@@ -36,6 +36,14 @@ void interrupt_heed(void) {
             sigaction(asking[i], &noted, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+}
+
+void interrupt_heed(void) {
+    heed(SA_RESTART);
+}
+
+void interrupt_heed_reading(void) {
+    heed(0);
 }
 
 int interrupt_signal(void) {

@@ -7,6 +7,9 @@
  * write fails instead. */
 void interrupt_heed(void);
 
+/* The same, but a signal also ends a read that waits, with EINTR. */
+void interrupt_heed_reading(void);
+
 /* The signal that has arrived; 0: none. */
 int interrupt_signal(void);
 

@@ -56,8 +56,11 @@ bool runs_find(char out[PATH_CAPACITY], const char *name, const char *file, Erro
     if (stat(name, &found) == 0 && S_ISREG(found.st_mode)) {
         snprintf(out, PATH_CAPACITY, "%.*s", slash ? (int)(slash - name) : 1, slash ? name : ".");
         if (has(out, file)) return true;
-        snprintf(makes, sizeof makes, "; %s %s trains on it", program_command("train", train),
-                 ESCAPED(name));
+        if (directory_ends_in(name, ".safetensors"))
+            snprintf(makes, sizeof makes, "; beside it, %s is missing", file);
+        else
+            snprintf(makes, sizeof makes, "; %s %s trains on it", program_command("train", train),
+                     ESCAPED(name));
     }
     const char *what = stat(name, &found) == 0 && S_ISDIR(found.st_mode) ? file : "run";
     int runs = list_runs(name, file, out, list);

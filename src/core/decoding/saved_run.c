@@ -1,4 +1,5 @@
 #include "decoding/saved_run.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,19 +40,25 @@ static bool read_ends(SavedRun *r, bool lm, Error *e) {
                      r->path, r->end_id, lm ? "that of" : "another than");
 }
 
-/* Whether the name is that of a model's file, whatever it is called. */
-static bool is_model(const char *name) {
+/* Finds the model's file: the one of this name, wherever it lies, or that of a run. A checkpoint
+ * has moments, too, and stands for the run. */
+static bool find_model(SavedRun *r, const char *name, Error *e) {
+    const char *slash = strrchr(name, '/');
     bool has_moments = strstr(name, CHECKPOINT_FILE);
-    return directory_ends_in(name, ".safetensors") && access(name, F_OK) == 0 && !has_moments;
+    if (!directory_ends_in(name, ".safetensors") || access(name, F_OK) != 0 || has_moments)
+        return runs_find(r->directory, name, MODEL_FILE, e) &&
+               directory_file(r->path, r->directory, MODEL_FILE, STATUS_NO_INPUT, e);
+    if (strlen(name) >= PATH_CAPACITY)
+        return error_set(e, STATUS_NO_INPUT, "%s: the path is too long", ESCAPED(name));
+    strcpy(r->path, name);
+    snprintf(r->directory, PATH_CAPACITY, "%.*s", slash ? (int)(slash - name) : 1,
+             slash ? name : ".");
+    return true;
 }
 
 bool saved_run_open(SavedRun *r, const char *name, Error *e) {
     *r = (SavedRun){.begin_id = NO_PAD, .end_id = NO_PAD, .opening_id = NO_PAD};
-    if (!runs_find(r->directory, name, MODEL_FILE, e)) return false;
-    if (is_model(name))
-        strcpy(r->path, name);
-    else if (!directory_file(r->path, r->directory, MODEL_FILE, STATUS_NO_INPUT, e))
-        return false;
+    if (!find_model(r, name, e)) return false;
     r->model = model_load(r->path, false, &r->notes, e);
     if (!r->model) return false;
     const char *vocabulary = model_notes_find(&r->notes, "vocabulary");
@@ -74,6 +81,8 @@ bool saved_run_open(SavedRun *r, const char *name, Error *e) {
         return error_set(e, STATUS_BAD_DATA,
                          "%s: metadata: opening_id: found %d, need a token below %d", r->path,
                          r->opening_id, c->vocab_size);
+    r->user = model_notes_find(&r->notes, "user");
+    r->bot = model_notes_find(&r->notes, "bot");
     const char *lines = model_notes_find(&r->notes, "lines");
     if (lm && lines && *lines) r->lines = lines;
     return (lm && !r->lines) || read_ends(r, lm, e);

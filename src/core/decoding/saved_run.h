@@ -12,6 +12,7 @@ typedef struct SavedRun {
     Tokenizer *tokenizer;
     int begin_id, end_id; /* seq2seq, lines; NO_PAD: none */
     int opening_id;       /* lm: Task.opening_id; NO_PAD: unknown */
+    const char *user, *bot; /* lm: labels of Task.speakers; NULL or "": none */
     bool unix_newlines;   /* of the text that it learned */
     const char *lines;    /* lm: Task.lines; NULL: the examples are no lines */
 } SavedRun;

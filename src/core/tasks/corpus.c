@@ -224,6 +224,7 @@ static bool count_characters(Corpus *c, const Passage *p, long passages, Error *
 static void describe(Corpus *c, const Passage *passage, long passages) {
     for (long i = 0; i < passages; i++) {
         const Passage *p = &passage[i];
+        if (!*c->speakers.bot) speakers_find(p->text, p->length, &c->speakers);
         c->checksum = crc32_update(c->checksum, p->text, p->length);
         for (size_t k = 0; k < p->length; k++) c->carriage_returns += p->text[k] == '\r';
     }

@@ -29,6 +29,7 @@ typedef struct Corpus {
     long written, different; /* characters of the texts, and how many of them are different */
     long context;            /* of the options, or less if the text is too short */
 
+    Speakers speakers;     /* of the first text that has conversations */
     uint32_t checksum;     /* CRC-32 of the texts */
     bool byte_order_mark;  /* a text began with a byte-order mark, which is skipped */
     bool without_tail;     /* too short to hold out a tail */

@@ -6,6 +6,7 @@
 
 #include "nn/config.h"
 #include "tasks/batch.h"
+#include "text/speakers.h"
 #include "text/tokenizer.h"
 
 enum { NO_TOKEN = NO_PAD, REMARK = 512 };
@@ -55,6 +56,8 @@ struct Task {
     double characters;     /* per token of the held-out text; 0: not a text */
     bool unix_newlines;    /* lm: its line ends are LF */
     const char *lines;     /* lm: paths of the text whose lines are examples; NULL: they are not */
+    Speakers speakers;     /* lm: of the text's conversations */
+    long questions;        /* lm: whose answers are held out, for task_text_question */
     uint32_t checksum;     /* of the data; 0 if they follow from the options */
     char remark[REMARK];   /* lines about the data, for the user */
 
@@ -111,6 +114,14 @@ bool task_is_language_model(const Task *task);
 /* The text of an lm task, owned by the task; NULL for any other task. */
 struct Corpus;
 const struct Corpus *task_text_corpus(const Task *task);
+
+/* Writes a held-out question of a conversation, and then its right answer, into ids[max_T]: *prompt
+ * tokens up to the label before the answer, and the tokens of the answer, whose number it returns.
+ * The line ends after them. 0: the two do not fit. */
+long task_text_question(const Task *task, long question, int32_t *ids, long *prompt);
+
+/* Whether a token of a text begins with a line's end. */
+bool task_text_line_ends(const Task *task, int32_t id);
 
 /* A batch for max_rows rows of this task; the caller frees it. NULL: STATUS_NO_MEMORY. */
 Batch *task_batch(const Task *task, long max_rows, Error *e);

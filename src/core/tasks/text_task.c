@@ -11,12 +11,14 @@
 #include "tasks/corpus.h"
 #include "tasks/tasks.h"
 #include "text/lines.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct TextTask {
     Task task;
     Corpus *corpus;
     uint64_t key;
+    long *answer; /* [questions] index of the first token of each held-out answer */
 } TextTask;
 
 /* The window of context + 1 tokens from `first` on, as far as the text goes. */
@@ -81,12 +83,52 @@ static bool find_characters(Task *task, Error *e) {
 
 /* The corpus owns the tokenizer. */
 static void free_corpus(Task *task) {
+    free(((TextTask *)task)->answer);
     corpus_free(((TextTask *)task)->corpus);
     task->tokenizer = NULL;
 }
 
 const Corpus *task_text_corpus(const Task *task) {
     return task->free == free_corpus ? ((const TextTask *)task)->corpus : NULL;
+}
+
+/* ---- Questions of a conversation ---- */
+
+bool task_text_line_ends(const Task *task, int32_t id) {
+    const Tokenizer *k = task->tokenizer;
+    return k->text[k->start[id]] == '\n';
+}
+
+/* Finds the held-out answers: what follows a line's beginning "Bot:". */
+static bool find_answers(TextTask *t, Error *e) {
+    const Corpus *c = t->corpus;
+    int32_t label[SPEAKER + 1];
+    char text[SPEAKER + 1];
+    long n = 0;
+    int bytes = snprintf(text, sizeof text, "\n%s", c->speakers.bot);
+    if (bytes < 2 || c->line || !c->validation) return true;
+    if (!tokenizer_encode(c->tokenizer, "label", text, (size_t)bytes, label, &n, e)) return false;
+    t->answer = calloc((size_t)(c->count - c->validation), sizeof *t->answer);
+    if (!t->answer) return error_set(e, STATUS_NO_MEMORY, "memory: the answers of a text");
+    for (long i = c->validation; i + n < c->count; i++) {
+        long same = 0;
+        while (same < n && c->ids[i + same] == label[same]) same++;
+        if (same == n) t->answer[t->task.questions++] = i + n;
+    }
+    return true;
+}
+
+long task_text_question(const Task *task, long question, int32_t *ids, long *prompt) {
+    const TextTask *t = (const TextTask *)task;
+    const Corpus *c = t->corpus;
+    long answer = t->answer[question], end = answer;
+    while (end < c->count && !task_text_line_ends(task, c->ids[end])) end++;
+    long first = end + 1 - c->context;
+    if (first < c->validation) first = c->validation;
+    if (first >= answer) return 0;
+    for (long i = first; i < end; i++) ids[i - first] = c->ids[i];
+    *prompt = answer - first;
+    return end - answer;
 }
 
 /* The token after which most lines begin; in a text of one line, its first token. */
@@ -161,5 +203,6 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
     task->add_held_out_row = add_held_out_row;
     task->free = free_corpus;
     remark(c, o, task->remark);
-    return find_characters(task, e) && find_opening(c, &task->opening_id, e);
+    task->speakers = c->speakers;
+    return find_answers(t, e) && find_characters(task, e) && find_opening(c, &task->opening_id, e);
 }

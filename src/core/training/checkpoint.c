@@ -11,7 +11,7 @@ enum {
     MOMENTS = 2,
     NAME = PARAMETER_NAME + 8,
     NUMBER = 32,
-    MODEL_NOTES = 7,
+    MODEL_NOTES = 9,
     MAX_NOTES = TRAIN_SETTINGS + 20,
 };
 static const char *const moment_prefix[MOMENTS] = {"moment1.", "moment2."};
@@ -83,7 +83,9 @@ static bool write_model(const Trainer *t, File *f, const Metadata *more, int cou
                                 {"end_id", end},
                                 {"opening_id", opening},
                                 {"newline", t->task->unix_newlines ? "unix" : "keep"},
-                                {"lines", t->task->lines ? t->task->lines : ""}};
+                                {"lines", t->task->lines ? t->task->lines : ""},
+                                {"user", t->task->speakers.user},
+                                {"bot", t->task->speakers.bot}};
     snprintf(begin, sizeof begin, "%ld", (long)t->task->begin_id);
     snprintf(end, sizeof end, "%ld", (long)t->task->end_id);
     snprintf(opening, sizeof opening, "%ld", (long)t->task->opening_id);

@@ -1,5 +1,6 @@
 /* generate: decodes with a trained model: answers to sequences, or the continuation of a text.
  *
+ *     ./generate runs/lm --chat
  *     ./generate runs/lm --prompt "The mill"
  *     echo ABC | ./generate runs/copy */
 #include "base/options.h"
@@ -7,6 +8,7 @@
 #include "decoding/saved_run.h"
 #include "decoding/score.h"
 #include "decoding/stream.h"
+#include "run/chat_show.h"
 #include "run/score_show.h"
 #include <errno.h>
 #include <math.h>
@@ -20,7 +22,8 @@ static struct Settings {
     long length, count, beam, n_best;
     double length_penalty;
     Sampler sampler;
-    bool show, show_score, greedy, has_temperature;
+    bool show, show_score, greedy, has_temperature, chat;
+    ChatOptions talk;
 } s = {.count = 1, .length_penalty = 0.6, .sampler = {.top_p = 1, .repetition_penalty = 1}};
 
 #define AT(type, field) SETTING(type, struct Settings, field)
@@ -29,6 +32,13 @@ static const Setting table[] = {
     {"Input"},
     {"prompt", "TEXT", NULL, "text to answer or to continue", AT(TEXT, prompt),
      "each line of stdin", DECODES},
+    {"Conversation"},
+    {"chat", NULL, NULL, "answer each line as the text's conversations do", AT(FLAG, chat),
+     .of = "!prompt !score"},
+    {"user", "LABEL", NULL, "what stands before the user's lines", AT(TEXT, talk.user),
+     "as in the text: User:", .of = "chat"},
+    {"bot", "LABEL", NULL, "what stands before the answers", AT(TEXT, talk.bot),
+     "as in the text: Bot:", .of = "chat"},
     {"Decoding"},
     {"length", "N", "[1,1000000]",
      "tokens to write; maximum length of an answer. In a text beyond the context, a token depends "
@@ -139,8 +149,9 @@ static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
     r->lm = config_is_lm(&r->saved.model->config);
     r->text = r->lm && !r->saved.lines;
     s.sampler.seed = seed;
-    bool texts = r->lm && !s.beam && !s.show;
+    bool texts = r->lm && !s.beam && !s.show && !s.chat;
     if (!s.has_temperature && !s.greedy && (texts || drawing_option())) s.sampler.temperature = 0.8;
+    if (s.chat) return true;
     if (!s.length && !r->text) s.length = r->saved.model->config.max_length;
     if (!s.length) s.length = s.show ? 1 : 400;
     if (!r->saved.notes.checksum)
@@ -300,6 +311,13 @@ static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
 
 /* ---- Prompts ---- */
 
+/* Bytes of a prompt without a space at its end, if in the text a space begins the next word's
+ * token. */
+static size_t without_space(const Tokenizer *k, const Passage *p) {
+    bool joins = k->kind->piece(" a", 2) == 2;
+    return joins && p->length > 1 && p->text[p->length - 1] == ' ' ? p->length - 1 : p->length;
+}
+
 /* Writes what was said before, or the token that begins a line, and the n tokens of the text into
  * ids. */
 static bool encode_prompt(const Run *r, const Passage *text, int32_t *ids, long *said, long *n,
@@ -314,8 +332,8 @@ static bool encode_prompt(const Run *r, const Passage *text, int32_t *ids, long 
     if (line && memchr(text->text, '\n', text->length))
         return error_set(e, STATUS_BAD_DATA,
                          "%s: found the end of a line, need the beginning of one", text->where);
-    if (!tokenizer_encode(k, text->where, text->text, text->length, ids + *said, n, e))
-        return false;
+    size_t bytes = r->text ? without_space(k, text) : text->length;
+    if (!tokenizer_encode(k, text->where, text->text, bytes, ids + *said, n, e)) return false;
     if (r->text || *said + *n <= max) return true;
     return error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %ld", text->where, *n,
                      max - *said);
@@ -406,6 +424,13 @@ static void respond_to_lines(Run *r, Error *e) {
     free(p.line);
 }
 
+/* Answers are greedy, unless an option draws. */
+static bool converse(Run *r, Error *e) {
+    s.talk.max_answer = s.length;
+    s.talk.sampler = s.sampler;
+    return chat_show(r->tape, &r->saved, &s.talk, e);
+}
+
 int main(int argc, char **argv) {
     Error e = {0};
     Options options = {
@@ -416,7 +441,9 @@ int main(int argc, char **argv) {
         Run r = {0};
         if (run_open(&r, options.operand[0], options.seed, &e)) {
             options.operand[0] = (char *)s.score; /* in the place of RUN */
-            if (s.score)
+            if (s.chat)
+                converse(&r, &e);
+            else if (s.score)
                 score_show(r.tape, &r.saved, options.operand, options.operands, s.show_score, &e);
             else if (s.prompt)
                 respond(&r, &(Passage){"--prompt", s.prompt, strlen(s.prompt)}, &e);

@@ -39,6 +39,15 @@ static long rows_of(const Run *r, double seconds) {
     return r->config->evaluate_all ? task->held_out : pace_rows(r->pace, task, seconds);
 }
 
+/* Of a text's questions, 200 are enough to tell a share of right answers. */
+static long answers_of(const Run *r) {
+    enum { QUESTIONS = 200 };
+    const Task *task = r->trainer->task;
+    if (!task_is_language_model(task)) return rows_of(r, r->pace->answer);
+    bool all = r->config->evaluate_all || task->questions < QUESTIONS;
+    return all ? task->questions : QUESTIONS;
+}
+
 static void begin(Watching *w, const Run *r, const char *label, long rows) {
     w->bar = progress_start(label, rows, r->config->quiet);
     w->start = clock_seconds();
@@ -55,10 +64,11 @@ bool run_evaluate_last(Run *r, Evaluation *v, double *exact, Error *e) {
     progress_clear(&w.bar);
     if (!ok) return false;
     say_rows(r, v->rows);
-    if (task_is_language_model(t->task)) return true;
-    r->answers = rows_of(r, r->pace->answer);
+    r->answers = answers_of(r);
+    if (r->answers == 0) return true;
     begin(&w, r, "last answers", r->answers);
-    ok = samples_answers(t, &r->answers, &watch, exact, e);
+    bool lm = task_is_language_model(t->task);
+    ok = (lm ? samples_questions : samples_answers)(t, &r->answers, &watch, exact, e);
     progress_clear(&w.bar);
     return ok;
 }

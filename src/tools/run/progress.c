@@ -73,11 +73,12 @@ static const char *short_number(char out[32], double x) {
 static int compose(char out[LINE], const Progress *p, const Report *r, bool last, int left_out) {
     double elapsed = clock_seconds() - p->start, here = (double)(r->done - p->before),
            left = here > 0 ? elapsed / here * (double)(p->total - r->done) : 0;
-    char clock[32], number[32], words[LINE / 4] = "", more[LINE / 4] = "", rate[64] = "",
-                                             time[64] = "";
+    char clock[32], all[32], number[32], words[LINE / 4] = "", more[LINE / 4] = "", rate[64] = "",
+                                                      time[64] = "";
     if (left_out < 4) snprintf(words, sizeof words, "  %s", r->words);
-    if (left_out < 3) snprintf(time, sizeof time, "  %s", clock_text(clock, last ? elapsed : left));
-    if (left_out < 3) strcat(time, last ? " taken" : " left");
+    clock_text(clock, elapsed);
+    clock_text(all, elapsed + left);
+    if (left_out < 3) snprintf(time, sizeof time, last ? "  %s taken" : "  %s of %s", clock, all);
     if (left_out < 2 && *r->more) snprintf(more, sizeof more, "  %s", r->more);
     if (left_out < 1)
         snprintf(rate, sizeof rate, "  %s %s", short_number(number, r->rate), r->unit);
@@ -117,15 +118,16 @@ static void print_line(const Progress *p, const Report *r, bool last) {
     fflush(stderr);
 }
 
-void progress_show(Progress *p, const Report *r) {
-    if (p->quiet || r->done >= p->total) return;
+bool progress_show(Progress *p, const Report *r) {
+    if (p->quiet || r->done >= p->total) return false;
     double now = clock_seconds();
     if (p->terminal ? p->shown >= 0 && now - p->shown < REDRAW_SECONDS
                     : r->done * LINES < (p->lines + 1) * p->total)
-        return;
+        return false;
     if (!p->terminal) p->lines = r->done * LINES / p->total;
     p->shown = now;
     print_line(p, r, false);
+    return true;
 }
 
 void progress_end(Progress *p, const Report *r) {

@@ -32,8 +32,9 @@ const char *number_text(char out[NUMBER_TEXT], long number);
 /* A bar, or plain lines, for `total` steps; nothing if quiet. */
 Progress progress_start(const char *label, long total, bool quiet);
 
-/* Prints the state and the time left, at most ten times a second, and not at the end. */
-void progress_show(Progress *p, const Report *r);
+/* Prints the state, and the time of the whole work, at most ten times a second, and not at the end.
+ * False: it was not the time. */
+bool progress_show(Progress *p, const Report *r);
 
 /* Prints the last line, with the time taken. */
 void progress_end(Progress *p, const Report *r);

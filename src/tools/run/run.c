@@ -43,6 +43,11 @@ static void record_step(Run *r, const StepResult *step, double seconds) {
     record_end(&r->record);
 }
 
+/* Where lines stay on the screen, one of them has the newest evaluation. */
+static void show_progress(Run *r) {
+    if (progress_show(&r->bar, &r->report) && !r->bar.terminal) *r->val_loss = 0;
+}
+
 void run_stepped(Run *r, const StepResult *step) {
     double seconds = clock_seconds() - r->step_started;
     r->training_seconds += seconds;
@@ -52,7 +57,7 @@ void run_stepped(Run *r, const StepResult *step) {
     snprintf(r->loss, sizeof r->loss, "loss %.3f", run_shown_loss(r, step->loss));
     r->report.done = r->trainer->state.step;
     r->report.rate = r->tokens / r->training_seconds;
-    if (!trainer_evaluation_due(r->trainer)) progress_show(&r->bar, &r->report);
+    if (!trainer_evaluation_due(r->trainer)) show_progress(r);
 }
 
 /* ---- Evaluations ---- */
@@ -76,8 +81,8 @@ static double train_loss(const TrainState *s) {
 /* Warns once that the held-out loss rises while the training loss falls. */
 static void warn_of_overfitting(Run *r, const Evaluation *v) {
     const TrainState *s = &r->trainer->state;
-    bool rises = run_can_overfit(r->trainer->task) && v->loss > s->best_loss + RUN_CLEARLY_WORSE &&
-                 train_loss(s) < r->train_loss;
+    bool rises =
+        run_can_overfit(r->trainer->task) && run_is_worse(r, v) && train_loss(s) < r->train_loss;
     r->train_loss = train_loss(s);
     if (!rises || *r->warning) return;
     snprintf(r->warning, sizeof r->warning,
@@ -123,12 +128,12 @@ static bool write_page(Run *r, Error *e) {
            page_of_run(r->record.path, page, e);
 }
 
+/* "val 1.476 nats/char at 400"; a bar has no room for the unit. */
 static void show_evaluation(Run *r, const Evaluation *v) {
-    char loss[LOSS_TEXT];
-    loss_text(loss, r, v->loss, 3);
-    if (r->bar.terminal) loss[strcspn(loss, " ")] = 0; /* a line has little room */
-    snprintf(r->val_loss, sizeof r->val_loss, "val %s at %ld", loss, r->trainer->state.step);
-    if (r->steps_here > 0) progress_show(&r->bar, &r->report);
+    const char *unit = run_is_of_text(r) ? " nats/char" : " nats/token";
+    snprintf(r->val_loss, sizeof r->val_loss, "val %.3f%s at %ld", run_shown_loss(r, v->loss),
+             r->bar.terminal ? "" : unit, r->trainer->state.step);
+    if (r->steps_here > 0) show_progress(r);
 }
 
 static bool keep_best(Run *r, const Evaluation *v, Error *e) {
@@ -154,6 +159,7 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
     show_evaluation(r, v);
     if (t->state.step == t->schedule.steps) return ok; /* run_finish records the last step */
     record_evaluation(r, v, NAN, false);
+    progress_clear(&r->bar);
     /* A failure here is reported at the end, if it persists. */
     watch_look(&r->watch, clock_seconds() - r->start, false, &(Error){0});
     write_page(r, &(Error){0});
@@ -180,7 +186,7 @@ static void show_result(const Run *r, const Evaluation *v, double exact) {
             task->nothing_held_out ? "all data, nothing held out" : "held-out",
             loss_text(loss, r, v->loss, 4), 100 * v->accuracy);
     show_yardsticks(r);
-    if (!task_is_language_model(task))
+    if (r->answers)
         fprintf(stderr, "greedy decoding: %.2f %% of %ld answers exact\n", 100 * exact, r->answers);
 }
 

@@ -7,6 +7,7 @@
 #include "run/samples.h"
 #include "run/watch.h"
 #include "training/checkpoint.h"
+#include <math.h>
 
 typedef struct Run {
     const TrainConfig *config;
@@ -100,8 +101,11 @@ void run_remove_leftovers(Run *r);
  * judged. A signal ends the evaluation within a micro-batch. */
 bool run_evaluate_last(Run *r, Evaluation *v, double *exact, Error *e);
 
-/* Evaluations whose losses differ by less, in nats per token, are equal but for noise. */
-#define RUN_CLEARLY_WORSE 0.02
+/* Whether the last evaluation is worse than the best one by more than noise: 0.02 nats a token, and
+ * twice the error of its sample of the held-out rows. */
+static inline bool run_is_worse(const Run *r, const Evaluation *v) {
+    return v->loss > r->trainer->state.best_loss + fmax(0.02, 2 * v->error);
+}
 
 /* True if the model trains on a fixed text or list of pairs, of which a part is held out. */
 static inline bool run_can_overfit(const Task *task) {

@@ -141,8 +141,7 @@ static bool take_best(Run *r, Error *e) {
     char path[PATH_CAPACITY];
     if (!run_can_overfit(r->trainer->task) || s->best_step == 0 || s->best_step == s->step)
         return true;
-    if (!run_has(r, "best.safetensors") || r->last.loss <= s->best_loss + RUN_CLEARLY_WORSE)
-        return true;
+    if (!run_has(r, "best.safetensors") || !run_is_worse(r, &r->last)) return true;
     if (!run_path_of(r, "best.safetensors", path, e) ||
         !model_read_weights(r->trainer->model, path, e))
         return false;

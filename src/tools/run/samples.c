@@ -55,6 +55,41 @@ bool samples_answers(Trainer *t, long *rows, const EvaluationWatch *watch, doubl
     return ok;
 }
 
+/* Whether the model answers a question exactly as the text does; the line is to end there. */
+static bool answers_question(Trainer *t, long question, int32_t *ids, bool *right, Error *e) {
+    const Task *task = t->task;
+    Sampler greedy = {.tokenizer = task->tokenizer};
+    long prompt = 0, answer = task_text_question(task, question, ids, &prompt);
+    int32_t *text = ids + task->max_T;
+    *right = false;
+    if (answer == 0) return true;
+    memcpy(text, ids, (size_t)prompt * sizeof *ids);
+    if (!decode_continue(t->tape, t->model, &greedy, text, prompt, answer + 1, NULL, NULL, e))
+        return false;
+    *right = memcmp(text + prompt, ids + prompt, (size_t)answer * sizeof *ids) == 0 &&
+             task_text_line_ends(task, text[prompt + answer]);
+    return true;
+}
+
+bool samples_questions(Trainer *t, long *rows, const EvaluationWatch *watch, double *exact,
+                       Error *e) {
+    long right = 0, done = 0, all = t->task->questions;
+    int32_t *ids = calloc((size_t)(2 * t->task->max_T + 1), sizeof *ids);
+    bool ok = ids || error_set(e, STATUS_NO_MEMORY, "memory: the answers");
+    if (*rows == 0 || *rows > all) *rows = all;
+    while (ok && done < *rows) {
+        bool is_right = false;
+        ok = answers_question(t, done * all / *rows, ids, &is_right, e);
+        right += is_right;
+        done++;
+        if (watch && !watch->goes_on(watch->context, done)) break;
+    }
+    free(ids);
+    *rows = done;
+    *exact = (double)right / (double)done;
+    return ok;
+}
+
 /* ---- One row ---- */
 
 Tensor *samples_logits(Tape *t, Model *m, const int32_t *source, long S, const int32_t *target,

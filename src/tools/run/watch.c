@@ -1,5 +1,6 @@
 #include "run/watch.h"
 #include "base/clock.h"
+#include "base/terminal.h"
 #include "decoding/decode.h"
 #include "formats/json.h"
 #include "run/samples.h"
@@ -167,8 +168,28 @@ static void show_tokens(const char *before, const Task *task, const int32_t *id,
                bytes - utf8_unfinished(text, bytes)); /* it may end inside a character */
 }
 
+/* Prints tokens, and their answer if there is one, on one line of the terminal. */
+static void show_line(const Task *task, const int32_t *id, long count, const int32_t *answer,
+                      long answered) {
+    enum { ALL = TOKEN_BYTES * (PROMPT + MAX_SAMPLE + MAX_ANSWER) + 8 };
+    char text[ALL];
+    size_t bytes = tokenizer_decode(task->tokenizer, id, count, text), at = 0;
+    bytes -= utf8_unfinished(text, bytes);
+    if (answer) {
+        memcpy(text + bytes, " -> ", 4);
+        bytes += 4 + tokenizer_decode(task->tokenizer, answer, answered, text + bytes + 4);
+    }
+    text[bytes] = 0;
+    utf8_make_printable(text, "");
+    for (int columns = 4; text[at]; at++) {
+        columns += !utf8_continues(text[at]);
+        if (columns > terminal_columns(stderr)) break;
+    }
+    fprintf(stderr, "  %.*s\n", (int)at, text);
+}
+
 /* Decodes and records the answer to a source. */
-static bool look_at_answer(Watch *w, int index, bool is_shown, Error *e) {
+static bool look_at_answer(Watch *w, int index, bool is_last, Error *e) {
     const Trainer *t = w->trainer;
     const Task *task = t->task;
     const WatchedRow *r = &w->row[index];
@@ -186,7 +207,9 @@ static bool look_at_answer(Watch *w, int index, bool is_shown, Error *e) {
     record_tokens(out, "answer", task, ids, count);
     fprintf(out, ", \"right\": %s", is_right ? "true" : "false");
     record_end(w->record);
-    if (is_shown) {
+    if (w->config->quiet) return true;
+    if (!is_last && index == 0) show_line(task, r->source, r->S, ids, count);
+    if (is_last) {
         show_tokens("  ", task, r->source, r->S);
         show_tokens(" -> ", task, ids, count);
         fputs(is_right ? "\n" : "   (wrong)\n", stderr);
@@ -269,6 +292,7 @@ static bool look_at_sample(Watch *w, bool is_last, Error *e) {
     record_tokens(out, "prompt", task, ids, prompt);
     record_tokens(out, "text", task, ids + prompt, count);
     record_end(w->record);
+    if (!is_last && !w->config->quiet) show_line(task, ids + prompt, count, NULL, 0);
     if (is_last && !w->config->quiet) {
         show_tokens("a sample at temperature 0.8:\n", task, ids, prompt + count);
         putc('\n', stderr);
@@ -278,11 +302,11 @@ static bool look_at_sample(Watch *w, bool is_last, Error *e) {
 
 /* ---- A look ---- */
 
+/* Shows a sample each time, and all of them at the end. */
 static bool look_at_rows(Watch *w, bool is_last, Error *e) {
-    bool is_shown = is_last && !w->config->quiet;
     if (is_text(w) && !look_at_sample(w, is_last, e)) return false;
     for (int i = 0; i < w->rows; i++) {
-        bool ok = is_text(w) ? look_at_costs(w, i, e) : look_at_answer(w, i, is_shown, e);
+        bool ok = is_text(w) ? look_at_costs(w, i, e) : look_at_answer(w, i, is_last, e);
         if (!ok) return false;
     }
     return true;
