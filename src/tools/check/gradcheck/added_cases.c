@@ -105,7 +105,8 @@ static bool scale(CheckCase *c, double by) {
     return any;
 }
 
-/* Negates an input whose range has one sign. If several have, one may have to be larger than another. */
+/* Negates an input whose range has one sign. If several have, one may have to be larger than
+ * another. */
 static bool negate(CheckCase *c) {
     int negated = 0;
     for (CheckInput *in = c->in; in < c->in + CHECK_INPUTS && in->name; in++) {
@@ -119,8 +120,8 @@ static bool negate(CheckCase *c) {
     return negated == 1;
 }
 
-/* Whether each input has one element, and some are drawn: such a point lies on one side of each of the function's
- * conditions. */
+/* Whether each input has one element, and some are drawn: such a point lies on one side of each
+ * of the function's conditions. */
 static bool is_single(const CheckCase *c) {
     bool single = false;
     for (const CheckInput *in = c->in; in < c->in + CHECK_INPUTS && in->name; in++) {

@@ -1,5 +1,6 @@
-/* The cases that the checker makes of a given one: other sizes and values. A gradient is accused there only where forward is
- * finite, far from overflow, and smooth or on a kink (check_smooth.c). */
+/* The cases that the checker makes of a given one: other sizes and values. A gradient is accused
+ * there only where forward is finite, far from overflow, and smooth or on a kink
+ * (check_smooth.c). */
 #pragma once
 
 #include "autograd/check_case.h"
@@ -19,5 +20,6 @@ bool added_case(const CheckCase *base, int which, Arena *arena, AddedCase *to);
 /* The number of these cases. */
 extern const int added_cases;
 
-/* Gives all axes of one size another: products and broadcasts still fit. False: there is none, or one whose values are given. */
+/* Gives all axes of one size another: products and broadcasts still fit. False: there is none,
+ * or one whose values are given. */
 bool added_resize(CheckCase *c, long from, long to);

@@ -1,9 +1,10 @@
 /* The digits that forward has.
  *
- * Differences of sixth order over evenly spaced points vanish fast for a smooth function: with spacing h as h⁶, at a kink as h. A
- * jump leaves as much of itself at any spacing. So the points close in on the place where the difference is largest, and
- * what no longer falls is a jump. Where most places have one, forward rounds its numbers to steps, as float does; where few
- * have one, it jumps at some places, as an iteration that ends early does. */
+ * Differences of sixth order over evenly spaced points vanish fast for a smooth function: with
+ * spacing h as h⁶, at a kink as h. A jump leaves as much of itself at any spacing. So the points
+ * close in on the place where the difference is largest, and what no longer falls is a jump.
+ * Where most places have one, forward rounds its numbers to steps, as float does; where few have
+ * one, it jumps at some places, as an iteration that ends early does. */
 #include "base/random.h"
 #include "check/gradcheck/check_run.h"
 #include "check/gradcheck/rounding.h"
@@ -44,8 +45,8 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The bends over the points at hand, relative to the largest output: the largest of any output, where it is, and the largest
- * median of an output. */
+/* The bends over the points at hand, relative to the largest output: the largest of any output,
+ * where it is, and the largest median of an output. */
 typedef struct Bends {
     double largest, median;
     long at;

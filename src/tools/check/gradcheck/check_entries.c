@@ -3,8 +3,9 @@
 #include "check/gradcheck/rounding.h"
 #include <math.h>
 
-/* Where rounding hides the derivative, steps that are 2^HIGHER of the first ones may show it, as of 10¹⁰ + x. They may
- * show another function: what they confirm is right, what they deny is not wrong. */
+/* Where rounding hides the derivative, steps that are 2^HIGHER of the first ones may show it, as
+ * of 10¹⁰ + x. They may show another function: what they confirm is right, what they deny is not
+ * wrong. */
 enum { HIGHER = 17 };
 
 /* The entries of one input and the data that judges them. */
@@ -23,11 +24,12 @@ typedef struct Judge {
 #define SMALLEST                                                                                   \
     (sizeof(real) == sizeof(double) ? DBL_MIN / DBL_EPSILON : (double)FLT_MIN / (double)FLT_EPSILON)
 
-/* An output, or a gradient, is a sum of terms as large as the largest output, each rounded by `floor`: so many roundings may
- * add up, in a gradient and in the difference of two outputs. */
+/* An output, or a gradient, is a sum of terms as large as the largest output, each rounded by
+ * `floor`: so many roundings may add up, in a gradient and in the difference of two outputs. */
 enum { TERMS = 1024, TERMS_OF_A_DIFFERENCE = 4 * TERMS };
 
-/* Whether the gradient is 0, and rounding leaves up to `most` of large terms in the analytic one. */
+/* Whether the gradient is 0, and rounding leaves up to `most` of large terms in the analytic
+ * one. */
 static bool is_left_of_terms(const Entry *e, double most) {
     return fabs(e->numeric) <= SWEEP_TRUST * e->estimate && fabs(e->analytic) <= most;
 }
@@ -38,8 +40,9 @@ static bool is_hidden(const Entry *e, double floor) {
            e->estimate * e->step <= TERMS_OF_A_DIFFERENCE * floor;
 }
 
-/* The allowed error of a right entry: the tolerance. Where the numeric derivative is known much better, the sharp tolerance,
- * or the rounding of a right gradient if that is larger: its terms may be as large as `scale`, or the output. */
+/* The allowed error of a right entry: the tolerance. Where the numeric derivative is known much
+ * better, the sharp tolerance, or the rounding of a right gradient if that is larger: its terms
+ * may be as large as `scale`, or the output. */
 static double room_of(const Entry *e, double size, double scale, double floor) {
     bool sharp = SWEEP_TRUST * e->estimate <= CHECK_SHARP / 10 * size;
     double tolerance = sharp ? CHECK_SHARP : CHECK_TOLERANCE;
@@ -47,8 +50,8 @@ static double room_of(const Entry *e, double size, double scale, double floor) {
     return fmin(fmax(tolerance * size, rounded), CHECK_TOLERANCE * size);
 }
 
-/* The state of an entry whose two numbers differ by `off`; the larger one has this size. scale: the largest derivative
- * for the same cotangent. */
+/* The state of an entry whose two numbers differ by `off`; the larger one has this size. scale:
+ * the largest derivative for the same cotangent. */
 static EntryState state_of(const Judge *j, const Entry *e, double off, double size, double scale) {
     double floor = j->lines.noise.floor;
     bool close = off <= room_of(e, size, scale, floor), within = off <= SWEEP_TRUST * e->estimate;
@@ -59,7 +62,8 @@ static EntryState state_of(const Judge *j, const Entry *e, double off, double si
     if (size <= SMALLEST && e->estimate <= SMALLEST) return ENTRY_PROVED;
     if (close && e->estimate <= CHECK_TOLERANCE * size) return ENTRY_PROVED;
     if (!close && !within) return is_left_of_terms(e, TERMS * floor) ? ENTRY_FLAT : ENTRY_WRONG;
-    /* Nothing contradicts the entry. It is proved if it is known well beside the largest derivative. */
+    /* Nothing contradicts the entry. It is proved if it is known well beside the largest
+     * derivative. */
     if (SWEEP_TRUST * e->estimate <= j->proof * scale) return ENTRY_PROVED;
     return size <= SMALLEST || is_hidden(e, floor) ? ENTRY_FLAT : ENTRY_UNCLEAR;
 }
@@ -79,8 +83,9 @@ static bool confirms(const Entry *e) {
     return e->state == ENTRY_PROVED || e->state == ENTRY_KINK;
 }
 
-/* Whether a result from smaller steps replaces the known one: it does if it confirms the gradient, is more certain, or
- * contradicts the known one. A result that is only less certain excuses nothing. */
+/* Whether a result from smaller steps replaces the known one: it does if it confirms the
+ * gradient, is more certain, or contradicts the known one. A result that is only less certain
+ * excuses nothing. */
 static bool is_more_credible(const Entry *found, const Entry *known) {
     if (!isfinite(known->numeric)) return true;
     double contradiction = fabs(found->numeric - known->numeric);
@@ -95,8 +100,9 @@ static bool is_more_credible(const Entry *found, const Entry *known) {
 
 /* ---- All entries of an input ---- */
 
-/* If the first sweep does not confirm the gradient, later ones start at steps that are 2^-LOWER of the last's: the function
- * may vary so fast that larger steps show another one, as those of x² + 10⁻⁶ sin(10⁷ x) show x². */
+/* If the first sweep does not confirm the gradient, later ones start at steps that are 2^-LOWER
+ * of the last's: the function may vary so fast that larger steps show another one, as those of
+ * x² + 10⁻⁶ sin(10⁷ x) show x². */
 enum { LOWER = 9, SWEEPS = 3 };
 
 static Entry *entry_of(const Judge *j, const Line *line, long q) {
@@ -107,13 +113,15 @@ static Line *end_of_lines(const Judge *j) {
     return j->lines.line + j->lines.count;
 }
 
-/* Whether steps of x that are larger than the first may show a derivative that smaller ones do not. */
+/* Whether steps of x that are larger than the first may show a derivative that smaller ones do
+ * not. */
 static bool may_be_hidden(const Judge *j, const Entry *e) {
     bool hidden = j->e->steps || is_hidden(e, j->lines.noise.floor);
     return hidden && e->state != ENTRY_PROVED;
 }
 
-/* Takes the results of the newest sweep of each wanted line; from large steps those alone that confirm a gradient. */
+/* Takes the results of the newest sweep of each wanted line; from large steps those alone that
+ * confirm a gradient. */
 static void take_results(Judge *j, bool large) {
     for (Line *line = j->lines.line; line < end_of_lines(j); line++)
         for (long q = 0; line->wanted && q < j->e->cotangents; q++) {
@@ -130,9 +138,9 @@ static void take_results(Judge *j, bool large) {
         }
 }
 
-/* Combines all entries of a coordinate into its state. Flat entries alone prove nothing. Beside a proved
- * entry they are harmless, and they are not reported if its rounding error explains them. True if only the
- * output far away can decide. */
+/* Combines all entries of a coordinate into its state. Flat entries alone prove nothing. Beside
+ * a proved entry they are harmless, and they are not reported if its rounding error explains
+ * them. True if only the output far away can decide. */
 static bool judge_coordinate(Judge *j, const Line *line) {
     EntryState *state = &j->e->state[line->coordinate];
     bool proved = false, moves = false, flat_gradient = false, flat = false;
@@ -222,8 +230,8 @@ static void take_kink(Judge *j, const Line *line) {
     }
 }
 
-/* Tries each side by itself where central differences do not confirm the gradient. If the two derivatives
- * differ, the point is on a kink, and any value between them is a gradient. */
+/* Tries each side by itself where central differences do not confirm the gradient. If the two
+ * derivatives differ, the point is on a kink, and any value between them is a gradient. */
 static void try_kinks(Judge *j) {
     const double part = 0.25;
     Lines *l = &j->lines;
@@ -237,8 +245,8 @@ static void try_kinks(Judge *j) {
         if (line->wanted) take_kink(j, line);
 }
 
-/* Sets the scales once every coordinate has a derivative, and judges the entries again. A coarse forward has one scale:
- * it shows little of derivatives that are small beside the largest. */
+/* Sets the scales once every coordinate has a derivative, and judges the entries again. A coarse
+ * forward has one scale: it shows little of derivatives that are small beside the largest. */
 static void set_scales(Judge *j) {
     const Entries *e = j->e;
     double largest = 0;
@@ -334,7 +342,8 @@ void check_entries(CheckRun *run, Entries *e) {
         lines_set(&j.lines, first);
         judge_lines(&j);
     }
-    /* Later sweeps may find a larger derivative; entries that are small beside it are then proved. */
+    /* Later sweeps may find a larger derivative; entries that are small beside it are then
+     * proved. */
     set_scales(&j);
     for (long first = 0; first < e->coordinates; first += j.lines.room) {
         lines_set(&j.lines, first);

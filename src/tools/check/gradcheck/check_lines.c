@@ -5,7 +5,8 @@
 /* Steps of a sweep. Each is half the previous one. */
 enum { STEPS = 20 };
 
-/* Current lines: at most MAX_LINES, and at most CAPACITY output numbers on both sides together, but at least one line. */
+/* Current lines: at most MAX_LINES, and at most CAPACITY output numbers on both sides together,
+ * but at least one line. */
 enum { CAPACITY = 1 << 16, MAX_LINES = 128 };
 
 /* ---- Runs ---- */
@@ -78,7 +79,8 @@ static bool all_settled(const Lines *l, const Line *line) {
     return true;
 }
 
-/* The noise of cotangent q's sum over the outputs. Where it is large, an output that never moves has none. */
+/* The noise of cotangent q's sum over the outputs. Where it is large, an output that never moves
+ * has none. */
 static double blur_of(const Lines *l, const Line *line, long q) {
     double blur = 0;
     if (!line->moves) return l->blur[q];
@@ -166,8 +168,8 @@ void lines_sweep(Lines *l, double part, int side) {
 
 /* ---- Far away ---- */
 
-/* Compares the outputs of a run with those at the point, up to rounding: w x / w may differ from x. A run that overflows or
- * leaves the domain says nothing. */
+/* Compares the outputs of a run with those at the point, up to rounding: w x / w may differ from
+ * x. A run that overflows or leaves the domain says nothing. */
 static void look(const Lines *l, Line *line, long run) {
     const real *y = check_run_output(l->run, run), *here = l->noise.here;
     bool same = true;
@@ -180,8 +182,7 @@ static void look(const Lines *l, Line *line, long run) {
 }
 
 void lines_look_far(Lines *l) {
-    for (Line *line = l->line; line < l->line + l->count; line++)
-        line->constant = line->wanted;
+    for (Line *line = l->line; line < l->line + l->count; line++) line->constant = line->wanted;
     for (double far = 0.7; far < 1e6; far *= 16) {
         for (Line *line = l->line; line < l->line + l->count; line++) {
             double size = fmax(fabs((double)line->at), 1);
@@ -207,8 +208,9 @@ static double change_of(const Lines *l, const real *y, const real *from) {
     return largest;
 }
 
-/* Halves the distance in which the output first changes, on one side of each line. A jump remains as large as the change
- * far away, and the output rests on either side of it; a slope becomes small. */
+/* Halves the distance in which the output first changes, on one side of each line. A jump
+ * remains as large as the change far away, and the output rests on either side of it; a slope
+ * becomes small. */
 static void find_step(Lines *l, int side) {
     enum { HALVES = 14 };
     const double jump = 1e-3, rest = 1e-4, far = 7.3;

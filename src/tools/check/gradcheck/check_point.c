@@ -26,8 +26,8 @@ static double place(const CheckInput *how, double u) {
     return v < left - low ? low + v : right + (v - (left - low));
 }
 
-/* Draws an input's values. Distinct ones lie in the middle halves of equal cells of the range, one cell for each element,
- * in random order. */
+/* Draws an input's values. Distinct ones lie in the middle halves of equal cells of the range,
+ * one cell for each element, in random order. */
 static void draw(PointInput *in, const CheckInput *how, Arena *arena, uint64_t key) {
     long own = in->stored;
     long *cell = how->distinct ? arena_alloc(arena, (size_t)own * sizeof *cell) : NULL;
@@ -43,8 +43,8 @@ static void draw(PointInput *in, const CheckInput *how, Arena *arena, uint64_t k
     for (long i = own; i < in->count; i++) in->value[i] = in->value[i - own];
 }
 
-/* Moves the smallest value to the lower end of its range and the largest to the upper: values that are
- * distinct stay so. False: the case gives no range. */
+/* Moves the smallest value to the lower end of its range and the largest to the upper: values
+ * that are distinct stay so. False: the case gives no range. */
 static bool move_to_ends(PointInput *in, const CheckInput *how, PointKind kind) {
     long own = in->stored, low = 0, high = 0;
     if (how->values || (how->low == 0 && how->high == 0) || !own || how->constant) return false;

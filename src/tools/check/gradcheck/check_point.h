@@ -1,4 +1,5 @@
-/* A point at which a check case is evaluated: the values of its inputs, and how they lie in memory there. */
+/* A point at which a check case is evaluated: the values of its inputs, and how they lie in
+ * memory there. */
 #pragma once
 
 #include "autograd/check_case.h"
@@ -20,12 +21,12 @@ typedef struct CheckPoint {
     PointInput in[CHECK_INPUTS];
 } CheckPoint;
 
-/* POINT_ENDS: each input with a range has an element at either end of it; an input of one element lies at the upper end.
- * POINT_OTHER_ENDS: that element lies at the lower end. */
+/* POINT_ENDS: each input with a range has an element at either end of it; an input of one
+ * element lies at the upper end. POINT_OTHER_ENDS: that element lies at the lower end. */
 typedef enum PointKind { POINT_DRAWN, POINT_ENDS, POINT_OTHER_ENDS } PointKind;
 
-/* Draws the point number `attempt` of an operation's case for this seed. Allocates from the arena. Returns false if no input
- * has a range for that kind of point. */
+/* Draws the point number `attempt` of an operation's case for this seed. Allocates from the
+ * arena. Returns false if no input has a range for that kind of point. */
 bool point_draw(CheckPoint *p, Arena *arena, const char *op, const CheckCase *c, uint64_t seed,
                 PointKind kind, int attempt);
 
@@ -41,5 +42,6 @@ long point_gradients_before(const CheckPoint *p, int input);
 /* Returns stored element i, changed by the part `relative` of itself, up or down at random. */
 real point_jittered(const PointInput *in, long i, real relative, uint64_t key);
 
-/* A point nearby, at which every value of each input is changed so, input k with the key `key` + k. */
+/* A point nearby, at which every value of each input is changed so, input k with the key `key` +
+ * k. */
 CheckPoint point_nearby(const CheckPoint *p, Arena *arena, real relative, uint64_t key);

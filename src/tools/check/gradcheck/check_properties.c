@@ -26,8 +26,8 @@ typedef struct Properties {
     char *text, *repeatable;         /* how a property is broken, and that one, of REPORT_TEXT */
 } Properties;
 
-/* Copies the output of a run of the last job, and its gradients of the last job's backward number `at`, counting every run
- * of each. */
+/* Copies the output of a run of the last job, and its gradients of the last job's backward
+ * number `at`, counting every run of each. */
 static Results results_of(Properties *p, long run, long at) {
     const CheckPoint *point = p->run->point;
     Results r = {{0}};
@@ -50,7 +50,8 @@ static Results run_at(Properties *p, const real *dy, real fill) {
     return results_of(p, 0, 0);
 }
 
-/* The largest difference of two equal results, as a part of their size. ROUNDED: as the digits of forward allow. */
+/* The largest difference of two equal results, as a part of their size. ROUNDED: as the digits
+ * of forward allow. */
 static const double exactly = 0, most_nondeterminism = 1e-9, rounded = -1;
 
 /* Whether all numbers are floats, and not only because they have few digits. */
@@ -160,8 +161,8 @@ static CheckPoint point_beside(Properties *p, const CheckPoint *given, const Che
     return beside;
 }
 
-/* Repeats the first backward of all, and a run after others with all other values and with one other: no run may depend on
- * an earlier one. */
+/* Repeats the first backward of all, and a run after others with all other values and with one
+ * other: no run may depend on an earlier one. */
 static bool is_repeatable(Properties *p) {
     CheckRun *run = p->run;
     Results first = {0};
@@ -205,7 +206,8 @@ static bool keeps_what_is_saved(Properties *p) {
 
 /* ---- In context: memory layout, other operations, a second node of the same kind ---- */
 
-/* The results at a point with the same values. Its last node has the same index on the tape, whatever nodes precede it. */
+/* The results at a point with the same values. Its last node has the same index on the tape,
+ * whatever nodes precede it. */
 static Results results_at(Properties *p, const CheckPoint *point, const char *stage) {
     CheckRun *run = p->run;
     const CheckPoint *given = run->point;
@@ -310,7 +312,8 @@ static bool is_used_once(const CheckPoint *point, int i) {
     return point_has_gradient(point, i);
 }
 
-/* Makes each input in turn a constant, whose grad is NULL. The gradients of the others must not change. */
+/* Makes each input in turn a constant, whose grad is NULL. The gradients of the others must not
+ * change. */
 static bool works_beside_constants(Properties *p) {
     const CheckPoint *given = p->run->point;
     int gradients = 0;
@@ -329,7 +332,8 @@ static bool works_beside_constants(Properties *p) {
     return true;
 }
 
-/* Compares with a fresh process: state that an earlier run has left may be wrong for another point. */
+/* Compares with a fresh process: state that an earlier run has left may be wrong for another
+ * point. */
 static bool keeps_nothing(Properties *p) {
     enum { OTHER_POINT = 100 };
     CheckRun *run = p->run;
@@ -347,8 +351,8 @@ static bool keeps_nothing(Properties *p) {
                 "after other points, against a process that knows none (is something kept?)");
 }
 
-/* Repeats a program's first backward: code that is right for some calls or for a moment is wrong now. Functions share
- * a process with all cases, so that a few repetitions do. */
+/* Repeats a program's first backward: code that is right for some calls or for a moment is wrong
+ * now. Functions share a process with all cases, so that a few repetitions do. */
 static void must_stay_right(Properties *p) {
     enum { REPEATS = 64 };
     const double moment = p->how->functions ? 0 : 0.03, longest = p->how->functions ? 0.01 : 0.1;

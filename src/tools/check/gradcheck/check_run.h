@@ -1,5 +1,6 @@
-/* Runs of a check case at a point, by a runner in this process or elsewhere (job.h); callers see no difference. Many runs at
- * points that differ from the run's in a few numbers, as differences need them, are asked for and done together:
+/* Runs of a check case at a point, by a runner in this process or elsewhere (job.h); callers see
+ * no difference. Many runs at points that differ from the run's in a few numbers, as differences
+ * need them, are asked for and done together:
  *
  *     above = check_run_ask(r), check_run_change(r, k, i, x + h);
  *     below = check_run_ask(r), check_run_change(r, k, i, x - h);
@@ -36,7 +37,8 @@ struct CheckRun {
     long changes, change_room;
     Result part; /* of a job that is done in parts */
 
-    /* The gradients of the very first backward, whose cotangent is first_dy: one array for each input with a gradient. */
+    /* The gradients of the very first backward, whose cotangent is first_dy: one array for each
+     * input with a gradient. */
     const real *first_dy, *first_grad[CHECK_INPUTS];
 };
 
@@ -51,14 +53,16 @@ void check_run_free(CheckRun *r);
 long check_run_ask(CheckRun *r);
 void check_run_change(CheckRun *r, int input, long element, double value);
 
-/* Runs all that was asked for forward, and unless dy is NULL backward, each for its cotangent dy[run][outputs]. */
+/* Runs all that was asked for forward, and unless dy is NULL backward, each for its cotangent
+ * dy[run][outputs]. */
 void check_run_all(CheckRun *r, const real *dy);
 
 /* Results of a run: its output, and the gradient of an input that takes one. */
 const real *check_run_output(const CheckRun *r, long run);
 const real *check_run_gradient(const CheckRun *r, long run, int input);
 
-/* A random cotangent: signed, of sizes in [0.5, 1.5), so that no part of a gradient is hidden by a weight near 0. */
+/* A random cotangent: signed, of sizes in [0.5, 1.5), so that no part of a gradient is hidden by
+ * a weight near 0. */
 void check_run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number);
 
 /* A random direction of about unit length: signed, of sizes in [0.5, 1.5) / √count. */
@@ -70,16 +74,16 @@ void check_run_direction(real *v, long count, uint64_t key);
 typedef struct Noise {
     real *here;     /* the outputs at the point */
     double *change; /* of each output: the largest change that rounding explains */
-    double
-        floor; /* the same for an output of 0, which has no last digit: it may be the difference of equal
-                          numbers, or the logarithm of a rounded 1 */
+    /* The same for an output of 0, which has no last digit: it may be the difference of equal
+     * numbers, or the logarithm of a rounded 1. */
+    double floor;
     uint64_t branches; /* taken at the point */
 } Noise;
 
-/* Rounding changes the last digit of an output, or as much as changes of the inputs' last digits do: these
- * are measured. input: the only one that is changed; -1: all. An output that does not move (the logarithm of
- * 1 + something small moves in steps of the 1's last digit) gets larger changes until it does: its first move
- * shows the size of its steps. */
+/* Rounding changes the last digit of an output, or as much as changes of the inputs' last digits
+ * do: these are measured. input: the only one that is changed; -1: all. An output that does not
+ * move (the logarithm of 1 + something small moves in steps of the 1's last digit) gets larger
+ * changes until it does: its first move shows the size of its steps. */
 void check_noise(Noise *n, CheckRun *run, int input, Arena *arena);
 
 /* Whether forward has fewer digits than a real (check_digits.c). */

@@ -1,16 +1,17 @@
 /* Decides whether an added point can accuse a gradient.
  *
- * The checker adds points to those of a case: larger values, zeros, the ends of a range. There a right file
- * may overflow, leave its domain, or meet a tie. A gradient is wrong at such a point only where forward is
- * finite, far from overflow, and has the same slope nearby. */
+ * The checker adds points to those of a case: larger values, zeros, the ends of a range. There a
+ * right file may overflow, leave its domain, or meet a tie. A gradient is wrong at such a point
+ * only where forward is finite, far from overflow, and has the same slope nearby. */
 #include "base/random.h"
 #include "check/gradcheck/entries.h"
 #include "check/gradcheck/numeric_derivative.h"
 #include "check/gradcheck/rounding.h"
 #include <math.h>
 
-/* Number of points nearby, and their distance relative to a value or to 1. At some the element that is moved lies above those
- * that are equal to it at the point, at others below or among them. */
+/* Number of points nearby, and their distance relative to a value or to 1. At some the element
+ * that is moved lies above those that are equal to it at the point, at others below or among
+ * them. */
 enum { NEARBY = 16 };
 static const double distance = sizeof(real) == sizeof(double) ? 1e-5 : 1e-2;
 static const double step = sizeof(real) == sizeof(double) ? 1e-7 : 1e-3;
@@ -54,7 +55,8 @@ static double slope_at(const CheckRun *run, const Entries *e, long q, int which,
     return slope / width;
 }
 
-/* Whether no output depends on the input, as on a row of one element less its mean. 0/0 in backward is no mistake there. */
+/* Whether no output depends on the input, as on a row of one element less its mean. 0/0 in
+ * backward is no mistake there. */
 static bool is_idle(const Entries *e) {
     for (long i = 0; i < e->cotangents * e->coordinates; i++)
         if (fabs(e->entry[i].numeric) > SWEEP_TRUST * e->entry[i].estimate) return false;
@@ -76,7 +78,8 @@ static long equals_of(const PointInput *in, long x) {
     return count;
 }
 
-/* Whether the slope of coordinate j is the same nearby, and an entry is off by more than the part `least`. */
+/* Whether the slope of coordinate j is the same nearby, and an entry is off by more than the
+ * part `least`. */
 static bool is_wrong(CheckRun *run, const Entries *e, long j, double least) {
     const double part = 0.01; /* of the largest slope or error, up to which slopes are the same */
     long x = check_entries_element(e, j);
@@ -110,8 +113,9 @@ static bool is_wrong(CheckRun *run, const Entries *e, long j, double least) {
     return true;
 }
 
-/* Whether a number of coordinate j lies clearly outside of the one-sided derivatives of an output at a kink. Of more than two
- * equal elements those between the largest and the smallest have another derivative, as of the median. */
+/* Whether a number of coordinate j lies clearly outside of the one-sided derivatives of an
+ * output at a kink. Of more than two equal elements those between the largest and the smallest
+ * have another derivative, as of the median. */
 static bool is_off_kink(const CheckRun *run, const Entries *e, long j) {
     const double part = 0.05; /* a leaky slope of 0.01 may be taken as 0 */
     if (!e->whole || equals_of(&run->point->in[e->input], check_entries_element(e, j)) > 2)

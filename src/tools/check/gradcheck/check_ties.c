@@ -1,11 +1,13 @@
 /* Ties: elements that share a kink.
  *
- * At a tie of a maximum each element alone may have any gradient between its one-sided derivatives, 0 and 1. If all
- * tied elements move together, the output moves by as much, so their gradients must add up to 1. In general, along a
- * direction v that moves all elements of a tie, Σ_j v_j dx_j must lie between the one-sided derivatives along v.
+ * At a tie of a maximum each element alone may have any gradient between its one-sided
+ * derivatives, 0 and 1. If all tied elements move together, the output moves by as much, so
+ * their gradients must add up to 1. In general, along a direction v that moves all elements of a
+ * tie, Σ_j v_j dx_j must lie between the one-sided derivatives along v.
  *
- * Elements are tied if the output's change for both together is not the sum of its changes for each. Independent
- * kinks at one point (two elements of relu at 0) are not a tie: each element may follow its own convention. */
+ * Elements are tied if the output's change for both together is not the sum of its changes for
+ * each. Independent kinks at one point (two elements of relu at 0) are not a tie: each element
+ * may follow its own convention. */
 #include "check/gradcheck/entries.h"
 #include "check/gradcheck/rounding.h"
 #include <math.h>
@@ -31,8 +33,8 @@ typedef struct Ties {
         int input;
         long coordinate;
         double *up, *down; /* [outputs] one-sided differences */
-        int *
-            group; /* [outputs] the same for elements that are tied there, directly or through others */
+        /* [outputs]: the same for elements that are tied there, directly or through others. */
+        int *group;
     } element[MAX];
 } Ties;
 
@@ -85,7 +87,8 @@ static void find_elements(Ties *t) {
     }
 }
 
-/* Joins the groups of two elements where their common change of an output is not the sum of the two single changes. */
+/* Joins the groups of two elements where their common change of an output is not the sum of the
+ * two single changes. */
 static void join_pairs(Ties *t) {
     double *up = one_each(t, sizeof *up), *down = one_each(t, sizeof *down);
     for (int a = 0; a < t->count; a++) {
@@ -106,8 +109,8 @@ static void join_pairs(Ties *t) {
     }
 }
 
-/* Whether the gradients of a group add up to the output's change when its elements move together; one element does. Else
- * its elements are WRONG, and the text says so. */
+/* Whether the gradients of a group add up to the output's change when its elements move
+ * together; one element does. Else its elements are WRONG, and the text says so. */
 static bool shares_fit(Ties *t, int group, long output, char *text, size_t room) {
     double *up = one_each(t, sizeof *up), *down = one_each(t, sizeof *down), sum = 0, scale = 0;
     const struct Element *member[MAX];

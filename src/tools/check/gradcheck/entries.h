@@ -1,5 +1,6 @@
-/* The entries of an input's gradient: pairs (cotangent, coordinate of the input), each with the analytic and the numeric
- * derivative and their verdict. All entries of a coordinate come from the same evaluations of the output at x ± h. */
+/* The entries of an input's gradient: pairs (cotangent, coordinate of the input), each with the
+ * analytic and the numeric derivative and their verdict. All entries of a coordinate come from
+ * the same evaluations of the output at x ± h. */
 #pragma once
 
 #include "check/gradcheck/check_run.h"
@@ -7,10 +8,10 @@
 
 /* From best to worst. */
 typedef enum EntryState {
-    ENTRY_PROVED, /* agrees within the tolerance */
-    ENTRY_FLAT,   /* too small beside the output to be seen in its digits */
-    ENTRY_KINK,   /* there is no derivative, and the gradient lies between the one-sided ones */
-    ENTRY_UNCLEAR, /* the numeric derivative is not finite, or its error is too large to prove anything */
+    ENTRY_PROVED,  /* agrees within the tolerance */
+    ENTRY_FLAT,    /* too small beside the output to be seen in its digits */
+    ENTRY_KINK,    /* there is no derivative, and the gradient lies between the one-sided ones */
+    ENTRY_UNCLEAR, /* the numeric derivative is not finite, or its error is too large */
     ENTRY_WRONG,
 } EntryState;
 
@@ -21,8 +22,9 @@ typedef struct Entry {
     double step;     /* at which numeric was found */
     bool on_kink;
     double below, above; /* on a kink: the one-sided derivatives */
-    /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine digits, to
-     * the largest derivative for the same cotangent. 0 where both are too small to have digits. */
+    /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine
+     * digits, to the largest derivative for the same cotangent. 0 where both are too small to
+     * have digits. */
     double error;
     EntryState state;
 } Entry;
@@ -30,10 +32,12 @@ typedef struct Entry {
 /* Relative error up to which a gradient is right. */
 #define CHECK_TOLERANCE (sizeof(real) == sizeof(double) ? 1e-6 : 1e-2)
 
-/* The same where the numeric derivative is known: SWEEP_TRUST times its error is at most a tenth of this. */
+/* The same where the numeric derivative is known: SWEEP_TRUST times its error is at most a tenth
+ * of this. */
 #define CHECK_SHARP (sizeof(real) == sizeof(double) ? 1e-9 : 1e-2)
 
-/* The same for a forward that rounds to fewer digits, and what tells steps of an output from a slope. */
+/* The same for a forward that rounds to fewer digits, and what tells steps of an output from a
+ * slope. */
 #define CHECK_COARSE 1e-3
 
 /* All entries of one input. */
@@ -41,7 +45,8 @@ typedef struct Entries {
     int input;
     /* The elements that are coordinates; NULL: all, in their order. */
     const long *place;
-    /* NULL, or the direction in which all stored elements move: then there is one coordinate, the distance along it. */
+    /* NULL, or the direction in which all stored elements move: then there is one coordinate,
+     * the distance along it. */
     const real *direction;
     long cotangents, outputs, coordinates;
     bool whole; /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
@@ -49,8 +54,8 @@ typedef struct Entries {
     Entry *entry;          /* [cotangents][coordinates] */
     EntryState *state;     /* [coordinates]: of all entries of a coordinate together */
     Doubt *doubt;          /* [coordinates] */
-    bool
-        in_steps; /* all derivatives are 0, because the output moves in steps and rests between them */
+    /* All derivatives are 0, because the output moves in steps and rests between them. */
+    bool in_steps;
     double rounded; /* what rounding may leave of an entry that is 0 */
     /* How far each output jumps (check_digits); NULL: the outputs have the digits of a real. */
     const double *steps;
@@ -64,17 +69,18 @@ static inline long check_entries_element(const Entries *e, long j) {
 /* Approximate number of forward runs for one coordinate. */
 enum { CHECK_ENTRIES_RUNS = 20 };
 
-/* Differentiates the run's output with respect to one input and judges every entry. The caller sets the
- * analytic values. The point is unchanged afterwards. */
+/* Differentiates the run's output with respect to one input and judges every entry. The caller
+ * sets the analytic values. The point is unchanged afterwards. */
 void check_entries(CheckRun *run, Entries *e);
 
-/* Checks the shares of all ties at a point with kinks; all[k] has the whole Jacobian of input k. Returns true if the
- * shares of a tie are wrong: then *input is one of its inputs, its elements are ENTRY_WRONG, and the text says how. */
+/* Checks the shares of all ties at a point with kinks; all[k] has the whole Jacobian of input k.
+ * Returns true if the shares of a tie are wrong: then *input is one of its inputs, its elements
+ * are ENTRY_WRONG, and the text says how. */
 bool check_ties(CheckRun *run, Entries *all, Arena *arena, int *input, char *text, size_t size);
 
 /* Whether every output of the last forward is a number far below overflow. */
 bool check_smooth_outputs(const CheckRun *run);
 
-/* Excuses the wrong coordinates of an input (state and doubt: unclear, a kink) unless the slope is the same
- * nearby and an entry is off by more than the part `least` of its size, or of 1. */
+/* Excuses the wrong coordinates of an input (state and doubt: unclear, a kink) unless the slope
+ * is the same nearby and an entry is off by more than the part `least` of its size, or of 1. */
 void check_smooth_excuse(CheckRun *differences, Entries *e, double least);

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Points drawn at most. A point that lies on a kink or in a flat region by chance is drawn again. */
+/* Points drawn at most. A point that lies on a kink or in a flat region by chance is drawn
+ * again. */
 enum { POINTS = 8 };
 
 /* Runs of the first job of a program. */
@@ -33,8 +34,8 @@ static bool has_values(const CheckCase *c) {
     return false;
 }
 
-/* Whether the point lies on a kink, or where an input has no effect (it is not the median of three, say), and neither its
- * values nor the case intend it. */
+/* Whether the point lies on a kink, or where an input has no effect (it is not the median of
+ * three, say), and neither its values nor the case intend it. */
 static bool is_unlucky(const CheckCase *c, const CaseReport *r) {
     if (r->verdict == FAIL || has_values(c)) return false;
     for (int k = 0; k < r->inputs; k++)
@@ -70,8 +71,9 @@ static Shape shape_of_both(CheckRun *run, CheckRun *reference, Shape *want) {
     return found;
 }
 
-/* Compares the outputs of two runs at the same values, each element relative to its size and to what rounding leaves of
- * larger ones. The text says how they differ; "": they do not. Returns false if their shapes differ. */
+/* Compares the outputs of two runs at the same values, each element relative to its size and to
+ * what rounding leaves of larger ones. The text says how they differ; "": they do not. Returns
+ * false if their shapes differ. */
 static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena,
                           char text[REPORT_TEXT]) {
     Shape want, found = shape_of_both(run, reference, &want);
@@ -101,7 +103,8 @@ static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena,
     return true;
 }
 
-/* A case at its point: the run that computes gradients, and the run whose forward is differentiated there. */
+/* A case at its point: the run that computes gradients, and the run whose forward is
+ * differentiated there. */
 typedef struct Trial {
     const CheckOptions *how;
     Arena *arena;
@@ -152,7 +155,8 @@ static void judge_gradients(Trial *t, bool doubted, CaseReport *report) {
     report->verdict = FAIL;
 }
 
-/* Checks the ends of the ranges that the case gives: a backward may overflow there, and drawn values seldom lie there. */
+/* Checks the ends of the ranges that the case gives: a backward may overflow there, and drawn
+ * values seldom lie there. */
 static void judge_ends(Trial *t, CaseReport *report) {
     CaseReport *ends = arena_alloc(t->arena, sizeof *ends);
     const Gradients gradients = t->gradients;
@@ -170,7 +174,8 @@ static void judge_ends(Trial *t, CaseReport *report) {
     }
 }
 
-/* Writes the smaller case for each input whose gradient is wrong in it too. Returns whether there is one. */
+/* Writes the smaller case for each input whose gradient is wrong in it too. Returns whether
+ * there is one. */
 static bool try_smaller(Trial *t, const char *how, CaseReport *report) {
     CaseReport *small = arena_alloc(t->arena, sizeof *small);
     bool any = false;
@@ -185,8 +190,8 @@ static bool try_smaller(Trial *t, const char *how, CaseReport *report) {
     return any;
 }
 
-/* Looks for smaller cases in which the same gradients are wrong. This comes last: a build that refuses a size
- * may end its process. */
+/* Looks for smaller cases in which the same gradients are wrong. This comes last: a build that
+ * refuses a size may end its process. */
 static void show_smaller(Trial *t, CaseReport *report) {
     CheckCase c = *t->run.c, small;
     char how[REPORT_WORD], all[REPORT_TEXT] = "";
@@ -215,7 +220,8 @@ static void judge_drawn(Trial *t, int attempt, CaseReport *report) {
     judge_gradients(t, t->how->added, report);
 }
 
-/* Judges the first point that is not unlucky and shows a slope; the first that is level if none does. */
+/* Judges the first point that is not unlucky and shows a slope; the first that is level if none
+ * does. */
 static void judge_a_point(Trial *t, CaseReport *report) {
     const CheckCase *c = t->run.c;
     int level = -1, attempt = 0;

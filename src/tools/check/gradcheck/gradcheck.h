@@ -1,6 +1,8 @@
-/* Gradients proved by differences. The identity that is tested, for every input x, output y and cotangent c:
+/* Gradients proved by differences. The identity that is tested, for every input x, output y and
+ * cotangent c:
  *
- *     backward's dx_j  =  Σ_i c_i ∂y_i/∂x_j  =  lim_{h→0} Σ_i c_i (y_i(x + h e_j) - y_i(x - h e_j)) / 2h
+ *     backward's dx_j  =  Σ_i c_i ∂y_i/∂x_j
+ *                      =  lim_{h→0} Σ_i c_i (y_i(x + h e_j) - y_i(x - h e_j)) / 2h
  *
  * Read in this order: check_case.h (inputs), check_point, job and tape_runner (an operation at a
  * point), check_run (many runs), numeric_derivative and check_lines (the limit), entries and
@@ -10,13 +12,16 @@
  * wrong_map and counterexample (what is shown), agreement (all cases of an operation),
  * gradcheck_text.
  *
- * The two sides are compared entry by entry: every coordinate of every input, with random signed cotangents and, where the case
- * is small, with each one-hot cotangent too, which makes it the whole Jacobian matrix.
+ * The two sides are compared entry by entry: every coordinate of every input, with random signed
+ * cotangents and, where the case is small, with each one-hot cotangent too, which makes it the
+ * whole Jacobian matrix.
  *
- * The numeric derivative knows its own error (numeric_derivative.h), so there are three verdicts:
+ * The numeric derivative knows its own error (numeric_derivative.h), so there are three
+ * verdicts:
  *
  *     PASS          every entry agrees, and the numeric derivative is good enough to prove it
- *     FAIL          an entry differs by more than the tolerance and by more than the numeric derivative's error;
+ *     FAIL          an entry differs by more than the tolerance and by more than the error of the numeric
+ *                   derivative;
  *                   or a property that holds exactly for every gradient is broken (properties.def)
  *     INCONCLUSIVE  neither; the report has the reason
  *
@@ -47,18 +52,20 @@ void gradcheck_conclude(CaseReport *r);
 /* Whether the verdict depends on the other cases: gradients are 0, and nothing promises that. */
 bool gradcheck_is_open(const CaseReport *r);
 
-/* Chooses the explanation that fits most cases, for each wrong gradient of the operation of these `count` reports. A
- * report that it does not fit loses its own. A case whose gradients are all 0 is untested if another proves a gradient of
- * its inputs, and otherwise inconclusive. */
+/* Chooses the explanation that fits most cases, for each wrong gradient of the operation of
+ * these `count` reports. A report that it does not fit loses its own. A case whose gradients are
+ * all 0 is untested if another proves a gradient of its inputs, and otherwise inconclusive. */
 void gradcheck_agree(CaseReport *r, long count);
 
 /* ---- The findings about a case, as text for people (gradcheck_text.c) ---- */
 
-/* The whole check of an operation, for a test program of one's own: checks all its cases, prints a line for each
- * gradient and explains what is wrong. Returns the gravest verdict; PASS is 0, so it may be the program's status. */
+/* The whole check of an operation, for a test program of one's own: checks all its cases, prints
+ * a line for each gradient and explains what is wrong. Returns the gravest verdict; PASS is 0,
+ * so it may be the program's status. */
 Verdict gradcheck_op(const Op *op, FILE *out);
 
-/* The same for any function of tensors that is made of tape operations, at the inputs of a table that ends with {0}:
+/* The same for any function of tensors that is made of tape operations, at the inputs of a table
+ * that ends with {0}:
  *
  *     static Tensor *loss(Tape *t, Tensor **x) {
  *         return tape_sum(t, tape_square(t, tape_sub(t, tape_matmul(t, x[0], x[1]), x[2])), ALL_AXES);
@@ -75,8 +82,8 @@ Verdict gradcheck_function(const char *name, Tensor *(*f)(Tape *t, Tensor **x),
 void gradcheck_heading(FILE *out);
 void gradcheck_rows(FILE *out, const CaseReport *r);
 
-/* Explains why the case failed or is inconclusive, and names the kinks of one that passed. In lines of at most 80
- * columns. */
+/* Explains why the case failed or is inconclusive, and names the kinks of one that passed. In
+ * lines of at most 80 columns. */
 void gradcheck_explain(FILE *out, const CaseReport *r);
 
 /* The same for all cases, below a table. A case that is wrong like an earlier one takes a line. */

@@ -1,6 +1,6 @@
-/* A job: an operation's case is run several times at a point, forward and, if wanted, backward. Its result is all that
- * comes of it. A runner does jobs: in this process (tape_runner.h), or in a program at the other end of two pipes
- * (student_program.h). */
+/* A job: an operation's case is run several times at a point, forward and, if wanted, backward.
+ * Its result is all that comes of it. A runner does jobs: in this process (tape_runner.h), or in
+ * a program at the other end of two pipes (student_program.h). */
 #pragma once
 
 #include "check/gradcheck/check_point.h"
@@ -14,7 +14,8 @@ typedef struct JobChange {
     double value;
 } JobChange;
 
-/* How the runs of an operation on a tape are made. Functions of other languages know `together` alone. */
+/* How the runs of an operation on a tape are made. Functions of other languages know `together`
+ * alone. */
 typedef struct JobWays {
     bool guard;   /* NaNs surround the tape's arrays */
     bool keep;    /* output and upstream gradient survive backward */
@@ -23,8 +24,8 @@ typedef struct JobWays {
     /* Two runs are recorded on one tape before backward runs through the second and the first. */
     bool together;
     real fill; /* of all gradients, before backward; NaN: they are fresh, and may hold anything */
-    /* The index of the first node. Dropout depends on a node's index. If a run needs fewer nodes than another, which copies
-     * a strided input, `first` makes up for the difference. */
+    /* The index of the first node. Dropout depends on a node's index. If a run needs fewer nodes
+     * than another, which copies a strided input, `first` makes up for the difference. */
     long first;
 } JobWays;
 

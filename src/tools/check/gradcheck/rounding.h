@@ -1,12 +1,13 @@
 /* The allowed distance of two right results.
  *
- * Two computations of the same number, with `unit` the distance from 1 to the next number, may differ by
+ * Two computations of the same number, with `unit` the distance from 1 to the next number, may
+ * differ by
  *
  *     |a - b| ≤ roundings · unit · terms
  *
- * terms is the size of the numbers that the result is made of: its own size unless large numbers cancel. roundings is the
- * number of units that may add up. This rule judges everything but difference quotients, which know their own error
- * (numeric_derivative.h):
+ * terms is the size of the numbers that the result is made of: its own size unless large numbers
+ * cancel. roundings is the number of units that may add up. This rule judges everything but
+ * difference quotients, which know their own error (numeric_derivative.h):
  *
  *     compared                              terms                                            roundings
  *     a run against another (properties)    the tensor's largest number, and the output's    ROUNDINGS_OF_A_RUN
@@ -15,8 +16,8 @@
  *     arrays in files (expected.h)          the answer to changes of all inputs, or weights  16
  *     float kernels (tests/check/ulps.c)    the answer to changes of each input              8
  *
- * The answer to changes is measured: the computation runs again with its inputs' last digits changed, because in a stable
- * computation rounding has the same effect. */
+ * The answer to changes is measured: the computation runs again with its inputs' last digits
+ * changed, because in a stable computation rounding has the same effect. */
 #pragma once
 
 #include "base/real.h"

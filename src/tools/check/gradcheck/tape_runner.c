@@ -163,7 +163,8 @@ static bool all_guard(const real *x) {
     return true;
 }
 
-/* Whether the memory is as lay_out left it. Bits are compared, so that NaN equals itself and -0 differs from 0. */
+/* Whether the memory is as lay_out left it. Bits are compared, so that NaN equals itself and -0
+ * differs from 0. */
 static bool as_laid_out(const CaseInput *in, const PointInput *p) {
     long numbers = 0;
     for (long i = 0; i < in->block_count + 2 * GUARD; i++) numbers += !isnan(in->block[i]);
@@ -179,7 +180,8 @@ static bool beside_output_is_untouched(const Tensor *y) {
     return !y->maker || y->maker->op->view || tape_guards_hold(y);
 }
 
-/* Names what `who` has changed of a job's memory, unless something is named. Gradients themselves may change. */
+/* Names what `who` has changed of a job's memory, unless something is named. Gradients
+ * themselves may change. */
 static void name_damage(const TapeRunner *t, const CheckPoint *p, const char *who, Result *r) {
     for (int i = 0; i < p->inputs && !r->damage[0]; i++) {
         const CaseInput *in = &t->in[0][i];
@@ -278,7 +280,8 @@ static void take_gradients(const TapeRunner *t, const CheckPoint *p, int which, 
     }
 }
 
-/* Runs backward, or runs it again, and writes the gradients. A run that is no longer recorded runs forward again. */
+/* Runs backward, or runs it again, and writes the gradients. A run that is no longer recorded
+ * runs forward again. */
 static void run_backward(TapeRunner *t, const Job *j, bool again, Result *r, real *grad) {
     const CheckPoint *p = j->point;
     long outputs = shape_count(r->shape), gradients = point_gradients_before(p, p->inputs);

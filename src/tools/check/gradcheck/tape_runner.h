@@ -1,9 +1,9 @@
-/* A check case on a tape of this process: its inputs lie in memory as a point says, its operation is recorded there and
- * runs forward and backward.
+/* A check case on a tape of this process: its inputs lie in memory as a point says, its
+ * operation is recorded there and runs forward and backward.
  *
- * Every input lies in a block of its own, with guards around it and, where it is stepped, gaps between its elements.
- * Guards and gaps of values hold NaN, which a wrong read carries into the result. Guards of gradients hold a number, so
- * that a wrong write is detected. */
+ * Every input lies in a block of its own, with guards around it and, where it is stepped, gaps
+ * between its elements. Guards and gaps of values hold NaN, which a wrong read carries into the
+ * result. Guards of gradients hold a number, so that a wrong write is detected. */
 #pragma once
 
 #include "check/gradcheck/job.h"
