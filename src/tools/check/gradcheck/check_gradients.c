@@ -295,6 +295,16 @@ static bool is_recorded(CheckRun *run, long *outputs) {
     return tensor_wants_grad(y);
 }
 
+/* Reports the shapes of the point and of its output. */
+static void report_shapes(const CheckRun *run, CaseReport *report) {
+    const CheckPoint *p = run->point;
+    for (int k = 0; k <= p->inputs; k++) {
+        NamedShape *to = &report->shape[k];
+        REPORT_SET(to->name, k < p->inputs ? p->in[k].name : "the output");
+        to->shape = k < p->inputs ? p->in[k].shape : run->y->shape;
+    }
+}
+
 void check_gradients(Gradients *g, CaseReport *report) {
     CheckRun *run = g->run;
     bool kinks = run->c->kinks, any = false, by_reference = g->differences != run;
@@ -302,6 +312,7 @@ void check_gradients(Gradients *g, CaseReport *report) {
     bool wanted = by_reference && is_recorded(g->differences, &outputs);
     bool recorded = is_recorded(run, &g->outputs);
     report->outputs = g->outputs, report->inputs = 0;
+    report_shapes(run, report);
     for (int k = 0; k < run->point->inputs; k++) any |= point_has_gradient(run->point, k);
     if (!any || (by_reference && !wanted && !recorded)) return;
     if (g->doubted && !check_smooth_outputs(run)) {

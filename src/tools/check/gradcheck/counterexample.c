@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most numbers of an array and rows of a table that are printed; rows of a table that has more. */
+/* Maximum numbers of an array and rows of a table that are printed; rows of a table that has more. */
 enum { MAX_NUMBERS = 12, MAX_ROWS = 14, FEW_ROWS = 6 };
 
 static void add_array(FILE *t, const char *name, Shape s, const real *v) {
@@ -111,8 +111,8 @@ bool counterexample_write(const Gradients *g, int k, const char *how, InputRepor
 /* ---- Smaller cases ---- */
 
 bool counterexample_shrink(const CheckCase *c, int step, CheckCase *to, char how[REPORT_WORD]) {
-    long from = 1 + (SMALLER_CASES + 1 - step) / 2, size = step % 2 ? 2 : 1;
+    const long largest = 12;
     *to = *c;
-    snprintf(how, REPORT_WORD, "size %ld changed to %ld", from, size);
-    return size < from && added_resize(to, from, size);
+    snprintf(how, REPORT_WORD, "size %ld changed to 2", largest - step);
+    return added_resize(to, largest - step, 2);
 }

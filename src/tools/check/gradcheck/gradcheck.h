@@ -8,8 +8,8 @@
  * point), check_run (many runs), numeric_derivative and check_lines (the limit), entries and
  * check_entries (the comparison), check_gradients (a case), check_digits, check_ties and
  * check_smooth (digits, kinks, added points), check_properties (what holds without a limit),
- * report and gradcheck (all of it); then diagnosis and pattern_* (what a mistake looks like),
- * wrong_map and counterexample (what is shown), agreement (all cases of an operation),
+ * report and gradcheck (all of it); then comparison and compare_* (what a mistake looks like, and
+ * where it is), counterexample (what is shown), agreement (all cases of an operation),
  * gradcheck_text.
  *
  * The two sides are compared entry by entry: every coordinate of every input, with random signed

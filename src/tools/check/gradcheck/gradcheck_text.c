@@ -238,8 +238,7 @@ static const CaseReport *head_of(const CaseReport *all, long count, const char *
 /* Whether two wrong gradients have the same explanation, but for numbers that matter. */
 static bool is_alike(const InputReport *in, const InputReport *first) {
     return strcmp(in->reason, first->reason) == 0 ||
-           (in->form && in->form == first->form && in->pattern != PATTERN_CONSTANT_FACTOR &&
-            in->pattern != PATTERN_ONLY_SOMEWHERE);
+           (in->form && in->form == first->form && in->pattern != PATTERN_ONLY_SOMEWHERE);
 }
 
 /* "in the cases 'a', 'b' and 3 more: ", if the explanation of the first does not hold in every case

@@ -32,6 +32,7 @@ void report_explain_by(InputReport *r, const Explanation *x) {
     r->pattern = x ? x->pattern : PATTERN_UNKNOWN;
     REPORT_SET(r->reason, x ? x->reason : "");
     r->form = x ? x->form : 0;
+    r->factor = x ? x->factor : 0;
 }
 
 const char *gradcheck_verdict_text(Verdict v) {

@@ -49,12 +49,13 @@ typedef enum Pattern {
 } Pattern;
 extern const char *const report_pattern[PATTERNS];
 
-/* A pattern that predicts a wrong gradient (check_gradients.h). */
+/* A pattern that predicts a wrong gradient (comparison.h). */
 typedef struct Explanation {
     Pattern pattern; /* the first of the table tells most */
     char reason[REPORT_TEXT];
     uint64_t form; /* equal for reasons that differ only in numbers */
     bool sure;     /* predicts every number; else only which numbers are wrong */
+    double factor; /* of PATTERN_CONSTANT_FACTOR */
 } Explanation;
 
 /* The findings about one input of one case. Counts are of coordinates: elements in memory. */
@@ -95,8 +96,14 @@ typedef struct InputReport {
     int explanations;
     Pattern pattern;          /* the mistake that explains all errors */
     uint64_t form;            /* of the reason */
+    double factor;            /* of the pattern */
     char reason[REPORT_TEXT]; /* also of INCONCLUSIVE; "": unknown */
 } InputReport;
+
+typedef struct NamedShape {
+    char name[REPORT_WORD];
+    Shape shape;
+} NamedShape;
 
 typedef struct CaseReport {
     char op[REPORT_NAME], name[REPORT_NAME];
@@ -108,10 +115,11 @@ typedef struct CaseReport {
     char broken[PROPERTIES][REPORT_TEXT];
     /* How the property is broken, or the case as a whole failed; may have several lines. */
     char trouble[REPORT_FULL];
-    long outputs;      /* elements of the output */
-    bool recorded;     /* the output takes a gradient */
-    bool kinks, flat;  /* the case promises kinks; saturation */
-    bool at_ends;      /* right at the drawn point, wrong at the ends of the ranges */
+    long outputs;                    /* elements of the output */
+    NamedShape shape[REPORT_INPUTS]; /* of the inputs, and of the output: the last with a name */
+    bool recorded;                   /* the output takes a gradient */
+    bool kinks, flat;                /* the case promises kinks; saturation */
+    bool at_ends;                    /* right at the drawn point, wrong at the ends of the ranges */
     bool by_reference; /* `numeric` is a value known to be right, not a difference quotient */
     bool untested; /* its gradients are all 0, and right; another case decides on them (agreement.c)
                     */
@@ -134,7 +142,7 @@ typedef struct CaseReport {
 /* The first broken property; PROPERTIES: none. */
 Property report_broken(const CaseReport *r);
 
-/* Sets the pattern and reason of a wrong gradient to those of an explanation; NULL: to none. */
+/* Sets the pattern, reason and factor of a wrong gradient to those of an explanation; NULL: to none. */
 void report_explain_by(InputReport *r, const Explanation *x);
 
 /* "PASS", "INCONCLUSIVE" or "FAIL". */
