@@ -94,8 +94,8 @@ double train_config_passes(const TrainConfig *r, const Task *task);
     "  modern  pre-norm, rotary positions, --qk-norm true, GELU, --init-output zero;\n"            \
     "          Muon, linear schedule; characters or byte pairs, dropout and, with\n"               \
     "          --minutes, the width by the text and the number of passes through it\n"             \
-    "  llama   as modern, with RMS norm, SwiGLU, --biases false, --qk-norm false, byte\n"          \
-    "          pairs: tapeformer_hf.py takes it to transformers and llama.cpp\n"
+    "  llama   as modern, with RMS norm, SwiGLU, --biases false, --qk-norm false,\n"               \
+    "          byte pairs: tapeformer_hf.py takes it to transformers and llama.cpp\n"
 
 /* Fills in the defaults. STATUS_USAGE: settings contradict each other, or have no effect. */
 bool train_config_complete(TrainConfig *r, Error *e);
