@@ -1,7 +1,7 @@
 # tapeformer needs a C11 compiler with POSIX threads and GNU make.
 #
 #   make                 build the programs: train generate gradcheck explain bench
-#   make run             train the copy task, then a language model on the text in data/
+#   make run             train a language model on short stories, then the copy task
 #   make test            build and run the quick tests; TESTS="gemm model": only these
 #   make install         install programs, header, libraries below PREFIX=/usr/local; uninstall
 #   make clean           remove everything that make has built; runs/ stays
@@ -107,10 +107,17 @@ $(SINGLE): %: $(BUILD)/float/% FORCE
 $(DOUBLE): %: $(BUILD)/double/% FORCE
 $(PROGRAMS):
 	@cmp -s $< $@ || { rm -f $@ && cp $< $@; }
+# A model for the short stories of data/: few layers and wide heads copy words soonest.
+STORIES = --tokenizer bpe --vocab-size 2048 --layers 3 --heads 2 --qk-norm false \
+          --init-keys queries --context 128 --batch 4
 run: train generate
-	./train copy --force
-	./train lm --force
-	@echo 'next: ./generate runs/lm writes more text; open runs/lm/report.html'
+	./train lm --force $(STORIES) --steps 1800
+	./train copy --force --steps 1500
+	@for said in 'Tom has a red kite. Anna went to the mill. Ben likes honey. Where did Anna go?' \
+	    'What is seven plus five?' 'Tell me a story about a fox.'; do \
+	    echo "User: $$said" && echo "Bot: $$(echo "$$said" | ./generate runs/lm --chat)"; done
+	@echo 'next: ./generate runs/lm --chat talks with you; ./train lm FILE learns a text of yours;'
+	@echo '      runs/lm/report.html shows how it was learned'
 help:
 	@sed -n 's/^#   //p' Makefile
 clean:

@@ -217,6 +217,27 @@ TEST(the_first_loss_is_near_log_vocab) {
         }
 }
 
+/* With init_keys each W^K begins as W^Q, in self- and cross-attention; all else begins as without. */
+TEST(keys_may_begin_as_queries) {
+    ModelConfig c = config_seq2seq(64, 18, 63);
+    Model *usual = new_model(c, 1);
+    c.init_keys = 1;
+    Model *m = new_model(c, 1);
+    long part = (long)c.d_model * c.d_model;
+    for (int i = 0; i < m->parameters.count; i++) {
+        const Parameter *p = &m->parameters.entry[i];
+        const real *x = m->parameters.value + p->offset, *y = usual->parameters.value + p->offset;
+        bool in = strstr(p->name, "in_proj_weight") != NULL;
+        long all = shape_count(p->shape), first = in ? part : all;
+        CHECK(same_bits(x, y, first), "%s", p->name);
+        if (!in) continue;
+        CHECK(same_bits(x + part, x, part) && !same_bits(y + part, y, part), "%s", p->name);
+        CHECK(same_bits(x + 2 * part, y + 2 * part, part), "%s", p->name);
+    }
+    model_free(usual);
+    model_free(m);
+}
+
 /* ---- Dropout ---- */
 
 static void check_dropout(ModelConfig c, double dropout) {

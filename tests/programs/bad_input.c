@@ -160,7 +160,7 @@ TEST(train_texts) {
     write_text("letter", "a");
     write_text("latin1", "caf\xE9 au lait, caf\xE9 noir");
     REFUSES(
-        {"train lm --run run", 66, "data/chronicle.txt: not in this directory, need --text FILE"},
+        {"train lm --run run", 66, "data/stories.txt: not in this directory, need --text FILE"},
         {"train pairs --run run", 66, "data/pairs.tsv: not in this directory, need --pairs FILE"},
         {"train lm --text none", 66, "none: No such file or directory"},
         {"train lm --text letter/none", 66, "letter/none: Not a directory"},

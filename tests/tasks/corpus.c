@@ -2,6 +2,7 @@
 #include "tasks/corpus.h"
 #include "folder.h"
 #include "task_helpers.h"
+#include <ctype.h>
 
 /* 100 different characters, so that a window's content is its place. */
 static size_t hundred(char *out) {
@@ -242,33 +243,64 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The chronicle: at least 60 KB, characters of the tail all known from the training part, no
- * paragraph twice.
- */
-TEST(the_chronicle_is_fit_to_learn_from) {
-    Task *task = opened("lm", task_defaults());
-    const Corpus *c = task_text_corpus(task);
-    CHECK(c->count >= 60 * 1024, "%ld", c->count);
-    CHECK(task->vocab_size == 58, "data/README.md says 58, found %ld", task->vocab_size);
-    static char known[128];
-    for (long i = 0; i < c->training; i++) known[c->ids[i]] = 1;
-    for (long i = c->training; i < c->count; i++) CHECK(known[c->ids[i]]);
+enum { SEQUENCE = 12 };
 
-    char *paragraph[1000];
-    size_t count = 0, length;
-    char *text = whole_file("data/chronicle.txt", &length), *at = text;
-    for (size_t i = 0; i < length; i++) CHECK((unsigned char)text[i] < 0x80);
-    for (; count < 1000; count++) {
-        char *end = strstr(at, "\n\n");
-        if (!end) break;
-        *end = 0;
-        paragraph[count] = at;
-        at = end + 2;
+/* Compares the SEQUENCE words that two places begin with. */
+static int by_words(const void *a, const void *b) {
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+    int words = 0;
+    for (; *x && *x == *y; x++, y++) {
+        words += *x == ' ';
+        if (words == SEQUENCE) return 0;
     }
-    CHECK(count > 100 && count < 1000, "%zu paragraphs", count);
-    qsort(paragraph, count, sizeof *paragraph, by_text);
-    for (size_t i = 1; i < count; i++)
-        CHECK(strcmp(paragraph[i - 1], paragraph[i]), "twice: %s", paragraph[i]);
+    return (unsigned char)*x - (unsigned char)*y;
+}
+
+/* Keeps letters, and a space between words; writes where the words begin. */
+static size_t words_of(char *text, size_t length, char **word) {
+    size_t kept = 0, count = 0;
+    for (size_t i = 0; i < length; i++) {
+        bool letter = isalpha((unsigned char)text[i]), begins = kept == 0 || text[kept - 1] == ' ';
+        if (!letter && begins) continue;
+        if (letter && begins) word[count++] = text + kept;
+        text[kept++] = letter ? (char)tolower((unsigned char)text[i]) : ' ';
+    }
+    text[kept] = 0;
+    return count;
+}
+
+/* The text that ships: no piece twice, so that none that is held out was learned; plain characters
+ * that the training part has; of the sequences of 12 words of its tail, at most one in twenty is in
+ * the training part; many different words. */
+TEST(the_stories_are_fit_to_learn_from) {
+    enum { CAPACITY = 1 << 19 };
+    static char *piece[CAPACITY], *word[CAPACITY];
+    size_t pieces = 0, length;
+    Task *task = opened("lm", task_defaults());
+    CHECK(task->questions > 500 && !strcmp(task->speakers.user, "User:") &&
+              !strcmp(task->speakers.bot, "Bot:"),
+          "%ld questions", task->questions);
+    char *text = whole_file("data/stories.txt", &length), *copy = strdup(text);
+    for (size_t i = 0; i < length; i++)
+        CHECK((unsigned char)text[i] < 0x80 && memchr(text, text[i], length - length / 10));
+    for (char *at = copy; at; at = strstr(at, "\n\n")) {
+        if (at > copy) {
+            *at = 0;
+            at += 2;
+        }
+        piece[pieces++] = at;
+    }
+    CHECK(pieces > 2000, "%zu pieces", pieces);
+    qsort(piece, pieces, sizeof *piece, by_text);
+    for (size_t i = 1; i < pieces; i++)
+        CHECK(strcmp(piece[i - 1], piece[i]), "twice: %s", piece[i]);
+
+    size_t words = words_of(text, length, word), training = words - words / 10, common = 0;
+    qsort(word, training, sizeof *word, by_words);
+    for (size_t i = training; i + SEQUENCE <= words; i++)
+        common += bsearch(&word[i], word, training, sizeof *word, by_words) != NULL;
+    CHECK(common * 20 < words / 10, "%zu of %zu sequences are common", common, words / 10);
+    free(copy);
     free(text);
     task_free(task);
 }

@@ -53,6 +53,7 @@ typedef struct ModelConfig {
     bool scale_embedding; /* by √d_model */
     double label_smoothing;
     int pad_id;      /* NO_PAD: none */
+    int init_keys;   /* 1: the key matrices begin as the query matrices (arXiv:2305.09828) */
     int init_output; /* 1: the output matrices of sublayers begin as 0: a layer is the identity */
 } ModelConfig;
 

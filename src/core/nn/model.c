@@ -67,8 +67,24 @@ bool model_allocate(Model *m, Error *e) {
            reserve_positions(m, e);
 }
 
+/* Makes W^K of each head its W^Q, so that q · k is largest for equal tokens. */
+static void copy_queries(Model *m) {
+    const ModelConfig *c = &m->config;
+    long d = c->d_model;
+    for (int i = 0; i < m->parameters.count; i++) {
+        const Parameter *p = &m->parameters.entry[i];
+        real *w = m->parameters.value + p->offset;
+        if (!strstr(p->name, "in_proj_weight")) continue;
+        for (long h = 0; h < c->heads; h++)
+            memcpy(w + config_head_column(c, PART_K, h) * d,
+                   w + config_head_column(c, PART_Q, h) * d,
+                   (size_t)(config_d_k(c) * d) * sizeof *w);
+    }
+}
+
 void model_init(Model *m, uint64_t seed) {
     parameters_init(&m->parameters, seed);
+    if (m->config.init_keys) copy_queries(m);
     if (m->config.init_output) model_zero_outputs(m);
 }
 

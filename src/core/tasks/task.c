@@ -14,7 +14,7 @@ TaskOptions task_defaults(void) {
         .held_out = 1000,
         .pairs = "data/pairs.tsv",
         .tokenizer = &tokenizer_char,
-        .text = "data/chronicle.txt",
+        .text = "data/stories.txt",
         .context = 64,
         .validation = 0.1,
     };

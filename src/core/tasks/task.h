@@ -39,7 +39,7 @@ typedef struct TaskOptions {
 enum { MAX_SYMBOLS = 20000, MAX_SEQUENCE = 4096, MAX_HELD_OUT = 10000, MAX_DIGITS = 9 };
 
 /* seed 1, 61 symbols (64 tokens with begin, end and padding), lengths to 16, 4 digits, 1000 held
- * out; data/pairs.tsv; data/chronicle.txt by characters, context 64, a tenth held out. */
+ * out; data/pairs.tsv; data/stories.txt by characters, context 64, a tenth held out. */
 TaskOptions task_defaults(void);
 
 typedef struct Task Task;
