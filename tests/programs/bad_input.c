@@ -64,13 +64,11 @@ static void refuse(const Refusal *r) {
 
 TEST(train_tasks_and_flags) {
     REFUSES(
-        {"train --quiet", 2,
-         "found 0 operands, need copy|reverse|sort|add|pairs|lm, see --help"},
+        {"train --quiet", 2, "found 0 operands, need copy|reverse|sort|add|pairs|lm, see --help"},
         {"train \x1B[2Jcopy", 2,
          "task: found '\\x1B[2Jcopy', need one of copy, reverse, sort, add, pairs, lm"},
         {"train ''", 2, "task: found '', need one of copy, reverse, sort, add, pairs, lm"},
-        {"train LM text", 2,
-         "task: found 'LM', need one of copy, reverse, sort, add, pairs, lm"},
+        {"train LM text", 2, "task: found 'LM', need one of copy, reverse, sort, add, pairs, lm"},
         {"train copy lm", 2,
          "\"lm\": found one operand too many, need copy|reverse|sort|add|pairs|lm"},
         {"train lm -", 66,
@@ -137,8 +135,7 @@ TEST(train_contradictions) {
         {"train reverse --tail 0", 2, "--tail: found the task reverse, need pairs or lm"},
         {LM "--symbols 8", 2, "--symbols: found the task lm, need copy, reverse or sort"},
         {LM "--max-length 8", 2, "--max-length: found the task lm, need copy, reverse or sort"},
-        {LM "--held-out 8", 2,
-         "--held-out: found the task lm, need copy, reverse, sort or add"},
+        {LM "--held-out 8", 2, "--held-out: found the task lm, need copy, reverse, sort or add"},
         {"train copy --optimizer sgd --beta1 0.5", 2,
          "--beta1: found --optimizer sgd, need adamw or muon"},
         {"train copy --optimizer sgd --beta2 0.5", 2,

@@ -10,11 +10,11 @@ typedef struct SavedRun {
     Model *model;
     Notes notes;
     Tokenizer *tokenizer;
-    int begin_id, end_id; /* seq2seq, lines; NO_PAD: none */
-    int opening_id;       /* lm: Task.opening_id; NO_PAD: unknown */
+    int begin_id, end_id;   /* seq2seq, lines; NO_PAD: none */
+    int opening_id;         /* lm: Task.opening_id; NO_PAD: unknown */
     const char *user, *bot; /* lm: labels of Task.speakers; NULL or "": none */
-    bool unix_newlines;   /* of the text that it learned */
-    const char *lines;    /* lm: Task.lines; NULL: the examples are no lines */
+    bool unix_newlines;     /* of the text that it learned */
+    const char *lines;      /* lm: Task.lines; NULL: the examples are no lines */
 } SavedRun;
 
 /* Opens a run's model.safetensors, or another model file in its directory. The caller calls saved_run_close, also after a failure. Errors of runs_find and

@@ -1,6 +1,6 @@
-/* Prints the score of files, all as one; with `show` each token of a text in a shade of its loss on a
- * terminal, elsewhere as "token{loss}", and behind each line the line's loss in nats a character;
- * of pairs those that greedy decoding answers wrongly. */
+/* Prints the score of files, all as one. With `show` also prints each token of a text in a shade of
+ * its loss on a terminal, elsewhere as "token{loss}", and behind each line the line's loss in nats
+ * a character; of pairs those that greedy decoding answers wrongly. */
 #pragma once
 
 #include "decoding/score.h"
