@@ -80,6 +80,25 @@ TEST(several_texts_and_runs_that_go_on) {
     CHECK(TRAIN("copy", "b", SMALL) == 2, "%s", err);
 }
 
+/* A directory is its files, in the order of their names, and those below it; - is stdin. */
+TEST(directories_and_stdin) {
+    write_text("a", "the mill by the river and the miller and the mill again, the mill\n");
+    write_text("b", "a bell in the tower and a bell in the hall and the bell ringer\n");
+    CHECK(system("mkdir -p texts/below empty") == 0);
+    write_text("texts/below/b", "a bell in the tower and a bell in the hall and the bell ringer\n");
+    write_text("texts/a", "the mill by the river and the miller and the mill again, the mill\n");
+    write_text("texts/.hidden", "\xFF");
+    MUST(TRAIN("lm", "a", "b", SMALL, "--steps", "3", "--run", "whole"));
+    MUST(TRAIN("lm", "texts", SMALL, "--steps", "3", "--run", "run"));
+    CHECK(same_files("run/model.safetensors", "whole/model.safetensors"));
+    MUST(TRAIN("lm", "a", SMALL, "--steps", "3", "--run", "whole"));
+    const char *words[] = {"lm", "-", SMALL, "--steps", "3", "--run", "run", NULL};
+    MUST(run_program("train", words, (Streams){.input = "a"}));
+    CHECK(same_files("run/model.safetensors", "whole/model.safetensors"));
+    CHECK(TRAIN("lm", "empty", SMALL) == 66 && strstr(err, "empty: found no file, need texts"),
+          "%s", err);
+}
+
 /* A file after the task, or alone, is what --text or --pairs names; a run is to be continued. */
 TEST(files_are_operands) {
     static const struct {

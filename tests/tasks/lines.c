@@ -46,7 +46,7 @@ static int line_of(const Task *task, BatchRow row) {
 
 TEST(rows_are_lines_and_sides_disjoint) {
     write_lines();
-    for (const Choice *const *all = all_tokenizers; *all; all++) {
+    for (const Choice *const *all = all_tokenizers; *all != &tokenizer_ids.choice; all++) {
         int seen[24] = {0}, rows = 0;
         Task *task = lines_task((const TokenizerKind *)*all, 64, 0.25);
         CHECK(task_is_language_model(task) && task->begin_id == task->end_id &&
@@ -98,7 +98,7 @@ TEST(long_lines_are_cut) {
 /* A model whose scores are all equal has the loss log V on every token, ends included. */
 TEST(a_uniform_model_loses_log_v_a_token) {
     write_lines();
-    for (const Choice *const *all = all_tokenizers; *all; all++) {
+    for (const Choice *const *all = all_tokenizers; *all != &tokenizer_ids.choice; all++) {
         Error e = {0};
         Task *task = lines_task((const TokenizerKind *)*all, 64, 0);
         ModelConfig c = config_language_model((int)task->vocab_size, (int)task->max_T);

@@ -141,7 +141,7 @@ TEST(pairs_from_a_file) {
 TEST(pairs_that_are_not_utf8) {
     static const char latin[] =
         "caf\xE9 noir\tblack coffee\nth\xE9\ttea\nlait\tmilk\nsucr\xE9\tsweet\n";
-    for (const Choice *const *all = all_tokenizers; *all; all++) {
+    for (const Choice *const *all = all_tokenizers; *all != &tokenizer_ids.choice; all++) {
         const TokenizerKind *kind = (const TokenizerKind *)*all;
         Error e = {0};
         Task *task = pairs_of(latin, kind, &e);

@@ -46,9 +46,7 @@ int file_open(const char *path, uintmax_t *bytes, Error *e) {
     do fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO must not block */
     while (fd < 0 && errno == EINTR);
     if (fd < 0) {
-        bool dash = strcmp(path, "-") == 0;
-        error_set(e, STATUS_NO_INPUT, "%s: %s%s", path, strerror(errno),
-                  dash ? "; standard input must be saved in a file first" : "");
+        error_set(e, STATUS_NO_INPUT, "%s: %s", path, strerror(errno));
         return -1;
     }
     bool ok = fstat(fd, &st) == 0 || error_set(e, STATUS_IO, "%s: %s", path, strerror(errno));
@@ -94,11 +92,25 @@ bool file_read(const char *path, size_t limit, char **data, size_t *size, Error 
     return ok;
 }
 
+/* Copies stdin to a temporary file without a name, which stays open. -1: STATUS_IO. */
+static int open_stdin(uintmax_t *bytes, Error *e) {
+    static FILE *copy;
+    static uintmax_t size;
+    char block[1 << 16];
+    size_t n;
+    if (!copy && (copy = tmpfile()))
+        while ((n = fread(block, 1, sizeof block, stdin)) > 0) size += fwrite(block, 1, n, copy);
+    *bytes = size;
+    if (copy && fflush(copy) == 0 && !ferror(copy) && !ferror(stdin)) return dup(fileno(copy));
+    error_set(e, STATUS_IO, "stdin: %s", strerror(errno));
+    return -1;
+}
+
 bool file_map(const char *path, FileMap *m, Error *e) {
     uintmax_t bytes;
     void *data = MAP_FAILED;
     *m = (FileMap){0};
-    int fd = file_open(path, &bytes, e);
+    int fd = strcmp(path, "-") == 0 ? open_stdin(&bytes, e) : file_open(path, &bytes, e);
     if (fd < 0) return false;
     if (bytes && bytes <= SIZE_MAX)
         data = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);

@@ -1,5 +1,6 @@
 #include "tasks/corpus.h"
 #include "base/crc32.h"
+#include "tasks/token_file.h"
 #include "text/lines.h"
 #include "text/tokenizer_fit.h"
 #include <stdio.h>
@@ -73,24 +74,44 @@ static bool hold_out_lines(const Parts *p, uint64_t seed, double share, Error *e
     return ok;
 }
 
-/* Encodes a passage from byte `at` on, and adds its bytes to *done. */
-static bool encode_passage(Corpus *c, const Passage *p, size_t at, int32_t *chunk, size_t *done,
-                           void (*progress)(size_t bytes), Error *e) {
+/* Encoding at work. The tokens go to the token file if there is one, else into memory. */
+typedef struct Encoding {
+    Corpus *corpus;
+    const TaskOptions *options;
+    File *file;      /* NULL: memory */
+    int32_t *chunk;  /* [CHUNK + TOKEN_BYTES] */
+    uint16_t *block; /* the same tokens */
+    size_t done;     /* bytes */
+} Encoding;
+
+static void store(Encoding *w, long count) {
+    Corpus *c = w->corpus;
+    for (long n = 0; n < count; n++) w->block[n] = (uint16_t)w->chunk[n];
+    size_t bytes = (size_t)count * sizeof *w->block;
+    if (w->file)
+        file_write(w->file, w->block, bytes);
+    else
+        memcpy(c->ids + c->count, w->block, bytes);
+    c->count += count;
+}
+
+/* Encodes a passage from byte `at` on. */
+static bool encode_passage(Encoding *w, const Passage *p, size_t at, Error *e) {
     while (at < p->length) {
         size_t before = at;
         long count = 0;
-        if (!tokenizer_encode_part(c->tokenizer, p, &at, CHUNK, chunk, &count, e)) return false;
-        for (long n = 0; n < count; n++) c->ids[c->count++] = (uint16_t)chunk[n];
-        *done += at - before;
-        if (progress) progress(*done);
+        if (!tokenizer_encode_part(w->corpus->tokenizer, p, &at, CHUNK, w->chunk, &count, e))
+            return false;
+        store(w, count);
+        w->done += at - before;
+        if (w->options->progress) w->options->progress(w->done);
     }
     return true;
 }
 
 /* Encodes the training parts, and then what is held out. An error names the line. */
-static bool encode_parts(Corpus *c, const Parts *p, const TaskOptions *o, int32_t *chunk,
-                         Error *e) {
-    size_t done = 0;
+static bool encode_parts(Encoding *w, const Parts *p, Error *e) {
+    Corpus *c = w->corpus;
     long line = 0;
     for (long k = 0; k < 2 * p->count; k++) {
         long i = k % p->count;
@@ -99,25 +120,39 @@ static bool encode_parts(Corpus *c, const Parts *p, const TaskOptions *o, int32_
         size_t at = k < p->count ? 0 : p->training[i].length;
         if (k == p->count) c->training = c->count;
         line = i > 0 && from.where == p->all[i - 1].where ? line + 1 - i % 2 : 1;
-        if (o->lines) {
+        if (w->options->lines) {
             snprintf(where, sizeof where, "%.200s: line %ld", from.where, line);
             from.where = where;
         }
-        if (!encode_passage(c, &from, at, chunk, &done, o->progress, e)) return false;
+        if (!encode_passage(w, &from, at, e)) return false;
     }
     return true;
 }
 
-/* Encodes all parts into memory that fits. */
-static bool encode(Corpus *c, const Parts *p, const TaskOptions *o, Error *e) {
+static void free_ids(Corpus *c) {
+    if (!c->map.data) free(c->ids);
+    file_unmap(&c->map);
+    c->ids = NULL;
+    c->count = 0;
+}
+
+/* Encodes all parts into memory that fits, or into the token file at `path`; "": none. */
+static bool encode(Corpus *c, const Parts *p, const TaskOptions *o, const char *path, Error *e) {
     size_t bytes = 0;
     for (long i = 0; i < p->count; i++) bytes += p->all[i].length;
-    int32_t *chunk = malloc((CHUNK + TOKEN_BYTES) * sizeof *chunk);
-    c->ids = malloc((bytes + 1) * sizeof *c->ids);
-    bool ok = (chunk && c->ids) ||
+    Encoding w = {.corpus = c,
+                  .options = o,
+                  .file = *path ? file_create(path, &(Error){0}) : NULL,
+                  .chunk = malloc((CHUNK + TOKEN_BYTES) * sizeof *w.chunk),
+                  .block = malloc((CHUNK + TOKEN_BYTES) * sizeof *w.block)};
+    if (!w.file) c->ids = malloc((bytes + 1) * sizeof *c->ids);
+    bool ok = (w.chunk && w.block && (w.file || c->ids)) ||
               error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu tokens", p->text->where, bytes);
-    ok = ok && encode_parts(c, p, o, chunk, e);
-    free(chunk);
+    ok = ok && encode_parts(&w, p, e);
+    free(w.chunk);
+    free(w.block);
+    if (w.file && ok) return token_file_end(w.file, c, e);
+    file_abandon(w.file);
     uint16_t *fitting = ok ? realloc(c->ids, (size_t)(c->count + 1) * sizeof *fitting) : NULL;
     if (fitting) c->ids = fitting;
     return ok;
@@ -152,7 +187,8 @@ static long characters_of(const Passage *p, long passages) {
 
 /* Learns the tokenizer, and encodes all with this share held out. The kind of tokenizer is chosen
  * by whole texts: lines are too short to measure merges on. */
-static bool split(Corpus *c, const Parts *p, const TaskOptions *o, double share, Error *e) {
+static bool split(Corpus *c, const Parts *p, const TaskOptions *o, double share, const char *path,
+                  Error *e) {
     const TokenizerKind *kind = o->tokenizer;
     long size = o->vocab_size;
     if (!kind && size) kind = &tokenizer_bpe;
@@ -171,9 +207,8 @@ static bool split(Corpus *c, const Parts *p, const TaskOptions *o, double share,
     const Passage *learned = o->vocabulary || kind->reads_all ? p->all : p->training;
     c->tokenizer = o->vocabulary ? tokenizer_parse("vocabulary", o->vocabulary, e)
                                  : tokenizer_learn(kind, size, learned, p->count, e);
-    if (!c->tokenizer || !encode(c, p, o, e)) return false;
-    c->validation = share > 0 ? c->training : 0;
-    return !o->lines || find_lines(c, o, e);
+    c->is_held_out = share > 0;
+    return c->tokenizer && encode(c, p, o, path, e);
 }
 
 /* Tokens of the shorter part. */
@@ -182,24 +217,30 @@ static long shorter(const Corpus *c) {
     return judged < c->training ? judged : c->training;
 }
 
-/* A text that is too short for context and tail has a shorter context, or no tail. */
-static bool split_to_fit(Corpus *c, const Parts *p, const TaskOptions *o, Error *e) {
+/* A text that is too short for context and tail has no tail. */
+static bool split_to_fit(Corpus *c, const Parts *p, const TaskOptions *o, const char *path,
+                         Error *e) {
     enum { SHORTEST = 8 };
+    if (!split(c, p, o, o->validation, path, e)) return false;
+    c->validation = c->is_held_out ? c->training : 0;
+    if (o->lines || !c->is_held_out || shorter(c) > SHORTEST || shorter(c) > o->context)
+        return true;
+    tokenizer_free(c->tokenizer);
+    free_ids(c);
+    c->tokenizer = NULL;
+    c->without_tail = true;
+    return split(c, p, o, 0, "", e);
+}
+
+/* Sets what follows from the tokens and the options: lines, and a context that is shorter than the
+ * text. */
+static bool complete(Corpus *c, const char *where, const TaskOptions *o, Error *e) {
+    c->validation = c->is_held_out ? c->training : 0;
     c->context = o->context;
-    if (!split(c, p, o, o->validation, e)) return false;
-    if (o->lines) return true;
-    if (o->validation > 0 && shorter(c) <= SHORTEST && shorter(c) <= o->context) {
-        tokenizer_free(c->tokenizer);
-        free(c->ids);
-        c->tokenizer = NULL;
-        c->ids = NULL;
-        c->count = 0;
-        if (!split(c, p, o, 0, e)) return false;
-        c->without_tail = true;
-    }
+    if (o->lines) return find_lines(c, o, e);
     if (shorter(c) < 2)
-        return error_set(e, STATUS_BAD_DATA, "%s: found %ld token%s, need at least 2",
-                         p->text->where, c->count, PLURAL(c->count));
+        return error_set(e, STATUS_BAD_DATA, "%s: found %ld token%s, need at least 2", where,
+                         c->count, PLURAL(c->count));
     if (c->context >= shorter(c)) c->context = shorter(c) - 1;
     return true;
 }
@@ -226,24 +267,32 @@ static void describe(Corpus *c, const Passage *passage, long passages) {
         const Passage *p = &passage[i];
         if (!*c->speakers.bot) speakers_find(p->text, p->length, &c->speakers);
         c->checksum = crc32_update(c->checksum, p->text, p->length);
-        for (size_t k = 0; k < p->length; k++) c->carriage_returns += p->text[k] == '\r';
+        const char *end = p->text + p->length, *at = memchr(p->text, '\r', p->length);
+        for (; at; at = memchr(at + 1, '\r', (size_t)(end - at - 1))) c->carriage_returns++;
     }
 }
 
-Corpus *corpus_make(const Passage *passage, long passages, const TaskOptions *o, Error *e) {
-    Corpus *c = calloc(1, sizeof *c);
+static bool make(Corpus *c, const Passage *passage, long passages, const TaskOptions *o,
+                 const char *path, Error *e) {
     Parts parts = {.text = passage, .texts = passages};
+    bool ok = make_parts(c, &parts, o->lines, e) &&
+              count_characters(c, parts.all, parts.count, e) && split_to_fit(c, &parts, o, path, e);
+    free(parts.all);
+    return ok;
+}
+
+Corpus *corpus_make(const Passage *passage, long passages, const TaskOptions *o, Error *e) {
+    char path[PATH_CAPACITY] = "";
+    Corpus *c = calloc(1, sizeof *c);
     if (!c) {
         error_set(e, STATUS_NO_MEMORY, "%s: no memory for a corpus", passage->where);
         return NULL;
     }
-    bool ok = make_parts(c, &parts, o->lines, e) && split_to_fit(c, &parts, o, e) &&
-              count_characters(c, parts.all, parts.count, e);
-    free(parts.all);
-    if (ok) {
-        describe(c, passage, passages);
-        return c;
-    }
+    describe(c, passage, passages);
+    bool ok =
+        token_file_path(path, passage, passages, c->checksum, o) && token_file_read(path, c, e);
+    if (!ok) ok = !e->status && make(c, passage, passages, o, path, e);
+    if (ok && complete(c, passage->where, o, e)) return c;
     corpus_free(c);
     return NULL;
 }
@@ -260,7 +309,7 @@ Corpus *corpus_load(const TaskOptions *o, Error *e) {
 void corpus_free(Corpus *c) {
     if (!c) return;
     tokenizer_free(c->tokenizer);
-    free(c->ids);
+    free_ids(c);
     free(c->line);
     free(c);
 }

@@ -13,13 +13,15 @@
  * to train on and then those that are held out. */
 #pragma once
 
+#include "base/file.h"
 #include "tasks/task.h"
 
 enum { MAX_CONTEXT = 1 << 20 };
 
 typedef struct Corpus {
     Tokenizer *tokenizer;
-    uint16_t *ids;
+    uint16_t *ids; /* in memory, or in the mapped token file */
+    FileMap map;
     long count;
     long training;   /* training part: ids 0 … training-1 */
     long validation; /* ids validation … count-1 are evaluated: the held-out ones, or all if this is
@@ -32,6 +34,7 @@ typedef struct Corpus {
     Speakers speakers;     /* of the first text that has conversations */
     uint32_t checksum;     /* CRC-32 of the texts */
     bool byte_order_mark;  /* a text began with a byte-order mark, which is skipped */
+    bool is_held_out;      /* a share is */
     bool without_tail;     /* too short to hold out a tail */
     long carriage_returns; /* in the texts */
 

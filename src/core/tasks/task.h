@@ -27,7 +27,8 @@ typedef struct TaskOptions {
     long vocab_size;        /* maximum tokens of bpe; 0: the default; lm: what fits the text */
     const char *vocabulary; /* a tokenizer's string; NULL: the tokenizer learns from the data */
     double tokens;          /* lm: that training reads; 0: as many as the text has */
-    const char *text;       /* paths of text files, one a line */
+    const char *text;       /* paths of text files and their directories, one a line; -: stdin */
+    const char *cache;      /* directory of token files (token_file.h); NULL: the usual one */
     void (*progress)(size_t bytes); /* lm: hears how many bytes are encoded so far; or NULL */
     long context;                   /* tokens of a window */
     int unix_newlines;              /* 1: each CR LF and each CR alone is LF */

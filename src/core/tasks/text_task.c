@@ -65,7 +65,13 @@ static long held_out_rows(const Corpus *c) {
 
 /* Counts characters a target of the held-out rows: without the first token, and without the ends of
  * lines that are cut. */
-static bool find_characters(Task *task, Error *e) {
+static bool find_characters(Task *task, const Corpus *c, Error *e) {
+    if (!c->line) {
+        size_t first = tokenizer_characters(c->tokenizer, c->ids[c->validation]);
+        long targets = c->count - c->validation - 1;
+        task->characters = ((double)c->characters - (double)first) / (double)targets;
+        return true;
+    }
     double characters = 0, tokens = 0;
     Batch *b = task_batch(task, 1, e);
     if (!b) return false;
@@ -131,15 +137,17 @@ long task_text_question(const Task *task, long question, int32_t *ids, long *pro
     return end - answer;
 }
 
-/* The token after which most lines begin; in a text of one line, its first token. */
+/* The token after which most lines begin, as far as its first tokens tell; in a text of one line,
+ * its first token. */
 static bool find_opening(const Corpus *c, int32_t *best, Error *e) {
+    enum { MAX_TOKENS = 1 << 24 };
     *best = c->line ? c->line_end : c->ids[0];
     if (c->line) return true;
     const Tokenizer *k = c->tokenizer;
     long *count = calloc((size_t)k->size, sizeof *count), max = 0;
     if (!count)
         return error_set(e, STATUS_NO_MEMORY, "memory: counts of %ld tokens", (long)k->size);
-    for (long i = 0; i < c->training; i++) {
+    for (long i = 0; i < c->training && i < MAX_TOKENS; i++) {
         int32_t id = c->ids[i];
         bool ends_line = k->text[k->start[id + 1] - 1] == '\n';
         if (ends_line && ++count[id] > max) {
@@ -204,5 +212,6 @@ bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Erro
     task->free = free_corpus;
     remark(c, o, task->remark);
     task->speakers = c->speakers;
-    return find_answers(t, e) && find_characters(task, e) && find_opening(c, &task->opening_id, e);
+    return find_answers(t, e) && find_characters(task, c, e) &&
+           find_opening(c, &task->opening_id, e);
 }

@@ -8,8 +8,9 @@
 
 /* Makes each CR LF and each CR alone an LF; returns the new length. */
 static size_t make_unix(char *text, size_t length) {
-    size_t left = 0;
-    for (size_t i = 0; i < length; i++)
+    const char *first = memchr(text, '\r', length); /* pages before it stay those of the file */
+    size_t left = first ? (size_t)(first - text) : length;
+    for (size_t i = left; i < length; i++)
         if (text[i] != '\r')
             text[left++] = text[i];
         else if (i + 1 == length || text[i + 1] != '\n')
@@ -30,12 +31,13 @@ static bool read_file(Texts *t, const char *path, bool unix_newlines, Error *e) 
 
 bool texts_open(Texts *t, const char *paths, bool unix_newlines, Error *e) {
     size_t files = 1;
-    for (const char *at = paths; *at; at++) files += *at == '\n';
-    *t = (Texts){.paths = strdup(paths),
+    *t = (Texts){.paths = texts_files(paths, e)};
+    if (!t->paths) return false;
+    for (const char *at = t->paths; *at; at++) files += *at == '\n';
+    *t = (Texts){.paths = t->paths,
                  .map = calloc(files, sizeof *t->map),
                  .text = calloc(files, sizeof *t->text)};
-    if (!t->paths || !t->map || !t->text)
-        return error_set(e, STATUS_NO_MEMORY, "memory: the list of texts");
+    if (!t->map || !t->text) return error_set(e, STATUS_NO_MEMORY, "memory: the list of texts");
     for (char *at = t->paths, *end; at; at = end) {
         end = strchr(at, '\n');
         if (end) *end++ = 0;

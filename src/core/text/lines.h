@@ -13,10 +13,16 @@ typedef struct Texts {
     FileMap *map; /* [count] */
 } Texts;
 
-/* Reads the files at `paths`, a path on each line; unix_newlines: makes each CR LF and each CR
- * alone an LF. To be closed, also after failure: an error of file_map, STATUS_NO_MEMORY. */
+/* Reads the files at `paths`, a path on each line: those of texts_files. unix_newlines: makes each
+ * CR LF and each CR alone an LF. To be closed, also after failure: an error of texts_files or
+ * file_map, STATUS_NO_MEMORY. */
 bool texts_open(Texts *t, const char *paths, bool unix_newlines, Error *e);
 void texts_close(Texts *t);
+
+/* The files at `paths`, a path on each line: those of a directory by their names, without those that
+ * begin with a point. The caller frees the list, a path on each line. NULL: STATUS_NO_INPUT,
+ * STATUS_NO_MEMORY. */
+char *texts_files(const char *paths, Error *e);
 
 /* The name of the first file at `paths`, and how many more there are. Returns out. The macro: in
  * memory as ESCAPED has. */

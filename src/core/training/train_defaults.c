@@ -3,9 +3,11 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "tasks/corpus.h"
+#include "text/lines.h"
 #include "training/train_config.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -63,8 +65,10 @@ static void set_modern(TrainConfig *r) {
 
 /* The size of the files at these paths, one a line. A file that cannot be read counts 0 bytes;
  * task_open reports it. */
-static double bytes_of(const char *paths) {
+static double bytes_of(const char *texts) {
     double sum = 0;
+    char *list = texts ? texts_files(texts, &(Error){0}) : NULL;
+    const char *paths = list;
     for (const char *end; paths && *paths; paths = *end ? end + 1 : end) {
         char path[PATH_CAPACITY];
         uintmax_t bytes;
@@ -77,6 +81,7 @@ static double bytes_of(const char *paths) {
             close(fd);
         }
     }
+    free(list);
     return sum;
 }
 
