@@ -31,13 +31,15 @@ static TaskOptions options_of(const char *cache) {
 /* The name of the one token file in the folder; "": there is none. */
 static const char *token_file(const char *cache) {
     static char path[PATH_CAPACITY];
-    struct dirent *entry;
-    DIR *d = opendir(cache);
+    struct dirent **entry;
+    int count = scandir(cache, &entry, NULL, alphasort);
     *path = 0;
-    while (d && (entry = readdir(d)))
-        if (directory_ends_in(entry->d_name, ".tokens"))
-            snprintf(path, sizeof path, "%s/%s", cache, entry->d_name);
-    if (d) closedir(d);
+    for (int i = 0; i < count; i++) {
+        if (directory_ends_in(entry[i]->d_name, ".tokens"))
+            snprintf(path, sizeof path, "%s/%s", cache, entry[i]->d_name);
+        free(entry[i]);
+    }
+    if (count >= 0) free(entry);
     return path;
 }
 

@@ -98,8 +98,13 @@ static int open_stdin(uintmax_t *bytes, Error *e) {
     static uintmax_t size;
     char block[1 << 16];
     size_t n;
-    if (!copy && (copy = tmpfile()))
-        while ((n = fread(block, 1, sizeof block, stdin)) > 0) size += fwrite(block, 1, n, copy);
+    if (!copy) {
+        copy = tmpfile();
+        do {
+            n = copy ? fread(block, 1, sizeof block, stdin) : 0;
+            size += n ? fwrite(block, 1, n, copy) : 0;
+        } while (n > 0);
+    }
     *bytes = size;
     if (copy && fflush(copy) == 0 && !ferror(copy) && !ferror(stdin)) return dup(fileno(copy));
     error_set(e, STATUS_IO, "stdin: %s", strerror(errno));

@@ -22,8 +22,8 @@ typedef struct FileMap {
     size_t size;
 } FileMap;
 
-/* Maps a regular file of any size, for file_unmap; "-": all of stdin, which is read once and kept in
- * a temporary file. As file_open, or STATUS_NO_MEMORY, STATUS_IO. */
+/* Maps a regular file of any size, for file_unmap; "-": all of stdin, which is read once and kept
+ * in a temporary file. As file_open, or STATUS_NO_MEMORY, STATUS_IO. */
 bool file_map(const char *path, FileMap *m, Error *e);
 void file_unmap(FileMap *m); /* an empty map is no mistake */
 

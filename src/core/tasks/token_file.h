@@ -1,8 +1,8 @@
 /* Token files. The tokens of a large text are kept in a file and mapped: a second start does not
  * encode the text again, and the tokens take no memory of the process.
  *
- * The name of a file tells the texts, by length and checksum, and the options that the tokens depend
- * on. A file has the tokens, two bytes each, the tokenizer's string, and the corpus without its
+ * The name of a file tells the texts, by length and checksum, and the options that the tokens
+ * depend on. A file has the tokens, two bytes each, the tokenizer's string, and the corpus without its
  * pointers. It is made as a whole or not at all (base/file.h). Any file may be removed. */
 #pragma once
 

@@ -19,8 +19,8 @@ typedef struct Texts {
 bool texts_open(Texts *t, const char *paths, bool unix_newlines, Error *e);
 void texts_close(Texts *t);
 
-/* The files at `paths`, a path on each line: those of a directory by their names, without those that
- * begin with a point. The caller frees the list, a path on each line. NULL: STATUS_NO_INPUT,
+/* The files at `paths`, a path on each line: those of a directory by their names, without those
+ * that begin with a point. The caller frees the list, a path on each line. NULL: STATUS_NO_INPUT,
  * STATUS_NO_MEMORY. */
 char *texts_files(const char *paths, Error *e);
 
