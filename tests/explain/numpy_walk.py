@@ -1,5 +1,6 @@
-"""The walk of ./explain, computed again: NumPy repeats every record of its JSON from the operands that the record names,
-and derives every gradient through elementary operations. Both must agree within 1e-12; the text says the same.
+"""The walk of ./explain, computed again: NumPy repeats every record of its JSON from the operands
+that the record names, and derives every gradient through elementary operations. Both must agree
+within 1e-12; the text says the same.
 
     BUILD=build PYTHONPATH=tests/support python3 tests/explain/numpy_walk.py
 
@@ -18,12 +19,13 @@ from numpy_tests import run_tests
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 NEAR = 1e-12
-PAPER = ["X", "Q", "K", "V", "S", "S'", "A", "Z", "Z of all heads", "Y", "R", "N", "H", "F", "logits", "L"]
+PAPER = ["X", "Q", "K", "V", "S", "S'", "A", "Z", "Z of all heads", "Y", "R", "N", "H", "F",
+         "logits", "L"]
 
 
 def run(program, *arguments, columns="80"):
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": columns}
-    done = subprocess.run([os.path.join(BUILD, program), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    done = subprocess.run([os.path.join(BUILD, program), *arguments], capture_output=True,
                           check=False, encoding="utf-8", env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -48,7 +50,8 @@ def array(d, key="values"):
 # ---- Reverse mode
 
 class V:
-    """A value with its gradient; `parents` are pairs of a value and the function of dy that gives its share."""
+    """A value with its gradient; `parents` are pairs of a value and the function of dy that gives
+    its share."""
     made = []
 
     def __init__(self, x, *parents):
@@ -59,10 +62,12 @@ class V:
         return V(self.x + o.x, (self, lambda d: fold(d, self.x)), (o, lambda d: fold(d, o.x)))
 
     def __mul__(self, o):
-        return V(self.x * o.x, (self, lambda d: fold(d * o.x, self.x)), (o, lambda d: fold(d * self.x, o.x)))
+        return V(self.x * o.x, (self, lambda d: fold(d * o.x, self.x)),
+                 (o, lambda d: fold(d * self.x, o.x)))
 
     def __matmul__(self, o):
-        return V(self.x @ o.x, (self, lambda d: d @ np.swapaxes(o.x, -1, -2)), (o, lambda d: np.swapaxes(self.x, -1, -2) @ d))
+        return V(self.x @ o.x, (self, lambda d: d @ np.swapaxes(o.x, -1, -2)),
+                 (o, lambda d: np.swapaxes(self.x, -1, -2) @ d))
 
     def map(self, f, slope):
         return V(f(self.x), (self, lambda d: d * slope(self.x)))
@@ -99,7 +104,8 @@ class V:
 def fold(d, like):
     """The sum over the axes along which an operand was repeated."""
     d = d.sum(tuple(range(d.ndim - like.ndim)))
-    return d.sum(tuple(i for i, n in enumerate(like.shape) if n == 1), keepdims=True).reshape(like.shape)
+    single = tuple(i for i, n in enumerate(like.shape) if n == 1)
+    return d.sum(single, keepdims=True).reshape(like.shape)
 
 
 def backward(loss):
@@ -121,7 +127,8 @@ def sigmoid(x):
 
 def gelu(x):
     phi = np.vectorize(lambda g: (1 + math.erf(g / math.sqrt(2))) / 2)
-    return x.map(lambda g: g * phi(g), lambda g: phi(g) + g * np.exp(-g * g / 2) / math.sqrt(2 * math.pi))
+    root = math.sqrt(2 * math.pi)
+    return x.map(lambda g: g * phi(g), lambda g: phi(g) + g * np.exp(-g * g / 2) / root)
 
 
 ACTIVATIONS = {"none": lambda x: x, "silu": lambda x: x * sigmoid(x), "gelu": gelu,
@@ -170,7 +177,8 @@ def masked_fill(v, a):
 def cross_entropy(v, a):
     x, rows = v["x"], [i for i, target in enumerate(a["targets"]) if target != a["ignore"]]
     log_p = x + x.exp().sum().map(lambda s: -np.log(s), lambda s: -1 / s)
-    return log_p[rows, [a["targets"][i] for i in rows]].reshape(1, -1).sum().times(-1 / len(rows)).reshape()
+    right = log_p[rows, [a["targets"][i] for i in rows]]
+    return right.reshape(1, -1).sum().times(-1 / len(rows)).reshape()
 
 
 def swapped(x, a, b):
@@ -185,15 +193,26 @@ def swiglu(v, a):
     return gate * sigmoid(gate) * v["x"][:, half:]
 
 
+def concat(v, a):
+    axis, parts = a["axis"], list(v.values())
+    ends = np.cumsum([x.x.shape[axis] for x in parts])
+    shares = ((x, lambda d, end=end, n=x.x.shape[axis]: np.take(d, range(end - n, end), axis))
+              for x, end in zip(parts, ends))
+    return V(np.concatenate([x.x for x in parts], axis), *shares)
+
+
 OPERATIONS = {
-    "linear": linear, "layer_norm": layer_norm, "embedding": embedding, "softmax": softmax, "masked_fill": masked_fill,
-    "cross_entropy": cross_entropy, "swiglu": swiglu,
+    "concat": concat,
+    "linear": linear, "layer_norm": layer_norm, "embedding": embedding, "softmax": softmax,
+    "masked_fill": masked_fill, "cross_entropy": cross_entropy, "swiglu": swiglu,
     "rms_norm": lambda v, a: rms(v["x"]) * v["gamma"], "rotary": lambda v, a: rotary(v["x"], a),
     "matmul": lambda v, a: v["a"] @ v["b"], "scale": lambda v, a: v["x"].times(a["factor"]),
     "residual": lambda v, a: v["x"] + v["f"], "add": lambda v, a: v["a"] + v["b"],
-    "sub": lambda v, a: v["a"] + v["b"].times(-1), "mul": lambda v, a: v["a"] * v["b"], "tanh": lambda v, a: v["x"].map(np.tanh, lambda x: 1 - np.tanh(x) ** 2),
+    "sub": lambda v, a: v["a"] + v["b"].times(-1), "mul": lambda v, a: v["a"] * v["b"],
+    "tanh": lambda v, a: v["x"].map(np.tanh, lambda x: 1 - np.tanh(x) ** 2),
     "sum": lambda v, a: v["x"].sum(), "contiguous": lambda v, a: v["x"].times(1),
-    "reshape": lambda v, a: v["x"].reshape(*a["s"]), "transpose": lambda v, a: swapped(v["x"], a["a"], a["b"]),
+    "reshape": lambda v, a: v["x"].reshape(*a["s"]),
+    "transpose": lambda v, a: swapped(v["x"], a["a"], a["b"]),
     "slice": lambda v, a: v["x"][(slice(None),) * a["axis"] + (slice(a["start"], a["stop"]),)],
 }
 
@@ -212,7 +231,8 @@ class Walk:
         self.made = []
         for d in self.records:
             operands = {o["input"]: self.operand(o) for o in d["operands"]}
-            self.made.append(OPERATIONS[d["operation"]](operands, d["arguments"]).reshape(*d["shape"]))
+            found = OPERATIONS[d["operation"]](operands, d["arguments"])
+            self.made.append(found.reshape(*d["shape"]))
 
     def operand(self, o):
         if "record" in o:
@@ -222,7 +242,8 @@ class Walk:
         return V(array(o))
 
     def named(self, name, module=""):
-        return [v.x for d, v in zip(self.records, self.made) if d["name"] == name and d["module"].startswith(module)]
+        return [v.x for d, v in zip(self.records, self.made)
+                if d["name"] == name and d["module"].startswith(module)]
 
 
 def check_forward(walk):
@@ -230,7 +251,7 @@ def check_forward(walk):
         near(array(d), v.x, d["name"])
         labels = {axis: len(x) for axis, x in walk.head["labels"].items()}
         assert all(labels.get(axis, n) == n for axis, n in zip(d["axes"], d["shape"])), d["axes"]
-        assert d["formula"] and ".c" not in d["formula"] and "dr_ij" not in d["backward"], d["formula"]
+        assert d["formula"] and ".c" not in d["formula"] and "dr_ij" not in d["backward"], d
 
 
 def check_backward(walk, *arguments):
@@ -259,13 +280,15 @@ def check_backward(walk, *arguments):
 def check_update(d, walk):
     gradients = {name: v.g for name, v in walk.parameters.items()}
     norm = math.sqrt(sum((g**2).sum() for g in gradients.values()))
-    g = gradients[d["update"]].ravel()[d["at"]] * min(1, 1 / (norm + 1e-6))  # as torch.nn.utils.clip_grad_norm_
+    g = gradients[d["update"]].ravel()[d["at"]]
+    g *= min(1, 1 / (norm + 1e-6))  # as torch.nn.utils.clip_grad_norm_
     near([d["norm"], d["m"], d["v"]], [norm, 0.1 * g, 0.02 * g * g], "moments")
     near(d["after"], d["before"] - 0.001 * g / (abs(g) + 1e-9), "the new weight")
 
 
 def check_cells(walk, *arguments):
-    """A cell is the sum of its terms; a gradient's, too, and the derivative by differences is as near as it says."""
+    """A cell is the sum of its terms; a gradient's, too, and the derivative by differences is as
+    near as it says."""
     lines = list(map(json.loads, explain(*arguments, "--json", "--cell", "1,0").splitlines()))
     found = collections.Counter()
     for d in lines:
@@ -275,14 +298,18 @@ def check_cells(walk, *arguments):
         operands = {o["operand"]: o for o in record["operands"]}
         for k, element, value, _ in d["terms"]:
             near(value, walk.operand(operands[k]).x.ravel()[element], "an operand")
-        near(sum(value * slope for _, _, value, slope in d["terms"]) + (d["rest"] or 0), d["value"] or 0, "a sum")
+        total = sum(value * slope for _, _, value, slope in d["terms"]) + (d["rest"] or 0)
+        near(total, d["value"] or 0, "a sum")
         found[record["operation"]] += abs(d["rest"] or 0) < 1e-12
-    assert found["matmul"] and found["linear"] and found["embedding"] and not found["softmax"], found
+    assert found["matmul"] and found["linear"] and found["embedding"], found
+    assert not found["softmax"], found
     differences = 0
-    for d in map(json.loads, explain(*arguments, "--json", "--backward", "--cell", "1,0").splitlines()):
+    lines = explain(*arguments, "--json", "--backward", "--cell", "1,0").splitlines()
+    for d in map(json.loads, lines):
         if "difference" in d:
             differences += 1
-            assert abs(d["difference"] - d["gradient"]) <= 16 * d["error"] + 1e-13 and d["error"] < 1e-9, d
+            assert abs(d["difference"] - d["gradient"]) <= 16 * d["error"] + 1e-13, d
+            assert d["error"] < 1e-9, d
         if "added" in d:
             dy = walk.made[d["record"]].g.ravel()
             near(sum(dy[at] * slope for at, _, slope in d["terms"]), d["added"], "added")
@@ -303,13 +330,15 @@ def check(*arguments, names=PAPER):
 
 def check_text(*arguments):
     """Every matrix of the text, with all rows and columns, is that of the JSON."""
-    records = {d["record"]: d for d in map(json.loads, explain(*arguments, "--json").splitlines()) if "record" in d}
+    lines = map(json.loads, explain(*arguments, "--json").splitlines())
+    records = {d["record"]: d for d in lines if "record" in d}
     text, found = explain(*arguments, "--full", columns="9999"), 0
     for part in re.split(r"^(?=\d+ \S.* = .*\[[0-9,]*\]$)", text, flags=re.M)[1:]:
         head, *lines = part.split("\n\n")[0].splitlines()
         want = array(records[int(head.split()[0])])
         want = want[0] if want.ndim > 2 else want
-        rows = [re.search(r"((?: +(?:-?\d+\.\d{4}|-inf))+)$", line) for line in lines if line.startswith("  ")]
+        rows = [re.search(r"((?: +(?:-?\d+\.\d{4}|-inf))+)$", line) for line in lines
+                if line.startswith("  ")]
         values = [m[1].split() for m in rows if m]
         near(np.array(values, dtype=float).reshape(want.shape), want, head, 0.50001e-4)
         found += 1
@@ -323,7 +352,8 @@ def the_papers_model():
     walk = check()
     check_text()
     assert walk.head["labels"]["source"] == ["I", "was", "myself"]
-    for module in ("encoder.layers.1.self_attn", "decoder.layers.0.self_attn", "decoder.layers.0.multihead_attn"):
+    for module in ("encoder.layers.1.self_attn", "decoder.layers.0.self_attn",
+                   "decoder.layers.0.multihead_attn"):
         (q,), (k,), (v,), (z,) = (walk.named(name, module) for name in "QKVZ")
         scores = q @ k.transpose(0, 2, 1) / math.sqrt(8)
         if module.startswith("decoder.layers.0.self"):
@@ -349,7 +379,8 @@ class BytePairs:
         self.table = []
         while True:
             now = [self.states[word][-1] for word in self.words]
-            pairs = collections.Counter((self.id(a), self.id(b)) for tokens in now for a, b in zip(tokens, tokens[1:]))
+            pairs = collections.Counter((self.id(a), self.id(b)) for tokens in now
+                                        for a, b in zip(tokens, tokens[1:]))
             best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
             if best is None or pairs[best] < 2:
                 break
@@ -370,27 +401,30 @@ class BytePairs:
             states.append(states[-1][:at] + [list(pair)] + states[-1][at + 2 :])
 
     def ids(self):
-        return [[[self.id(token) for token in state] for state in self.states[word]] for word in dict.fromkeys(self.words)]
+        return [[[self.id(token) for token in state] for state in self.states[word]]
+                for word in dict.fromkeys(self.words)]
 
 
 def the_modern_parts():
     for text in ("low lower lowest slow slower slowest", "花花花落 了 花落 了了"):
         pairs = BytePairs(text)
-        lines = [json.loads(line) for line in explain("--modern", "--text", text, "--step", "merges", "--json").splitlines()]
+        merges = ["--modern", "--text", text, "--step", "merges"]
+        lines = [json.loads(line) for line in explain(*merges, "--json").splitlines()]
         assert [line["ids"] for line in lines] == sum(pairs.ids(), []), lines
-        shown = explain("--modern", "--text", text, "--step", "merges")
+        shown = explain(*merges)
         assert f"a table of {len(pairs.table)}\n" in shown
         assert shown.count(" = ") == sum(line["token"] >= 0 for line in lines)
         final = dict(zip(dict.fromkeys(pairs.words), (states[-1] for states in pairs.ids())))
-        walk = Walk("--modern", "--text", text)
-        assert walk.records[0]["arguments"]["ids"] == sum((final[word] for word in pairs.words), [])
+        ids = Walk("--modern", "--text", text).records[0]["arguments"]["ids"]
+        assert ids == sum((final[word] for word in pairs.words), [])
     check("--modern")
     check("--characters", "--seed", "7")
 
 
 def runs():
     """Decoder-only and loaded models of all choices."""
-    tiny = ["--d-model", "8", "--heads", "2", "--layers", "2", "--batch", "4", "--steps", "1", "--quiet"]
+    tiny = ["--d-model", "8", "--heads", "2", "--layers", "2", "--batch", "4", "--steps", "1",
+            "--quiet"]
     copy = ["copy", *tiny, "--symbols", "5", "--max-length", "5", "--held-out", "9"]
     here = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
@@ -398,13 +432,16 @@ def runs():
         try:
             with open("text", "w", encoding="utf-8") as out:
                 out.write("the cat sat on the mat, and the rat sat on the cat and the mat")
-            run("float/train", "lm", *tiny, "--preset", "gpt", "--text", "text", "--tail", "0", "--context", "8", "--run", "lm")
+            run("float/train", "lm", *tiny, "--preset", "gpt", "--text", "text", "--tail", "0",
+                "--context", "8", "--run", "lm")
             check("--model", "lm", "--text", "the mat")
             for name, choices in (("copy", []), ("pre", ["--norm", "pre"]),
                                   ("additive", ["--attention", "additive"]),
-                                  ("alibi", ["--positions", "alibi", "--norm-kind", "rms", "--activation", "silu"])):
+                                  ("alibi", ["--positions", "alibi", "--norm-kind", "rms",
+                                             "--activation", "silu"])):
                 run("float/train", *copy, *choices, "--run", name)
-                walk = check("--model", name, "--text", "1234", names=["Q", "A", "Z", "Y", "logits", "L"])
+                walk = check("--model", name, "--text", "1234",
+                             names=["Q", "A", "Z", "Y", "logits", "L"])
                 assert walk.head["labels"]["target"][0] == "<begin>"
         finally:
             os.chdir(here)
@@ -412,8 +449,8 @@ def runs():
 
 def main():
     return run_tests("numpy_walk", [
-        ("the walk through the paper's model is what NumPy computes, forward and back", the_papers_model),
-        ("byte pairs, rotary positions, RMS norm, query/key norm and SwiGLU, too", the_modern_parts),
+        ("the paper's model is what NumPy computes, forward and back", the_papers_model),
+        ("byte pairs, rotary positions, RMS norm, query/key norm, SwiGLU, too", the_modern_parts),
         ("saved runs, decoder-only and others, too", runs),
         ("a weight says what its rows make", weights_say_what_their_rows_make)])
 

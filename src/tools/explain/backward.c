@@ -14,9 +14,15 @@ const Derivation *backward_derivation(const Op *op) {
 }
 
 const char *backward_input(const Node *n, int i, char out[BACKWARD_INPUT]) {
-    static const char type[] = "Tensor *";
+    static const char type[] = "Tensor *", array[] = "Tensor *const ";
     const OpEntry *op = ops_find(n->op->name);
     const char *at = op ? strstr(op->arguments, type) : NULL;
+    char name[8] = "";
+    if (at && strncmp(at, array, strlen(array)) == 0) {
+        sscanf(at + strlen(array), "%7[A-Za-z]", name);
+        snprintf(out, BACKWARD_INPUT, "%s_%d", name, i + 1);
+        return out;
+    }
     while (at && i-- > 0) at = strstr(at + 1, type);
     if (!at || sscanf(at, "Tensor *%7[A-Za-z]", out) != 1) *out = 0;
     return out;

@@ -18,7 +18,7 @@ typedef struct Derivation {
 const Derivation *backward_derivation(const Op *op);
 
 /* The name of input i in its derivation, "W"; "": it has none. */
-enum { BACKWARD_INPUT = 8 };
+enum { BACKWARD_INPUT = 24 };
 const char *backward_input(const Node *n, int i, char out[BACKWARD_INPUT]);
 
 /* Whether input i takes a gradient, and is not an earlier input passed again. */
