@@ -234,7 +234,9 @@ TEST(a_factor_has_the_source_of_all_cases) {
         {{3, 11}, {1, 0.2}, "by 1: it is 2 times 1/(n - 1), where n = 3 is the size of axis 0"},
         {{3, 11}, {0.6, 0.7}, "by 0.6, a factor that differs between sizes"},
         {{3, 3}, {2.5, 2.5}, "every element is multiplied by 2.5"},
-        {{3, 3}, {2. / 3, 2. / 3}, "it is (n - 1)/n, where n = 3 is the size of axis 0 of x"},
+        {{3, 3}, {2. / 3, 2. / 3}, "every element is multiplied by 0.666667"},
+        {{3, 3}, {3, 3}, "by 3: it is n, where n = 3 is the size of axis 0 of x"},
+        {{3, 11}, {-1, -1}, "-"}, /* a sign has no source */
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         CaseReport r[2];
@@ -246,6 +248,7 @@ TEST(a_factor_has_the_source_of_all_cases) {
             r[i].in[0].explanation[0] = (Explanation){.pattern = PATTERN_CONSTANT_FACTOR,
                                                       .form = 1,
                                                       .sure = true,
+                                                      .reason = "-",
                                                       .factor = cases[k].factor[i]};
         }
         gradcheck_agree(r, 2);
@@ -317,6 +320,25 @@ PASS_OF(x_log_x, a->out[i] = a->x[i] * (real)log((double)a->x[i]))
 PASS_OF(its_slope, a->dx[i] += a->dy[i] * (real)(log((double)a->x[i]) + 1))
 /* clang-format on */
 
+/* y = x Σ x³, and a backward without the term of the sum. */
+static real cubes(const Arrays *a) {
+    real sum = 0;
+    EACH(i) sum += a->x[i] * a->x[i] * a->x[i];
+    return sum;
+}
+PASS_OF(times_cubes, a->out[i] = a->x[i] * cubes(a))
+PASS_OF(term_of_cubes_missing, a->dx[i] += a->dy[i] * cubes(a))
+
+/* Rows of 4 less their means, and a backward that takes the means of columns. */
+static real mean(const real *v, long first, long step, long n) {
+    real sum = 0;
+    for (long i = 0; i < n; i++) sum += v[first + i * step] / (real)n;
+    return sum;
+}
+PASS_OF(centred_rows, a->out[i] = a->x[i] - mean(a->x, i / 4 * 4, 1, 4))
+PASS_OF(centred_columns, a->dx[i] += a->dy[i] - mean(a->dy, i % 4, 4, a->n / 4))
+PASS_OF(labels_forgotten, a->dx[i] += 2 * a->x[i] * a->dy[i] * (i % 4 == (long)a->m[i / 4] ? 3 : 1))
+
 static void means_of_unmasked(const Arrays *a) { /* of rows of 3 */
     EACH(i) {
         real sum = 0, count = 0;
@@ -337,6 +359,8 @@ PASS_OF(last_alone, a->dx[i] += i % 2 ? 2 * a->x[i] * a->dy[i] : 0)
 
 static const double negative[] = {-1, -1.5, -0.5, -2, -1.25, 1}, mask[] = {1, 0, 0, 1, 0, 1},
                     with_a_0[] = {0.5, 0, 1.5, 2}, hidden_row[] = {1, 1, 0, 0, 0, 0};
+
+static const double labels[] = {2, 0, 3};
 
 #define LIE(what, forward, backward, pattern, says, never, ...)                                    \
     { what, {__VA_ARGS__}, forward, backward, pattern, says, never }
@@ -365,6 +389,13 @@ static const Lie lies[] = {
         "forward gives nan at y[1,0] (and 2 more), where m[1,0] = 0, m[1,1] = 0, m[1,2] = 0",
         "does not depend on this element", {"x", DIMS(2, 3)},
         {"m", DIMS(2, 3), .values = hidden_row, .constant = true}),
+    LIE("a term", times_cubes, term_of_cubes_missing, "term missing",
+        "one number of the upstream gradient", NULL, {"x", DIMS(5)}),
+    LIE("another axis", centred_rows, centred_columns, "wrong axis",
+        "outputs at other indices of axis 0", NULL, {"x", DIMS(3, 4)}),
+    LIE("labels", squares, labels_forgotten, "only somewhere",
+        "the index that m gives along axis 1 WRONG", NULL, {"x", DIMS(3, 4)},
+        {"m", DIMS(3), .values = labels, .constant = true}),
     LIE("a neighbour", squares, shifted, "moved",
         "along axis 0 each element has the gradient of the one before", NULL, {"x", DIMS(6)}),
 };

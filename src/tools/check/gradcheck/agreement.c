@@ -19,8 +19,8 @@ static const Explanation *find_form(const InputReport *in, uint64_t form) {
     return NULL;
 }
 
-/* Whether an explanation is believed: it fits half of the given cases. One that only says which elements are wrong must fit
- * all cases that are not explained and have more than one element. */
+/* Whether an explanation is believed: it fits half of the given cases. One that only says which
+ * elements are wrong must fit all cases that are not explained and have more than one element. */
 static bool is_believed(const Wrong *w, long n, const Explanation *x) {
     long given = 0, fits = 0, against = 0;
     for (long i = 0; i < n; i++) {
@@ -77,8 +77,8 @@ static InputReport *find_wrong(CaseReport *r, const char *name) {
 
 /* ---- Gradients that are 0 in the whole case ---- */
 
-/* A case's gradients are all 0, and nothing promises that. Not of a model's parts: values of a port, and parameters that a
- * batch may not use. */
+/* A case's gradients are all 0, and nothing promises that. Not of a model's parts: values of a
+ * port, and parameters that a batch may not use. */
 static bool is_vacuous(const CaseReport *r) {
     long elements = 0, sloped = 0;
     for (int i = 0; i < r->inputs; i++) {
@@ -112,8 +112,8 @@ static bool is_decided(const CaseReport *r, long count, const char *name) {
     return false;
 }
 
-/* A case whose gradients are all 0 cannot tell a right backward from an empty one: it is left to another case, or
- * inconclusive. */
+/* A case whose gradients are all 0 cannot tell a right backward from an empty one: it is left to
+ * another case, or inconclusive. */
 static void judge_vacuous(const CaseReport *r, long count, CaseReport *one) {
     for (int i = 0; i < one->inputs; i++) one->untested |= is_decided(r, count, one->in[i].name);
     one->verdict = one->untested || one->added ? PASS : INCONCLUSIVE;
@@ -167,8 +167,8 @@ static long size_at(const CaseReport *r, int which, int axis) {
     return s.rank > 1 ? shape_count(s) : 0;
 }
 
-/* Whether all factors are the same multiple of a function of one size. Sizes that do not differ are
- * no evidence of a multiple other than ±1, nor is a small one. */
+/* Whether all factors are the same multiple of a function of one size. Where sizes do not differ, n,
+ * 1/n and roots that are not whole are evidence alone. */
 static bool follows_size(const Wrong *w, long n, int which, int axis, int function,
                          double *multiple) {
     long first = size_at(w[0].report, which, axis);
@@ -181,7 +181,9 @@ static bool follows_size(const Wrong *w, long n, int which, int axis, int functi
         if (!is_same(w[i].in->factor, predicted)) return false;
         differ |= size != first;
     }
-    return differ || (first > 2 && is_same(fabs(*multiple), 1));
+    double k = fabs(w[0].in->factor), whole = k < 1 ? 1 / k : k;
+    bool plain = function < 4 && is_same(fabs(*multiple), 1) && whole > 1.5;
+    return differ || (plain && (function < 2 ? first > 2 : !is_same(whole, round(whole))));
 }
 
 /* Sets the reasons of a gradient that is a multiple of the right one in all n cases to words of the
@@ -223,7 +225,7 @@ static void explain_factors(Wrong *w, long n) {
     bool same = true, sizes_differ = false;
     long count = 0;
     for (long i = 0; i < n; i++) {
-        if (w[i].in->pattern != PATTERN_CONSTANT_FACTOR || w[i].in->factor == -1) continue;
+        if (w[i].in->pattern != PATTERN_CONSTANT_FACTOR || is_same(w[i].in->factor, -1)) continue;
         same &= count == 0 || is_same(w[i].in->factor, w[0].in->factor);
         sizes_differ |= count && are_sizes_other(w[i].report, w[0].report);
         w[count++] = w[i];

@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Sizes up to which the whole Jacobian is checked. Larger ones are checked with RANDOM cotangents. */
+/* Sizes up to which the whole Jacobian is checked. Larger ones are checked with RANDOM
+ * cotangents. */
 enum { WHOLE_OUTPUTS = 128, WHOLE_ENTRIES = 1 << 14, RANDOM = 3 };
 
-/* Each element is moved alone if the number of elements times the numbers computed for a move is at most WORK. Otherwise a
- * sample of each input is: as many elements as WORK allows, at least MIN. */
+/* Each element is moved alone if the number of elements times the numbers computed for a move is at
+ * most WORK. Otherwise a sample of each input is: as many elements as WORK allows, at least MIN. */
 enum { WORK = 1 << 22, MIN = 4 };
 
 /* The runs of a case, as far as its elements are concerned. */
@@ -26,7 +27,8 @@ static void set_cotangents(Gradients *g, long coordinates) {
     real *cotangent = zeros(g->arena, g->cotangents * g->outputs, sizeof *cotangent);
     for (long q = 0; q < (g->whole ? 1 : RANDOM); q++)
         check_run_cotangent(cotangent + q * g->outputs, g->outputs, g->seed, (uint64_t)q);
-    for (long i = 0; g->whole && i < g->outputs; i++) cotangent[(1 + i) * g->outputs + i] = 1;
+    for (long i = 1; i < g->cotangents; i++)
+        if (g->whole) cotangent[i * g->outputs + i - 1] = 1;
     g->cotangent = cotangent;
 }
 
@@ -57,7 +59,9 @@ static void lay_out(Gradients *g) {
     long coordinates = 0, numbers = 1 + g->outputs, inputs = 0;
     for (int k = 0; k < point->inputs; k++) {
         numbers += point->in[k].count;
-        if (point_has_gradient(point, k)) coordinates += point->in[k].stored, inputs++;
+        if (!point_has_gradient(point, k)) continue;
+        coordinates += point->in[k].stored;
+        inputs++;
     }
     set_cotangents(g, coordinates);
     g->sampled = (double)coordinates * (double)numbers > WORK || coordinates > ALONE;
@@ -65,15 +69,15 @@ static void lay_out(Gradients *g) {
     for (int k = 0; k < point->inputs; k++) {
         const PointInput *in = &point->in[k];
         if (!point_has_gradient(point, k)) continue;
-        long own = in->stored, most = WORK / numbers / inputs;
-        if (most > ALONE / inputs) most = ALONE / inputs;
-        if (most < MIN) most = MIN;
-        bool all = !g->sampled || own <= most;
-        g->element[k] = new_entries(g, k, all ? own : most);
+        long own = in->stored, max = WORK / numbers / inputs;
+        if (max > ALONE / inputs) max = ALONE / inputs;
+        if (max < MIN) max = MIN;
+        bool all = !g->sampled || own <= max;
+        g->element[k] = new_entries(g, k, all ? own : max);
         g->run->planned += CHECK_ENTRIES_RUNS * g->element[k].coordinates;
         if (all) continue;
         uint64_t key = random_key(g->seed, 0xD1EC00 + (uint64_t)k);
-        g->element[k].place = sample(g->arena, own, most, key);
+        g->element[k].place = sample(g->arena, own, max, key);
         g->along[k] = new_entries(g, k, 1);
         real *direction = zeros(g->arena, own, sizeof *direction);
         check_run_direction(direction, own, key);
@@ -90,7 +94,8 @@ static void take_gradient(Gradients *g, int k, long q, const real *gradient) {
     for (long j = 0; j < e->coordinates; j++)
         for (long i = check_entries_element(e, j); i < in->count; i += own)
             row[j].analytic += (double)gradient[i];
-    for (long i = 0; along->direction && i < in->count; i++)
+    if (!along->direction) return;
+    for (long i = 0; i < in->count; i++)
         along->entry[q].analytic += (double)along->direction[i % own] * (double)gradient[i];
 }
 
@@ -111,7 +116,8 @@ static void run_backward_for_all(Gradients *g) {
     }
 }
 
-/* Reports the gravest entry, and of several the one with the largest error; NaN is larger than all. */
+/* Reports the gravest entry, and of several the one with the largest error; NaN is larger than
+ * all. */
 static void report_worst(InputReport *r, const Entries *e) {
     const Entry *worst = NULL;
     double worst_error = 0;
@@ -149,7 +155,8 @@ static void report_kink(InputReport *r, const Entries *e) {
         }
 }
 
-/* Whether the gradient of a coordinate is not 0; it is if rounding explains what no output shows. */
+/* Whether the gradient of a coordinate is not 0; it is if rounding explains what no output
+ * shows. */
 static bool has_slope(const Entries *e, long j) {
     double most = e->doubt[j] == DOUBT_FLAT ? e->rounded : 0;
     for (long q = 0; q < e->cotangents; q++)
@@ -181,7 +188,8 @@ static void report_along(InputReport *r, const Entries *e) {
     bool wrong = e->state[0] == ENTRY_WRONG;
     report_worst(r, e);
     r->verdict = wrong ? FAIL : INCONCLUSIVE;
-    r->wrong = wrong, r->unclear = !wrong;
+    r->wrong = wrong;
+    r->unclear = !wrong;
     snprintf(r->reason, sizeof r->reason,
              "%s: %ld of %ld elements were moved alone, and are right; the worst is of all moved "
              "together",
@@ -191,8 +199,8 @@ static void report_along(InputReport *r, const Entries *e) {
     if (wrong) r->pattern = PATTERN_UNKNOWN;
 }
 
-/* Reports that nothing was recorded, so that no gradient arrives at an input. Beside a reference this is a failure; else it
- * proves nothing, unless the case is flat. */
+/* Reports that nothing was recorded, so that no gradient arrives at an input. Beside a reference
+ * this is a failure; else it proves nothing, unless the case is flat. */
 static void report_unrecorded(InputReport *r, const char *input, bool flat, bool by_reference) {
     static const char hint[] = "Is %s among the INPUTS of tape_node, and does the function return "
                                "what tape_record returns?";
@@ -222,13 +230,17 @@ static void report_ties(Gradients *g, CaseReport *report) {
     if (!check_ties(g->differences, g->element, g->arena, &wrong, text, sizeof text)) return;
     if (check_digits(g->differences, -1, g->arena).count) return; /* steps look like ties */
     report->verdict = FAIL;
-    for (int k = 0, i = 0; k < g->run->point->inputs; k++) {
+    InputReport *r = report->in;
+    for (int k = 0; k < g->run->point->inputs; k++) {
         if (!g->element[k].entry) continue;
-        InputReport *r = &report->in[i++];
-        if (k != wrong) continue;
+        if (k != wrong) {
+            r++;
+            continue;
+        }
         report_elements(r, &g->run->point->in[k], &g->element[k]);
         r->pattern = PATTERN_TIES;
         snprintf(r->reason, sizeof r->reason, "%s", text);
+        return;
     }
 }
 
@@ -247,17 +259,21 @@ static double hidden_by(double jump) {
 static void excuse_jumps(Entries *e, double part) {
     for (long j = 0; j < e->coordinates; j++) {
         bool hidden = e->state[j] == ENTRY_WRONG;
-        for (long q = 0; q < e->cotangents && hidden; q++) {
+        for (long q = 0; q < e->cotangents; q++) {
+            if (!hidden) break;
             const Entry *row = e->entry + q * e->coordinates;
             double scale = 0, off = fabs(row[j].analytic - row[j].numeric);
             for (long i = 0; i < e->coordinates; i++) scale = fmax(scale, fabs(row[i].numeric));
             hidden = off <= part * scale;
         }
-        if (hidden) e->state[j] = ENTRY_UNCLEAR, e->doubt[j] = DOUBT_NOISE;
+        if (!hidden) continue;
+        e->state[j] = ENTRY_UNCLEAR;
+        e->doubt[j] = DOUBT_NOISE;
     }
 }
 
-/* Judges again by the digits that forward has, if it has few: its steps look like kinks, and like slopes. */
+/* Judges again by the digits that forward has, if it has few: its steps look like kinks, and like
+ * slopes. */
 static void judge_by_digits(Gradients *g, int k, InputReport *r) {
     const double most = 0x1p-20; /* a larger step shows no slope */
     const PointInput *in = &g->run->point->in[k];
@@ -311,7 +327,8 @@ void check_gradients(Gradients *g, CaseReport *report) {
     long outputs;
     bool wanted = by_reference && is_recorded(g->differences, &outputs);
     bool recorded = is_recorded(run, &g->outputs);
-    report->outputs = g->outputs, report->inputs = 0;
+    report->outputs = g->outputs;
+    report->inputs = 0;
     report_shapes(run, report);
     for (int k = 0; k < run->point->inputs; k++) any |= point_has_gradient(run->point, k);
     if (!any || (by_reference && !wanted && !recorded)) return;

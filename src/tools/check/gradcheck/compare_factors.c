@@ -286,8 +286,8 @@ bool compare_lost_uses(Comparison *m) {
     if (first < 0) return false;
     if (name_lost(m, true, wrong, right))
         return compare_say(m,
-                           "a sum over the outputs is missing or ends early: %s of y count, %s do "
-                           "not",
+                           "a sum over the outputs is overwritten, missing or ends early: those in "
+                           "%s count, those in %s do not",
                            right, wrong);
     return compare_say(
         m,

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum numbers of an array and rows of a table that are printed; rows of a table that has more. */
+/* Maximum numbers of an array and rows of a table that are printed; rows of a table that has
+ * more. */
 enum { MAX_NUMBERS = 12, MAX_ROWS = 14, FEW_ROWS = 6 };
 
 static void add_array(FILE *t, const char *name, Shape s, const real *v) {
@@ -38,8 +39,8 @@ static void add_row(FILE *t, const char *element, const char *output, const Entr
     fprintf(t, "\n");
 }
 
-/* Adds the rows of one cotangent that are `wrong`, as many as there is room for; entries that are 0 on both sides have no
- * row. Returns the number of all such rows. */
+/* Adds the rows of one cotangent that are `wrong`, as many as there is room for; entries that are 0
+ * on both sides have no row. Returns the number of all such rows. */
 static long add_rows(FILE *t, const Gradients *g, const Entries *e, const PointInput *in, long q,
                      bool wrong, long room) {
     char x[REPORT_NAME], y[REPORT_NAME] = "";
