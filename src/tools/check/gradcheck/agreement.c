@@ -167,8 +167,8 @@ static long size_at(const CaseReport *r, int which, int axis) {
     return s.rank > 1 ? shape_count(s) : 0;
 }
 
-/* Whether all factors are the same multiple of a function of one size. Where sizes do not differ, n,
- * 1/n and roots that are not whole are evidence alone. */
+/* Whether all factors are the same multiple of a function of one size. Where sizes do not differ,
+ * n, 1/n and roots that are not whole are evidence alone. */
 static bool follows_size(const Wrong *w, long n, int which, int axis, int function,
                          double *multiple) {
     long first = size_at(w[0].report, which, axis);
