@@ -320,6 +320,12 @@ PASS_OF(x_log_x, a->out[i] = a->x[i] * (real)log((double)a->x[i]))
 PASS_OF(its_slope, a->dx[i] += a->dy[i] * (real)(log((double)a->x[i]) + 1))
 /* clang-format on */
 
+static real largest(const Arrays *a) {
+    real x = a->x[0];
+    EACH(i) x = a->x[i] > x ? a->x[i] : x;
+    return x;
+}
+
 /* y = x Σ x³, and a backward without the term of the sum. */
 static real cubes(const Arrays *a) {
     real sum = 0;
@@ -337,6 +343,7 @@ static real mean(const real *v, long first, long step, long n) {
 }
 PASS_OF(centred_rows, a->out[i] = a->x[i] - mean(a->x, i / 4 * 4, 1, 4))
 PASS_OF(centred_columns, a->dx[i] += a->dy[i] - mean(a->dy, i % 4, 4, a->n / 4))
+PASS_OF(largest_twice, a->dx[i] += a->dy[i] * 2 * a->x[i] * (a->x[i] == largest(a) ? 2 : 1))
 PASS_OF(labels_forgotten, a->dx[i] += 2 * a->x[i] * a->dy[i] * (i % 4 == (long)a->m[i / 4] ? 3 : 1))
 
 static void means_of_unmasked(const Arrays *a) { /* of rows of 3 */
@@ -396,6 +403,8 @@ static const Lie lies[] = {
     LIE("labels", squares, labels_forgotten, "only somewhere",
         "the index that m gives along axis 1 WRONG", NULL, {"x", DIMS(3, 4)},
         {"m", DIMS(3), .values = labels, .constant = true}),
+    LIE("the largest is at no index", squares, largest_twice, "unknown", "1 of 5 elements is wrong",
+        NULL, {"x", DIMS(5)}),
     LIE("a neighbour", squares, shifted, "moved",
         "along axis 0 each element has the gradient of the one before", NULL, {"x", DIMS(6)}),
 };

@@ -367,7 +367,19 @@ bool compare_condition(Comparison *m) {
     return separates(m, look, LOOKS, &c) && say_condition(m, &c);
 }
 
+/* Whether a rule of indices holds at another point too, if one may be drawn. */
+static bool holds_elsewhere(Comparison *m) {
+    const CheckRun *run = m->g->run;
+    CheckPoint there;
+    char wrong[HALF], right[HALF], other[HALF];
+    WrongSet here = wrong_set(m, ELEMENTS);
+    if (!may_have_condition(m) || !compare_set_rule(m, &here, wrong, right)) return true;
+    point_draw(&there, m->arena, run->op, run->c, m->g->seed, POINT_DRAWN, FIRST_DRAWN);
+    Look look = look_at(m, &there);
+    return compare_set_rule(m, &look.set, other, right) && strcmp(wrong, other) == 0;
+}
+
 bool compare_place(Comparison *m) {
     char text[REPORT_TEXT];
-    return compare_map(m, text) && compare_say(m, "%s", text);
+    return compare_map(m, text) && holds_elsewhere(m) && compare_say(m, "%s", text);
 }
