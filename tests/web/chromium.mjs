@@ -68,7 +68,7 @@ export async function open(url, {width = 1280, height = 900, media = {}, languag
     },
     async until(expression, seconds = 60) {
       for (const end = Date.now() + seconds * 1000; Date.now() < end; await new Promise(go => setTimeout(go, 50)))
-        if (await page.run(expression)) return true;
+        if (await page.run(`Boolean(${expression})`)) return true;
       return false;
     },
     // Waits until the expression is true. The page shows later what it knows: whatever a test expects to see, it waits for.

@@ -133,7 +133,7 @@ const tests = {
             [{op: "start", config: "task copy\nd-model 65536\nlayers 900"}, /memory/], [{op: "start", config: huge}, /found/],
             [{op: "start", config: "task lm", text: ""}, /found/], [{op: "answer", text: ""}, /found 0 tokens/],
             [{op: "answer", text: huge}, /found/], [{op: "answer", text: "A".repeat(1e6)}, /found 1000000 tokens/],
-            [{op: "attention", text: "<script>"}, /found '<'/], [{op: "walk", text: "ABC", layer: 5}, /--layer/],
+            [{op: "walk", text: "<script>"}, /found '<'/], [{op: "walk", text: "A", answer: "A".repeat(99)}, /found 99 tokens/],
             [{op: "check", operation: "nothing"}, /nothing/], [{op: "check", operation: "add", case: 999}, /999/],
             [{op: "other"}, /other/]]) {
             const {error, status, lost} = await ask(q);
@@ -146,8 +146,9 @@ const tests = {
     async "the default model of a text is loaded and followed"() {
         await made({op: "start", config: "task lm\nlayers 1\nsteps 1", text: fs.readFileSync("data/chronicle.txt", "utf8")});
         await made({op: "load", bytes: (await made({op: "save"})).bytes});
-        const recomputed = follow(await made({op: "walk", text: "Wren sat", side: "decoder"}));
-        assert.ok(recomputed >= 8, String(recomputed));
+        const {target} = await made({op: "walk", text: "Wren sat"}), more = await made({op: "walk", text: "Wren sat", more: 5});
+        assert.ok(follow(more.all) >= 8 && more.all.some(r => r.axes?.at(-1) === "vocabulary"));
+        assert.equal(more.target.length, target.length + 5); // the continuation, too
     },
 
     async "after a crash the next request gets a new module"() {
@@ -164,19 +165,19 @@ const tests = {
 
     async "without mask or positions"() {
         await made({op: "start", config: COPY});
+        const shares = async more => (await made({op: "walk", text: "ABCABC", answer: "ABCABC", ...more})).all.filter(r => r.name === "A");
         for (const mask of [true, false]) {
-            const {maps} = await made({op: "attention", text: "ABCABC", mask});
-            assert.equal(maps.length, 6);
-            for (const {kind, rows, columns, values} of maps)
-                for (let i = 0; i < rows; i++) {
-                    near(values.slice(i * columns, (i + 1) * columns).reduce((a, b) => a + b), 1, 1e-5);
-                    for (let j = i + 1; kind === "decoder" && j < columns; j++)
+            const maps = await shares({mask});
+            assert.equal(maps.length, 3);
+            for (const {module, shape: [heads, rows, columns], values} of maps)
+                for (let i = 0; i < heads * rows; i++) {
+                    near(values.slice(i * columns, (i + 1) * columns).reduce((a, b) => a + b), 1, 1e-12);
+                    for (let j = i % rows + 1; /decoder.*self/.test(module) && j < columns; j++)
                         assert.equal(values[i * columns + j] > 0, !mask);
                 }
         }
-        const first = maps => maps[0].values.slice(0, 3), last = maps => maps[0].values.slice(3 * 6, 3 * 6 + 3);
-        const {maps} = await made({op: "attention", text: "ABCABC", positions: false});
-        first(maps).forEach((x, i) => near(x, last(maps)[i], 1e-6)); // an A is like any other A
+        const [{values}] = await shares({positions: false});
+        values.slice(0, 3).forEach((x, i) => near(x, values[3 * 6 + 3 + i], 1e-12)); // an A is like any other A
         await made({op: "start", config: COPY + "steps 200\nbatch 32"});
         await trained();
         const answer = async (text, switches) => (await made({op: "answer", text, ...switches})).answer;
@@ -208,10 +209,11 @@ const tests = {
 
         const whole = await made({op: "evaluate", rows: 64}), part = await made({op: "evaluate", rows: 64, off});
         assert.ok(part.loss > whole.loss + .01, `${part.loss}, with all heads ${whole.loss}`);
-        const looked = await made({op: "attention", text: "ABCA", off}), {answer} = await made({op: "answer", text: "ABCA", off});
+        const looked = await made({op: "walk", text: "ABCA", off}), {answer} = await made({op: "answer", text: "ABCA", off});
         assert.ok(file.equals(await saved()), "they are not on again");
         await made({op: "load", bytes: Buffer.concat([length, text, data])});
-        assert.deepEqual({...await made({op: "attention", text: "ABCA"}), id: looked.id}, looked);
+        const again = await made({op: "walk", text: "ABCA"}), numbers = ({all}) => all.map(r => r.values);
+        assert.deepEqual(numbers(again), numbers(looked));
         assert.equal((await made({op: "answer", text: "ABCA"})).answer, answer);
     },
 
@@ -227,56 +229,54 @@ const tests = {
         assert.match((await ask({op: "rate", rate: 0})).error, /need more than 0/);
     },
 
-    async "each cell of the walk is what its formula says"() {
-        for (const [config, text, sides] of [
-            [COPY, "ABCA", ["encoder", "decoder", "cross"]], [COPY + "layers 2\nnorm pre", "ABCA", ["encoder", "decoder", "cross"]],
-            [COPY + "positions rotary\nqk-norm true", "ABCA", ["encoder", "cross"]], [COPY + "attention additive", "AB", ["encoder"]],
-            ["task add\nlayers 1\nd-model 16\nheads 2", "12+3", ["cross"]]])
-            for (const side of sides) {
-                await made({op: "start", config: config.replace("layers 1\n", config.includes("layers 2") ? "" : "layers 1\n")});
-                const recomputed = follow(await made({op: "walk", text, side, head: 2}));
-                assert.ok(recomputed >= 8, `${config} ${side}: ${recomputed}`);
+    async "each record of the walk is what its operation makes of its operands"() {
+        for (const [config, text] of [[COPY, "ABCA"], [COPY + "layers 2\nnorm pre", "ABCA"],
+            [COPY + "positions rotary\nqk-norm true", "ABCA"], [COPY + "activation gelu", "AB"],
+            ["task add\nlayers 1\nd-model 16\nheads 2", "12+3"], [COPY + "attention additive", "AB"]]) {
+            await made({op: "start", config: config.replace("layers 1\n", config.includes("layers 2") ? "" : "layers 1\n")});
+            const {all} = await made({op: "walk", text});
+            assert.ok(follow(all) >= 20, config);
+            for (const r of all.filter(r => r.index >= 0)) { // a cell that is a sum has its terms
+                const element = (37 * r.index) % r.values.length, {value, rest, terms} = await made({op: "cell", index: r.index, element});
+                const sum = terms.reduce((sum, [, , x, slope]) => sum + x * slope, rest);
+                assert.ok(Number.isFinite(r.values[element]) ? value === r.values[element] : value === null);
+                if (terms.length) near(sum, value, 1e-9 * Math.max(1, Math.abs(value)));
             }
+        }
     },
 
     // The sum of the terms is what the step adds, and the losses of a pushed number rise as its gradient says.
     async "backward: every sum has its terms, and the loss moves as the gradient says"() {
         let cells = 0, weights = 0, bent = 0;
-        for (const [config, text, answer, side] of [
-            [COPY, "ABCA", "ABCA", "cross"], [COPY + "norm pre\nqk-norm true\npositions rotary", "ABCA", "", "decoder"],
-            [COPY + "activation gelu", "AB", "AB", "encoder"]]) {
+        for (const [config, text, answer] of [[COPY, "ABCA", "ABCA"], [COPY + "norm pre\nqk-norm true\npositions rotary", "ABCA", ""],
+            [COPY + "activation gelu", "AB", "AB"]]) {
             await made({op: "start", config});
-            const {steps, others} = await made({op: "walk", text, answer, side, backward: true});
-            const names = steps.map(s => s.name), formulas = steps.every(s => s.formula);
-            const known = new Set([...names, ...others.map(s => s.name)]); // a step may read of one that is not shown
-            assert.deepEqual(steps.flatMap(s => s.reads).filter(name => / \d+$/.test(name) && !known.has(name)), []);
-            assert.ok(names[0] === "L" && ["A", "Z", "S"].every(name => names.includes(name)) && formulas, names.join());
-            for (const {backward: index, adds, reads, shape} of steps)
-                for (const {to, values} of adds) {
-                    const input = reads.indexOf(to), element = (37 * cells++) % values.length;
-                    const {terms, value, gradient, range, losses} = await made({op: "push", index, input, element});
-                    near(terms.reduce((sum, [, dy, slope]) => sum + dy * slope, 0), values[element], 1e-12);
-                    assert.ok(terms.every(([at]) => at >= 0 && at < shape.reduce((a, b) => a * b, 1)));
+            const {all} = await made({op: "walk", text, answer}), of = new Map(all.map(r => [r.index, r]));
+            for (const {index, operation, reads, view} of all.filter(r => r.index >= 0 && r.grad)) {
+                const operands = reads.map(k => of.get(k)), {parts} = await made({op: "parts", index, shapes: operands.map(x => x?.shape)});
+                for (const [input, x] of operands.entries()) {
+                    if (!parts[input] || view) continue;
+                    const element = (37 * cells++) % x.values.length, {added, terms} = await made({op: "addition", index, input, element});
+                    near(terms.reduce((sum, [, dy, slope]) => sum + dy * slope, 0), added, 1e-12);
+                    assert.equal(parts[input][element], added);
+                    const {value, gradient, range, losses} = await made({op: "push", number: x.index, element});
+                    assert.equal(gradient, x.grad[element]);
                     const difference = (8 * (losses[21] - losses[19]) - losses[22] + losses[18]) / (12 * .05 * range);
                     const close = d => Math.abs(d - gradient) <= 2e-3 + .05 * Math.abs(gradient);
                     const beside = [losses[21] - losses[20], losses[20] - losses[19]].map(d => d / (.05 * range));
                     bent += !close(difference); // a ReLU bends the loss: the gradient is the slope of one side
-                    assert.ok(close(difference) || beside.some(close), `${to}: ${gradient}, ${difference}, ${beside}`);
+                    assert.ok(close(difference) || beside.some(close), `${operation}: ${gradient}, ${difference}, ${beside}`);
                     const ends = [losses[0], losses[40]].map(loss => Math.abs(loss - losses[20])); // its tangent is seen to rise
-                    assert.ok(range === .01 || !gradient || Math.max(...ends) <= 4 * Math.abs(gradient) * range, `${to}: ${ends}`);
-                    assert.ok((to === "masked S'" || Number.isFinite(value)) && losses.length === 41);
-                    weights += /weight/.test(to) && gradient !== 0;
+                    assert.ok(range === .01 || !gradient || Math.max(...ends) <= 4 * Math.abs(gradient) * range, `${operation}: ${ends}`);
+                    assert.ok((x.name === "masked S'" || Number.isFinite(value)) && losses.length === 41);
+                    weights += Boolean(x.parameter) && gradient !== 0;
                 }
+            }
         }
-        await made({op: "start", config: COPY});
-        const {steps} = await made({op: "walk", text: "ABCD", answer: "CBA", side: "cross", backward: true});
-        assert.deepEqual(steps.find(s => s.backward === 0).rows, [..."ABCD"]); // as many as the decoder reads
-        assert.deepEqual(steps.find(s => s.name === "Y").rows, ["<begin>", ..."CBA"]);
-        assert.ok(cells > 100 && weights > 20 && bent <= 1, `${cells} cells, ${weights} weights, ${bent} bent`);
-        for (const q of [{index: 999}, {index: 0, input: 9}, {index: 93, input: 0, element: 1e9}])
-            assert.match((await ask({op: "push", element: 0, input: 0, ...q})).error, /need one of the walk/);
-        await made({op: "walk", text: "AB"});
-        assert.match((await ask({op: "push", index: 0, input: 0, element: 0})).error, /need one of the walk/);
+        assert.ok(cells > 200 && weights > 60 && bent <= 3, `${cells} cells, ${weights} weights, ${bent} bent`);
+        for (const q of [{op: "push", number: 999}, {op: "push", number: -999}, {op: "push", number: 93, element: 1e9},
+            {op: "cell", index: 999}, {op: "addition", index: 0, input: 9}, {op: "parts", index: -1}])
+            assert.match((await ask({element: 0, ...q})).error, /need one of the walk/);
     },
 
     async "memory stays flat"() {
@@ -284,7 +284,7 @@ const tests = {
             await made({op: "start", config: COPY + "steps 100000"});
             for (let i = 0; i < 4; i++) {
                 await made({op: "step", n: 100, ms: 1e9}), await made({op: "evaluate", rows: 16});
-                await made({op: "attention", text: "ABC"}), await made({op: "walk", text: "ABC"});
+                await made({op: "walk", text: "ABC"}), await made({op: "parts", index: 1, shapes: [[3, 32], [96, 32], [96]]});
                 await made({op: "load", bytes: (await made({op: "save"})).bytes.slice(0, 100 * i)}).catch(() => {});
                 await made({op: "check", operation: "softmax", mistake: 0});
             }
@@ -303,39 +303,33 @@ function normal(x) {
     return x < 0 ? tail : 1 - tail;
 }
 
-// Recomputes the matrices of a walk from those that they name; returns how many.
-function follow({matrices, weights}) {
-    const of = name => [...matrices, ...weights].find(m => m.name === name);
-    const at = (m, i, j) => m.values[i * m.shape.at(-1) + j];
-    const row = (m, i) => m.values.slice(i * m.shape.at(-1), (i + 1) * m.shape.at(-1));
-    const sum = x => x.reduce((a, b) => a + b, 0);
-    const cell = {
-        product: ([a, b, bias], i, j) => {
-            const transposed = b.endsWith("^T"), other = of(b.replace("^T", ""));
-            return sum([...row(of(a), i)].map((x, k) => x * (transposed ? at(other, j, k) : at(other, k, j)))) +
-                   (bias ? of(bias).values[j] : 0);
+// Recomputes the records of a walk from their operands; returns how many.
+function follow(all) {
+    const sum = x => x.reduce((a, b) => a + b, 0), of = new Map(all.map(r => [r.index, r]));
+    const row = (m, i) => m.values.subarray(i * m.shape.at(-1), (i + 1) * m.shape.at(-1));
+    const EACH = {
+        matmul: ([a, b], i, j, r) => { // heads: b has as many matrices as a
+            const [n, k] = a.shape.slice(-2), h = Math.floor(i / n), columns = b.shape.at(-1);
+            return sum([...row(a, i)].map((x, p) => x * b.values[(h * k + p) * columns + j]));
         },
-        relu: (f, i, j) => Math.max(0, cell.product(f, i, j)),
-        gelu: (f, i, j) => cell.product(f, i, j) * normal(cell.product(f, i, j)),
-        sum: ([a, b], i, j) => at(of(a), i, j) + at(of(b), i, j),
-        scaled: ([a, q], i, j) => at(of(a), i, j) / Math.sqrt(of(q).shape[1]),
-        mask: ([a], i, j) => j > i && of(a).shape[0] === of(a).shape[1] ? null : at(of(a), i, j),
-        softmax: ([a], i, j) => Math.exp(at(of(a), i, j)) / sum(row(of(a), i).map(Math.exp)),
-        norm: ([a, gain, bias], i, j) => {
-            const x = row(of(a), i), mean = sum(x) / x.length;
-            const variance = sum(x.map(v => (v - mean) ** 2)) / x.length;
-            return (x[j] - mean) / Math.sqrt(variance + 1e-5) * of(gain).values[j] + of(bias).values[j];
+        residual: ([a, b], i, j, r, e) => a.values[e] + b.values[e],
+        scale: ([a], i, j, r, e) => a.values[e] * r.values[0] / a.values[0],
+        masked_fill: ([a], i, j, r, e) => j > i % r.shape.at(-2) ? -Infinity : a.values[e],
+        softmax: ([a], i, j) => Math.exp(row(a, i)[j]) / sum([...row(a, i)].map(Math.exp)),
+        layer_norm([a, gain, bias], i, j) {
+            const x = [...row(a, i)], mean = sum(x) / x.length, variance = sum(x.map(v => (v - mean) ** 2)) / x.length;
+            return (x[j] - mean) / Math.sqrt(variance + 1e-5) * gain.values[j] + bias.values[j];
         },
+        linear: ([a, w, bias], i, j) => sum([...row(a, i)].map((x, k) => x * row(w, j)[k])) + (bias ? bias.values[j] : 0),
     };
     let count = 0;
-    for (const m of matrices) {
-        const compute = cell[m.from.kind];
-        if (!compute || m.shape.length !== 2) continue;
-        for (let i = 0; i < m.shape[0]; i++)
-            for (let j = 0; j < m.shape[1]; j++) {
-                const want = compute(m.from.of, i, j), found = at(m, i, j);
-                if (want !== null) assert.ok(Math.abs(found - want) < 1e-6, `${m.name} ${i},${j}: ${found}, want ${want}`);
-            }
+    for (const r of all.filter(r => EACH[r.operation])) {
+        const columns = r.shape.at(-1), operands = r.reads.map(k => of.get(k));
+        r.values.forEach((found, e) => {
+            const want = EACH[r.operation](operands, Math.floor(e / columns), e % columns, r, e);
+            const all = r.name === "H" ? [Math.max(0, want), want * normal(want)] : [want];
+            assert.ok(all.some(x => x === found || Math.abs(found - x) < 1e-6), `${r.name} ${e}: ${found}, want ${all}`);
+        });
         count++;
     }
     return count;

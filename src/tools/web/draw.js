@@ -27,8 +27,10 @@ function colours() {
   if (!palette) {
     const style = getComputedStyle(document.documentElement), value = name => style.getPropertyValue('--' + name).trim();
     palette = {};
-    for (const name of ['ink', 'faint', 'line', 'panel', 'accent', 'wrong']) palette[name] = value(name);
-    for (const name of ['shade', 'minus']) palette[name] = value(name).split(' ').reduceRight((sum, x) => sum * 256 + +x, 0);
+    const plain = 'ink paper faint line panel accent wrong glow wire soft ghost attend norm feed embed out loss';
+    for (const name of plain.split(' ')) palette[name] = value(name);
+    for (const name of ['shade', 'minus', 'veil']) palette[name] = value(name).split(' ').reduceRight((sum, x) => sum * 256 + +x, 0);
+    palette.veil = (palette.veil | 255 << 24) >>> 0;
   }
   return palette;
 }
@@ -163,7 +165,7 @@ function heatMap(canvas, m, o) {
   const {cell, high, mark = {}, labels: {rows, columns} = {}} = o, [width, height] = o.grows && canvas.size || [0, 0];
   const left = rows ? 6 + 9 * Math.min(7, Math.max(...rows.map(wide))) : 0, above = columns ? 20 : 0;
   const w = left + m.columns * cell, h = above + m.rows * high, size = [Math.max(width, w), Math.max(height, h)];
-  Object.assign(canvas, {left, above, cell, high, size, shows: m});
+  Object.assign(canvas, {left, above, cell, high, size, shows: m, marked: mark});
   write(canvas.previousSibling, `${o.name} [${o.shape.join(' × ')}]${o.unit || ''}`);
   const label = t('matrix', o.name, m.rows, m.columns) + (canvas.tabIndex < 0 ? '' : t('matrix_keys'));
   attributes(canvas, {'aria-label': label, style: `width: ${size[0]}px; height: ${size[1]}px`});
@@ -234,6 +236,8 @@ function choosable(canvas, size, choose, clicks) {
   return (i, j) => { at = [i, j]; };
 }
 
+const clamp = (low, x, high) => Math.max(low, Math.min(high, x));
+
 // Numbers for display.
 const number = x => String(Math.round(x)).replace(/\B(?=(\d{3})+$)/g, '\u202f');
 function figure(x, digits) {
@@ -245,5 +249,7 @@ function figure(x, digits) {
 }
 function small(x) {
   if (!x) return '0';
-  return Number.isFinite(x) ? x.toFixed(Math.abs(x) >= 10 ? 1 : 2).replace(/^(-?)0\./, '$1.').replace('-', '−') : '−∞';
+  if (!Number.isFinite(x)) return '−∞';
+  const s = x.toFixed(Math.abs(x) >= 10 ? 1 : 2).replace(/^(-?)0\./, '$1.');
+  return s === '-.00' ? '.00' : s.replace('-', '−');
 }

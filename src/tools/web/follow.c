@@ -1,73 +1,233 @@
-/* Entry points of the module in double precision that follow a model: the walk of ./explain, forward and backward. */
-#include "explain/walk_backward.h"
+/* Entry points of the module in double precision that follow one sequence through a saved model:
+ * the records of its tape, forward and backward. Numbers are not printed: a record says where its
+ * arrays are in the module's memory, and the worker copies them. */
+#include "decoding/saved_run.h"
+#include "explain/walk_records.h"
+#include "formats/json.h"
 #include "web/web.h"
 #include <math.h>
+#include <string.h>
 
-/* The walk backward that was printed last; its tape is kept for the entry points below. */
+/* The pass that was run last; the entry points below read its tape. */
 static struct {
-    WalkOptions options;
-    WalkThrough walk;
-    Backward steps; /* of none, if the walk that was printed last is one forward */
+    SavedRun run;
+    Tokens source, target;
+    Tape *tape;
+    Trace trace;
+    Arena arena; /* of the records, and of what is asked of one */
+    Records records;
 } kept;
 
-/* Prints the walk through the text in the file `text` and the model in the directory `saved`, one JSON object a line. The
- * walk backward begins at the loss of the answer in the file `answer`; if that is empty, of the model's own. */
-WEB_EXPORT(void, walk, (int side, int layer, int head, int backward)) {
-    const char *answer = web_file_data("answer");
-    walk_close(&kept.walk);
-    kept.walk = (WalkThrough){0}, kept.steps = (Backward){0};
-    kept.options = (WalkOptions){
-        .model = "saved", .text = web_file_data("text"), .layer = layer, .head = head};
-    kept.options.side = (Side)side, kept.options.side_given = true;
-    kept.options.backward = backward, kept.options.json = kept.options.operands = true;
-    kept.options.answer = *answer ? answer : NULL;
-    if (!backward)
-        explain_walk(&kept.options, &web_error);
-    else if (walk_read(&kept.walk, &kept.options, &web_error) &&
-             walk_choose(&kept.walk, &web_error) &&
-             walk_backward_start(&kept.steps, &kept.walk, &web_error))
-        walk_backward_steps(&kept.steps);
+/* Opens the model in the directory `saved`, and gives it gradients. */
+static bool open_model(SavedRun *run, Error *e) {
+    if (!saved_run_open(run, "saved", false, e)) return false;
+    Model *loaded = run->model, *m = model_new(&loaded->config, true, 0, e);
+    if (!m) return false;
+    size_t bytes = (size_t)m->parameters.size * sizeof(real);
+    memcpy(m->parameters.value, loaded->parameters.value, bytes);
+    model_free(loaded);
+    run->model = m;
+    return true;
 }
 
-/* Prints the terms of one element, in row-major order, of what operation `index` adds to the gradient of its input: of
- * each its element of the operation's output, the gradient there, and the slope. Then the loss while the element itself
- * is pushed by -range, -0.95 range, … range. The range is so small that the loss moves no more than a few times as far as
- * its tangent, but at least 0.01. */
-WEB_EXPORT(void, push, (int index, int input, int element)) {
-    enum { HALF = 20 };
-    Node *n = index >= 0 && index < kept.steps.count ? kept.steps.node[index] : NULL;
-    const Tensor *x =
-        n && input >= 0 && input < n->inputs && backward_reaches(n, input) ? n->in[input] : NULL;
-    if (!x || element < 0 || element >= shape_count(x->shape)) {
-        error_set(&web_error, STATUS_USAGE, "found %d, %d, %d, need one of the walk", index, input,
-                  element);
+/* Reads the int32_t ids of a file. */
+static bool read_tokens(Tokens *x, const char *file, Error *e) {
+    const void *ids = web_file_data(file);
+    long count = (long)(web_file_size(file) / sizeof(int32_t));
+    if (!tokens_new(x, 1, count, e)) return false;
+    tokens_fill(x, 1, count, ids, NO_PAD);
+    return true;
+}
+
+/* Runs both passes over the tokens of the files `source` and `target`; the file `next` has the
+ * token that each of the target should predict, NO_PAD for none. */
+static bool run_passes(bool mask, bool positions, Error *e) {
+    if (!open_model(&kept.run, e)) return false;
+    Model *m = kept.run.model;
+    bool lm = config_is_lm(&m->config);
+    m->unmasked = !mask;
+    m->unplaced = !positions;
+    if (!read_tokens(&kept.target, "target", e)) return false;
+    if (!lm && !read_tokens(&kept.source, "source", e)) return false;
+    Tape *t = kept.tape = tape_new();
+    t->keep = true;
+    Forward f = {.tape = t, .model = m, .target = &kept.target, .trace = &kept.trace};
+    f.source = lm ? NULL : &kept.source;
+    const void *next = web_file_data("next");
+    Tensor *logits = nn_logits(&f, nn_hidden(&f));
+    Tensor *loss = tape_cross_entropy(t, logits, next, NO_PAD, 0);
+    nn_trace_name(&f, loss, "L", AXES(AXIS_UNKNOWN));
+    if (tape_failed(t, e)) return false;
+    kept.records = (Records){.model = m, .tape = t, .trace = &kept.trace};
+    records_read(&kept.records, &kept.arena);
+    return records_backward(&kept.records, e);
+}
+
+/* ---- Records ---- */
+
+static void print_longs(const char *name, const long *x, int count) {
+    printf(", \"%s\": [", name);
+    for (int i = 0; i < count; i++) printf(i ? ",%ld" : "%ld", x[i]);
+    putchar(']');
+}
+
+/* Prints name, axes, shape and strides of a tensor, and where its numbers and its gradient are. */
+static void print_tensor(const Tensor *x) {
+    char name[RECORD_NAME];
+    Axes axes = record_axes(&kept.records, x);
+    web_print_text("name", record_name(&kept.records, x, name));
+    printf(", \"axes\": [");
+    for (int i = 0; i < x->shape.rank; i++)
+        printf("%s\"%s\"", i ? "," : "", axis_names[axes.of[i]]);
+    putchar(']');
+    print_longs("shape", x->shape.size, x->shape.rank);
+    print_longs("stride", x->stride, x->shape.rank);
+    printf(", \"data\": %zu", (size_t)x->data);
+    printf(", \"grad\": %zu", x->grad_state >= GRAD_FRESH ? (size_t)x->grad : 0);
+}
+
+/* Operand `number` of those that no record makes, counted through all records. */
+static const Tensor *leaf(int number) {
+    for (long i = 0; i < kept.records.count; i++) {
+        const Node *n = kept.records.of[i].node;
+        for (int k = 0; k < n->inputs; k++)
+            if (n->in[k] && !n->in[k]->maker && number-- == 0) return n->in[k];
+    }
+    return NULL;
+}
+
+/* The number of a tensor: a record's index, or -1, -2, … for a leaf. */
+static int number_of(const Tensor *x) {
+    if (x->maker) return (int)x->maker->index;
+    int number = 0;
+    while (leaf(number) != x) number++;
+    return -1 - number;
+}
+
+static void print_leaves(void) {
+    const Tensor *x = leaf(0);
+    for (int i = 0; x; x = leaf(++i)) {
+        long row = 0;
+        const Parameter *p = record_parameter(&kept.records, x, &row);
+        if (number_of(x) != -1 - i) continue;
+        printf("{\"index\": %d, \"row\": %ld", -1 - i, row);
+        web_print_text("parameter", p ? p->name : "");
+        print_tensor(x);
+        puts("}");
+    }
+}
+
+static void print_record(const Record *r) {
+    const Node *n = r->node;
+    char formula[RECORD_FORMULA];
+    const TensorTrace *named = nn_trace_name_of(&kept.trace, n->out);
+    printf("{\"index\": %ld", n->index);
+    printf(", \"view\": %s", n->op->view ? "true" : "false");
+    printf(", \"named\": %s", named ? "true" : "false");
+    web_print_text("operation", n->op->name);
+    web_print_text("module", r->module);
+    web_print_text("sentence", record_sentence(&kept.records, n));
+    web_print_text("formula", record_formula(n, false, formula));
+    web_print_text("derivative", record_formula(n, true, formula));
+    printf(", \"reads\": [");
+    for (int i = 0; i < n->inputs; i++)
+        printf(n->in[i] ? "%s%d" : "%snull", i ? "," : "", n->in[i] ? number_of(n->in[i]) : 0);
+    putchar(']');
+    print_tensor(n->out);
+    puts("}");
+}
+
+/* Prints leaves and records, one JSON object a line. */
+WEB_EXPORT(void, walk, (int mask, int positions)) {
+    tape_free(kept.tape);
+    tokens_free(&kept.source);
+    tokens_free(&kept.target);
+    saved_run_close(&kept.run);
+    arena_free(&kept.arena);
+    memset(&kept, 0, sizeof kept);
+    if (!run_passes(mask, positions, &web_error)) {
+        kept.records.count = 0;
         return;
     }
-    long terms, offset = 0, rest = element;
-    Arena arena = {0};
-    putchar('{');
-    walk_backward_json_terms(backward_terms(&arena, n, input, element, &terms), terms);
-    arena_free(&arena);
-    const Node *end = backward_end(n, input, element);
-    if (end) printf(", \"end\": %ld", end->index);
-    if (end) web_print_text("zero", walk_backward_cause(&kept.steps, end, x, element));
+    print_leaves();
+    for (long i = 0; i < kept.records.count; i++) print_record(&kept.records.of[i]);
+}
+
+/* ---- One record ---- */
+
+/* Whether there is a record with this index, and an element; else an error. */
+static bool has(int index, int element) {
+    const Records *r = &kept.records;
+    if (index >= 0 && index < r->count && element >= 0 &&
+        element < shape_count(r->of[index].node->out->shape))
+        return true;
+    return error_set(&web_error, STATUS_USAGE, "found element %d of record %d, need one of the walk",
+                     element, index);
+}
+
+/* Prints where the parts are that the record's backward adds to the gradients of its operands. */
+WEB_EXPORT(void, parts, (int index)) {
+    if (!has(index, 0)) return;
+    Node *n = kept.records.of[index].node;
+    printf("{\"parts\": [");
+    for (int i = 0; i < n->inputs; i++) {
+        bool reached = record_reached(n) && backward_reaches(n, i);
+        const real *part = reached ? backward_part(&kept.arena, n, i) : NULL;
+        printf(i ? ",%zu" : "%zu", (size_t)part);
+    }
+    puts("]}");
+}
+
+/* Print one element of the record's output, or of what it adds to the gradient of an operand, as
+ * walk_records.h describes it. */
+WEB_EXPORT(void, cell, (int index, int element)) {
+    if (has(index, element)) record_json_cell(&kept.records, index, element);
+}
+
+WEB_EXPORT(void, addition, (int index, int operand, int element)) {
+    if (!has(index, 0)) return;
+    Node *n = kept.records.of[index].node;
+    bool reached = operand >= 0 && operand < n->inputs && record_reached(n) &&
+                   backward_reaches(n, operand);
+    if (reached && element >= 0 && element < shape_count(n->in[operand]->shape))
+        record_json_addition(&kept.records, index, operand, element);
+    else
+        has(-1, element);
+}
+
+/* Prints the loss while one element of a leaf or an output is pushed by -range, -0.95 range, …
+ * range. The range is so small that the loss moves no more than a few times as far as its tangent,
+ * but at least 0.01. */
+WEB_EXPORT(void, push, (int number, int element)) {
+    enum { HALF = 20 };
+    const Tensor *x = number < 0 ? leaf(-1 - number) : NULL;
+    if (number >= 0 && number < kept.records.count) x = kept.records.of[number].node->out;
+    if (!x || element < 0 || element >= shape_count(x->shape)) {
+        has(-1, element);
+        return;
+    }
+    long offset = 0, rest = element;
     for (int axis = x->shape.rank - 1; axis >= 0; rest /= x->shape.size[axis--])
         offset += rest % x->shape.size[axis] * x->stride[axis];
     const Tensor *base = x; /* the numbers that views show are those of one tensor */
     while (base->maker && base->maker->op->view) base = base->maker->in[0];
     offset += x->data - base->data;
-    real loss[2 * HALF + 1], value = base->data[offset], slope = base->grad[offset], range = 1;
-    real now = *kept.walk.tape->last->out->data, least = 0.01;
+    const Tape *t = kept.tape;
+    real loss[2 * HALF + 1], value = base->data[offset], range = 1;
+    real slope = base->grad_state >= GRAD_FRESH ? base->grad[offset] : 0;
+    real now = *t->last->out->data, least = 0.01;
     while (range > least && fabs(slope) > 0) {
-        real up = backward_loss(kept.walk.tape, base, offset, value + range) - now;
-        real down = backward_loss(kept.walk.tape, base, offset, value - range) - now;
+        real up = backward_loss(t, base, offset, value + range) - now;
+        real down = backward_loss(t, base, offset, value - range) - now;
         if (fmax(fabs(up), fabs(down)) < 4 * fabs(slope) * range) break;
         range /= 10;
     }
     for (int i = -HALF; i <= HALF; i++)
-        loss[HALF + i] = backward_loss(kept.walk.tape, base, offset, value + range * i / HALF);
-    web_print_number("value", value), web_print_number("gradient", slope),
-        web_print_number("range", range);
+        loss[HALF + i] = backward_loss(t, base, offset, value + range * i / HALF);
+    printf("{\"number\": %d", number);
+    web_print_number("value", value);
+    web_print_number("gradient", slope);
+    web_print_number("range", range);
     web_print_numbers("losses", loss, 2 * HALF + 1);
     puts("}");
 }

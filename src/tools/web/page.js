@@ -1,9 +1,13 @@
-// The page: language, the worker, training. look.js, follow.js and check.js add the other parts.
+// The page: language, the worker, training, the address. The files that follow add the other parts.
 'use strict';
+// Set by figure.js and step.js: draw anew what is looked at, open a step, go to the next one.
+let renewFigure, arrangeFigure, markFigure, focusOpen, renewStep, openStep, stepBy;
 
 // ---- Language ----
 
-let language = (navigator.language || '').toLowerCase().startsWith('zh') ? 1 : 0;
+const LANGUAGES = ['en', 'zh'];
+let language = LANGUAGES.indexOf(new URLSearchParams(location.search).get('lang'));
+if (language < 0) language = (navigator.language || '').toLowerCase().startsWith('zh') ? 1 : 0;
 const t = (key, ...values) => {
   const text = TEXTS[key];
   return (text ? text[language] : key).replace(/\{(\d)\}/g, (_, i) => values[i]);
@@ -19,15 +23,16 @@ function translate() {
   translators.forEach(f => f());
   repaint();
 }
-$('language').addEventListener('click', () => { language = 1 - language; translate(); });
+$('language').addEventListener('click', () => { language = 1 - language; translate(), moved(); });
 
-// Each part of the page has a link at the top, a title and a lead.
+// Each part of the page has a link at the top; those below the figure have a title and a lead.
 for (const part of document.querySelectorAll('main > section')) {
-  const {id} = part, title = part.querySelector('h2') ?? make('h2');
-  if (!title.parentNode) part.prepend(title);
-  title.id = 'h-' + id, title.dataset.t = id + '_title', part.setAttribute('aria-labelledby', title.id);
-  title.after(make('p', {'data-t': id + '_lead'}));
+  const {id} = part, title = make('h2', {id: 'h-' + id, 'data-t': id + '_title'});
+  if (!TEXTS[id]) continue;
   document.querySelector('nav').append(make('a', {href: '#' + id, 'data-t': id}));
+  if (id === 'figure') continue;
+  part.setAttribute('aria-labelledby', title.id);
+  part.prepend(title, make('p', {'data-t': id + '_lead'}));
 }
 for (const box of document.querySelectorAll('[data-selects]'))
   for (const id of box.dataset.selects.split(' '))
@@ -125,21 +130,22 @@ const EXAMPLES = {copy: '31415926', reverse: '31415926', sort: '31415926', add: 
 const example = () =>
   choice.task === 'lm' ? [...own.value].slice(0, language ? 3 : 8).join('') : EXAMPLES[choice.task];
 
+// What one changes stands beside what it changes: these settings are not in the form.
+const ELSEWHERE = {task: 'quick', layers: 'quick', heads: 'quick', lr: 'rate'};
 function buildSettings() {
-  const rows = SETTINGS.map(([name, values]) => {
+  const text = (tag, key) => make(tag, {'data-t': key});
+  for (const [name, values] of SETTINGS) {
     const id = 's-' + name, type = {type: 'number', min: 1, max: 999999999};
     const field = Array.isArray(values) ? make('select', {name, id}) : make('input', {name, id, ...type});
     field.addEventListener('change', () => allowed(values, field.value) ? change(name, field.value) : nameSettings());
-    return make('label', {}, make('span', {'data-t': 's_' + name}), field);
-  });
-  const text = (tag, key) => make(tag, {'data-t': key});
-  rows.splice(1, 0, make('label', {className: 'own', hidden: true}, text('span', 'own_text'), own));
-  $('settings').append(...rows, make('p', {id: 'hint'}), make('p', {id: 'model-says', className: 'faint'}),
+    $(ELSEWHERE[name] ?? 'settings').append(make('label', {}, text('span', 's_' + name), ' ', field));
+  }
+  $('settings').prepend(make('label', {className: 'own', hidden: true}, text('span', 'own_text'), own));
+  $('settings').append(make('p', {id: 'hint'}), make('p', {id: 'model-says', className: 'faint'}),
                        make('details', {}, text('summary', 'words'), text('p', 'glossary')));
   $('settings').addEventListener('submit', e => e.preventDefault());
 }
 function nameSettings() {
-  $('intro').textContent = t('intro', t(calm.matches ? 'intro_calm' : 'intro_runs', t('learns_' + choice.task)));
   for (const [name, values] of SETTINGS)
     if (!Array.isArray(values)) $('s-' + name).value = choice[name];
     else fill($('s-' + name), values.map(v => [v, t(TEXTS['o_' + v] ? 'o_' + v : v)]), choice[name]);
@@ -156,28 +162,47 @@ function set(name, value) {
 }
 function change(name, value) {
   set(name, value);
-  nameSettings();
-  writeAddress();
+  nameSettings(), moved();
   if (name !== 'lr' || !model || !model.steps) return start();
   if (state.step) model.steady = false;
   ask('rate', {rate: +value}).catch(tell);
   show();
 }
 
-// The address holds what differs from the presets: ?task=sort&heads=2
+// The address holds what differs from the presets, and what is looked at:
+// ?task=sort&heads=2&at=decoder.layers.0.multihead_attn+A&cell=2,2&way=backward&step=200&lang=zh
+let wanted = 0; // the step to train to at once
 function readAddress() {
-  const query = new URLSearchParams(location.search), pace = query.get('pace');
+  const query = new URLSearchParams(location.search), pace = query.get('pace'), at = query.get('at');
+  const whole = name => /^\d{1,6}$/.test(query.get(name) ?? '') ? +query.get(name) : 0;
   for (const [name, values] of SETTINGS)
     if (query.has(name) && allowed(values, query.get(name))) set(name, query.get(name));
   if (/^\d+$/.test(pace || '')) $('pace').value = pace;
   if (query.get('ask')) $('input').value = query.get('ask').slice(0, 500);
+  view.backward = query.get('way') === 'backward';
+  view.head = whole('head'), view.layer = whole('layer'), wanted = whole('step');
+  const cell = (query.get('cell') ?? '').match(/^(\d{1,4}),(\d{1,4})$/);
+  view.asked = at && {at: at.slice(0, 100), cell: cell && [+cell[1], +cell[2]],
+                      operand: query.has('operand') ? whole('operand') : null};
+  showScene(whole('scene'));
 }
+let writing = 0;
 function writeAddress() {
-  const query = new URLSearchParams();
-  for (const [name] of SETTINGS) if (choice[name] !== preset(name)) query.set(name, choice[name]);
-  if ($('pace').value !== PACE) query.set('pace', $('pace').value);
-  if ($('input').value !== example()) query.set('ask', $('input').value);
-  history.replaceState(null, '', location.pathname + (String(query) && '?' + query) + location.hash);
+  const query = new URLSearchParams(), hold = (name, value, when) => { if (when) query.set(name, value); };
+  for (const [name] of SETTINGS) hold(name, choice[name], choice[name] !== preset(name));
+  hold('pace', $('pace').value, $('pace').value !== PACE);
+  hold('ask', $('input').value, $('input').value !== example());
+  hold('step', state.step, state.step && !running && model?.steps);
+  hold('at', view.open, view.open), hold('cell', String(view.cell), view.open && view.cell);
+  hold('operand', view.operand, view.open && view.operand >= 0);
+  hold('way', 'backward', view.backward), hold('head', view.head, view.head), hold('layer', view.layer, view.layer);
+  hold('scene', scene, scene), hold('lang', LANGUAGES[language], true);
+  history.replaceState(null, '', location.pathname + '?' + query + location.hash);
+}
+// After a change of what is looked at. A browser allows few changes of the address a second.
+function moved() {
+  clearTimeout(writing);
+  writing = setTimeout(writeAddress, 150);
 }
 
 addEventListener('popstate', writeAddress); // a step back leads to an older address: it gets the settings of now
@@ -200,12 +225,13 @@ function options() {
 let model = null;      // the worker's answer to `start` or `load`
 let running = false, starting = false;
 let trainCurve, heldCurve, exactCurve, state, answers;
+let ghost = null;      // the curves of the run before
 const viewers = [];    // {section, renew}: parts that show the model
 
 function clearCurves() {
+  if (trainCurve?.count > 20) ghost = {train: trainCurve, exact: exactCurve};
   trainCurve = new Curve(), heldCurve = new Curve(), exactCurve = new Curve();
-  state = {step: 0, loss: null, exact: null}, answers = [];
-  $('done').textContent = '';
+  state = {step: 0, loss: null, exact: null, measured: 0}, answers = [];
 }
 clearCurves();
 
@@ -239,7 +265,7 @@ function took(m) {
   fitInput();
   show();
   viewers.forEach(v => v.shape?.());
-  answered();
+  answered(), moved();
 }
 // Replaces a text in the field that does not fit the model's alphabet or context.
 function fitInput() {
@@ -253,7 +279,7 @@ function fitInput() {
 const PACE = '11', LOOK = 200;
 const pace = () => $('pace').value === $('pace').max ? Infinity : 10 ** ($('pace').value / 10);
 $('pace').value = PACE;
-$('pace').addEventListener('input', () => { paint('state'), writeAddress(); });
+$('pace').addEventListener('input', () => { paint('state'), moved(); });
 const rest = ms => new Promise(done => setTimeout(done, ms));
 
 // Trains at the pace, and shows answer and maps every LOOK milliseconds.
@@ -264,10 +290,12 @@ async function loop() {
   let owed = 1, then = performance.now(), looked = 0;
   try {
     while (running && model && !starting) { // a step asked for during a start would be the new model's first
-      const rate = pace(), now = performance.now();
+      const rate = state.step < wanted ? Infinity : pace(), now = performance.now();
       owed = rate === Infinity ? 1000 : Math.min(owed + rate * (now - then) / 1000, Math.max(1, rate));
       then = now;
-      if (owed >= 1) owed -= await advance(Math.floor(owed), 40);
+      const most = state.step < wanted ? wanted - state.step : owed;
+      if (owed >= 1) owed -= await advance(Math.floor(Math.min(owed, most)), 40);
+      if (wanted && state.step >= wanted) running = false, wanted = 0;
       if (performance.now() - looked > LOOK) {
         await answered();
         looked = performance.now();
@@ -279,8 +307,9 @@ async function loop() {
     tell(e);
   } finally {
     looping = false;
+    if (model && state.measured !== state.step) await measureNow().catch(tell);
     show();
-    answered();
+    answered(), moved();
   }
 }
 
@@ -293,21 +322,22 @@ async function advance(n, ms) {
   if (!Number.isFinite(state.loss)) running = false, say(t('not_finite'));
   const end = r.step === model.steps;
   paint('state'), paint('loss');
-  if (r.due || end) {
-    const held = await ask('evaluate', {rows: 128});
-    state.exact = held[measure()];
-    heldCurve.add(held.step, held.loss), exactCurve.add(held.step, state.exact);
-    show();
-  }
-  if (end) {
-    running = false;
-    $('done').textContent = t('done', number(r.step), t(measure()), percent(state.exact));
-  }
+  if (r.due || end || state.step - state.measured >= options()['eval-every']) await measureNow();
+  if (end) running = false, show();
   return r.losses.length;
+}
+
+// Measures the model of now: what is shown belongs to the step shown.
+async function measureNow() {
+  const held = await ask('evaluate', {rows: 128});
+  state.exact = held[measure()], state.measured = held.step;
+  heldCurve.add(held.step, held.loss), exactCurve.add(held.step, state.exact);
+  show();
 }
 
 const stepOnce = latest(async () => {
   if (model) await advance(1, 0);
+  if (model && state.measured !== state.step) await measureNow();
   await answered();
   show();
 });
@@ -318,7 +348,7 @@ $('run').addEventListener('click', () => {
   if (running && !starting) model && model.steps ? loop() : start();
   show();
 });
-$('step').addEventListener('click', () => { running = false; say(''); show(); stepOnce(); });
+$('step-once').addEventListener('click', () => { running = false; say(''); show(); stepOnce(); });
 $('reset').addEventListener('click', () => { running = false; start(); });
 
 // ---- The reader's sequence ----
@@ -376,7 +406,7 @@ let typing = 0;
 $('input').addEventListener('input', () => {
   if ($('input').value.length > 500) $('input').value = $('input').value.slice(0, 500);
   clearTimeout(typing);
-  typing = setTimeout(() => { answered(), writeAddress(); }, 120);
+  typing = setTimeout(() => { answered(), moved(); }, 120);
 });
 $('ask').addEventListener('submit', e => { e.preventDefault(); answered(); });
 
@@ -391,13 +421,15 @@ painter('state', () => {
   const begin = state.step ? 'go_on' : 'start';
   write($('run'), t(running ? 'pause' : begin));
   $('run').disabled = $('reset').disabled = !model && running;
-  $('step').disabled = !model || !model.steps;
+  $('step-once').disabled = !model || !model.steps;
   $('save').disabled = !model;
   write($('pace-says'), pace() < Infinity ? t('pace_says', pace().toFixed(pace() < 10 ? 1 : 0)) : t('pace_all'));
   attributes($('pace'), {'aria-valuetext': $('pace-says').textContent});
-  for (const id of ['answer', 'line-says']) attributes($(id), {'aria-live': running ? 'off' : 'polite'});
-  const {step, loss, exact} = state, figures = [['step', number(step)], ['loss', loss === null ? '–' : loss.toFixed(3)],
-    [measure(), exact === null ? '–' : percent(exact)]];
+  for (const id of ['answer', 'figure-says']) attributes($(id), {'aria-live': running ? 'off' : 'polite'});
+  const ended = state.step && state.step === model?.steps && state.measured === state.step;
+  write($('done'), ended ? t('done', number(state.step), t(measure()), percent(state.exact)) : '');
+  const {step, loss, exact, measured} = state, figures = [['step', number(step)], ['loss', loss === null ? '–' : loss.toFixed(3)],
+    [measure(), exact === null || measured !== step ? '–' : percent(exact)]];
   figures.forEach(([key, value], i) => {
     const {firstChild: name, lastChild: b} = $('state').children[i];
     write(name, t(key) + ' '), write(b, value);
@@ -417,6 +449,7 @@ painter('about', () => {
   if (choice.mask === 'off') hint = 'hint_off';
   write($('model-says'), t('size', number(model.parameters)));
   write($('hint'), TEXTS[hint] && model.steps ? t(hint) : '');
+  write($('h-train').nextSibling, t(model.lm ? 'train_lead_text' : 'train_lead'));
 });
 painter('command', () => {
   if (!model) return;
@@ -434,17 +467,21 @@ painter('loss', () => {
   if (!model) return;
   const training = {...trainCurve, colour: 'accent', width: 1}, guess = model.uniform;
   const unseen = {...heldCurve, colour: 'ink', width: 1.5, dots: true};
-  drawChart($('loss'), [training, unseen], steps(), {from: 0, to: round(guess * 1.05), text: y => +y.toFixed(2)}, guess);
+  const old = ghost ? [{...ghost.train, colour: 'ghost', width: 3}] : [];
+  const up = {from: 0, to: round(guess * 1.05), text: y => +y.toFixed(2)};
+  drawChart($('loss'), [...old, training, unseen], steps(), up, guess);
   const label = t('loss_label', number(state.step), figure(state.loss || guess, 3), figure(guess, 3));
   $('loss').setAttribute('aria-label', label);
-}, 'look');
+  write(document.querySelector('[data-t^=loss_caption]'), t(model.lm ? 'loss_caption_text' : 'loss_caption'));
+}, 'figure');
 painter('exact', () => {
   if (!model) return;
   const curve = {...exactCurve, colour: 'accent', width: 2, dots: true};
-  drawChart($('exact'), [curve], steps(), {from: 0, to: 1, text: percent}, .99);
-  write($('exact-caption'), t(measure() + '_caption'));
+  const old = ghost ? [{...ghost.exact, colour: 'ghost', width: 3}] : [];
+  drawChart($('exact'), [...old, curve], steps(), {from: 0, to: 1, text: percent}, .99);
+  write($('exact-caption'), t(measure() + '_caption') + (ghost ? ' ' + t('ghost_caption') : ''));
   $('exact').setAttribute('aria-label', t('exact_label', percent(state.exact || 0), number(state.step)));
-}, 'look');
+}, 'figure');
 painter('answers', () => {
   if (!model) return;
   for (const h of answers) {
@@ -482,10 +519,36 @@ $('load').addEventListener('change', async () => {
 
 addEventListener('load', () => {
   buildSettings();
-  translators.push(nameSettings, show);
+  translators.push(nameSettings, show, () => { arrangeFigure(), renewStep(); });
   $('input').value = EXAMPLES.copy;
   readAddress();
   translate();
-  running = !calm.matches;
+  running = wanted > 0 || scene !== 1 && !calm.matches;
   start();
+});
+
+// ---- Direction, switches, large type ----
+
+function turn(backward) {
+  view.backward = backward, view.operand = -1, view.cell = null;
+  paint('way'), moved(), arrangeFigure(), renewFigure();
+}
+for (const way of ['forward', 'backward']) $(way).addEventListener('click', () => turn(way === 'backward'));
+for (const id of ['mask', 'positions']) $(id).addEventListener('change', answered);
+painter('way', () => {
+  for (const way of ['forward', 'backward'])
+    attributes($(way), {'aria-pressed': view.backward === (way === 'backward')});
+});
+function enlarge() {
+  const large = document.documentElement.classList.toggle('large');
+  attributes($('large'), {'aria-pressed': large});
+  repaint(), arrangeFigure();
+}
+$('large').addEventListener('click', enlarge);
+addEventListener('keydown', e => {
+  const busy = /^(INPUT|TEXTAREA|SELECT|CANVAS|PRE)$/.test(document.activeElement.tagName);
+  if (busy || e.ctrlKey || e.metaKey || e.altKey) return;
+  const act = {l: enlarge, L: enlarge, ArrowRight: () => showScene(scene + 1), ArrowLeft: () => showScene(scene - 1),
+               Escape: () => openStep(null)}[e.key];
+  if (act) e.preventDefault(), act();
 });

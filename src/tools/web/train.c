@@ -5,7 +5,6 @@
 #include "decoding/decode.h"
 #include "decoding/saved_run.h"
 #include "formats/json.h"
-#include "kernels/arrays.h"
 #include "run/samples.h"
 #include "training/checkpoint.h"
 #include "web/web.h"
@@ -24,14 +23,19 @@ static Session session;
 
 /* ---- Members of a JSON object ---- */
 
-/* Prints the labels of tokens; id NULL: of the tokens 0, 1, … */
-static void print_tokens(const char *name, const int32_t *id, long count) {
-    char label[TOKEN_LABEL];
+static void print_ids(const char *name, const int32_t *id, long count) {
     printf(", \"%s\": [", name);
+    for (long i = 0; i < count; i++) printf(i ? ",%d" : "%d", (int)id[i]);
+    putchar(']');
+}
+
+/* Prints the labels of all tokens. */
+static void print_labels(long count) {
+    char label[TOKEN_LABEL];
+    printf(", \"tokens\": [");
     for (long i = 0; i < count; i++) {
-        int32_t token = id ? id[i] : (int32_t)i;
         if (i) putchar(',');
-        json_print(stdout, saved_run_label(&session.run, token, label));
+        json_print(stdout, saved_run_label(&session.run, (int32_t)i, label));
     }
     putchar(']');
 }
@@ -73,7 +77,7 @@ static void describe(const char *task) {
     web_print_number("steps", (double)s->config.schedule.steps);
     web_print_number("uniform", log((double)s->run.tokenizer->size));
     web_print_number("maxSource", s->task && s->task->max_S ? s->task->max_S : c->max_length);
-    print_tokens("tokens", NULL, c->vocab_size);
+    print_labels(c->vocab_size);
     if (task) web_print_text("task", task);
 }
 
@@ -167,8 +171,9 @@ WEB_EXPORT(void, evaluate, (int rows, int aside)) {
     double exact = NAN;
     if (!is_training()) return;
     bool lm = task_is_language_model(t->task);
-    if (!trainer_evaluate(t, rows, &v, e) || !(lm || samples_answers(t, &rows, NULL, &exact, e)))
-        return;
+    long answers = rows;
+    if (!trainer_evaluate(t, rows, &v, e)) return;
+    if (!lm && !samples_answers(t, &answers, NULL, &exact, e)) return;
     if (!aside) trainer_evaluated(t);
     printf("{\"step\": %ld", t->state.step);
     web_print_number("loss", v.loss), web_print_number("accuracy", v.accuracy),
@@ -268,41 +273,28 @@ WEB_EXPORT(void, answer, (int more)) {
     arena_free(&r.arena);
 }
 
-/* ---- Attention ---- */
-
-/* Prints the maps, and the likeliest token after each token (`next`). */
-WEB_EXPORT(void, attention, (void)) {
+/* Prints the tokens that the model reads, with `more` of a language model's continuation, and the
+ * answer: the one in the file `answer`, or its own if that is empty. */
+WEB_EXPORT(void, tokens, (int more)) {
     Reading r = {0};
-    Trace trace = {0};
-    Model *m = session.run.model;
-    Tape *t = session.trainer.tape;
-    if (read_text(&r, 0)) {
-        bool lm = config_is_lm(&m->config);
-        const int32_t *in = lm ? r.text : r.answer - 1;
-        long count = lm ? r.count : r.length + 1;
-        t->no_grad = true;
-        const Tensor *logits =
-            samples_logits(t, m, r.text, lm ? 0 : r.count, in, count, &trace, &web_error);
-        if (logits) {
-            int32_t *next = arena_alloc(&r.arena, (size_t)count * sizeof *next);
-            long V = m->config.vocab_size;
-            for (long i = 0; i < count; i++)
-                next[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
-            printf("{\"lm\": %s", lm ? "true" : "false");
-            print_tokens("source", r.text, lm ? 0 : r.count), print_tokens("target", in, count);
-            print_tokens("next", next, count);
-            printf(", \"maps\": [");
-            for (const AttentionTrace *a = trace.first; a;
-                 a = a->next) { /* [heads, rows, columns] */
-                const Tensor *w = a->steps[0].weights;
-                printf("{\"name\": \"%s\"", a->name);
-                web_print_number("rows", w->shape.size[1]),
-                    web_print_number("columns", w->shape.size[2]);
-                web_print_numbers("values", w->data, shape_count(w->shape));
-                fputs(a->next ? "}, " : "}]}\n", stdout);
-            }
+    const char *answer = web_file_data("answer");
+    if (read_text(&r, more)) {
+        bool lm = config_is_lm(&session.run.model->config), given = !lm && *answer;
+        size_t bytes = strlen(answer);
+        int32_t *id = arena_alloc(&r.arena, (bytes + 1) * sizeof *id);
+        long max = session.run.model->config.max_length - 1;
+        bool ok = !given || tokenizer_encode(session.run.tokenizer, "answer", answer, bytes, id,
+                                             &r.length, &web_error);
+        if (ok && !lm && r.length > max)
+            ok = error_set(&web_error, STATUS_BAD_DATA,
+                           "answer: found %ld tokens, need at most %ld", r.length, max);
+        if (ok) {
+            printf("{\"lm\": %s, \"begin\": %d, \"end\": %d", lm ? "true" : "false",
+                   session.run.begin_id, session.run.end_id);
+            print_ids("source", r.text, r.count + (lm ? r.length : 0));
+            print_ids("answer", given ? id : r.answer, lm ? 0 : r.length);
+            puts("}");
         }
-        t->no_grad = false, tape_reset(t);
     }
     arena_free(&r.arena);
 }

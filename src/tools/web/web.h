@@ -18,6 +18,7 @@ extern Error web_error;
 
 /* Contents of a file, with a NUL behind them; NULL: there is none. */
 char *web_file_data(const char *path);
+size_t web_file_size(const char *path);
 
 /* A member of a JSON object behind others, `, "name": …`: a number (null where it is not finite), a text, numbers. */
 void web_print_number(const char *name, double x);

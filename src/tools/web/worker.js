@@ -95,16 +95,6 @@ function serve(modules, scope) {
         rate: (q, m) => ({said: m.call("rate", number(q.rate, 0))}),
         evaluate: (q, m) => switched(q, m, () => result(m, "evaluate", number(q.rows, 128), Boolean(q.off))),
         answer: (q, m) => switched(q, m, () => result(reading(q, m), "answer", number(q.more, 100, 10000))),
-        attention(q, m) {
-            const found = switched(q, m, () => result(reading(q, m), "attention"));
-            found.maps = found.maps.flatMap(({name, rows, columns, values}) => {
-                const [side, , layer, last] = name.split("."), size = rows * columns;
-                const kind = {multihead_attn: "cross"}[last] ?? (found.lm ? "decoder" : side);
-                return Array.from({length: values.length / size}, (_, head) => ({name, kind, layer: +layer, head, rows, columns,
-                    values: Float32Array.from(values.slice(head * size, (head + 1) * size))}));
-            });
-            return found;
-        },
         save(q, m) {
             m.call("save");
             const path = m.path("saved/model.safetensors");
@@ -116,26 +106,45 @@ function serve(modules, scope) {
         },
     };
 
-    const studying = {
-        /* The walk of ./explain through the model of the other module. Each matrix gets its operands. */
-        walk(q, m) {
-            const {side = "encoder", layer = 1, head = 1, backward = false} = q, sides = ["encoder", "decoder", "cross"];
-            if (running.float) m.write("saved/model.safetensors", training.save(q, running.float).bytes);
-            m.write("answer", String(q.answer ?? ""));
-            const lines = reading(q, m).call("walk", sides.indexOf(side), number(layer, 1), number(head, 1), Boolean(backward));
-            const found = lines.trim().split("\n").map(line => JSON.parse(line)), all = found.filter(m => m.formula !== undefined);
-            for (const m of all.concat(all.flatMap(m => m.adds ?? [])))
-                m.values = Float64Array.from(m.values, x => x ?? -Infinity);
-            if (backward) return {steps: all, others: found.filter(m => m.formula === undefined)};
-            const names = new Set(all.map(m => m.name));
-            for (const m of all) {
-                const [, kind, operands] = m.from.match(/^(\w*) ?(.*)/), of = operands.split(", ").filter(Boolean);
-                const there = of.filter(name => names.has(name.replace(/\^T$/, ""))); /* a layer may have no bias */
-                m.from = there.length < of.length - (of.length > 2) ? {kind: "copy", of: []} : {kind, of: there};
+    /* The numbers of a tensor in row-major order, copied out of the module. */
+    function copied(m, {shape, stride, data}) {
+        const all = new Float64Array(m.exports.memory.buffer), count = shape.reduce((a, b) => a * b, 1), out = new Float64Array(count);
+        const index = shape.map(() => 0);
+        for (let i = 0, at = data / 8; i < count; i++) {
+            out[i] = all[at];
+            for (let k = shape.length - 1; k >= 0; at -= stride[k] * shape[k--]) {
+                at += stride[k];
+                if (++index[k] < shape[k]) break;
+                index[k] = 0;
             }
-            return {matrices: all.filter(m => m.step !== "weights"), weights: all.filter(m => m.step === "weights")};
+        }
+        return out;
+    }
+    const contiguous = shape => shape.map((_, k) => shape.slice(k + 1).reduce((a, b) => a * b, 1));
+    const filled = (m, shape, data) => data ? copied(m, {shape, stride: contiguous(shape), data}) : null;
+
+    const studying = {
+        /* Both passes of the other module's model over the text: its tokens, and the records of the tape. */
+        walk(q, m) {
+            const {float} = running;
+            if (!float) throw refusal("found no model, need start or load first", 66);
+            float.write("answer", String(q.answer ?? ""));
+            const {lm, begin, end, source, answer} = result(reading(q, float), "tokens", number(q.more, 0, 1000));
+            m.write("saved/model.safetensors", switched(q, float, () => training.save(q, float)).bytes);
+            const target = lm ? source : [begin, ...answer], next = lm ? [...source.slice(1), -1] : [...answer, end];
+            for (const [name, ids] of Object.entries({source, target, next})) m.write(name, new Uint8Array(Int32Array.from(ids).buffer));
+            const lines = m.call("walk", q.mask !== false, q.positions !== false).trim().split("\n");
+            const all = lines.map(line => JSON.parse(line));
+            for (const x of all) x.values = copied(m, x), x.grad = filled(m, x.shape, x.grad);
+            return {lm, source: lm ? [] : source, target, next, all};
         },
-        push: (q, m) => result(m, "push", number(q.index, -1), number(q.input, -1), number(q.element, -1)),
+        parts(q, m) {
+            const {parts} = result(m, "parts", number(q.index, -1));
+            return {parts: parts.map((at, k) => filled(m, q.shapes[k] ?? [], at))};
+        },
+        cell: (q, m) => result(m, "cell", number(q.index, -1), number(q.element, -1)),
+        addition: (q, m) => result(m, "addition", number(q.index, -1), number(q.input, -1), number(q.element, -1)),
+        push: (q, m) => result(m, "push", number(q.number, -1), number(q.element, -1)),
         operations: (q, m) => result(m, "operations"),
         check(q, m) {
             m.write("operation", String(q.operation));
