@@ -20,7 +20,7 @@ static struct {
 
 /* Opens the model in the directory `saved`, and gives it gradients. */
 static bool open_model(SavedRun *run, Error *e) {
-    if (!saved_run_open(run, "saved", false, e)) return false;
+    if (!saved_run_open(run, "saved", e)) return false;
     Model *loaded = run->model, *m = model_new(&loaded->config, true, 0, e);
     if (!m) return false;
     size_t bytes = (size_t)m->parameters.size * sizeof(real);
