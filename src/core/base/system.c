@@ -56,12 +56,12 @@ double system_memory(void) {
 }
 
 size_t system_resident(void) {
-    size_t all, resident = 0;
-    FILE *f = fopen("/proc/self/statm", "r"); /* Linux: sizes in pages, the second one resident */
+    size_t all, resident = 0, shared = 0; /* Linux gives sizes in pages */
+    FILE *f = fopen("/proc/self/statm", "r");
     if (!f) return 0;
-    if (fscanf(f, "%zu %zu", &all, &resident) != 2) resident = 0;
+    if (fscanf(f, "%zu %zu %zu", &all, &resident, &shared) != 3) resident = shared = 0;
     fclose(f);
-    return resident * (size_t)sysconf(_SC_PAGESIZE);
+    return (resident - shared) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 size_t system_peak(void) {

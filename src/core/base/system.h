@@ -19,7 +19,8 @@ double system_memory(void);
  * /sys/fs/cgroup. */
 double system_group_limit(const char *name, const char *groups, const char *root);
 
-/* The bytes of memory that the process has now, and their maximum so far; 0: unknown. */
+/* The bytes of memory that the process has for itself now, without files that are mapped; the
+ * maximum of all its memory so far. 0: unknown. */
 size_t system_resident(void);
 size_t system_peak(void);
 
