@@ -27,8 +27,4 @@ const AttentionKind attention_additive = {
     .scores = additive,
     .inner = 3,
     .weight = true,
-    .formula = "S_ij = sum_c w_c tanh(Q_ic + K_jc)",
-    .purpose = "Row i: how well the query of token i fits the key of each token. A score is at "
-               "most the sum of "
-               "all |w_c|, so it is not divided by sqrt(d_k).",
 };

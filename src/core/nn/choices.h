@@ -35,11 +35,6 @@ struct Positions {
      * slopes runs step by step (plain_attention.c). */
     void (*slopes)(int heads, real *out);
     bool (*check)(const ModelConfig *c, Status status, Error *e); /* of the model's sizes */
-    /* Formulas for ./explain: `formula` of a row that is added; `turned` of a query that is rotated
-     * by angles phi, [n, d_k / 2]; `scored` of what is added to scores: " - m |i - j|". NULL:
-     * ./explain prints the kind's name. */
-    const char *formula, *turned, *scored;
-    double (*angle)(const ModelConfig *c, long position, long i);
 };
 
 /* 3.1: the norm around every sublayer. */
@@ -47,9 +42,6 @@ struct NormKind {
     Choice choice;
     void *(*add)(Builder *b); /* the module, with its parameters */
     Sublayer *forward;
-    const char *title, *formula, *purpose; /* for ./explain; NULL: prints the name */
-    /* How a cell follows from weight and bias, as ./explain --json writes it; NULL: not written. */
-    const char *from;
 };
 
 /* 3.3: the activation between the two products of a feed-forward network. */
@@ -57,8 +49,7 @@ struct ActivationKind {
     Choice choice;
     Tensor *(*apply)(Tape *t, Tensor *x); /* the operation, from [n, columns · d_ff] to [n, d_ff] */
     int columns;
-    Activation fused;    /* tape_linear computes it with its product; ACT_NONE: it cannot */
-    const char *formula; /* for ./explain */
+    Activation fused; /* tape_linear computes it with its product; ACT_NONE: it cannot */
 };
 
 /* 3.2.1: the score of a query and a key. */
@@ -69,9 +60,8 @@ struct AttentionKind {
      * [d_model], if the kind has one. */
     Tensor *(*scores)(Tape *t, Tensor *q, Tensor *k, Tensor *weight);
     bool weight;
-    bool scaled;                   /* by 1/√d_k */
-    int inner;                     /* intermediate tensors [h, n, m, d_k] of `scores` */
-    const char *formula, *purpose; /* for ./explain; NULL: S = Q Kᵀ */
+    bool scaled; /* by 1/√d_k */
+    int inner;   /* intermediate tensors [h, n, m, d_k] of `scores` */
 };
 
 /* The kinds of each choice, the words of options and weight files: KIND(learned) of ALL_POSITIONS

@@ -3,17 +3,14 @@
  *
  * With a gated activation, W_1 and b_1 have twice as many rows, gates and values (ops/swiglu.c). */
 #include "nn/nn.h"
-#include <stdio.h>
 
 struct FeedForward {
-    Linear in, out;            /* W_1: [columns · d_ff, d_model], b_1; W_2: [d_model, d_ff], b_2 */
-    char name[PARAMETER_NAME]; /* "encoder.layers.0.feed_forward" */
+    Linear in, out; /* W_1: [columns · d_ff, d_model], b_1; W_2: [d_model, d_ff], b_2 */
 };
 
 FeedForward *nn_feed_forward_new(Builder *b) {
     const ModelConfig *c = b->config;
     FeedForward *w = build_module(b, sizeof *w);
-    snprintf(w->name, sizeof w->name, "%.40sfeed_forward", b->prefix);
     build_linear(b, "linear1", c->d_model, (long)c->activation->columns * c->d_ff, &w->in);
     build_linear(b, "linear2", c->d_ff, c->d_model, &w->out);
     return w;
@@ -27,6 +24,5 @@ Tensor *nn_feed_forward(const Forward *f, void *module, Tensor *x) {
     Tensor *y = nn_project(f, &w->out, inner);
     nn_trace_name(f, inner, "H", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
     nn_trace_name(f, y, "F", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
-    if (f->trace) nn_trace_module(f->trace, w->name, x, y);
     return y;
 }

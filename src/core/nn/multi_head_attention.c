@@ -76,12 +76,9 @@ static void name_steps(const Forward *f, const AttentionTrace *a, const Reach *r
     }
 }
 
-/* Returns Concat(head_1, …, head_h), [query rows, d_model]. Sets *trace to the record of this
- * attention; NULL: f keeps no trace. */
-static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in,
-                               AttentionTrace **trace) {
+/* Returns Concat(head_1, …, head_h), [query rows, d_model]. */
+static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in) {
     const ModelConfig *c = &f->model->config;
-    *trace = NULL;
     Reach reach = in->reach;
     if (in->placed) reach.slopes = slopes(f);
     bool steps_only = f->trace || (in->placed && c->positions->scores && !c->positions->slopes);
@@ -91,27 +88,19 @@ static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in,
     AttentionPart first = in->kv ? PART_K : PART_Q;
     Tensor *q = nn_part(f, in->q, PART_Q, PART_Q);
     Tensor *k = nn_part(f, source, first, PART_K), *v = nn_part(f, source, first, PART_V);
-    AttentionSteps *steps = NULL;
-    if (f->trace) {
-        *trace = nn_trace_add(f->trace, k, a->name, in->reach.queries->count);
-        (*trace)->normalised = c->qk_norm;
-        steps = (*trace)->steps;
-    }
+    AttentionTrace *trace = NULL;
+    if (f->trace) trace = nn_trace_add(f->trace, k, a->name, in->reach.queries->count);
     Scoring scoring = {c->attention, &a->score, in->placed ? f : NULL};
-    Tensor *z = nn_plain_attention(f->tape, &scoring, q, k, v, c->heads, &reach, steps);
-    if (*trace) name_steps(f, *trace, &reach);
+    Tensor *z = nn_plain_attention(f->tape, &scoring, q, k, v, c->heads, &reach,
+                                   trace ? trace->steps : NULL);
+    if (trace) name_steps(f, trace, &reach);
     return z;
 }
 
-/* Returns Concat(head_1, …, head_h) W^O. The queries were computed from x. */
-static Tensor *multi_head(const Forward *f, Attention *a, Tensor *x, const Heads *in) {
-    AttentionTrace *trace;
-    Tensor *y = nn_project(f, &a->out, attend_in_heads(f, a, in, &trace));
-    if (!trace) return y;
+/* Returns Concat(head_1, …, head_h) W^O. */
+static Tensor *multi_head(const Forward *f, Attention *a, const Heads *in) {
+    Tensor *y = nn_project(f, &a->out, attend_in_heads(f, a, in));
     nn_trace_name(f, y, "Y", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
-    trace->input = x;
-    trace->memory = f->memory;
-    trace->output = y;
     return y;
 }
 
@@ -143,13 +132,13 @@ static Heads heads_of(const Forward *f, Attention *a, Tensor *x, const Tokens *t
 
 Tensor *nn_self_attention(const Forward *f, void *module, Tensor *x) {
     Heads all = heads_of(f, module, x, f->source, false);
-    return multi_head(f, module, x, &all);
+    return multi_head(f, module, &all);
 }
 
 Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
     Heads all = heads_of(f, module, x, f->target, !f->model->unmasked);
     if (f->cache) all = nn_heads_in_cache(f, all);
-    return multi_head(f, module, x, &all);
+    return multi_head(f, module, &all);
 }
 
 /* Returns k | v of cross-attention: the encoder's output, f->memory, times the rows of W^K and W^V.
@@ -170,5 +159,5 @@ Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x) {
     Tensor *q = nn_linear(f, &a->q, x, ACT_NONE, NULL);
     q = normalise_and_turn(f, q, c->heads, NULL);
     Reach reach = {&f->target->sequences, &f->source->sequences, .causal = false};
-    return multi_head(f, a, x, &(Heads){.q = q, .kv = memory_keys(f, a), .reach = reach});
+    return multi_head(f, a, &(Heads){.q = q, .kv = memory_keys(f, a), .reach = reach});
 }

@@ -1,16 +1,12 @@
-/* The kinds of norm, and what is common to them: a name, for a trace, and the parameters of the
- * configured kind. */
+/* The kinds of norm, and what is common to them: the parameters of the configured kind. */
 #include "nn/nn.h"
-#include <stdio.h>
 
 struct Norm {
-    char name[PARAMETER_NAME]; /* "encoder.layers.0.norm1" */
     void *module;
 };
 
 Norm *nn_norm_new(Builder *b, const char *name) {
     Norm *n = build_module(b, sizeof *n);
-    snprintf(n->name, sizeof n->name, "%.40s%.20s", b->prefix, name);
     size_t outside = build_enter(b, "%s", name);
     n->module = b->config->norm_kind->add(b);
     build_leave(b, outside);
@@ -20,7 +16,6 @@ Norm *nn_norm_new(Builder *b, const char *name) {
 Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x) {
     Tensor *y = f->model->config.norm_kind->forward(f, norm->module, x);
     nn_trace_name(f, y, "N", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
-    if (f->trace) nn_trace_module(f->trace, norm->name, x, y);
     return y;
 }
 
@@ -54,17 +49,10 @@ const NormKind norm_layer = {
     {"layer"},
     .add = add_weight_and_bias,
     .forward = layer,
-    .title = "LayerNorm",
-    .formula = "N = gamma (R - mean) / sqrt(variance + 1e-5) + beta",
-    .purpose = "Each row gets mean 0 and variance 1, then a learnt scale and shift.",
-    .from = "norm",
 };
 
 const NormKind norm_rms = {
     {"rms"},
     .add = add_weight,
     .forward = rms,
-    .title = "RMSNorm",
-    .formula = "N = gamma R / sqrt(mean of R^2 + 1e-5)",
-    .purpose = "Each row gets a mean square of 1, then a learnt scale.",
 };

@@ -35,5 +35,4 @@ const Positions positions_alibi = {
     {"alibi"},
     .slopes = slopes,
     .scores = scores,
-    .scored = " - m |i - j|, m: the slope of the head",
 };

@@ -11,5 +11,4 @@ const Positions positions_learned = {
     {"learned"},
     .learn = learn,
     .added = true,
-    .formula = "PE_i = row i of a learnt table",
 };

@@ -32,18 +32,6 @@ static bool check(const ModelConfig *c, Status status, Error *e) {
                c->heads, c->d_model);
 }
 
-/* Pair i turns by this angle. */
-static double angle(const ModelConfig *c, long pos, long i) {
-    return nn_angle(c->rotary_base, pos, 2 * i, width(c));
-}
-
 const Positions positions_rotary = {
-    {"rotary", "rotary-base"},
-    .width = width,
-    .row = turns,
-    .turn = turn,
-    .check = check,
-    .angle = angle,
-    .turned = "(a, b) = (q_ij, q_i(j+d_k/2)) becomes (a cos phi_ij - b sin phi_ij, a sin phi_ij + "
-              "b cos phi_ij)",
+    {"rotary", "rotary-base"}, .width = width, .row = turns, .turn = turn, .check = check,
 };

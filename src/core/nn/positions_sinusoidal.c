@@ -32,10 +32,5 @@ static bool check(const ModelConfig *c, Status status, Error *e) {
 }
 
 const Positions positions_sinusoidal = {
-    {"sinusoidal"},
-    .width = width,
-    .row = row,
-    .added = true,
-    .check = check,
-    .formula = "PE_(i,2c) = sin(i / 10000^(2c/d_model)), PE_(i,2c+1) = cos(the same)",
+    {"sinusoidal"}, .width = width, .row = row, .added = true, .check = check,
 };

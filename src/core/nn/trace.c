@@ -9,12 +9,6 @@ const AttentionTrace *nn_trace_find(const Trace *trace, const char *name) {
     return a;
 }
 
-const ModuleTrace *nn_trace_find_module(const Trace *trace, const char *name) {
-    const ModuleTrace *m = trace->modules;
-    while (m && strcmp(m->name, name) != 0) m = m->next;
-    return m;
-}
-
 AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, long sequences) {
     AttentionTrace *a = node_record(x->maker, sizeof *a);
     *a = (AttentionTrace){.name = name, .sequences = sequences};
@@ -22,12 +16,6 @@ AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, lo
     *(trace->last ? &trace->last->next : &trace->first) = a;
     trace->last = a;
     return a;
-}
-
-void nn_trace_module(Trace *trace, const char *name, Tensor *in, Tensor *out) {
-    ModuleTrace *m = node_record(out->maker, sizeof *m);
-    *m = (ModuleTrace){name, in, out, trace->modules};
-    trace->modules = m;
 }
 
 const TensorTrace *nn_trace_name_of(const Trace *trace, const Tensor *x) {

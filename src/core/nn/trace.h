@@ -19,21 +19,10 @@ typedef struct AttentionSteps {
 
 typedef struct AttentionTrace {
     const char *name; /* as in a weight file: "decoder.layers.1.multihead_attn" */
-    bool normalised;  /* queries and keys */
     long sequences;
     AttentionSteps *steps; /* [sequences] */
-    Tensor *input;         /* [rows, d_model]: makes the queries */
-    Tensor *memory;        /* [rows, d_model]: the encoder's output, or NULL */
-    Tensor *output;        /* [query rows, d_model] of all sequences: concatenation W^O */
     struct AttentionTrace *next;
 } AttentionTrace;
-
-/* A norm or a feed-forward network at work. */
-typedef struct ModuleTrace {
-    const char *name; /* "encoder.layers.0.norm1", "encoder.layers.0.feed_forward" */
-    Tensor *in, *out; /* [rows, d_model] */
-    struct ModuleTrace *next;
-} ModuleTrace;
 
 /* What an axis of a tensor counts. */
 typedef enum Axis {
@@ -62,20 +51,15 @@ typedef struct TensorTrace {
  * the caller sets it to {0} when it resets the tape. */
 typedef struct Trace {
     AttentionTrace *first, *last;
-    ModuleTrace *modules; /* the newest first */
     TensorTrace *tensors; /* the newest first */
 } Trace;
 
-/* The first trace of that name, or NULL. */
+/* The trace of the first attention of that name, or NULL. */
 const AttentionTrace *nn_trace_find(const Trace *trace, const char *name);
-const ModuleTrace *nn_trace_find_module(const Trace *trace, const char *name);
 
 /* For modules: appends the record of an attention over `sequences` sequences, with empty steps. `x`
  * is any tensor of the tape. */
 AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, long sequences);
-
-/* For modules: adds input and output. */
-void nn_trace_module(Trace *trace, const char *name, Tensor *in, Tensor *out);
 
 /* For modules: gives x a name, and says what its axes count. An axis left out is AXIS_UNKNOWN. If x
  * has a name, it keeps the first. Without f->trace this does nothing. */
