@@ -217,7 +217,8 @@ TEST(the_first_loss_is_near_log_vocab) {
         }
 }
 
-/* With init_keys each W^K begins as W^Q, in self- and cross-attention; all else begins as without. */
+/* With init_keys each W^K begins as W^Q, in self- and cross-attention; all else begins as without
+ * it. */
 TEST(keys_may_begin_as_queries) {
     ModelConfig c = config_seq2seq(64, 18, 63);
     Model *usual = new_model(c, 1);

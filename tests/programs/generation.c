@@ -111,7 +111,8 @@ TEST(a_prompt_that_ends_with_a_space) {
 TEST(a_conversation_has_the_form_of_the_text) {
     enter_folder();
     char text[128 * 20] = "", *end = text;
-    for (uint32_t i = 0, x = 1; i < 128; i++) {
+    uint32_t x = 1;
+    for (int i = 0; i < 128; i++) {
         x = x * 1103515245 + 12345;
         end = stpcpy(end, x >> 16 & 1 ? "Ann: red\nBo: blue\n\n" : "Ann: one\nBo: two\n\n");
     }

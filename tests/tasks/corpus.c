@@ -249,11 +249,12 @@ enum { SEQUENCE = 12 };
 static int by_words(const void *a, const void *b) {
     const char *x = *(char *const *)a, *y = *(char *const *)b;
     int words = 0;
-    for (; *x && *x == *y; x++, y++) {
-        words += *x == ' ';
+    size_t i = 0;
+    while (x[i] && x[i] == y[i]) {
+        words += x[i++] == ' ';
         if (words == SEQUENCE) return 0;
     }
-    return (unsigned char)*x - (unsigned char)*y;
+    return (unsigned char)x[i] - (unsigned char)y[i];
 }
 
 /* Keeps letters, and a space between words; writes where the words begin. */

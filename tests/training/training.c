@@ -672,7 +672,8 @@ TEST(a_sampled_evaluation_has_an_error) {
     Trainer *t = trainer_new(task, 1, 1, 0);
     double mean[ROWS], sum = 0, squares = 0, loss = 0;
     Evaluation v, all;
-    for (long rows = 1, tokens = 0; rows <= ROWS; rows++) {
+    long tokens = 0;
+    for (long rows = 1; rows <= ROWS; rows++) {
         EvaluationWatch watch = {until, &rows};
         CHECK(trainer_evaluate_watched(t, ROWS, &watch, &v, &e) && v.rows == rows, "%s", e.text);
         mean[rows - 1] = (v.loss * (double)v.tokens - loss) / (double)(v.tokens - tokens);

@@ -19,7 +19,8 @@ static void write_mark(char out[MARK], FILE *to, const char *label, int colour, 
 
 static bool take_label(char out[SPEAKER], const char *option, const char *given,
                        const char *of_text, Error *e) {
-    const char *label = given ? given : of_text ? of_text : "";
+    const char *label = given ? given : of_text;
+    if (!label) label = "";
     if (strlen(label) >= SPEAKER || strchr(label, '\n'))
         return error_set(e, STATUS_USAGE, "--%s: found \"%s\", need a label below %d bytes", option,
                          ESCAPED(label), SPEAKER);
@@ -44,24 +45,31 @@ static bool answer_line(Chat *c, const char *line, size_t bytes, const char *mar
     return true;
 }
 
+/* The user's line, without its end. False: stdin ends, or a signal has arrived. */
+static bool read_line(const char *mark, char **line, size_t *capacity, size_t *bytes) {
+    if (interrupt_signal()) return false;
+    fputs(mark, stderr);
+    ssize_t count = getline(line, capacity, stdin);
+    while (count > 0 && strchr("\r\n", (*line)[count - 1])) count--;
+    *bytes = (size_t)count;
+    return count >= 0;
+}
+
 /* Answers line after line to the end of stdin, or to a signal. */
 static bool converse(Chat *c, Error *e) {
     enum { GREEN = 32, CYAN = 36 };
     char user[MARK], bot[MARK], where[64], *line = NULL;
     bool typed = isatty(STDIN_FILENO), ok = true;
-    size_t capacity = 0;
+    size_t capacity = 0, bytes;
+    long number = 0;
     write_mark(user, stderr, c->speakers.user, GREEN, typed);
     write_mark(bot, stdout, c->speakers.bot, CYAN, typed);
     c->where = where;
     if (typed) fputs("an empty line begins another conversation; Ctrl-D ends\n", stderr);
-    for (long number = 1; ok && !interrupt_signal() && stdout_flush(); number++) {
-        snprintf(where, sizeof where, "stdin: line %ld", number);
-        fputs(user, stderr);
-        ssize_t bytes = getline(&line, &capacity, stdin);
-        if (bytes < 0) break;
-        while (bytes > 0 && strchr("\r\n", line[bytes - 1])) bytes--;
+    while (ok && stdout_flush() && read_line(user, &line, &capacity, &bytes)) {
+        snprintf(where, sizeof where, "stdin: line %ld", ++number);
         if (bytes > 0)
-            ok = answer_line(c, line, (size_t)bytes, bot, e);
+            ok = answer_line(c, line, bytes, bot, e);
         else
             chat_forget(c);
     }

@@ -30,5 +30,6 @@ typedef struct Watch {
 Watch watch_open(const TrainConfig *c, Trainer *t, Record *r);
 
 /* Looks, if that has not taken much of the `seconds` since the start, or if this is the last
- * look. Shows a sample on stderr, of the last look all. Does not change the training. STATUS_NO_MEMORY. */
+ * look. Shows a sample on stderr, of the last look all. Does not change the training.
+ * STATUS_NO_MEMORY. */
 bool watch_look(Watch *w, double seconds, bool is_last, Error *e);
