@@ -8,7 +8,7 @@
 #include "decoding/saved_run.h"
 #include "decoding/score.h"
 #include "decoding/stream.h"
-#include "run/chat_show.h"
+#include "run/chat.h"
 #include "run/score_show.h"
 #include <errno.h>
 #include <math.h>
@@ -22,7 +22,7 @@ static struct Settings {
     long length, count, beam, n_best;
     double length_penalty;
     Sampler sampler;
-    bool show, show_score, greedy, has_temperature, chat;
+    bool show, show_score, greedy, has_temperature, talks;
     ChatOptions talk;
 } s = {.count = 1, .length_penalty = 0.6, .sampler = {.top_p = 1, .repetition_penalty = 1}};
 
@@ -33,7 +33,7 @@ static const Setting table[] = {
     {"prompt", "TEXT", NULL, "text to answer or to continue", AT(TEXT, prompt),
      "each line of stdin", DECODES},
     {"Conversation"},
-    {"chat", NULL, NULL, "answer each line as the text's conversations do", AT(FLAG, chat),
+    {"chat", NULL, NULL, "answer each line as the text's conversations do", AT(FLAG, talks),
      .of = "!prompt !score"},
     {"user", "LABEL", NULL, "what stands before the user's lines", AT(TEXT, talk.user),
      "as in the text: User:", .of = "chat"},
@@ -149,9 +149,9 @@ static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
     r->lm = config_is_lm(&r->saved.model->config);
     r->text = r->lm && !r->saved.lines;
     s.sampler.seed = seed;
-    bool texts = r->lm && !s.beam && !s.show && !s.chat;
+    bool texts = r->lm && !s.beam && !s.show && !s.talks;
     if (!s.has_temperature && !s.greedy && (texts || drawing_option())) s.sampler.temperature = 0.8;
-    if (s.chat) return true;
+    if (s.talks) return true;
     if (!s.length && !r->text) s.length = r->saved.model->config.max_length;
     if (!s.length) s.length = s.show ? 1 : 400;
     if (!r->saved.notes.checksum)
@@ -428,7 +428,7 @@ static void respond_to_lines(Run *r, Error *e) {
 static bool converse(Run *r, Error *e) {
     s.talk.max_answer = s.length;
     s.talk.sampler = s.sampler;
-    return chat_show(r->tape, &r->saved, &s.talk, e);
+    return chat(r->tape, &r->saved, &s.talk, e);
 }
 
 int main(int argc, char **argv) {
@@ -441,7 +441,7 @@ int main(int argc, char **argv) {
         Run r = {0};
         if (run_open(&r, options.operand[0], options.seed, &e)) {
             options.operand[0] = (char *)s.score; /* in the place of RUN */
-            if (s.chat)
+            if (s.talks)
                 converse(&r, &e);
             else if (s.score)
                 score_show(r.tape, &r.saved, options.operand, options.operands, s.show_score, &e);

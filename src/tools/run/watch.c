@@ -180,10 +180,11 @@ static void show_line(const Task *task, const int32_t *id, long count, const int
         bytes += 4 + tokenizer_decode(task->tokenizer, answer, answered, text + bytes + 4);
     }
     text[bytes] = 0;
-    utf8_make_printable(text, "");
+    utf8_make_printable(text, "\n");
     for (int columns = 4; text[at]; at++) {
         columns += !utf8_continues(text[at]);
         if (columns > terminal_columns(stderr)) break;
+        if (text[at] == '\n') text[at] = ' ';
     }
     fprintf(stderr, "  %.*s\n", (int)at, text);
 }
