@@ -229,7 +229,8 @@ TEST(a_factor_has_the_source_of_all_cases) {
         double factor[2];
         const char *says;
     } cases[] = {
-        {{3, 11}, {4, 4}, "the constant factor 4"},
+        {{3, 11}, {3, 3}, "the constant factor 3"},
+        {{3, 11}, {4, 4}, "by 4: it is n, where n = 4 is the size of axis 1 of x"},
         {{3, 11}, {3, 11}, "by 3: it is n, where n = 3 is the size of axis 0 of x"},
         {{3, 11}, {1, 0.2}, "by 1: it is 2 times 1/(n - 1), where n = 3 is the size of axis 0"},
         {{3, 11}, {0.6, 0.7}, "by 0.6, a factor that differs between sizes"},

@@ -230,7 +230,7 @@ static void explain_factors(Wrong *w, long n) {
         sizes_differ |= count && are_sizes_other(w[i].report, w[0].report);
         w[count++] = w[i];
     }
-    if (!count || (!(same && sizes_differ) && say_size(w, count))) return;
+    if (!count || say_size(w, count)) return;
     for (long i = 0; i < count; i++) {
         char number[REPORT_WORD];
         compare_number_text(number, w[i].in->factor);
