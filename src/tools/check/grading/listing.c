@@ -151,9 +151,7 @@ static bool read_input(Json *j, Plan *p, int k, CheckInput *in) {
     in->layout = (CheckLayout)layout;
     if (j->failed) return false;
     if (!in->name) return json_fail(j, "found an input without a name");
-    bool bounded = in->low != 0 || in->high != 0;
-    return !bounded || in->low < in->high ||
-           json_fail(j, "found low %g and high %g", in->low, in->high);
+    return in->low <= in->high || json_fail(j, "found low %g and high %g", in->low, in->high);
 }
 
 static bool read_inputs(Json *j, Plan *p, CheckInput in[CHECK_INPUTS]) {
