@@ -119,19 +119,21 @@ static bool copy_bytes(int in, const char *folder, const char *name, Error *e) {
     return error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be written: %s", path, strerror(error));
 }
 
-static bool copy_file(const char *from, const char *shown, const char *folder, const char *name,
-                      bool follow, Error *e) {
+bool file_copy(const char *from, const char *shown, const char *folder, const char *name,
+               Error *e) {
     struct stat found;
-    int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW));
-    if (in < 0 && errno == ELOOP)
-        return error_set(e, STATUS_NO_INPUT, "%s: found a link, need a regular file",
-                         ESCAPED(shown));
-    if (in < 0 && errno == ENOENT && !follow)
+    int links = shown ? O_NOFOLLOW : 0;
+    int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | links), error = errno;
+    if (in < 0 && error == ENOENT && shown)
         return error_set(e, STATUS_NO_INPUT,
                          "%s: is missing: nothing was handed in under this name", ESCAPED(shown));
+    if (!shown) shown = from;
+    if (in < 0 && error == ELOOP)
+        return error_set(e, STATUS_NO_INPUT, "%s: found a link, need a regular file",
+                         ESCAPED(shown));
     if (in < 0)
         return error_set(e, STATUS_NO_INPUT, "%s: cannot be read: %s", ESCAPED(shown),
-                         strerror(errno));
+                         strerror(error));
     bool ok = fstat(in, &found) == 0 && S_ISREG(found.st_mode);
     if (ok)
         ok = copy_bytes(in, folder, name, e);
@@ -140,15 +142,6 @@ static bool copy_file(const char *from, const char *shown, const char *folder, c
                   S_ISDIR(found.st_mode) ? "a folder" : "something else");
     close(in);
     return ok;
-}
-
-bool file_copy(const char *from, const char *folder, const char *name, Error *e) {
-    return copy_file(from, from, folder, name, true, e);
-}
-
-bool file_copy_submission(const char *from, const char *shown, const char *folder, const char *name,
-                          Error *e) {
-    return copy_file(from, shown, folder, name, false, e);
 }
 
 /* ---- Lists of files ---- */
@@ -230,7 +223,7 @@ bool directory_copy(const char *from, const char *const *endings, const char *to
              directory_file(target, to, name, STATUS_CANNOT_CREATE, e);
         if (!ok) break;
         target[strlen(target) - strlen(file_name(target)) - 1] = 0;
-        ok = directory_make(target, e) && file_copy(source, target, file_name(name), e);
+        ok = directory_make(target, e) && file_copy(source, NULL, target, file_name(name), e);
     }
     directory_files_free(&files);
     return ok;

@@ -25,13 +25,10 @@ size_t directory_free_bytes(const char *path);
 /* The name of a file, without the directories before it. */
 const char *file_name(const char *path);
 
-/* Copies a regular file to FOLDER/NAME, which must not be there. STATUS_CANNOT_CREATE,
- * STATUS_NO_INPUT. */
-bool file_copy(const char *from, const char *folder, const char *name, Error *e);
-
-/* The same of a file that was handed in, which must not be a link. `shown` names it in messages. */
-bool file_copy_submission(const char *from, const char *shown, const char *folder, const char *name,
-                          Error *e);
+/* Copies a regular file to FOLDER/NAME, which must not be there. `shown` is the name in messages of
+ * a file that was handed in, which must not be a link; NULL: of another file.
+ * STATUS_CANNOT_CREATE, STATUS_NO_INPUT. */
+bool file_copy(const char *from, const char *shown, const char *folder, const char *name, Error *e);
 
 /* Names of files. */
 typedef struct FileNames {

@@ -91,7 +91,7 @@ static bool prepare(StudentSource *s) {
     char path[PATH_CAPACITY];
     if (mkdir(beside(s, WORK, path), 0700) != 0)
         return error_set(&s->error, STATUS_CANNOT_CREATE, "%s: cannot be made", path);
-    return s->kind != STUDENTS || file_copy(s->source, path, SUBMITTED, &s->error);
+    return s->kind != STUDENTS || file_copy(s->source, NULL, path, SUBMITTED, &s->error);
 }
 
 /* The compiler speaks English, in the bytes of the user's terminal, and to a file: a pipe keeps too

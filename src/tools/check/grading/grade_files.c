@@ -118,7 +118,7 @@ static bool take_file(Grading *g, const char *own, const char *path, const char 
     g->file.source = source;
     g->file.folder = own;
     return directory_make(own, e) && chmod(own, 0700) == 0 &&
-           file_copy_submission(path, shown, own, submitted, e) && add_file(&g->plan, &g->file, e);
+           file_copy(path, shown, own, submitted, e) && add_file(&g->plan, &g->file, e);
 }
 
 /* Judges the file in a directory of its own, and shows its reports. */

@@ -48,7 +48,7 @@ static bool copy_host(const Plan *p, const StudentFile *f, Error *e) {
             snprintf(path, sizeof path, "%.*s/../share/tapeformer/%s", PATH_CAPACITY - 64, program,
                      name[i]);
         }
-        if (!file_copy(path, p->folder, name[i], e)) return false;
+        if (!file_copy(path, NULL, p->folder, name[i], e)) return false;
     }
     return true;
 }
@@ -71,7 +71,7 @@ static const char its_cases[] = "cases_of_all.py";
 /* Adds a teacher's cases in Python, which are listed without the student's file. */
 static bool add_python_cases(Plan *p, const StudentFile *f, const char *name, Error *e) {
     p->given = true;
-    if (!file_copy(f->cases, f->folder, its_cases, e) ||
+    if (!file_copy(f->cases, NULL, f->folder, its_cases, e) ||
         !use_python(p, f, "--cases", its_cases, NULL, e))
         return false;
     functions_add_cases(p, name);

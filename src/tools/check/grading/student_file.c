@@ -128,7 +128,7 @@ bool student_add_file(Plan *p, StudentFile *f, Error *e) {
     char why[REPORT_FULL];
     Error own;
     p->folder = f->folder;
-    if (p->cases && !file_copy(p->cases, f->folder, PLAN_CASES, e)) return false;
+    if (p->cases && !file_copy(p->cases, NULL, f->folder, PLAN_CASES, e)) return false;
     compile_own(p, f, &own, why);
     if (!p->cases && own.status == STATUS_DONE) add_cases(p, f->source, f->folder, PLAN_OWN, &own);
     if (own.status == STATUS_DONE) return true;
