@@ -100,7 +100,7 @@ $(patsubst %,$(BUILD)/double/%,$(PROGRAMS) $(TEST_C)): %: %.o $(BUILD)/double/li
 EXPORT = src/tools/check/exported.list
 JUDGES  = $(patsubst %,$(BUILD)/double/%,$(DOUBLE) $(JUDGING))
 $(JUDGES): $(BUILD)/double/libtools.a $(BUILD)/double/libtapeformer.a $(EXPORT)
-$(patsubst %,$(BUILD)/double/%,gradcheck tests/check/students): \
+$(BUILD)/double/gradcheck: \
   WHOLE = -Wl,--dynamic-list=$(EXPORT),--whole-archive $(filter %former.a,$^) -Wl,--no-whole-archive
 $(BUILD)/float/bench $(BUILD)/float/tests/bench/bench: $(call objects,float,tools/bench)
 $(SINGLE): %: $(BUILD)/float/% FORCE
