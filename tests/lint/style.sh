@@ -9,5 +9,6 @@ if [ $# -eq 0 ]; then
     for room in src/*/*/ tests/*/; do
         echo $outside | grep -qw "${room%/}" || set -- "$@" "${room%/}"
     done
+    set -- "$@" src/tools/check/grading/ src/tools/check/*.[ch] src/tools/check/*.py
 fi
 exec python3 -B tests/lint/style.py "$@"

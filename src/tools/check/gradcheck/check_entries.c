@@ -124,11 +124,14 @@ static bool may_be_hidden(const Judge *j, const Entry *e) {
  * confirm a gradient. */
 static void take_results(Judge *j, bool large) {
     for (Line *line = j->lines.line; line < end_of_lines(j); line++)
-        for (long q = 0; line->wanted && q < j->e->cotangents; q++) {
+        for (long q = 0; q < j->e->cotangents; q++) {
+            if (!line->wanted) break;
             Entry *entry = entry_of(j, line, q), found = *entry;
             const Sweep *s = &line->sweep[q];
-            found.numeric = s->value, found.estimate = s->error;
-            found.rounding = s->rounding, found.step = s->step;
+            found.numeric = s->value;
+            found.estimate = s->error;
+            found.rounding = s->rounding;
+            found.step = s->step;
             judge_entry(j, &found, j->scale[q]);
             bool known = SWEEP_TRUST * found.estimate <= j->proof * fabs(found.numeric);
             if (large && found.state == ENTRY_PROVED && known && may_be_hidden(j, entry))
@@ -150,7 +153,8 @@ static bool judge_coordinate(Judge *j, const Line *line) {
         const Entry *entry = entry_of(j, line, q);
         if (entry->state > *state) *state = entry->state;
         if (entry->state != ENTRY_PROVED) continue;
-        proved = true, moves |= entry->analytic != 0;
+        proved = true;
+        moves |= entry->analytic != 0;
         largest = fmax(largest, fabs(entry->analytic));
     }
     for (long q = 0; q < j->e->cotangents; q++) {
@@ -177,11 +181,10 @@ static void judge_coordinates(Judge *j) {
     lines_look_far(&j->lines);
     for (Line *line = j->lines.line; line < end_of_lines(j); line++) {
         if (!line->wanted) continue;
-        if (line->constant)
-            j->e->state[line->coordinate] = ENTRY_PROVED;
-        else if (!j->lines.run->c->flat)
-            j->e->state[line->coordinate] = ENTRY_UNCLEAR,
-            j->e->doubt[line->coordinate] = DOUBT_FLAT;
+        if (line->constant) j->e->state[line->coordinate] = ENTRY_PROVED;
+        if (line->constant || j->lines.run->c->flat) continue;
+        j->e->state[line->coordinate] = ENTRY_UNCLEAR;
+        j->e->doubt[line->coordinate] = DOUBT_FLAT;
     }
 }
 
@@ -238,7 +241,8 @@ static void try_kinks(Judge *j) {
     lines_sweep(l, part, 1);
     for (Line *line = l->line; line < end_of_lines(j); line++) {
         Sweep *right = line->sweep;
-        line->sweep = line->right, line->right = right;
+        line->sweep = line->right;
+        line->right = right;
     }
     lines_sweep(l, part, -1);
     for (Line *line = l->line; line < end_of_lines(j); line++)
@@ -282,7 +286,8 @@ static void open_judge(Judge *j, CheckRun *run, Entries *e) {
 /* Judges the current lines after their first sweeps. */
 static void judge_lines(Judge *j) {
     judge_coordinates(j);
-    for (int lower = 1; lower < SWEEPS && want_doubtful(j); lower++) {
+    for (int lower = 1; lower < SWEEPS; lower++) {
+        if (!want_doubtful(j)) return;
         lines_sweep(&j->lines, ldexp(1, -LOWER * lower), 0);
         take_results(j, false);
         judge_coordinates(j);
@@ -324,8 +329,10 @@ static void try_steps(Judge *j) {
     for (const Line *line = j->lines.line; line < end_of_lines(j); line++) found += line->constant;
     if (found < j->lines.count) return;
     j->e->in_steps = true;
-    for (long i = 0; i < j->e->coordinates; i++)
-        j->e->state[i] = ENTRY_PROVED, j->e->doubt[i] = DOUBT_NONE;
+    for (long i = 0; i < j->e->coordinates; i++) {
+        j->e->state[i] = ENTRY_PROVED;
+        j->e->doubt[i] = DOUBT_NONE;
+    }
 }
 
 void check_entries(CheckRun *run, Entries *e) {

@@ -17,7 +17,7 @@ static long ask_at(Lines *l, const Line *line, double x) {
     const real *direction = l->e->direction;
     long run = check_run_ask(l->run);
     if (!direction) check_run_change(l->run, l->e->input, line->element, x);
-    for (long i = 0; direction && i < in->stored; i++)
+    for (long i = 0; i < (direction ? in->stored : 0); i++)
         check_run_change(l->run, l->e->input, i, (double)(in->value[i] + (real)x * direction[i]));
     return run;
 }
@@ -193,7 +193,10 @@ void lines_look_far(Lines *l) {
         if (!l->run->asked) return;
         check_run_all(l->run, NULL);
         for (Line *line = l->line; line < l->line + l->count; line++)
-            if (line->constant) look(l, line, line->run), look(l, line, line->run + 1);
+            if (line->constant) {
+                look(l, line, line->run);
+                look(l, line, line->run + 1);
+            }
     }
 }
 
@@ -217,7 +220,10 @@ static void find_step(Lines *l, int side) {
     for (int i = 0; i <= HALVES + 1; i++) {
         for (Line *line = l->line; line < l->line + l->count; line++) {
             double size = fmax(fabs((double)line->at), 1);
-            if (i == 0) line->inside = 0, line->outside = far * size;
+            if (i == 0) {
+                line->inside = 0;
+                line->outside = far * size;
+            }
             if (!line->wanted) continue;
             double at = i == 0 || i > HALVES ? line->outside : (line->inside + line->outside) / 2;
             line->run = ask_at(l, line, (double)line->at + side * at);
@@ -266,7 +272,7 @@ void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena) {
         line->moves = e->steps ? arena_alloc(arena, outputs + 1) : NULL;
     }
     check_noise(&l->noise, run, e->input, arena);
-    for (long i = 0; i < e->outputs && e->steps; i++)
+    for (long i = 0; i < (e->steps ? e->outputs : 0); i++)
         l->noise.change[i] = fmax(l->noise.change[i], e->steps[i]);
     sum_up(l);
 }

@@ -27,7 +27,8 @@ static void ask_jittered(Measure *m, double relative, uint64_t key) {
     for (int k = 0; k < p->inputs; k++) {
         const PointInput *in = &p->in[k];
         uint64_t own_key = m->input < 0 ? random_key(key, (uint64_t)k) : key;
-        for (long i = 0; is_jittered(m, k) && i < in->stored; i++)
+        long count = is_jittered(m, k) ? in->stored : 0;
+        for (long i = 0; i < count; i++)
             check_run_change(m->run, k, i, (double)point_jittered(in, i, (real)relative, own_key));
     }
 }
@@ -78,12 +79,14 @@ void check_noise(Noise *n, CheckRun *run, int input, Arena *arena) {
     check_run_all(run, NULL);
     take_here(&m);
     for (int trial = 0; trial < TRIALS; trial++) all = take_changes(&m, 1 + trial, INFINITY, false);
-    for (int trial = TRIALS; !all && relative <= hardest; trial += JOLTS) {
+    for (int trial = TRIALS; relative <= hardest; trial += JOLTS) {
         int jolts = 0;
+        if (all) return;
         for (; jolts < JOLTS && ldexp(relative, jolts) <= hardest; jolts++)
             ask_jittered(&m, ldexp(relative, 1 + jolts), random_key(0, (uint64_t)(trial + jolts)));
         check_run_all(run, NULL);
-        for (int i = 0; i < jolts && !all; i++) {
+        for (int i = 0; i < jolts; i++) {
+            if (all) return;
             relative *= 2;
             all = take_changes(&m, i, relative <= gentle ? INFINITY : 1024 * n->floor, true);
         }

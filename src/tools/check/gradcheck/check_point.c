@@ -18,7 +18,10 @@ static double uniform(uint64_t key, long i) {
 /* Maps u of [0, 1) to the input's range, less the values nearer than `margin` to `away_from`. */
 static double place(const CheckInput *how, double u) {
     double low = how->low, high = how->high;
-    if (low == 0 && high == 0) low = -2, high = 2;
+    if (low == 0 && high == 0) {
+        low = -2;
+        high = 2;
+    }
     double left = fmin(fmax(how->away_from - how->margin, low), high);
     double right = fmax(fmin(how->away_from + how->margin, high), low);
     if (how->margin == 0) left = right = low;
@@ -31,9 +34,10 @@ static double place(const CheckInput *how, double u) {
 static void draw(PointInput *in, const CheckInput *how, Arena *arena, uint64_t key) {
     long own = in->stored;
     long *cell = how->distinct ? arena_alloc(arena, (size_t)own * sizeof *cell) : NULL;
-    for (long i = 0; cell && i < own; i++) {
+    for (long i = 0; i < (cell ? own : 0); i++) {
         long j = random_below(key, 2 * (uint64_t)(own + i), i + 1);
-        cell[i] = cell[j], cell[j] = i;
+        cell[i] = cell[j];
+        cell[j] = i;
     }
     for (long i = 0; i < own; i++) {
         double u = uniform(key, i);
@@ -91,7 +95,10 @@ bool point_draw(CheckPoint *p, Arena *arena, const char *op, const CheckCase *c,
 
 CheckPoint point_lay_out(const CheckPoint *from, CheckLayout layout) {
     CheckPoint to = *from;
-    for (int i = 0; i < to.inputs; i++) to.in[i].stored = to.in[i].count, to.in[i].layout = layout;
+    for (int i = 0; i < to.inputs; i++) {
+        to.in[i].stored = to.in[i].count;
+        to.in[i].layout = layout;
+    }
     return to;
 }
 

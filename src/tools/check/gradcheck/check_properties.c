@@ -68,8 +68,8 @@ static bool are_floats(const real *x, long count, bool *long_ones) {
 static double part_of_rounding(Properties *p) {
     bool long_ones = false, floats = true;
     if (p->rounded > 0) return p->rounded;
-    for (int k = 0; k <= CHECK_INPUTS && floats; k++)
-        if (p->want.value[k])
+    for (int k = 0; k <= CHECK_INPUTS; k++)
+        if (floats && p->want.value[k])
             floats =
                 are_floats(p->want.value[k],
                            k == CHECK_INPUTS ? p->outputs : p->run->point->in[k].count, &long_ones);
@@ -131,9 +131,10 @@ static bool zero_gives_zero(Properties *p) {
 
 static bool is_linear(Properties *p) {
     Results other = run_at(p, p->other, 0), both = run_at(p, p->both, 0);
-    for (int i = 0; i < p->run->point->inputs; i++)
-        for (long j = 0; p->want.value[i] && j < p->run->point->in[i].count; j++)
-            other.value[i][j] += p->want.value[i][j];
+    for (int i = 0; i < p->run->point->inputs; i++) {
+        long count = p->want.value[i] ? p->run->point->in[i].count : 0;
+        for (long j = 0; j < count; j++) other.value[i][j] += p->want.value[i][j];
+    }
     return same(p, both, other, 0, rounded, "backward must be linear in the upstream gradient");
 }
 
@@ -189,7 +190,8 @@ static bool is_repeatable(Properties *p) {
 /* Looks at memory after forward and again after backward. */
 static bool leaves_alone(Properties *p) {
     CheckRun *run = p->run;
-    run->ways.watch = true, run->ways.fill = 0;
+    run->ways.watch = true;
+    run->ways.fill = 0;
     check_run_job(run, (Job){.runs = 1, .dy = p->one});
     run->ways.watch = false;
     snprintf(p->text, REPORT_TEXT, "%s", run->result.damage);
@@ -211,11 +213,13 @@ static bool keeps_what_is_saved(Properties *p) {
 static Results results_at(Properties *p, const CheckPoint *point, const char *stage) {
     CheckRun *run = p->run;
     const CheckPoint *given = run->point;
-    run->point = point, run->stage = stage;
+    run->point = point;
+    run->stage = stage;
     Results found = run_at(p, p->one, 0);
     run->ways.first = p->nodes - run->nodes;
     if (run->ways.first) found = run_at(p, p->one, 0);
-    run->ways.first = 0, run->point = given;
+    run->ways.first = 0;
+    run->point = given;
     return found;
 }
 
@@ -238,9 +242,11 @@ static bool takes_any_layout(Properties *p) {
 
 static bool works_inside_a_graph(Properties *p) {
     const char *what = "with inputs that other operations made";
-    p->run->ways.relayed = true, p->run->ways.keep = false;
+    p->run->ways.relayed = true;
+    p->run->ways.keep = false;
     Results found = results_at(p, p->run->point, what);
-    p->run->ways.relayed = false, p->run->ways.keep = true;
+    p->run->ways.relayed = false;
+    p->run->ways.keep = true;
     return same(p, found, p->want, 0, rounded, what);
 }
 
@@ -289,14 +295,17 @@ static bool keeps_two_apart(Properties *p) {
     const CheckPoint *given = run->point, other = point_nearby(given, p->arena, (real)0.25, 5);
     real *dy = arena_alloc(p->arena, 2 * (size_t)p->outputs * sizeof *dy);
     run->stage = "with two of it on one tape";
-    run->point = &other, run->ways.first = p->nodes;
+    run->point = &other;
+    run->ways.first = p->nodes;
     Results other_alone = run_at(p, p->other, 0);
-    run->point = given, run->ways.first = 0;
+    run->point = given;
+    run->ways.first = 0;
     memcpy(dy, p->one, (size_t)p->outputs * sizeof *dy);
     memcpy(dy + p->outputs, p->other, (size_t)p->outputs * sizeof *dy);
     check_run_ask(run);
     ask_at(run, &other);
-    run->ways.together = true, run->ways.fill = 0;
+    run->ways.together = true;
+    run->ways.fill = 0;
     check_run_all(run, dy);
     run->ways.together = false;
     Results found = results_of(p, 0, 0), other_found = results_of(p, 1, 1);
@@ -318,7 +327,8 @@ static bool works_beside_constants(Properties *p) {
     const CheckPoint *given = p->run->point;
     int gradients = 0;
     for (int i = 0; i < given->inputs; i++) gradients += point_has_gradient(given, i);
-    for (int i = 0; i < given->inputs && gradients > 1; i++) {
+    if (gradients < 2) return true;
+    for (int i = 0; i < given->inputs; i++) {
         CheckPoint other = *given;
         char what[96];
         if (!is_used_once(given, i)) continue;
@@ -342,7 +352,8 @@ static bool keeps_nothing(Properties *p) {
     CheckPoint there;
     if (!p->how->fresh) return true;
     point_draw(&there, p->arena, run->op, run->c, p->how->seed, POINT_DRAWN, OTHER_POINT);
-    run->point = &there, run->where = p->how->fresh;
+    run->point = &there;
+    run->where = p->how->fresh;
     Results want = run_at(p, p->one, 0);
     run->where = where;
     Results found = run_at(p, p->one, 0);
@@ -360,8 +371,8 @@ static void must_stay_right(Properties *p) {
     Results first = {0};
     memcpy(first.value, p->run->first_grad, sizeof p->run->first_grad);
     p->text = p->repeatable;
-    for (int i = 0; seconds < longest && (i < REPEATS || seconds < moment); i++) {
-        if (*p->text) return;
+    for (int i = 0; i < REPEATS || seconds < moment; i++) {
+        if (*p->text || seconds >= longest) return;
         same(p, run_at(p, p->run->first_dy, 0), first, 0, p->how->nondeterminism,
              "after all other runs the first must give the same bits again");
         seconds = clock_seconds() - began;
@@ -384,7 +395,9 @@ void check_properties(CheckRun *run, const CheckOptions *how, Arena *arena, Case
     p.outputs = shape_count(p.shape);
     p.nodes = run->nodes;
     p.zero = arena_alloc(arena, 4 * (size_t)p.outputs * sizeof(real));
-    p.one = p.zero + p.outputs, p.other = p.one + p.outputs, p.both = p.other + p.outputs;
+    p.one = p.zero + p.outputs;
+    p.other = p.one + p.outputs;
+    p.both = p.other + p.outputs;
     check_run_cotangent(p.one, p.outputs, how->seed, 1);
     check_run_cotangent(p.other, p.outputs, how->seed, 2);
     for (long i = 0; i < p.outputs; i++) p.both[i] = p.one[i] + p.other[i];

@@ -33,7 +33,8 @@ static void ask_nearby(CheckRun *run, int input, long moved, double far, int whi
     check_run_ask(run);
     for (int k = 0; k < p->inputs; k++) {
         uint64_t key = random_key(random_key(0x5300, (uint64_t)which), (uint64_t)k);
-        for (long i = 0; point_has_gradient(p, k) && i < p->in[k].stored; i++) {
+        long count = point_has_gradient(p, k) ? p->in[k].stored : 0;
+        for (long i = 0; i < count; i++) {
             double x = (double)p->in[k].value[i];
             double part = 0.5 + (double)random_uniform(key, 2 * (uint64_t)i);
             bool up = random_bits(key, 2 * (uint64_t)i + 1) & 1,
@@ -133,6 +134,8 @@ static bool is_off_kink(const CheckRun *run, const Entries *e, long j) {
 void check_smooth_excuse(CheckRun *differences, Entries *e, double least) {
     for (long j = 0; j < e->coordinates; j++)
         if (e->state[j] == ENTRY_WRONG && !is_off_kink(differences, e, j) &&
-            !is_wrong(differences, e, j, least))
-            e->state[j] = ENTRY_UNCLEAR, e->doubt[j] = DOUBT_KINK;
+            !is_wrong(differences, e, j, least)) {
+            e->state[j] = ENTRY_UNCLEAR;
+            e->doubt[j] = DOUBT_KINK;
+        }
 }

@@ -75,13 +75,17 @@ static void find_elements(Ties *t) {
         for (long j = 0; j < t->all[k].coordinates; j++)
             ask(t, (const struct Element *[]){&(struct Element){k, j}}, 1);
         check_run_all(t->run, NULL);
-        for (long j = 0; j < t->all[k].coordinates && t->count < MAX; j++) {
+        for (long j = 0; j < t->all[k].coordinates; j++) {
+            if (t->count == MAX) break;
             struct Element *x = &t->element[t->count];
             bool any = false;
             *x = (struct Element){k, j, one_each(t, sizeof *x->up), one_each(t, sizeof *x->down),
                                   one_each(t, sizeof *x->group)};
             slopes(t, 2 * j, x->up, x->down);
-            for (long i = 0; i < t->outputs; i++) any |= on_kink(t, x, i), x->group[i] = t->count;
+            for (long i = 0; i < t->outputs; i++) {
+                any |= on_kink(t, x, i);
+                x->group[i] = t->count;
+            }
             t->count += any;
         }
     }
@@ -102,7 +106,8 @@ static void join_pairs(Ties *t) {
                 bool odd = fabs(up[i] - x->up[i] - z->up[i]) > apart * size ||
                            fabs(down[i] - x->down[i] - z->down[i]) > apart * size;
                 int from = z->group[i], to = x->group[i];
-                for (int b = 0; b < t->count && odd && on_kink(t, x, i) && on_kink(t, z, i); b++)
+                bool joined = odd && on_kink(t, x, i) && on_kink(t, z, i);
+                for (int b = 0; b < (joined ? t->count : 0); b++)
                     if (t->element[b].group[i] == from) t->element[b].group[i] = to;
             }
         }

@@ -123,7 +123,8 @@ static CheckRun new_run(const char *op, const CheckCase *c, Trial *t, const Chec
         return run;
     }
     *tape = tape_runner_new(op, c);
-    run.runner = tape_runner_do, run.where = tape;
+    run.runner = tape_runner_do;
+    run.where = tape;
     return run;
 }
 
@@ -166,7 +167,8 @@ static void judge_ends(Trial *t, CaseReport *report) {
         if (draw(t, kind, 0)) judge_gradients(t, true, ends);
         if (ends->verdict == FAIL && ends->inputs == report->inputs) {
             memcpy(report->in, ends->in, sizeof report->in);
-            report->verdict = FAIL, report->at_ends = true;
+            report->verdict = FAIL;
+            report->at_ends = true;
             return;
         }
         t->gradients = gradients;
@@ -181,7 +183,9 @@ static bool try_smaller(Trial *t, const char *how, CaseReport *report) {
     bool any = false;
     judge_gradients(t, false, small);
     if (!check_smooth_outputs(&t->run)) return false; /* forward does not take this size */
-    for (int k = 0, i = 0; k < t->point.inputs && small->inputs == report->inputs; k++) {
+    if (small->inputs != report->inputs) return false;
+    int i = 0;
+    for (int k = 0; k < t->point.inputs; k++) {
         if (!t->gradients.element[k].entry) continue;
         InputReport *in = &report->in[i], *found = &small->in[i++];
         if (!in->wrong || !found->wrong) continue;
@@ -273,7 +277,8 @@ void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions 
     *report = (CaseReport){0};
     REPORT_SET(report->op, op);
     REPORT_SET(report->name, c->name);
-    report->kinks = c->kinks, report->flat = c->flat;
+    report->kinks = c->kinks;
+    report->flat = c->flat;
     report->like = how->reference;
     bool any = takes_gradient(c), none = !c->in[0].name;
     if (any || none) judge(&t, report); /* a case without inputs may crash, which is said */

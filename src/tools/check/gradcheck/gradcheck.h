@@ -20,10 +20,9 @@
  * verdicts:
  *
  *     PASS          every entry agrees, and the numeric derivative is good enough to prove it
- *     FAIL          an entry differs by more than the tolerance and by more than the error of the numeric
- *                   derivative;
- *                   or a property that holds exactly for every gradient is broken (properties.def)
- *     INCONCLUSIVE  neither; the report has the reason
+ *     FAIL          an entry differs by more than the tolerance and by more than the error of the
+ * numeric derivative; or a property that holds exactly for every gradient is broken
+ * (properties.def) INCONCLUSIVE  neither; the report has the reason
  *
  * src/tools/check/README.md has the figures, and the reasons for INCONCLUSIVE.
  *
@@ -68,7 +67,8 @@ Verdict gradcheck_op(const Op *op, FILE *out);
  * that ends with {0}:
  *
  *     static Tensor *loss(Tape *t, Tensor **x) {
- *         return tape_sum(t, tape_square(t, tape_sub(t, tape_matmul(t, x[0], x[1]), x[2])), ALL_AXES);
+ *         return tape_sum(t, tape_square(t, tape_sub(t, tape_matmul(t, x[0], x[1]), x[2])),
+ * ALL_AXES);
  *     }
  *
  *     int main(void) {

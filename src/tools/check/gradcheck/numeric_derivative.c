@@ -24,8 +24,11 @@ void sweep_add(Sweep *s, double step, double difference, double noise) {
         magnified *= (factor + 1) / (factor - 1);
         above = s->row[k];
         s->row[k] = t;
-        if (distance + magnified <= error)
-            value = t, error = distance + magnified, rounding = magnified;
+        if (distance + magnified <= error) {
+            value = t;
+            error = distance + magnified;
+            rounding = magnified;
+        }
     }
     s->levels++;
     bool contradicts = fabs(value - s->value) > CONTRADICTION * (error + s->error);

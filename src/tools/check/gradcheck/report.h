@@ -142,7 +142,7 @@ typedef struct CaseReport {
 /* The first broken property; PROPERTIES: none. */
 Property report_broken(const CaseReport *r);
 
-/* Sets the pattern, reason and factor of a wrong gradient to those of an explanation; NULL: to none. */
+/* Sets pattern, reason and factor of a wrong gradient to those of an explanation; NULL: to none. */
 void report_explain_by(InputReport *r, const Explanation *x);
 
 /* "PASS", "INCONCLUSIVE" or "FAIL". */

@@ -9,12 +9,12 @@
  * cancel. roundings is the number of units that may add up. This rule judges everything but
  * difference quotients, which know their own error (numeric_derivative.h):
  *
- *     compared                              terms                                            roundings
- *     a run against another (properties)    the tensor's largest number, and the output's    ROUNDINGS_OF_A_RUN
- *     a gradient, its derivative known well the largest derivative, and the output           ROUNDINGS_OF_A_RUN
- *     a forward against another's (--like)  the largest output, and the answer to changes     ROUNDINGS_OF_A_RUN
- *     arrays in files (expected.h)          the answer to changes of all inputs, or weights  16
- *     float kernels (tests/check/ulps.c)    the answer to changes of each input              8
+ *     compared                              terms roundings a run against another (properties) the
+ * tensor's largest number, and the output's    ROUNDINGS_OF_A_RUN a gradient, its derivative known
+ * well the largest derivative, and the output           ROUNDINGS_OF_A_RUN a forward against
+ * another's (--like)  the largest output, and the answer to changes     ROUNDINGS_OF_A_RUN arrays
+ * in files (expected.h)          the answer to changes of all inputs, or weights  16 float kernels
+ * (tests/check/ulps.c)    the answer to changes of each input              8
  *
  * The answer to changes is measured: the computation runs again with its inputs' last digits
  * changed, because in a stable computation rounding has the same effect. */

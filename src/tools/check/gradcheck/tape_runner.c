@@ -42,14 +42,15 @@ static void lay_out(TapeRunner *t, CaseInput *in, const PointInput *p) {
         stored.size[s.rank - 1] = s.size[s.rank - 2];
         stored.size[s.rank - 2] = s.size[s.rank - 1];
     }
-    for (int i = 0; p->layout == STEPPED && i < s.rank; i++) {
+    int stepped = p->layout == STEPPED ? s.rank : 0;
+    for (int i = 0; i < stepped; i++) {
         stored.size[i] = 2 * s.size[i];
         in->block_count *= 2;
     }
     in->block = arena_alloc(&t->arena, (size_t)(in->block_count + 2 * GUARD) * sizeof(real));
     *x = tensor_over(in->block + GUARD, stored);
     x->shape = s;
-    for (int i = 0; p->layout == STEPPED && i < s.rank; i++) x->stride[i] *= 2;
+    for (int i = 0; i < stepped; i++) x->stride[i] *= 2;
     if (p->layout == TRANSPOSED && s.rank >= 2) {
         long kept = x->stride[s.rank - 1];
         x->stride[s.rank - 1] = x->stride[s.rank - 2];
@@ -87,7 +88,7 @@ static void ready(TapeRunner *t, const CheckPoint *p, int which, real fill) {
         x->grad_state = isnan(fill) ? GRAD_FRESH : GRAD_SUM;
         if (p->in[i].constant) x->grad_state = GRAD_UNWANTED;
         x->grad = in->grad_block ? in->grad_block + GUARD : NULL;
-        for (long j = 0; x->grad && j < p->in[i].count; j++) x->grad[j] = fill;
+        for (long j = 0; j < (x->grad ? p->in[i].count : 0); j++) x->grad[j] = fill;
     }
 }
 
@@ -121,7 +122,8 @@ static void relay_inputs(TapeRunner *t, const CheckPoint *p, Tensor **x) {
 static void begin(TapeRunner *t, const JobWays *ways) {
     tape_reset(t->tape);
     t->tape->training = false; /* a case that wants dropout says so */
-    t->tape->guard = ways->guard, t->tape->keep = ways->keep;
+    t->tape->guard = ways->guard;
+    t->tape->keep = ways->keep;
     t->tape->nodes = ways->first;
 }
 
@@ -202,7 +204,8 @@ static void name_damage(const TapeRunner *t, const CheckPoint *p, const char *wh
 
 /* Gives the elements that a run changes their values, or the point's again. */
 static void change(TapeRunner *t, const Job *j, long run, int which, bool back) {
-    for (long i = j->start ? j->start[run] : 0; j->start && i < j->start[run + 1]; i++) {
+    if (!j->start) return;
+    for (long i = j->start[run]; i < j->start[run + 1]; i++) {
         const JobChange *c = &j->change[i];
         real given = j->point->in[c->input].value[c->element];
         *element_of(&t->in[which][c->input].tensor, c->element) = back ? given : (real)c->value;
@@ -235,7 +238,8 @@ static void run_forward(TapeRunner *t, const Job *j, Result *r) {
         if (run == 0) {
             outputs = found;
             result_for_outputs(r, j->runs, outputs);
-            r->shape = y->shape, r->wants_grad = tensor_wants_grad(y);
+            r->shape = y->shape;
+            r->wants_grad = tensor_wants_grad(y);
         } else if (found != outputs) {
             error_bug("%s, case %s: the output has %ld elements at one point and %ld at another",
                       t->op, t->c->name, outputs, found);
@@ -254,8 +258,8 @@ void tape_runner_back_from(TapeRunner *t, Tensor *y, const real *dy) {
         return;
     }
     /* The operation had nothing to do and returned its input. */
-    for (long i = 0; y->grad && i < shape_count(y->shape); i++)
-        y->grad[i] = tensor_grad_adds(y) ? y->grad[i] + dy[i] : dy[i];
+    long count = y->grad ? shape_count(y->shape) : 0;
+    for (long i = 0; i < count; i++) y->grad[i] = tensor_grad_adds(y) ? y->grad[i] + dy[i] : dy[i];
 }
 
 /* Names a change of the output, or of the upstream gradient. */
