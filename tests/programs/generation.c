@@ -127,8 +127,8 @@ TEST(a_conversation_has_the_form_of_the_text) {
     CHECK(!strncmp(out, "blue\ntwo\ntwo\nblue\nblue\ntwo\nblue\ntwo\n", 37) &&
               !strcmp(err, "generate: stdin: found a line of 40 tokens, need at most 16\n"),
           "%s%s", out, err);
-    CHECK(GENERATE("run", "--chat", "--user", "Ann:\n") == 2 && strstr(err, "found a long label"), "%s",
-          err);
+    CHECK(GENERATE("run", "--chat", "--user", "Ann:\n") == 2 && strstr(err, "found a long label"),
+          "%s", err);
     train_text("char");
     CHECK(GENERATE("run", "--chat") == 2 &&
               !strcmp(err, "generate: --chat: the run's text has no conversations, need --user and "
@@ -337,7 +337,8 @@ static bool has_special_tokens(const char *text) {
     return strstr(text, "\xEF\xBF\xBD");
 }
 
-/* Label smoothing gives begin and padding probability: neither is ever written. Different tokens that write the same text are one of the best texts. */
+/* Label smoothing gives begin and padding probability: neither is ever written. Different tokens
+ * that write the same text are one of the best texts. */
 TEST(only_text_is_written) {
     train_copy();
     char *drawn = PRINTED("--prompt", "12", "--temperature", "3", "--count", "200");

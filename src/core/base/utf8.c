@@ -61,7 +61,8 @@ size_t utf8_mark(const char *text, size_t length) {
     return length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
 
-/* Whether further bytes complete these to a character: if any do, the smallest or the largest do. */
+/* Whether further bytes complete these to a character: if any do, the smallest or the largest
+ * do. */
 static bool begins_character(const char *text, size_t bytes) {
     char smallest[UTF8_MAX], largest[UTF8_MAX];
     uint32_t character;

@@ -2,8 +2,8 @@
  * encode the text again, and the tokens take no memory of the process.
  *
  * The name of a file tells the texts, by length and checksum, and the options that the tokens
- * depend on. A file has the tokens, two bytes each, the tokenizer's string, and the corpus without its
- * pointers. It is made as a whole or not at all (base/file.h). Any file may be removed. */
+ * depend on. A file has the tokens, two bytes each, the tokenizer's string, and the corpus without
+ * its pointers. It is made as a whole or not at all (base/file.h). Any file may be removed. */
 #pragma once
 
 #include "base/directory.h"

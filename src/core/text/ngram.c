@@ -38,8 +38,10 @@ static bool count_grams(Grams *g, const uint32_t *text, long length, Error *e) {
     g->context = calloc(MAX_GRAMS, sizeof *g->context);
     if (!g->context) return error_set(e, STATUS_NO_MEMORY, "memory: %d n-grams", MAX_GRAMS);
     if (add(g, text, 0, e) < 0) return false;
-    for (long i = 0; i < length && g->number.count <= MAX_GRAMS - NGRAM_ORDER; i++)
+    for (long i = 0; i < length; i++) {
+        if (g->number.count > MAX_GRAMS - NGRAM_ORDER) break;
         if (!count_character(g, text, i, e)) return false;
+    }
     return true;
 }
 

@@ -137,9 +137,11 @@ static bool add_batch(Trainer *t, Sums *sums, Error *e) {
     Forward f = {t->tape, t->model, &t->source, &t->target};
     const Prediction *p = nn_predict(&f, nn_hidden(&f), t->targets);
     bool ok = !tape_failed(t->tape, e);
-    for (long i = 0, at = 0, tokens; ok && i < t->batch->rows; i++, at += tokens) {
-        tokens = batch_row(t->batch, i).T;
+    long at = 0, rows = ok ? t->batch->rows : 0;
+    for (long i = 0; i < rows; i++) {
+        long tokens = batch_row(t->batch, i).T;
         add_row(sums, p + at, t->targets + at, tokens);
+        at += tokens;
     }
     tape_reset(t->tape);
     t->tape->no_grad = false;

@@ -6,6 +6,7 @@
 
 Copy this file where it is needed. It needs NumPy. What cannot be converted exactly ends with one
 line and status 1."""
+
 import json
 import os
 import sys
@@ -15,15 +16,27 @@ import numpy as np
 EPSILON = 1e-5  # of every RMS norm here
 TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 # The model that a Llama is, in the words of a run's metadata.
-LLAMA = {"kind": "lm", "norm": "pre", "norm_kind": "rms", "final_norm": "true",
-         "positions": "rotary", "qk_norm": "false", "activation": "swiglu",
-         "scale_embedding": "false"}
+LLAMA = {
+    "kind": "lm",
+    "norm": "pre",
+    "norm_kind": "rms",
+    "final_norm": "true",
+    "positions": "rotary",
+    "qk_norm": "false",
+    "activation": "swiglu",
+    "scale_embedding": "false",
+}
 # Tensors of a layer, here and there. Fused ones, q | k | v and gate | up, have several.
-LAYER = {"self_attn.in_proj_": ["self_attn.q_proj.", "self_attn.k_proj.", "self_attn.v_proj."],
-         "self_attn.out_proj.": ["self_attn.o_proj."],
-         "linear1.": ["mlp.gate_proj.", "mlp.up_proj."],
-         "linear2.": ["mlp.down_proj."]}
-NORMS = {"norm1.weight": "input_layernorm.weight", "norm2.weight": "post_attention_layernorm.weight"}
+LAYER = {
+    "self_attn.in_proj_": ["self_attn.q_proj.", "self_attn.k_proj.", "self_attn.v_proj."],
+    "self_attn.out_proj.": ["self_attn.o_proj."],
+    "linear1.": ["mlp.gate_proj.", "mlp.up_proj."],
+    "linear2.": ["mlp.down_proj."],
+}
+NORMS = {
+    "norm1.weight": "input_layernorm.weight",
+    "norm2.weight": "post_attention_layernorm.weight",
+}
 
 
 class Refused(Exception):
@@ -31,6 +44,7 @@ class Refused(Exception):
 
 
 # ---- Files ----
+
 
 def read_tensors(path):
     """The tensors of a safetensors file, in float32, and its metadata."""
@@ -55,7 +69,11 @@ def read_tensors(path):
 def write_tensors(path, tensors, metadata):
     header, offset = {"__metadata__": metadata}, 0
     for name, x in tensors.items():
-        header[name] = {"dtype": "F32", "shape": list(x.shape), "data_offsets": [offset, offset + x.nbytes]}
+        header[name] = {
+            "dtype": "F32",
+            "shape": list(x.shape),
+            "data_offsets": [offset, offset + x.nbytes],
+        }
         offset += x.nbytes
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
@@ -79,17 +97,21 @@ def write_json(folder, name, value):
 
 SHOWN = [*range(33, 127), *range(161, 173), *range(174, 256)]
 LETTER = {byte: chr(byte) for byte in SHOWN}
-LETTER.update((byte, chr(256 + i)) for i, byte in enumerate(b for b in range(256) if b not in LETTER))
+LETTER.update(
+    (byte, chr(256 + i)) for i, byte in enumerate(b for b in range(256) if b not in LETTER)
+)
 
 
 def some_of(sets, negated=False):
     """An expression for one letter of the bytes of these sets."""
-    letters = "".join("\\" + LETTER[b] if LETTER[b] in "\\]^-[&~" else LETTER[b] for b in sorted(sets))
+    letters = "".join(
+        "\\" + LETTER[b] if LETTER[b] in "\\]^-[&~" else LETTER[b] for b in sorted(sets)
+    )
     return f"[{'^' * negated}{letters}]"
 
 
 def words():
-    """An expression that cuts a text in GPT-2's alphabet into words as src/core/text/words.h does."""
+    """An expression that cuts a text in GPT-2's alphabet into words (src/core/text/words.h)."""
     latin = {*range(65, 91), *range(97, 123)}
     blanks, digits = {32, *range(9, 14)}, set(range(48, 58))
     classes = [latin | set(range(128, 256)), digits]
@@ -102,9 +124,13 @@ def words():
     return "|".join([*parts, f"{blank}{{1,63}}(?={LETTER[32]}{other})", f"{blank}{{1,64}}"])
 
 
-PRE_TOKENIZER = {"type": "Sequence", "pretokenizers": [
-    {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
-    {"type": "Split", "pattern": {"Regex": words()}, "behavior": "Isolated", "invert": False}]}
+PRE_TOKENIZER = {
+    "type": "Sequence",
+    "pretokenizers": [
+        {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+        {"type": "Split", "pattern": {"Regex": words()}, "behavior": "Isolated", "invert": False},
+    ],
+}
 DECODER = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
 
 
@@ -124,15 +150,42 @@ def read_vocabulary(run, metadata):
 
 
 def write_tokenizer(folder, tokens, merges, config):
-    model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
-             "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": False,
-             "vocab": {token: i for i, token in enumerate(tokens)}, "merges": merges}
-    write_json(folder, "tokenizer.json", {
-        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None,
-        "pre_tokenizer": PRE_TOKENIZER, "post_processor": None, "decoder": DECODER, "model": model})
-    write_json(folder, "tokenizer_config.json", {
-        "tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False,
-        "model_max_length": config["max_position_embeddings"]})
+    model = {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": None,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": False,
+        "byte_fallback": False,
+        "ignore_merges": False,
+        "vocab": {token: i for i, token in enumerate(tokens)},
+        "merges": merges,
+    }
+    write_json(
+        folder,
+        "tokenizer.json",
+        {
+            "version": "1.0",
+            "truncation": None,
+            "padding": None,
+            "added_tokens": [],
+            "normalizer": None,
+            "pre_tokenizer": PRE_TOKENIZER,
+            "post_processor": None,
+            "decoder": DECODER,
+            "model": model,
+        },
+    )
+    write_json(
+        folder,
+        "tokenizer_config.json",
+        {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "clean_up_tokenization_spaces": False,
+            "model_max_length": config["max_position_embeddings"],
+        },
+    )
 
 
 def read_tokenizer(folder):
@@ -143,9 +196,21 @@ def read_tokenizer(folder):
         raise Refused(f"{path}: found no such file")
     tokenizer = read_json(folder, "tokenizer.json")
     model = tokenizer["model"]
-    if model.get("type") != "BPE" or model.get("byte_fallback") or not set(LETTER.values()) <= set(model["vocab"]):
-        raise Refused(f"{path}: found a tokenizer of type {model.get('type')} that is not byte-level, need byte pairs")
-    for key in ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
+    if (
+        model.get("type") != "BPE"
+        or model.get("byte_fallback")
+        or not set(LETTER.values()) <= set(model["vocab"])
+    ):
+        raise Refused(
+            f"{path}: found a tokenizer of type {model.get('type')}, need byte pairs of all bytes"
+        )
+    for key in (
+        "dropout",
+        "unk_token",
+        "continuing_subword_prefix",
+        "end_of_word_suffix",
+        "ignore_merges",
+    ):
         if model.get(key):
             raise Refused(f"{path}: found {key} {model[key]}, need none")
     if tokenizer.get("normalizer"):
@@ -155,12 +220,16 @@ def read_tokenizer(folder):
     wanted = [(part["type"], part.get("pattern")) for part in PRE_TOKENIZER["pretokenizers"]]
     if found != wanted or parts[0].get("add_prefix_space") or parts[0].get("use_regex", True):
         kind = (tokenizer.get("pre_tokenizer") or {}).get("type", "none")
-        raise Refused(f"{path}: found pre_tokenizer {kind}, which cuts words in another way than a run does")
+        raise Refused(
+            f"{path}: found pre_tokenizer {kind}, which cuts words in another way than a run does"
+        )
     id_of, lines, order = {}, [], []
 
     def add(token):
         if token not in model["vocab"] or token in id_of:
-            raise Refused(f"{path}: found the merge of {token}, need each token of the vocabulary once")
+            raise Refused(
+                f"{path}: found the merge of {token}, need each token of the vocabulary once"
+            )
         id_of[token] = len(order)
         order.append(model["vocab"][token])
 
@@ -180,6 +249,7 @@ def read_tokenizer(folder):
 
 # ---- From a run ----
 
+
 def read_run(run):
     """Its tensors under the names of a Llama, and config.json."""
     path = run if run.endswith(".safetensors") else os.path.join(run, "model.safetensors")
@@ -190,7 +260,11 @@ def read_run(run):
             raise Refused(f"{path}: found {key} {found}, need {word}: ./train lm --preset llama")
     if meta["attention"] not in ("dot", "plain"):
         raise Refused(f"{path}: found attention {meta['attention']}, need dot")
-    biases, layers, heads = meta.get("biases") != "false", int(meta["encoder_layers"]), int(meta["heads"])
+    biases, layers, heads = (
+        meta.get("biases") != "false",
+        int(meta["encoder_layers"]),
+        int(meta["heads"]),
+    )
     weights = {"model.embed_tokens.weight": tensors["embedding.weight"]}
     for i in range(layers):
         ours, theirs = f"encoder.layers.{i}.", f"model.layers.{i}."
@@ -204,15 +278,29 @@ def read_run(run):
     if not tied:
         weights["lm_head.weight"] = tensors["output.weight"]
     theta = float(meta.get("rotary_base", 10000))
-    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
-              "vocab_size": int(meta["vocab_size"]), "hidden_size": int(meta["d_model"]),
-              "intermediate_size": int(meta["d_ff"]), "num_hidden_layers": layers,
-              "num_attention_heads": heads, "num_key_value_heads": heads,
-              "head_dim": int(meta["d_model"]) // heads, "max_position_embeddings": int(meta["max_length"]),
-              "rms_norm_eps": EPSILON, "rope_theta": theta,
-              "rope_parameters": {"rope_type": "default", "rope_theta": theta},
-              "attention_bias": biases, "mlp_bias": biases, "tie_word_embeddings": tied,
-              "torch_dtype": "float32", "bos_token_id": None, "eos_token_id": None, "pad_token_id": None}
+    config = {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_act": "silu",
+        "vocab_size": int(meta["vocab_size"]),
+        "hidden_size": int(meta["d_model"]),
+        "intermediate_size": int(meta["d_ff"]),
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": heads,
+        "head_dim": int(meta["d_model"]) // heads,
+        "max_position_embeddings": int(meta["max_length"]),
+        "rms_norm_eps": EPSILON,
+        "rope_theta": theta,
+        "rope_parameters": {"rope_type": "default", "rope_theta": theta},
+        "attention_bias": biases,
+        "mlp_bias": biases,
+        "tie_word_embeddings": tied,
+        "torch_dtype": "float32",
+        "bos_token_id": None,
+        "eos_token_id": None,
+        "pad_token_id": None,
+    }
     return weights, config, meta
 
 
@@ -230,16 +318,27 @@ def interleaved(x, heads):
     return x.reshape(heads, 2, -1, *x.shape[1:]).swapaxes(1, 2).reshape(x.shape)
 
 
-GGUF = {"model.embed_tokens.": "token_embd.", "model.norm.": "output_norm.", "lm_head.": "output.",
-        "model.layers.": "blk.", "self_attn.q_proj.": "attn_q.", "self_attn.k_proj.": "attn_k.",
-        "self_attn.v_proj.": "attn_v.", "self_attn.o_proj.": "attn_output.", "mlp.gate_proj.": "ffn_gate.",
-        "mlp.up_proj.": "ffn_up.", "mlp.down_proj.": "ffn_down.", "input_layernorm.": "attn_norm.",
-        "post_attention_layernorm.": "ffn_norm."}
+GGUF = {
+    "model.embed_tokens.": "token_embd.",
+    "model.norm.": "output_norm.",
+    "lm_head.": "output.",
+    "model.layers.": "blk.",
+    "self_attn.q_proj.": "attn_q.",
+    "self_attn.k_proj.": "attn_k.",
+    "self_attn.v_proj.": "attn_v.",
+    "self_attn.o_proj.": "attn_output.",
+    "mlp.gate_proj.": "ffn_gate.",
+    "mlp.up_proj.": "ffn_up.",
+    "mlp.down_proj.": "ffn_down.",
+    "input_layernorm.": "attn_norm.",
+    "post_attention_layernorm.": "ffn_norm.",
+}
 
 
 def export_gguf(run, path):
     """llama.cpp cuts words as GPT-2 does, which differs from a run at some letters and blanks."""
     import gguf  # here, because the rest needs no such package
+
     weights, config, meta = read_run(run)
     tokens, merges = read_vocabulary(run, meta)
     heads = config["num_attention_heads"]
@@ -274,13 +373,16 @@ def export_gguf(run, path):
 
 # ---- To a run ----
 
+
 def read_folder(folder):
     """The tensors of one or several files, and config.json."""
     config = read_json(folder, "config.json")
     index = os.path.join(folder, "model.safetensors.index.json")
     names = ["model.safetensors"]
     if os.path.exists(index):
-        names = sorted(set(read_json(folder, "model.safetensors.index.json")["weight_map"].values()))
+        names = sorted(
+            set(read_json(folder, "model.safetensors.index.json")["weight_map"].values())
+        )
     tensors = {}
     for name in names:
         tensors.update(read_tensors(os.path.join(folder, name))[0])
@@ -291,9 +393,12 @@ def check_config(folder, config):
     path = os.path.join(folder, "config.json")
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     width = config["hidden_size"] // config["num_attention_heads"]
-    wanted = {"model_type": (config.get("model_type"), "llama"), "hidden_act": (config.get("hidden_act"), "silu"),
-              "rope_type": (rope.get("rope_type", rope.get("type", "default")), "default"),
-              "head_dim": (config.get("head_dim") or width, width)}
+    wanted = {
+        "model_type": (config.get("model_type"), "llama"),
+        "hidden_act": (config.get("hidden_act"), "silu"),
+        "rope_type": (rope.get("rope_type", rope.get("type", "default")), "default"),
+        "head_dim": (config.get("head_dim") or width, width),
+    }
     for key, (found, need) in wanted.items():
         if found != need:
             raise Refused(f"{path}: found {key} {found}, need {need}")
@@ -317,8 +422,14 @@ def read_layer(tensors, number, config, biases):
                 if x is None and kind == "weight":
                     raise Refused(f"found no tensor {theirs}{name}{kind}")
                 if x is not None and ("k_proj" in name or "v_proj" in name):
-                    x = x.reshape(heads // shared, -1, *x.shape[1:]).repeat(shared, 0).reshape(-1, *x.shape[1:])
-                parts.append(np.zeros(rows.get(fused, config["hidden_size"]), "<f4") if x is None else x)
+                    x = (
+                        x.reshape(heads // shared, -1, *x.shape[1:])
+                        .repeat(shared, 0)
+                        .reshape(-1, *x.shape[1:])
+                    )
+                parts.append(
+                    np.zeros(rows.get(fused, config["hidden_size"]), "<f4") if x is None else x
+                )
             layer[fused + kind] = np.concatenate(parts) * np.float32(scale.get(fused, 1))
     layer.update((ours, tensors[theirs + name]) for ours, name in NORMS.items())
     return layer
@@ -351,15 +462,33 @@ def import_folder(folder, run):
     out["norm.weight"] = tensors["model.norm.weight"] / np.float32(config["scale"] if tied else 1)
     if not tied:
         out["output.weight"] = rows_of_tokens(tensors["lm_head.weight"], order)
-    meta = {**LLAMA, "encoder_layers": config["num_hidden_layers"], "decoder_layers": 0,
-            "heads": config["num_attention_heads"], "d_model": config["hidden_size"],
-            "d_ff": config["intermediate_size"], "vocab_size": len(embedding), "rotary_base": theta,
-            "max_length": config["max_position_embeddings"], "attention": "dot", "pad_id": "none",
-            "biases": str(biases).lower(), "tied": str(tied).lower(), "label_smoothing": 0, "task": "lm",
-            "vocabulary": vocabulary, "begin_id": -1, "end_id": -1, "opening_id": 10 if order else 0,
-            "newline": "keep", "lines": ""}
+    meta = {
+        **LLAMA,
+        "encoder_layers": config["num_hidden_layers"],
+        "decoder_layers": 0,
+        "heads": config["num_attention_heads"],
+        "d_model": config["hidden_size"],
+        "d_ff": config["intermediate_size"],
+        "vocab_size": len(embedding),
+        "rotary_base": theta,
+        "max_length": config["max_position_embeddings"],
+        "attention": "dot",
+        "pad_id": "none",
+        "biases": str(biases).lower(),
+        "tied": str(tied).lower(),
+        "label_smoothing": 0,
+        "task": "lm",
+        "vocabulary": vocabulary,
+        "begin_id": -1,
+        "end_id": -1,
+        "opening_id": 10 if order else 0,
+        "newline": "keep",
+        "lines": "",
+    }
     os.makedirs(run, exist_ok=True)
-    write_tensors(os.path.join(run, "model.safetensors"), out, {key: str(word) for key, word in meta.items()})
+    write_tensors(
+        os.path.join(run, "model.safetensors"), out, {key: str(word) for key, word in meta.items()}
+    )
 
 
 def main():

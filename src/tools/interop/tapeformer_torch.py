@@ -10,6 +10,7 @@ Copy this file where it is needed. It needs torch and safetensors. state_dict() 
 tensors of model.safetensors; nn.TransformerEncoderLayer and nn.TransformerDecoderLayer get the
 parts that they lack: rotary and ALiBi positions, normalised queries and keys, additive attention,
 RMS norm, SiLU and SwiGLU."""
+
 import math
 import os
 import re
@@ -23,9 +24,18 @@ from torch.nn import functional as F
 # ---- Tokens: src/core/text/tokenizer.h ----
 
 # Words as in src/core/text/words.h; a character stands for a byte.
-RUNS = [("[A-Za-z\x80-\xff]", "(?![\x80-\xbf])"), ("[0-9]", ""), ("[^A-Za-z\x80-\xff0-9 \t-\r]", "")]
-WORDS = "|".join(["'[A-Za-z]{1,2}(?![A-Za-z])", *(f"(?: {each}{{1,63}}|{each}{{1,64}}){end}" for each, end in RUNS),
-                  "[ \t-\r]{1,63}(?= [^ \t-\r])|[ \t-\r]{1,64}"])
+RUNS = [
+    ("[A-Za-z\x80-\xff]", "(?![\x80-\xbf])"),
+    ("[0-9]", ""),
+    ("[^A-Za-z\x80-\xff0-9 \t-\r]", ""),
+]
+WORDS = "|".join(
+    [
+        "'[A-Za-z]{1,2}(?![A-Za-z])",
+        *(f"(?: {each}{{1,63}}|{each}{{1,64}}){end}" for each, end in RUNS),
+        "[ \t-\r]{1,63}(?= [^ \t-\r])|[ \t-\r]{1,64}",
+    ]
+)
 
 
 class Tokens:
@@ -97,9 +107,15 @@ class Attention(nn.MultiheadAttention):
     knows positions."""
 
     def __init__(self, stock, meta, places):
-        super().__init__(stock.embed_dim, stock.num_heads, bias=stock.in_proj_bias is not None, batch_first=True)
-        self.turns, self.falls = (places and meta["positions"] == kind for kind in ("rotary", "alibi"))
-        self.normalises, self.base = meta.get("qk_norm") == "true", float(meta.get("rotary_base", 10000))
+        super().__init__(
+            stock.embed_dim, stock.num_heads, bias=stock.in_proj_bias is not None, batch_first=True
+        )
+        self.turns, self.falls = (
+            places and meta["positions"] == kind for kind in ("rotary", "alibi")
+        )
+        self.normalises, self.base = meta.get("qk_norm") == "true", float(
+            meta.get("rotary_base", 10000)
+        )
         if meta["attention"] == "additive":
             self.score_weight = nn.Parameter(torch.zeros(stock.embed_dim))
 
@@ -109,11 +125,22 @@ class Attention(nn.MultiheadAttention):
         pairs = torch.tanh(q[:, :, :, None] + k[:, :, None])  # [B, heads, T, S, d_k]
         return (pairs * self.score_weight.view(self.num_heads, 1, 1, -1)).sum(-1)
 
-    def forward(self, query, key, value, key_padding_mask=None, attn_mask=None, need_weights=False, is_causal=False):
+    def forward(
+        self,
+        query,
+        key,
+        value,
+        key_padding_mask=None,
+        attn_mask=None,
+        need_weights=False,
+        is_causal=False,
+    ):
         weights = self.in_proj_weight.chunk(3)
         biases = [None] * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
-        q, k, v = (F.linear(x, w, b).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-                   for x, w, b in zip((query, key, value), weights, biases))
+        q, k, v = (
+            F.linear(x, w, b).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+            for x, w, b in zip((query, key, value), weights, biases)
+        )
         if self.normalises:
             q, k = (F.rms_norm(x, x.shape[-1:], eps=1e-5) for x in (q, k))
         if self.turns:
@@ -121,10 +148,21 @@ class Attention(nn.MultiheadAttention):
         scores = self.scores(q, k)
         if self.falls:
             place = torch.arange(q.shape[-2])
-            scores = scores - torch.tensor(slopes(self.num_heads)).to(q)[:, None, None] * (place[:, None] - place).abs()
-        for mask in (attn_mask, None if key_padding_mask is None else key_padding_mask[:, None, None]):
+            scores = (
+                scores
+                - torch.tensor(slopes(self.num_heads)).to(q)[:, None, None]
+                * (place[:, None] - place).abs()
+            )
+        for mask in (
+            attn_mask,
+            None if key_padding_mask is None else key_padding_mask[:, None, None],
+        ):
             if mask is not None:
-                scores = scores.masked_fill(mask, -math.inf) if mask.dtype == torch.bool else scores + mask
+                scores = (
+                    scores.masked_fill(mask, -math.inf)
+                    if mask.dtype == torch.bool
+                    else scores + mask
+                )
         return self.out_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2)), None
 
 
@@ -139,13 +177,19 @@ def swiglu(x):
 
 def amend(layer, meta):
     """Gives a stock layer the parts that it lacks."""
-    if meta["positions"] in ("rotary", "alibi") or meta["attention"] == "additive" or meta.get("qk_norm") == "true":
+    if (
+        meta["positions"] in ("rotary", "alibi")
+        or meta["attention"] == "additive"
+        or meta.get("qk_norm") == "true"
+    ):
         layer.self_attn = Attention(layer.self_attn, meta, True)
         if hasattr(layer, "multihead_attn"):
             layer.multihead_attn = Attention(layer.multihead_attn, meta, False)
     if meta["activation"] == "swiglu":
         first = layer.linear1
-        layer.linear1 = nn.Linear(first.in_features, 2 * first.out_features, bias=first.bias is not None)
+        layer.linear1 = nn.Linear(
+            first.in_features, 2 * first.out_features, bias=first.bias is not None
+        )
     for name in [name for name, _ in layer.named_children() if name.startswith("norm")]:
         setattr(layer, name, norm(meta, int(meta["d_model"])))
 
@@ -175,21 +219,40 @@ class Model(nn.Module):
         self.pad_id = None if meta["pad_id"] == "none" else int(meta["pad_id"])
         self.label_smoothing = float(meta["label_smoothing"])
         activations = {"silu": F.silu, "swiglu": swiglu}
-        layer = dict(d_model=d_model, nhead=int(meta["heads"]), dim_feedforward=int(meta["d_ff"]), dropout=0.0,
-                     activation=activations.get(meta["activation"], meta["activation"]), layer_norm_eps=1e-5,
-                     batch_first=True, norm_first=meta["norm"] == "pre", bias=meta.get("biases") != "false")
+        layer = dict(
+            d_model=d_model,
+            nhead=int(meta["heads"]),
+            dim_feedforward=int(meta["d_ff"]),
+            dropout=0.0,
+            activation=activations.get(meta["activation"], meta["activation"]),
+            layer_norm_eps=1e-5,
+            batch_first=True,
+            norm_first=meta["norm"] == "pre",
+            bias=meta.get("biases") != "false",
+        )
 
         def final_norm(wanted):
             return norm(meta, d_model) if wanted and meta["final_norm"] == "true" else None
 
         self.embedding = nn.Embedding(vocab_size, d_model)
-        self.positions = nn.Embedding(int(meta["max_length"]), d_model) if meta["positions"] == "learned" else None
-        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(**layer), int(meta["encoder_layers"]),
-                                             norm=final_norm(self.seq2seq), enable_nested_tensor=False)
+        self.positions = (
+            nn.Embedding(int(meta["max_length"]), d_model)
+            if meta["positions"] == "learned"
+            else None
+        )
+        self.encoder = nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(**layer),
+            int(meta["encoder_layers"]),
+            norm=final_norm(self.seq2seq),
+            enable_nested_tensor=False,
+        )
         self.decoder = None
         if self.seq2seq:
-            self.decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**layer), int(meta["decoder_layers"]),
-                                                 norm=final_norm(True))
+            self.decoder = nn.TransformerDecoder(
+                nn.TransformerDecoderLayer(**layer),
+                int(meta["decoder_layers"]),
+                norm=final_norm(True),
+            )
         for each in [*self.encoder.layers, *(self.decoder.layers if self.seq2seq else ())]:
             amend(each, meta)
         self.norm = final_norm(not self.seq2seq)
@@ -215,8 +278,13 @@ class Model(nn.Module):
         if self.seq2seq:
             hidden_source = self.hidden_keys(source)
             memory = self.encoder(self.embed(source), src_key_padding_mask=hidden_source)
-            x = self.decoder(x, memory, tgt_mask=causal, tgt_key_padding_mask=hidden,
-                             memory_key_padding_mask=hidden_source)
+            x = self.decoder(
+                x,
+                memory,
+                tgt_mask=causal,
+                tgt_key_padding_mask=hidden,
+                memory_key_padding_mask=hidden_source,
+            )
         else:
             x = self.encoder(x, mask=causal, src_key_padding_mask=hidden)
             x = x if self.norm is None else self.norm(x)
@@ -224,8 +292,12 @@ class Model(nn.Module):
 
     def loss(self, logits, target_out):
         """The mean over the targets [B, T] that are not padding."""
-        return F.cross_entropy(logits.flatten(0, 1), target_out.flatten(), label_smoothing=self.label_smoothing,
-                               ignore_index=-100 if self.pad_id is None else self.pad_id)
+        return F.cross_entropy(
+            logits.flatten(0, 1),
+            target_out.flatten(),
+            label_smoothing=self.label_smoothing,
+            ignore_index=-100 if self.pad_id is None else self.pad_id,
+        )
 
     @torch.no_grad()
     def generate(self, prompt, length=200, temperature=0.0):
@@ -257,7 +329,9 @@ def load(run):
     """The model of a run's directory, or of its model.safetensors."""
     path = run if run.endswith(".safetensors") else os.path.join(run, "model.safetensors")
     with safe_open(path, "pt") as file:
-        model, weights = Model(file.metadata()), {name: file.get_tensor(name) for name in file.keys()}
+        model, weights = Model(file.metadata()), {
+            name: file.get_tensor(name) for name in file.keys()
+        }
     model.to(weights["embedding.weight"].dtype)
     model.load_state_dict(weights, strict=True)
     return model
