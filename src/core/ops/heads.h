@@ -1,6 +1,6 @@
 /* The columns of attention's operands. Queries, keys and values stand side by side, in one matrix
  * q | k | v, or in two, q and k | v. In each part the columns of its heads stand side by side.
- * Attention, its parameters, the cache, weight files and ./explain take the columns from here. */
+ * Attention, its parameters, the cache and weight files take the columns from here. */
 #pragma once
 
 typedef enum AttentionPart { PART_Q, PART_K, PART_V, PART_END } AttentionPart;

@@ -99,13 +99,6 @@ void show_text(const char *key, const char *text) {
     fputs(", ", stdout);
 }
 
-void show_matrix(Shape shape, const real *values) {
-    printf("\"shape\": [");
-    for (int i = 0; i < shape.rank; i++) printf("%s%ld", i ? ", " : "", shape.size[i]);
-    printf("], ");
-    show_values(values, shape_count(shape));
-}
-
 void show_values(const real *values, long count) {
     printf("\"values\": [");
     for (long i = 0; i < count; i++)

@@ -42,11 +42,10 @@ void show_row(const ExplainOptions *o, const Table *table, const Cell *cells);
 void show_array(const ExplainOptions *o, const Table *table, const char *name, const real *values,
                 long count);
 
-/* Print members of a JSON object: "key": "text", with a comma; "values": […], in which a number
- * that is not finite is null; "shape": […], "values": […]. */
+/* Print members of a JSON object: "key": "text", with a comma; "values": […], in which a number that
+ * is not finite is null. */
 void show_text(const char *key, const char *text);
 void show_values(const real *values, long count);
-void show_matrix(Shape shape, const real *values);
 
 /* Prints text broken at the terminal's width, `indent` blanks before each line. */
 void show_wrapped(const char *text, int indent);
