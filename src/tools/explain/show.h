@@ -42,8 +42,8 @@ void show_row(const ExplainOptions *o, const Table *table, const Cell *cells);
 void show_array(const ExplainOptions *o, const Table *table, const char *name, const real *values,
                 long count);
 
-/* Print members of a JSON object: "key": "text", with a comma; "values": […], in which a number that
- * is not finite is null. */
+/* Print members of a JSON object: "key": "text", with a comma; "values": […], in which a number
+ * that is not finite is null. */
 void show_text(const char *key, const char *text);
 void show_values(const real *values, long count);
 
