@@ -110,50 +110,39 @@ bool trainer_check(const Trainer *t, Error *e) {
 
 /* ---- Evaluation ---- */
 
-/* The sums of an evaluation: of tokens, and of the rows' mean losses and their squares. */
-typedef struct Sums {
-    Evaluation *all; /* loss and accuracy are not divided by the tokens yet */
-    double rows, squares;
-} Sums;
-
-static void add_row(Sums *s, const Prediction *p, const int32_t *target, long tokens) {
-    double loss = 0;
-    for (long i = 0; i < tokens; i++) {
-        loss += p[i].loss;
-        s->all->accuracy += p[i].likeliest == target[i];
-    }
-    s->all->loss += loss;
-    s->all->tokens += tokens;
-    double mean = tokens ? loss / (double)tokens : 0;
-    s->rows += mean;
-    s->squares += mean * mean;
-}
-
-/* Adds the rows of the trainer's batch. */
-static bool add_batch(Trainer *t, Sums *sums, Error *e) {
+/* Adds the rows of the trainer's batch to a sum: loss and accuracy are not divided by the tokens
+ * yet, `error` and `squares` are sums of the rows' mean losses and of their squares. */
+static bool add_batch(Trainer *t, Evaluation *sum, double *squares, Error *e) {
     take_rows(t, 0, t->batch->rows);
     t->tape->training = false;
     t->tape->no_grad = true;
     Forward f = {t->tape, t->model, &t->source, &t->target};
     const Prediction *p = nn_predict(&f, nn_hidden(&f), t->targets);
     bool ok = !tape_failed(t->tape, e);
-    long at = 0, rows = ok ? t->batch->rows : 0;
-    for (long i = 0; i < rows; i++) {
-        long tokens = batch_row(t->batch, i).T;
-        add_row(sums, p + at, t->targets + at, tokens);
-        at += tokens;
+    long i = 0, rows = ok ? t->batch->rows : 0;
+    for (long row = 0; row < rows; row++) {
+        long tokens = batch_row(t->batch, row).T;
+        double loss = 0;
+        for (long end = i + tokens; i < end; i++) {
+            loss += p[i].loss;
+            sum->accuracy += p[i].likeliest == t->targets[i];
+        }
+        double mean = loss / fmax(1, (double)tokens);
+        sum->loss += loss;
+        sum->tokens += tokens;
+        sum->error += mean;
+        *squares += mean * mean;
     }
     tape_reset(t->tape);
     t->tape->no_grad = false;
     return ok;
 }
 
-/* The standard error of the mean over rows, of which `of` could be judged. */
-static double error_of(const Sums *s, long of) {
-    double n = (double)s->all->rows, mean = s->rows / n;
-    if (n < 2 || s->all->rows >= of) return 0;
-    double variance = fmax(0, s->squares / n - mean * mean) / (n - 1);
-    return sqrt(variance * (1 - n / (double)of));
+/* The standard error of the mean of n rows out of `of`. */
+static double standard_error(double sum, double squares, double n, double of) {
+    double mean = sum / n;
+    if (n < 2 || n >= of) return 0;
+    return sqrt(fmax(0, squares / n - mean * mean) / (n - 1) * (1 - n / of));
 }
 
 bool trainer_evaluate_watched(Trainer *t, long rows, const EvaluationWatch *watch, Evaluation *v,
@@ -163,20 +152,20 @@ bool trainer_evaluate_watched(Trainer *t, long rows, const EvaluationWatch *watc
     want_started(t, "trainer_evaluate");
     if (rows < 0) error_bug("trainer_evaluate: %ld rows, want at least 0", rows);
     *v = (Evaluation){0};
-    Sums sums = {.all = v};
+    double squares = 0;
     if (rows == 0 || rows > t->task->held_out) rows = t->task->held_out;
     while (v->rows < rows) {
         long left = rows - v->rows;
         long wanted = left < t->micro_batch ? left : t->micro_batch;
         long count = task_spread_batch(t->task, rows, v->rows, wanted, t->batch);
-        if (!add_batch(t, &sums, e)) return false;
+        if (!add_batch(t, v, &squares, e)) return false;
         v->rows += count;
         if (watch && !watch->goes_on(watch->context, v->rows)) break;
     }
     if (v->tokens) {
         v->loss /= (double)v->tokens;
         v->accuracy /= (double)v->tokens;
-        v->error = error_of(&sums, t->task->held_out);
+        v->error = standard_error(v->error, squares, (double)v->rows, (double)t->task->held_out);
     }
     return check_finite(t->state.step, "a held-out loss", v->loss, e);
 }
