@@ -111,7 +111,7 @@ $(PROGRAMS):
 STORIES = --tokenizer bpe --vocab-size 2048 --layers 3 --heads 2 --qk-norm false \
           --init-keys queries --context 128 --batch 4
 run: train generate
-	./train lm --force $(STORIES) --steps 1800
+	./train lm --force $(STORIES) --steps 3400
 	./train copy --force --steps 800 --layers 1 --d-model 64 --batch 32 --lr 0.004
 	@for said in 'Tom has a red kite. Anna went to the mill. Ben likes honey. Where did Anna go?' \
 	    'What is seven plus five?' 'Tell me a story about a fox.'; do \

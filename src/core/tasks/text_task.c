@@ -124,13 +124,21 @@ static bool find_answers(TextTask *t, Error *e) {
     return true;
 }
 
+/* Whether an empty line stands before a token. */
+static bool begins_paragraph(const Task *task, const uint16_t *id) {
+    const uint32_t *start = task->tokenizer->start + id[-1];
+    if (!task_text_line_ends(task, id[-1])) return false;
+    return start[1] - start[0] > 1 || task_text_line_ends(task, id[-2]);
+}
+
 long task_text_question(const Task *task, long question, int32_t *ids, long *prompt) {
     const TextTask *t = (const TextTask *)task;
     const Corpus *c = t->corpus;
     long answer = t->answer[question], end = answer;
     while (end < c->count && !task_text_line_ends(task, c->ids[end])) end++;
-    long first = end + 1 - c->context;
-    if (first < c->validation) first = c->validation;
+    long first = answer, window = end + 1 - c->context;
+    if (window < c->validation) window = c->validation;
+    while (first > window && !begins_paragraph(task, c->ids + first)) first--;
     if (first >= answer) return 0;
     for (long i = first; i < end; i++) ids[i - first] = c->ids[i];
     *prompt = answer - first;
