@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/real.h"
+#include <stddef.h>
 
 /* Bytes of memory that a module may have: the linker's --max-memory. */
 #define WEB_MEMORY (1024.0 * 1024 * 1024)
