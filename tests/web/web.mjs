@@ -57,7 +57,7 @@ const tests = {
     },
 
     async "a planted mistake is caught and named"() {
-        const words = {sign: "wrong sign", factor: "factor 0.5", order: "reverse order", edge: "no gradient arrives",
+        const words = {sign: "wrong sign", factor: "multiplied by 0.5", order: "the one at the other end", edge: "no gradient arrives",
                        overwrites: "must add to the gradient"};
         for (const operation of ["softmax", "matmul", "layer_norm", "tanh"]) {
             const right = await made({op: "check", operation, case: 0});
