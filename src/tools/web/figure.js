@@ -5,7 +5,7 @@ const view = {backward: false, open: null, cell: null, operand: -1, head: 0, lay
 const off = new Set(); // heads that are switched off: "encoder.layers.0.self_attn 2"
 const switches = () => ({mask: $('mask').checked, positions: $('positions').checked, off: [...off]});
 (() => {
-  const canvas = $('figure-canvas'), overlay = $('figure-buttons');
+  const overlay = $('figure-buttons');
   const WIDE = 350, GAP = 36, SPACE = 9, MINI = 22, PAD = 8;
   let layout = {key: '', items: [], boxes: [], wires: [], width: WIDE, height: 100}, scale = 1;
 
@@ -31,7 +31,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
 
   // The miniatures of a record: of shares one for each head, else the chosen head's.
   function minis(r) {
-    const m = matrix(r), heads = attends(r) ? m.heads : 1, each = heads > 4 ? MINI * 4.4 / heads : wide(m);
+    const m = matrix(r), heads = attends(r) ? m.heads : 1, each = heads > 1 ? Math.min(MINI - 4, 78 / heads) : wide(m);
     return Array.from({length: heads}, (_, h) => ({r, head: heads > 1 ? h : -1, w: each, h: Math.min(MINI, heads > 1 ? each : MINI)}));
   }
 
@@ -46,7 +46,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
       right -= 4;
     }
     const names = box.attends || !box.weights.length ? WIDE : right;
-    for (const x of box.constants) box.records.length && items.push({kind: 'constant', r: x});
+    for (const x of box.constants) box.records.length && items.push({kind: 'record', r: x});
     for (const group of [...items.splice(items.length - box.constants.length).map(i => [{...i, w: 40, h: MINI}]), ...box.records.map(minis)]) {
       const width = group.reduce((sum, i) => sum + i.w + 2, 5);
       if (x + width - 7 > (box.attends ? WIDE - PAD + 2 : names) && x > left) x = left, y += MINI + 15;
@@ -100,14 +100,14 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     const width = (narrow ? 1 : columns.length) * (WIDE + GAP) - GAP + 24, height = tall - SPACE + 4;
     for (const at of [...items, ...boxes]) at.y = height - at.y - 2;
     wire(boxes, wires);
-    const key = [narrow, language, ...items.map(i => [i.kind, i.r?.index ?? i.label, i.w])].join();
+    const key = [narrow, language, view.backward, ...items.map(i => [i.kind, i.r?.index ?? i.label, i.w])].join();
     const fresh = key !== layout.key;
     layout = {key, items, boxes, wires, width, height, narrow};
     const focused = document.activeElement?.dataset?.id;
     if (fresh) overlay.replaceChildren();
     fitFigure();
     if (fresh) buttons(focused);
-    paint('figure');
+    fresh ? paintAll() : ['canvas', 'lines'].forEach(name => paint('figure ' + name));
   }
   const lane = n => WIDE / Math.max(1, n);
 
@@ -138,7 +138,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     scale = frame.clientWidth / layout.width;
     if (wide) scale = clamp(.55, Math.min(high / layout.height, .6 * innerWidth / layout.width), 2);
     if (wide) frame.style.width = layout.width * scale + 'px';
-    for (const x of [canvas, overlay])
+    for (const x of $('figure-map').children)
       Object.assign(x.style, {width: layout.width * scale + 'px', height: layout.height * scale + 'px'});
     for (const b of overlay.children) place(b);
   }
@@ -187,16 +187,16 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
   }
   function press(item) {
     if (item.kind === 'layer') { view.layer = item.layer; moved(); return arrange(), renewStep(); }
-    if (item.kind === 'token') { view.token = {side: item.side, i: item.i, kept: true}; return paint('figure'); }
+    if (item.kind === 'token') { view.token = {side: item.side, i: item.i, kept: true}; return paint('figure lines'); }
     if (item.head >= 0) view.head = item.head;
     openStep(item.kind === 'bars' ? 'softmax' : idOfRecord(item.r));
   }
   function point(item, on) {
     if (item.kind !== 'token' || view.token?.kept && !on) return;
     view.token = on ? {side: item.side, i: item.i} : null;
-    paint('figure');
+    paint('figure lines');
   }
-  overlay.addEventListener('pointerleave', () => { if (view.token) view.token = null, paint('figure'); });
+  overlay.addEventListener('pointerleave', () => { if (view.token) view.token = null, paint('figure lines'); });
 
   // The arrow keys step along the figure, in the direction of the computation.
   overlay.addEventListener('keydown', e => {
@@ -212,7 +212,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     focusOpen();
   });
   focusOpen = () => [...overlay.children].find(isOpen)?.focus({preventScroll: true});
-  markFigure = () => { roving(), paint('figure'); };
+  markFigure = () => { roving(), paintAll(); };
   arrangeFigure = arrange;
 
   // ---- Drawing ----
@@ -224,7 +224,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     let x = 0, y = 0, high = 0;
     for (const {r, head = -1, kind} of items) {
       if (kind === 'token' || kind === 'layer' || kind === 'strip' || !r.values) continue;
-      const m = matrix(r, head < 0 ? view.head : head), values = view.backward ? m.grad : m.values;
+      const m = matrix(r, head < 0 ? view.head : head), values = view.backward && (r.grad || r.index >= 0) ? m.grad : m.values;
       const part = {w: Math.min(m.columns, size), h: Math.min(m.rows, 256), m, values};
       if (x + part.w > size) x = 0, y += high, high = 0;
       places.set(`${r.index} ${head}`, Object.assign(part, {x, y}));
@@ -247,34 +247,63 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     return places;
   }
 
-  const boxColour = {self_attn: 'attend', multihead_attn: 'attend', norm: 'norm', add: 'norm', linear: 'feed', embedding: 'embed', cross_entropy: 'loss', softmax: 'out'};
+  const FILL = {self_attn: 'attend', multihead_attn: 'attend', norm: 'norm', add: 'norm',
+    embedding: 'embed', cross_entropy: 'loss', softmax: 'out'};
 
-  painter('figure', () => {
-    attributes($('figure-frame'), {class: view.backward ? 'backward' : ''});
-    if (!walk) return clear(canvas, layout.width * scale, 40);
-    const c = clear(canvas, layout.width * scale, layout.height * scale), p = colours(), {items} = layout;
-    c.scale(scale, scale);
-    c.lineJoin = c.lineCap = 'round';
+  // Three sheets, so that a frame draws what has changed: boxes, matrices, lines of attention.
+  function sheet(name, draw) {
+    painter('figure ' + name, () => {
+      const {width, height, items} = layout;
+      const c = clear($('figure-' + name), width * scale, walk ? height * scale : 40);
+      if (!walk) return;
+      c.scale(scale, scale);
+      c.lineJoin = c.lineCap = 'round';
+      draw(c, colours(), items);
+    }, 'figure');
+  }
+  const paintAll = () => ['base', 'canvas', 'lines'].forEach(name => paint('figure ' + name));
+
+  sheet('base', (c, p, items) => {
     drawWires(c, p);
     for (const b of layout.boxes) {
-      c.fillStyle = p[boxColour[b.key] ?? 'feed'] ?? p.panel, c.strokeStyle = p.line, c.lineWidth = 1;
-      c.beginPath(), c.roundRect(b.x, b.y, b.w, b.h, 6), c.fill(), c.stroke();
-      if (b.box) text(c, boxTitle(b.box), b.x + PAD, b.y + (b.box.attends ? 14 : b.h / 2 + 4), p.ink, 11, 'left', b.box.attends ? 200 : 82);
-      if (b.key === 'softmax') text(c, t('box_softmax'), b.x + PAD, b.y + 14, p.ink, 11, 'left');
+      const {x, y, w, h, box, key} = b, high = !box || box.attends;
+      c.fillStyle = p[FILL[key] ?? 'feed'], c.strokeStyle = p.line, c.lineWidth = 1;
+      c.beginPath(), c.roundRect(x, y, w, h, 6), c.fill(), c.stroke();
+      const title = key === 'softmax' ? t('box_softmax') : box ? boxTitle(box) : '';
+      text(c, title, x + PAD, high ? y + 14 : y + h / 2 + 4, p.ink, 11, 'left', high ? 210 : 82);
     }
-    const places = fillAtlas(items), most = Math.max(1e-30, ...items.filter(i => i.kind === 'weight').map(i => strength(i.r)));
+    for (const {kind, r, head, x, y, w} of items) {
+      if (kind !== 'record' || head > 0) continue;
+      const short = 'short_' + nameOf(r), d = view.backward && r.index >= 0 ? 'd' : '';
+      const name = d + (TEXTS[short] ? t(short) : nameOf(r)), left = head === 0;
+      text(c, name.slice(0, 14), left ? x : x + w / 2, y + MINI + 10, p.faint, 9, left ? 'left' : 'center');
+    }
+  });
+  sheet('canvas', (c, p, items) => {
+    const weights = items.filter(i => i.kind === 'weight'), places = fillAtlas(items);
+    const most = Math.max(1e-30, ...weights.map(i => strength(i.r)));
     c.imageSmoothingEnabled = false;
-    for (const item of items) DRAW[item.kind]?.(c, p, item, places, most);
+    for (const item of items) MAPS[item.kind]?.(c, p, item, places, most);
+  });
+  sheet('lines', (c, p, items) => {
+    for (const item of items) LINES[item.kind]?.(c, p, item);
     write($('figure-says'), says());
-    write($('switch-says'), ['mask', 'positions'].filter(id => !$(id).checked).map(why).join(' '));
-  }, 'figure');
+    const switched = ['mask', 'positions'].filter(id => !$(id).checked);
+    write($('switch-says'), switched.map(why).join(' '));
+  });
+
   // What a switch that is off does: how much attention is paid to later tokens.
   function why(id) {
     if ($(id).disabled) return t('hint_' + choice[id]);
     let later = 0, all = 0;
-    for (const {attends: r} of id === 'mask' ? walk.boxes : [])
-      if (r && r.axes.at(-1) === 'target')
-        r.values.forEach((v, e) => { all += v, later += e % r.shape[2] > Math.floor(e / r.shape[2]) % r.shape[1] ? v : 0; });
+    for (const {attends: r} of id === 'mask' ? walk.boxes : []) {
+      if (r?.axes.at(-1) !== 'target') continue;
+      const [, rows, columns] = r.shape;
+      r.values.forEach((v, e) => {
+        all += v;
+        if (e % columns > Math.floor(e / columns) % rows) later += v;
+      });
+    }
     return t(id + '_off', percent(all && later / all));
   }
 
@@ -302,14 +331,11 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     c.strokeRect(x - .5, y - .5, w + 1, h + 1);
     if (head >= 0 && off.has(headId(r, head))) c.beginPath(), c.moveTo(x, y + h), c.lineTo(x + w, y), c.stroke();
   }
-  const DRAW = {
+  const MAPS = {
     record(c, p, item, places) {
       const {r, x, w, y} = item;
-      if (r.values.length > 1) drawMatrix(c, p, item, places);
-      else text(c, figure((view.backward ? r.grad : r.values)[0], 3), x + w / 2, y + 15, p.ink, 12);
-      const first = (item.head ?? -1) < 1, short = 'short_' + nameOf(item.r);
-      const name = (view.backward && item.r.index >= 0 ? 'd' : '') + (TEXTS[short] ? t(short) : nameOf(item.r));
-      if (first) text(c, name.slice(0, 14), item.head === 0 ? item.x : item.x + item.w / 2, item.y + MINI + 10, p.faint, 9, item.head === 0 ? 'left' : 'center');
+      if (r.values.length > 1) return drawMatrix(c, p, item, places);
+      text(c, figure((view.backward ? r.grad : r.values)[0], 3), x + w / 2, y + 15, p.ink, 12);
     },
     weight(c, p, item, places, most) {
       if (view.backward) {
@@ -319,6 +345,19 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
       }
       drawMatrix(c, p, item, places);
     },
+    layer(c, p, {x, y, w, h, layer, at}) {
+      text(c, t('layer_only', layer + 1), x + PAD, y + h / 2 + 4, p.ink, 11, 'left');
+      let right = x + w - PAD;
+      for (const {attends: a} of at.all)
+        for (let head = a ? matrix(a).heads - 1 : -1; head >= 0; head--) {
+          const m = matrix(a, head), size = 16;
+          right -= size + 2;
+          c.fillStyle = p.paper, c.fillRect(right, y + 4, size, size);
+          c.drawImage(imageOf(m, 1), right, y + 4, size, size);
+        }
+    },
+  };
+  const LINES = {
     token(c, p, {x, y, w, h, label, side, i}) {
       const on = view.token && view.token.side === side && view.token.i === i;
       c.fillStyle = p.panel, c.strokeStyle = on ? p.accent : p.line, c.lineWidth = on ? 2 : 1;
@@ -345,17 +384,6 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
       row.forEach((label, i) => text(c, mark(label, 2), X(i, rows), top - 2, i === mine ? p.accent : p.faint));
       column.forEach((label, j) => text(c, mark(label, 2), X(j, columns), bottom + 9, p.faint));
     },
-    layer(c, p, {x, y, w, h, layer, at}) {
-      text(c, t('layer_only', layer + 1), x + PAD, y + h / 2 + 4, p.ink, 11, 'left');
-      let right = x + w - PAD;
-      for (const {attends: a} of at.all)
-        for (let head = a ? matrix(a).heads - 1 : -1; head >= 0; head--) {
-          const m = matrix(a, head), size = 16;
-          right -= size + 2;
-          c.fillStyle = p.paper, c.fillRect(right, y + 4, size, size);
-          c.drawImage(imageOf(m, 1), right, y + 4, size, size);
-        }
-    },
     bars(c, p, {r, x, y, w, h}) {
       const {rows, columns, values} = matrix(r), step = lane(rows);
       for (let i = 0; i < rows; i++) {
@@ -371,7 +399,6 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
       if (view.open === 'softmax') c.strokeStyle = p.accent, c.lineWidth = 2, c.beginPath(), c.roundRect(x, y - 1, w, h + 2, 6), c.stroke();
     },
   };
-  DRAW.constant = DRAW.record;
 
   function drawWires(c, p) {
     c.strokeStyle = c.fillStyle = view.backward ? p.glow : p.wire, c.lineWidth = 1.5;

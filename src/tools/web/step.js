@@ -36,10 +36,11 @@
     const operands = base.of.map((x, k) => {
       if (!x) return null;
       if (base.operation !== 'linear' || k === 0 || k === 3) return whole(x);
+      const head = base !== r && r.rank > 2 ? ', ' + t('only_head', view.head + 1) : '';
       const name = base === r ? nameOf(x) : nameOf(x)[0] + '^' + r.name[0];
-      if (k === 2) return shown(x, name, 1, made_.length, (i, j) => made_[j]);
+      if (k === 2) return shown(x, name + head, 1, made_.length, (i, j) => made_[j]);
       const input = x.shape[1], vocabulary = x.axes[0] === 'vocabulary' ? model.tokens : [];
-      return shown(x, name + 'ᵀ', input, made_.length, (i, j) => made_[j] * input + i, [], vocabulary);
+      return shown(x, name + 'ᵀ' + head, input, made_.length, (i, j) => made_[j] * input + i, [], vocabulary);
     });
     return {base, result, operands, origins};
   }
