@@ -189,7 +189,7 @@ test('Kᵀ is drawn, a column lights up, and a weight is pushed from the first s
   assert(Math.abs(is - says) < .2 * Math.abs(is - unpushed) + 2e-4, `${is} ${says} ${unpushed}`);
   await page.holds("$('push-curve').toDataURL() !== before", 'the curve has no point of the push');
   await open_(page, 'decoder.layers.0.multihead_attn S', ', [2, 3]');
-  await page.holds("[...document.querySelectorAll('#equation figcaption')].map(x => x.textContent).join() === 'Q, head 1 [9 × 8],Kᵀ, head 1 [8 × 8],S, head 1 [9 × 8]' && " + still);
+  await page.holds("[...document.querySelectorAll('#equation figcaption')].map(x => x.textContent).join() === 'Q [9 × 8],Kᵀ [8 × 8],S [9 × 8]' && " + still);
   assert.deepEqual(await page.run("[...document.querySelectorAll('#equation canvas')].map(c => c.marked)"), [{row: 2}, {column: 3}, {cell: [2, 3]}]);
   await page.holds(`scrollY === 0 && ${bottom('panel')} <= 720`);
 }));
@@ -371,7 +371,7 @@ test('another model, another text: what was chosen before does no harm', () => v
   assert(await page.until("model && model.task === 'copy' && walk && " + still));
   await page.run("window.written = [], CanvasRenderingContext2D.prototype.fillText = text => written.push(text)");
   await type(page, '1'), await open_(page, 'encoder.layers.0.self_attn S');
-  assert(await page.until("[...document.querySelectorAll('#equation figcaption')].some(c => c.textContent === 'S, head 1 [1 × 1]') && " + still));
+  assert(await page.until("[...document.querySelectorAll('#equation figcaption')].some(c => c.textContent === 'S [1 × 1]') && " + still));
   assert.deepEqual(await page.run('written.filter(x => /\\.\\d{4}/.test(x) && !/^−?0\\./.test(x))'), [], 'a score is longer than its cell');
 }));
 

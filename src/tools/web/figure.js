@@ -136,7 +136,9 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     const frame = $('figure-frame'), high = innerHeight - frame.offsetTop - 38, wide = innerWidth >= 900;
     frame.style.width = '';
     scale = frame.clientWidth / layout.width;
-    if (wide) scale = clamp(.55, Math.min(high / layout.height, .6 * innerWidth / layout.width), 2);
+    const large = document.documentElement.classList.contains('large');
+    const most = large ? 2 : high / layout.height; // a lecture hall may scroll
+    if (wide) scale = clamp(.55, Math.min(most, .6 * innerWidth / layout.width), 2);
     if (wide) frame.style.width = layout.width * scale + 'px';
     for (const x of $('figure-map').children)
       Object.assign(x.style, {width: layout.width * scale + 'px', height: layout.height * scale + 'px'});

@@ -94,6 +94,7 @@
     } else if (id === 'softmax') view.cell ??= [0, 0];
     else view.open = null;
     moved(), markFigure(), renewStep();
+    if (view.open && innerWidth < 900) requestAnimationFrame(() => $('panel').scrollIntoView());
   };
   const largest = ({grad, values, columns}) => {
     const by = grad ?? values;
@@ -143,6 +144,7 @@
     $('equation').hidden = $('push').hidden = softmax;
     $('code-part').hidden = !open || softmax, $('bars').hidden = !softmax;
     if (!walk) return;
+    if (softmax) $('head').hidden = true;
     $('switch-head').hidden = !open || softmax || !attends(c.r);
     if (softmax) return paintBars();
     const now = c && told && told.walk === walk && told.key === c.key ? told : null;
@@ -192,11 +194,13 @@
     order.forEach(([k, o], n) => {
       const values = view.backward ? k < 0 ? o.grad : part(o, k, now) ?? o.grad : o.values;
       const mark = k === operand ? {cell} : marked_(lit.get(k) ?? []);
-      const name = view.backward ? k < 0 ? t('arrives', 'd' + o.name) : t('adds', 'd' + o.name) : o.name;
+      const name = view.backward ? t(k < 0 ? 'arrives' : 'adds', 'd' + short_(o)) : short_(o);
       drawMatrix(all[n], {...o, values}, name, mark, cellOf(order, room), attends(r) && k < 0 && !view.backward ? 1 : 0);
       if (k === operand) all[n].set(...cell);
     });
   }
+  // Without the head, which stands above.
+  const short_ = o => o.name.replace(/, .*/, '');
   // Cells of each matrix that the chosen number is made of.
   function litCells({base, operands, origins, cell}, now) {
     const lit = new Map(), add = (k, cell) => { if (cell) lit.set(k, [...lit.get(k) ?? [], cell]); };
@@ -223,7 +227,7 @@
   // The width of a cell with which all matrices of a step stand side by side.
   const cellOf = (list, room) => {
     const columns = list.reduce((sum, [, x]) => sum + x.columns, 0);
-    return clamp(3, Math.floor((room - 74 * list.length) / columns), 34);
+    return clamp(3, Math.floor((room - 56 * list.length) / columns), 34);
   };
   // With numbers, if there is room for them.
   function drawMatrix(box, x, name, mark_, cell, top) {

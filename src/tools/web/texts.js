@@ -106,7 +106,7 @@ const TEXTS = {
   m_cross_entropy: ['The loss: minus the logarithm of the probability that the right token got, the mean over the answer.', '损失：正确词元所得概率的对数取负，对整个答案取平均。'],
   m_bars: ['Softmax turns the logits of a position into probabilities; the most likely token is chosen and read at the next position. A low temperature T makes it surer, a high one more even.', 'softmax 把某个位置的 logits 变成概率；最可能的词元被选中，在下一个位置读入。温度 T 低则更确定，高则更平均。'],
   arrives: ['{0} arrives', '到达的 {0}'], adds: ['adds to {0}', '加到 {0}'],
-  terms: ['Each product: the gradient that arrives at a cell of {0}, times how much that cell changes with this number.', '每个乘积：到达 {0} 某一格的梯度，乘以这个数变动时那一格变多少。'],
+  terms: ['Each product: what arrives at a cell of {0}, times how much that cell changes with this number.', '每个乘积：到达 {0} 某一格的梯度，乘以这个数变动时那一格变多少。'],
   total: ['Other steps read this number, too; its whole gradient is {0}.', '别的步骤也用到这个数；它的全部梯度是 {0}。'],
   zero: ['Zero: the result of this operation does not depend on this number.', '是零：这个运算的结果不取决于这个数。'],
   since: ['It becomes zero in the step {0}.', '在 {0} 这一步变成零。'],
