@@ -114,7 +114,8 @@ run: train generate
 	./train lm --force $(STORIES) --steps 3400
 	./train copy --force --steps 800 --layers 1 --d-model 64 --batch 32 --lr 0.004
 	@for said in 'Tom has a red kite. Anna went to the mill. Ben likes honey. Where did Anna go?' \
-	    'What is seven plus five?' 'Tell me a story about a fox.'; do \
+	    'Greta is in the garden. Sam has a green lamp. Who has the lamp?' \
+	    'The dog of Mia is called Rex. Paul is nine years old. What is the dog called?'; do \
 	    echo "User: $$said" && echo "Bot: $$(echo "$$said" | ./generate runs/lm --chat)"; done
 	@echo 'next: ./generate runs/lm --chat talks with you; ./train lm FILE learns a text of yours;'
 	@echo '      runs/lm/report.html shows how it was learned'
