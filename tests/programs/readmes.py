@@ -18,7 +18,7 @@ TREE = os.getcwd()
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 PROGRAMS = {"train": "float", "generate": "float", "bench": "float", "gradcheck": "double",
             "explain": "double"}
-TIMING = re.compile(r"[0-9.]+k? (s\b|ms\b|us\b|ns\b|tok/s|tokens/s)|[0-9]+:[0-9]+ (left|taken)")
+TIMING = re.compile(r"[0-9.]+k? (s\b|ms\b|us\b|ns\b|tok/s|tokens/s)|[0-9]+:[0-9]+ (taken|of)")
 
 
 def folder_with_programs(folder):

@@ -117,8 +117,8 @@ struct Corpus;
 const struct Corpus *task_text_corpus(const Task *task);
 
 /* Writes a held-out question of a conversation, and then its right answer, into ids[max_T]: *prompt
- * tokens of its paragraph up to the label before the answer, and the tokens of the answer, whose number it returns.
- * The line ends after them. 0: the two do not fit. */
+ * tokens of its paragraph up to the label before the answer, and the tokens of the answer, whose
+ * number it returns. The line ends after them. 0: the two do not fit. */
 long task_text_question(const Task *task, long question, int32_t *ids, long *prompt);
 
 /* Whether a token of a text begins with a line's end. */
