@@ -82,7 +82,10 @@ found=$(awk '
             line = substr(line, RSTART + RLENGTH)
         }
     }
-    END { for (name in place) if (uses[name] < 2 && name !~ /^__/) print place[name] ": nobody calls " name }
+    END {
+        for (name in place)
+            if (uses[name] < 2 && name !~ /^__/) print place[name] ": nobody calls " name
+    }
 ' src/*/*/*.[ch] src/*/*/*/*.[ch] src/*/*/*.def src/tapeformer.h train.c tests/*/*.[ch] | sort)
 [ -z "$found" ] || say "$found"
 

@@ -463,7 +463,7 @@ TEST(losses_of_tokens_are_shown) {
 
 /* The share of pairs that greedy decoding answers exactly, and the others one by one. */
 TEST(scores_of_pairs_count_exact_answers) {
-    char *answer[4], wrong[4][80];
+    char *answer[4], wrong[4][80] = {{0}};
     int exact = 0;
     train_copy();
     write_text("prompts", "1\n2\n3512\n12\n");
@@ -480,7 +480,7 @@ TEST(scores_of_pairs_count_exact_answers) {
         used += sprintf(pairs + used, "%s\t%s\n", source[i], target);
         bool right = !strcmp(target, answer[i]);
         exact += right;
-        sprintf(wrong[i], right ? "" : "%s -> %s   need %s\n", source[i], answer[i], target);
+        if (!right) sprintf(wrong[i], "%s -> %s   need %s\n", source[i], answer[i], target);
     }
     write_text("pairs", pairs);
     char *found = PRINTED("--score", "pairs", "--show"), want[60];

@@ -1,9 +1,9 @@
 /* Token files: a large text has the same tokens from memory, on the first start and on the second;
  * a damaged file, or that of other options, is not read. */
-#include "tasks/token_file.h"
 #include "base/random.h"
 #include "folder.h"
 #include "task_helpers.h"
+#include "tasks/corpus.h"
 #include <dirent.h>
 #include <sys/stat.h>
 

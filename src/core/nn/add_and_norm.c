@@ -14,7 +14,7 @@ static Tensor *add_residual(const Forward *f, Tensor *x, Sublayer *sublayer, voi
     if (residual.sum == y) return y;
     if (residual.sum) error_bug("nn_project: the sublayer returns another tensor than its result");
     Tensor *sum = tape_residual(f->tape, x, y, dropout);
-    nn_trace_name(f, sum, "R", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
+    nn_trace_name(f->trace, f->tape, sum, "R", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
     return sum;
 }
 

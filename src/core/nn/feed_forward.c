@@ -22,7 +22,7 @@ Tensor *nn_feed_forward(const Forward *f, void *module, Tensor *x) {
     Tensor *inner = nn_linear(f, &w->in, x, act->fused, NULL);
     if (act->fused == ACT_NONE) inner = act->apply(f->tape, inner);
     Tensor *y = nn_project(f, &w->out, inner);
-    nn_trace_name(f, inner, "H", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
-    nn_trace_name(f, y, "F", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
+    nn_trace_name(f->trace, f->tape, inner, "H", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
+    nn_trace_name(f->trace, f->tape, y, "F", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
     return y;
 }

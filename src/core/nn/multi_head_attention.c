@@ -64,15 +64,15 @@ static void name_steps(const Forward *f, const AttentionTrace *a, const Reach *r
     Axis n = reach->queries == source ? AXIS_SOURCE : AXIS_TARGET;
     Axis m = reach->keys == source ? AXIS_SOURCE : AXIS_TARGET;
     for (const AttentionSteps *s = a->steps; s < a->steps + a->sequences; s++) {
-        nn_trace_name(f, s->q, "Q", AXES(AXIS_HEAD, n, AXIS_FEATURE));
-        nn_trace_name(f, s->k, "K", AXES(AXIS_HEAD, m, AXIS_FEATURE));
-        nn_trace_name(f, s->v, "V", AXES(AXIS_HEAD, m, AXIS_FEATURE));
-        nn_trace_name(f, s->scores, "S", AXES(AXIS_HEAD, n, m));
-        nn_trace_name(f, s->scaled, "S'", AXES(AXIS_HEAD, n, m));
-        nn_trace_name(f, s->masked, "masked S'", AXES(AXIS_HEAD, n, m));
-        nn_trace_name(f, s->weights, "A", AXES(AXIS_HEAD, n, m));
-        nn_trace_name(f, s->z, "Z", AXES(AXIS_HEAD, n, AXIS_FEATURE));
-        nn_trace_name(f, s->concatenation, "Z of all heads", AXES(n, AXIS_FEATURE));
+        nn_trace_name(f->trace, f->tape, s->q, "Q", AXES(AXIS_HEAD, n, AXIS_FEATURE));
+        nn_trace_name(f->trace, f->tape, s->k, "K", AXES(AXIS_HEAD, m, AXIS_FEATURE));
+        nn_trace_name(f->trace, f->tape, s->v, "V", AXES(AXIS_HEAD, m, AXIS_FEATURE));
+        nn_trace_name(f->trace, f->tape, s->scores, "S", AXES(AXIS_HEAD, n, m));
+        nn_trace_name(f->trace, f->tape, s->scaled, "S'", AXES(AXIS_HEAD, n, m));
+        nn_trace_name(f->trace, f->tape, s->masked, "masked S'", AXES(AXIS_HEAD, n, m));
+        nn_trace_name(f->trace, f->tape, s->weights, "A", AXES(AXIS_HEAD, n, m));
+        nn_trace_name(f->trace, f->tape, s->z, "Z", AXES(AXIS_HEAD, n, AXIS_FEATURE));
+        nn_trace_name(f->trace, f->tape, s->concatenation, "Z of all heads", AXES(n, AXIS_FEATURE));
     }
 }
 
@@ -100,7 +100,7 @@ static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in) 
 /* Returns Concat(head_1, …, head_h) W^O. */
 static Tensor *multi_head(const Forward *f, Attention *a, const Heads *in) {
     Tensor *y = nn_project(f, &a->out, attend_in_heads(f, a, in));
-    nn_trace_name(f, y, "Y", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
+    nn_trace_name(f->trace, f->tape, y, "Y", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
     return y;
 }
 

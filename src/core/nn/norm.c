@@ -15,7 +15,7 @@ Norm *nn_norm_new(Builder *b, const char *name) {
 
 Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x) {
     Tensor *y = f->model->config.norm_kind->forward(f, norm->module, x);
-    nn_trace_name(f, y, "N", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
+    nn_trace_name(f->trace, f->tape, y, "N", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
     return y;
 }
 

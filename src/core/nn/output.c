@@ -27,8 +27,8 @@ Tensor *nn_logits(const Forward *f, Tensor *hidden) {
     WANT(hidden);
     Tensor *w = output_matrix(f->model);
     Tensor *logits = tape_linear(f->tape, hidden, w, NULL, ACT_NONE, NULL);
-    nn_trace_name(f, w, "W", AXES(AXIS_VOCABULARY, AXIS_FEATURE));
-    nn_trace_name(f, logits, "logits", AXES(AXIS_TARGET, AXIS_VOCABULARY));
+    nn_trace_name(f->trace, f->tape, w, "W", AXES(AXIS_VOCABULARY, AXIS_FEATURE));
+    nn_trace_name(f->trace, f->tape, logits, "logits", AXES(AXIS_TARGET, AXIS_VOCABULARY));
     return logits;
 }
 

@@ -18,7 +18,7 @@ Tensor *nn_embedding(const Forward *f, const Tokens *x) {
     Tensor *y = tape_embedding(f->tape, &m->embedding, x->sequences.total_rows, x->id, scale,
                                added ? &m->positions : NULL, x->at);
     Axis tokens = x == f->source ? AXIS_SOURCE : AXIS_TARGET;
-    nn_trace_name(f, &m->embedding, "W", AXES(AXIS_VOCABULARY, AXIS_FEATURE));
-    nn_trace_name(f, y, "X", AXES(tokens, AXIS_FEATURE));
+    nn_trace_name(f->trace, f->tape, &m->embedding, "W", AXES(AXIS_VOCABULARY, AXIS_FEATURE));
+    nn_trace_name(f->trace, f->tape, y, "X", AXES(tokens, AXIS_FEATURE));
     return tape_dropout(f->tape, y, m->dropout);
 }

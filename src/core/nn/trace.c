@@ -1,6 +1,5 @@
 #include "nn/trace.h"
 #include "autograd/op.h"
-#include "nn/nn.h"
 #include <string.h>
 
 const AttentionTrace *nn_trace_find(const Trace *trace, const char *name) {
@@ -24,9 +23,9 @@ const TensorTrace *nn_trace_name_of(const Trace *trace, const Tensor *x) {
     return t;
 }
 
-void nn_trace_name(const Forward *f, Tensor *x, const char *name, Axes axes) {
-    if (!f->trace || nn_trace_name_of(f->trace, x)) return;
-    TensorTrace *t = node_record(f->tape->last, sizeof *t);
-    *t = (TensorTrace){x, name, axes, f->trace->tensors};
-    f->trace->tensors = t;
+void nn_trace_name(Trace *trace, Tape *tape, Tensor *x, const char *name, Axes axes) {
+    if (!trace || nn_trace_name_of(trace, x)) return;
+    TensorTrace *t = node_record(tape->last, sizeof *t);
+    *t = (TensorTrace){x, name, axes, trace->tensors};
+    trace->tensors = t;
 }

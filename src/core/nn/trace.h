@@ -62,9 +62,8 @@ const AttentionTrace *nn_trace_find(const Trace *trace, const char *name);
 AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, long sequences);
 
 /* For modules: gives x a name, and says what its axes count. An axis left out is AXIS_UNKNOWN. If x
- * has a name, it keeps the first. Without f->trace this does nothing. */
-typedef struct Forward Forward;
-void nn_trace_name(const Forward *f, Tensor *x, const char *name, Axes axes);
+ * has a name, it keeps the first. `tape` is that of the pass. trace NULL: this does nothing. */
+void nn_trace_name(Trace *trace, Tape *tape, Tensor *x, const char *name, Axes axes);
 
 /* The name of x, or NULL. */
 const TensorTrace *nn_trace_name_of(const Trace *trace, const Tensor *x);

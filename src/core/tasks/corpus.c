@@ -1,6 +1,5 @@
 #include "tasks/corpus.h"
 #include "base/crc32.h"
-#include "tasks/token_file.h"
 #include "text/lines.h"
 #include "text/tokenizer_fit.h"
 #include <stdio.h>

@@ -13,6 +13,7 @@
  * to train on and then those that are held out. */
 #pragma once
 
+#include "base/directory.h"
 #include "base/file.h"
 #include "tasks/task.h"
 
@@ -57,3 +58,18 @@ Corpus *corpus_load(const TaskOptions *o, Error *e);
 Corpus *corpus_make(const Passage *passage, long passages, const TaskOptions *o, Error *e);
 
 void corpus_free(Corpus *c);
+
+/* ---- Token files: token_file.c, for corpus.c ---- */
+
+/* Writes the path of the texts' token file into out; false: the texts are too small for one, or
+ * there is no directory. The directory is the options' cache, or tapeformer in XDG_CACHE_HOME or
+ * ~/.cache. `checksum` is that of all texts. */
+bool token_file_path(char out[PATH_CAPACITY], const Passage *text, long texts, uint32_t checksum,
+                     const TaskOptions *o);
+
+/* Fills the corpus from a token file. False, with or without an error: it is to be made. */
+bool token_file_read(const char *path, Corpus *c, Error *e);
+
+/* Ends a file that has the tokens of the corpus, and maps them. The file is committed or abandoned.
+ * STATUS_IO, STATUS_NO_MEMORY. */
+bool token_file_end(File *f, Corpus *c, Error *e);

@@ -28,7 +28,7 @@ typedef struct TaskOptions {
     const char *vocabulary; /* a tokenizer's string; NULL: the tokenizer learns from the data */
     double tokens;          /* lm: that training reads; 0: as many as the text has */
     const char *text;       /* paths of text files and their directories, one a line; -: stdin */
-    const char *cache;      /* directory of token files (token_file.h); NULL: the usual one */
+    const char *cache;      /* directory of token files (token_file.c); NULL: the usual one */
     void (*progress)(size_t bytes); /* lm: hears how many bytes are encoded so far; or NULL */
     long context;                   /* tokens of a window */
     int unix_newlines;              /* 1: each CR LF and each CR alone is LF */
@@ -117,8 +117,8 @@ struct Corpus;
 const struct Corpus *task_text_corpus(const Task *task);
 
 /* Writes a held-out question of a conversation, and then its right answer, into ids[max_T]: *prompt
- * tokens of its paragraph up to the label before the answer, and the tokens of the answer, whose
- * number it returns. The line ends after them. 0: the two do not fit. */
+ * tokens of its paragraph up to the label before the answer, and the tokens of the answer. Returns
+ * the number of these. The line ends after them. 0: the two do not fit. */
 long task_text_question(const Task *task, long question, int32_t *ids, long *prompt);
 
 /* Whether a token of a text begins with a line's end. */

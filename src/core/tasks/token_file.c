@@ -1,6 +1,12 @@
-#include "tasks/token_file.h"
+/* Token files. The tokens of a large text are kept in a file and mapped: a second start does not
+ * encode the text again, and the tokens take no memory of the process.
+ *
+ * The name of a file tells the texts, by length and checksum, and the options that the tokens
+ * depend on. A file has the tokens, two bytes each, the tokenizer's string, and the corpus without
+ * its pointers. It is made as a whole or not at all (base/file.h). Any file may be removed. */
 #include "base/crc32.h"
 #include "base/program.h"
+#include "tasks/corpus.h"
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

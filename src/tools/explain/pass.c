@@ -160,7 +160,7 @@ static bool run_forward(Pass *p, Error *e) {
         p->next[i] = i + 1 < x->count ? x->id[i + 1] : p->run.end_id;
     if (x->count > 1 || p->next[0] != NO_PAD) {
         Tensor *loss = tape_cross_entropy(p->tape, logits, p->next, NO_PAD, 0);
-        nn_trace_name(&f, loss, "L", AXES(AXIS_UNKNOWN));
+        nn_trace_name(f.trace, f.tape, loss, "L", AXES(AXIS_UNKNOWN));
     }
     return !tape_failed(p->tape, e);
 }

@@ -56,7 +56,7 @@ static bool run_passes(bool mask, bool positions, Error *e) {
     const void *next = web_file_data("next");
     Tensor *logits = nn_logits(&f, nn_hidden(&f));
     Tensor *loss = tape_cross_entropy(t, logits, next, NO_PAD, 0);
-    nn_trace_name(&f, loss, "L", AXES(AXIS_UNKNOWN));
+    nn_trace_name(f.trace, f.tape, loss, "L", AXES(AXIS_UNKNOWN));
     if (tape_failed(t, e)) return false;
     kept.records = (Records){.model = m, .tape = t, .trace = &kept.trace};
     records_read(&kept.records, &kept.arena);
@@ -161,8 +161,8 @@ static bool has(int index, int element) {
     if (index >= 0 && index < r->count && element >= 0 &&
         element < shape_count(r->of[index].node->out->shape))
         return true;
-    return error_set(&web_error, STATUS_USAGE, "found element %d of record %d, need one of the walk",
-                     element, index);
+    return error_set(&web_error, STATUS_USAGE,
+                     "found element %d of record %d, need one of the walk", element, index);
 }
 
 /* Prints where the parts are that the record's backward adds to the gradients of its operands. */
@@ -187,8 +187,8 @@ WEB_EXPORT(void, cell, (int index, int element)) {
 WEB_EXPORT(void, addition, (int index, int operand, int element)) {
     if (!has(index, 0)) return;
     Node *n = kept.records.of[index].node;
-    bool reached = operand >= 0 && operand < n->inputs && record_reached(n) &&
-                   backward_reaches(n, operand);
+    bool reached =
+        operand >= 0 && operand < n->inputs && record_reached(n) && backward_reaches(n, operand);
     if (reached && element >= 0 && element < shape_count(n->in[operand]->shape))
         record_json_addition(&kept.records, index, operand, element);
     else
