@@ -47,7 +47,7 @@ for (const [width, scheme] of [[1280, 'light'], [390, 'dark']])
         await page.run("$('language').click()");
       }
       assert.equal(await page.run('getComputedStyle(document.documentElement).scrollBehavior'), 'auto');
-      assert.deepEqual(await page.run(`Object.entries(TEXTS).filter(([k, v]) => v.length !== 2 || k !== 'mk_says_none' && v.some(x => !x)
+      assert.deepEqual(await page.run(`Object.entries(TEXTS).filter(([k, v]) => v.length !== 2 || v.some(x => !x)
         || String(v[0].match(/\\{\\d\\}/g)?.sort()) !== String(v[1].match(/\\{\\d\\}/g)?.sort())).map(([k]) => k)`), [], 'texts of one language');
       await page.send('Emulation.setEmulatedMedia', {media: 'print'});
       assert.deepEqual(await page.run("[...document.querySelectorAll('#run, nav, .switches')].filter(x => getComputedStyle(x).display !== 'none').length"), 0, 'controls on paper');
@@ -219,7 +219,7 @@ test('scenes, layers and languages', () => visit({query: '?layers=3', height: 72
     if (n === 3) await page.holds("state.step === model.steps && /^A/.test($('step-title').textContent) && /position 2/.test($('figure-says').textContent)");
     if (n === 4) await page.holds("/mask/.test($('step-says').textContent) && /−∞/.test($('cell-says').textContent)");
     if (n === 5) await page.holds('view.backward && view.open === null');
-    if (n === 6) await page.holds("/Caught/.test($('check-body').textContent) && scrollY > 300");
+    if (n === 6) await page.holds("/FAIL/.test(document.querySelector('#editor .verdict').textContent) && scrollY > 300");
   }
   await page.run("$('language').click()");
   await page.holds("/lang=zh/.test(location.search) && /scene=6/.test(location.search) && " + still);
@@ -300,15 +300,34 @@ test('while it trains, the sum of a gradient and its use beside the curve are of
   assert(seen.size === 4, 'the walk stays as it is');
 }));
 
-test('a right gradient passes and each planted mistake is caught', () => visit({}, async page => {
-  await page.run("$('check').scrollIntoView()");
-  await page.holds("$('operation').value");
-  await choose(page, 'operation', 'softmax');
-  for (const mistake of ['sign', 'factor', 'order', 'edge', 'overwrites', 'none']) {
-    await choose(page, 'mistake', mistake);
-    await page.holds(`/${mistake === 'none' ? 'PASS' : 'FAIL'}/.test(document.querySelector('#check-body .verdict').textContent)`, mistake);
-    await page.run("document.querySelector('#check-body pre').textContent = document.querySelector('.verdict').textContent = ''");
-  }
+test('backward is written, judged, kept and taken along', () => visit({}, async page => {
+  const says = word => page.holds(`/^${word}/.test(document.querySelector('#editor .verdict').textContent)`, word);
+  const write = text => page.run(`$('code-text').value = ${text}; $('code-text').dispatchEvent(new Event('input'))`);
+  await page.run("$('editor').scrollIntoView()");
+  await says('FAIL');
+  const told = "/term is missing/.test($('editor').textContent) && document.querySelectorAll('#editor .map td.wrong b').length === 15";
+  await page.holds(told + " && /yours.*right.*WRONG/.test(document.querySelector('#editor h4 + pre').textContent)");
+  await write("'function backward(dy, y, x) {\\n  return nope;\\n}'");
+  await page.holds("/nope is not defined, line 2/.test($('editor').textContent) && document.querySelector('#code-box mark').textContent === '2\\n'");
+  await write("'function backward('");
+  await page.holds("/SyntaxError/.test($('editor').textContent)");
+  await write("'function backward(dy, y, x) { for (;;); }'");
+  await says('FAIL: it does not end');
+  await write("'for (;;);'");
+  await says('FAIL: it does not end');
+  await write('EXERCISES[0].right');
+  await says('PASS');
+  await page.run("document.querySelector('#editor .first').click()");
+  await page.holds("$('code-text').value === EXERCISES[1].start && document.activeElement === $('code-text')");
+  await says('FAIL');
+  await page.run("$('code-text').setSelectionRange(33, 33)");
+  await page.key('Enter', '\r');
+  await page.holds("$('code-text').value.startsWith('function backward(dy, y, x, W, b) {\\n')");
+  await page.send('Page.reload');
+  await page.holds("typeof model !== 'undefined' && model && $('code-text').value.length > EXERCISES[1].start.length");
+  await choose(page, 'exercise', 'softmax');
+  await page.holds("$('code-text').value === EXERCISES[0].right");
+  await says('PASS');
 }));
 
 test('hostile texts and 10,000 clicks', () => visit({query: ENDLESS}, async page => {
@@ -404,9 +423,9 @@ test('what is done while a model or a walk is replaced does no harm', () => visi
 }));
 
 test('everything is reached with the keyboard, in sight', () => visit({query: ENDLESS}, async page => {
-  await page.run("document.body.scrollIntoView(); $('figure').scrollIntoView(); $('check').scrollIntoView()");
+  await page.run("document.body.scrollIntoView(); $('figure').scrollIntoView(); $('editor').scrollIntoView()");
   // Until each part has been shown once, buttons are disabled that will be enabled.
-  await page.holds("document.querySelector('#figure-buttons button') && document.querySelector('#check-body .verdict').textContent && " + still);
+  await page.holds("document.querySelector('#figure-buttons button') && /FAIL/.test(document.querySelector('#editor .verdict').textContent) && " + still);
   await open_(page, 'encoder.layers.0.self_attn Q');
   await page.holds("/^Q/.test($('cell-says').textContent) && " + still);
   await page.run("document.activeElement.blur(); scrollTo(0, 0); window.left = new Set([...document.querySelectorAll('button, a, select, input, textarea, summary, [tabindex]')].filter(x => x.checkVisibility() && !x.disabled && x.tabIndex >= 0))");

@@ -28,6 +28,7 @@ ANSWER(double, system_memory, (void), WEB_MEMORY)
 ANSWER(double, system_group_limit, (const char *name, const char *groups, const char *root),
        (double)INFINITY)
 ANSWER(int, system_columns, (int fd), 0)
+ANSWER(char *, strsignal, (int number), "")
 ANSWER(int, interrupt_signal, (void), 0)
 ANSWER(bool, program_start, (const char *argv0, Error *e), true)
 ANSWER(const char *, program_prefix, (void), "")
@@ -141,6 +142,13 @@ bool file_commit(File *f, Error *e) {
     bool written = !ferror(f->stream);
     return (fclose(f->stream) == 0 && written) ||
            error_set(e, STATUS_NO_MEMORY, "%s: no memory", f->path);
+}
+
+bool file_print(const char *path, void (*print)(FILE *out, const void *content),
+                const void *content, Error *e) {
+    File *f = file_create(path, e);
+    if (f) print(f->stream, content);
+    return f && file_commit(f, e);
 }
 
 void file_abandon(File *f) {

@@ -22,7 +22,7 @@ const SCENES = [
   },
   () => { view.backward = false; look(() => walk.shown.find(r => r.operation === 'masked_fill'), [0, 1]); },
   () => { openStep(null), turn(true); },
-  () => { $('mistake').value = 'sign', $('mistake').dispatchEvent(new Event('change')), $('check').scrollIntoView(); },
+  () => { $('editor').dispatchEvent(new CustomEvent('exercise', {detail: 'softmax'})), $('editor').scrollIntoView(); },
 ];
 async function showScene(n) {
   scene = Math.max(0, Math.min(SCENES.length, n));

@@ -71,7 +71,7 @@ static bool add_operations(Plan *plan, const char *name, const char *part, Error
 
 static void check_plan(Grading *g, Error *e) {
     Show show;
-    show_start(&show, &g->show);
+    show_begin(&show, &g->show);
     plan_run(&g->plan, show_report, &show);
     show_finish(&show, e);
 }

@@ -153,7 +153,7 @@ static void run(const ModelCheck *wanted, const ShowOptions *how, const Options 
         c.seed = o->seed;
         ok = open_check(&c, lm, e);
         if (ok && !c.unchecked) {
-            if (!shown) show_start(&show, how);
+            if (!shown) show_begin(&show, how);
             shown = true;
             report_model(&c, &show);
         }

@@ -66,7 +66,7 @@ void show_gap(const ShowOptions *how, FILE *out) {
                 how->gap);
 }
 
-void show_start(Show *show, const ShowOptions *how) {
+void show_begin(Show *show, const ShowOptions *how) {
     *show = (Show){.how = how, .start = clock_seconds()};
     if (!how->json && !how->apart) (how->overview ? overview_heading : gradcheck_heading)(stdout);
 }

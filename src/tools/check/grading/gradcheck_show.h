@@ -2,7 +2,7 @@
  * JSON, those of an operation from its first wrong case on together.
  *
  *     Show show;
- *     show_start(&show, &how);
+ *     show_begin(&show, &how);
  *     … show_report(&show, &report) for each …
  *     return show_finish(&show, e); */
 #pragma once
@@ -58,7 +58,7 @@ typedef struct Show {
 void show_gap(const ShowOptions *how, FILE *out);
 
 /* Starts; prints the heading. */
-void show_start(Show *show, const ShowOptions *how);
+void show_begin(Show *show, const ShowOptions *how);
 
 /* Shows a report; `show` is a Show. */
 void show_report(void *show, const CaseReport *r);

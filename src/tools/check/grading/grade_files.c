@@ -142,7 +142,7 @@ bool grade_file(Grading *g, const char *path, Error *e) {
     Show show;
     Error unwritten = {0};
     g->file.source = path;
-    show_start(&show, &g->show);
+    show_begin(&show, &g->show);
     bool ok = grade_open(g, folder, e) && grade_add_given(g, e) &&
               grade_in(g, folder, 0, path, path, &show, e);
     if (!ok) grade_unjudged(&g->plan, &g->show, grade_verdict_on(e), e->text, &unwritten);

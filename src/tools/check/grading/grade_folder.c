@@ -120,7 +120,7 @@ static void judge_one(void *context, long job) {
     if (run->files.count > 1) pool_set_threads(1); /* the files are judged side by side */
     bool ok = show_of(run, i, path, &g.show, &e) &&
               directory_file(source, run->path, run->files.name[i], STATUS_NO_INPUT, &e);
-    show_start(&show, &g.show);
+    show_begin(&show, &g.show);
     ok = ok && grade_in(&g, run->folder, i, source, run->files.name[i], &show, &e);
     if (ok) {
         say(f, run->files.name[i], show.report, show.count, "");
