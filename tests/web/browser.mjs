@@ -320,9 +320,9 @@ test('backward is written, judged, kept and taken along', () => visit({}, async 
   await page.run("document.querySelector('#editor .first').click()");
   await page.holds("$('code-text').value === EXERCISES[1].start && document.activeElement === $('code-text')");
   await says('FAIL');
-  await page.run("$('code-text').setSelectionRange(33, 33)");
+  await page.run("$('code-text').setSelectionRange(35, 35)");
   await page.key('Enter', '\r');
-  await page.holds("$('code-text').value.startsWith('function backward(dy, y, x, W, b) {\\n')");
+  await page.holds("$('code-text').value.startsWith('function backward(dy, y, x, W, b) {\\n  \\n')");
   await page.send('Page.reload');
   await page.holds("typeof model !== 'undefined' && model && $('code-text').value.length > EXERCISES[1].start.length");
   await choose(page, 'exercise', 'softmax');
