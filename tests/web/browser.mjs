@@ -293,7 +293,7 @@ test('while it trains, the sum of a gradient and its use beside the curve are of
   for (const end = Date.now() + 60000; seen.size < 4 && Date.now() < end;) {
     const [sum, gradient] = await page.run("[/ = (\\S+) Each/.exec($('cell-says').textContent)?.[1], /its gradient (\\S+):/.exec($('push-says').textContent)?.[1]]");
     if (!sum) continue;
-    const value = x => Number(x.replace('−', '-'));
+    const value = x => Number(x.replace(/−/g, '-'));
     assert(Math.abs(value(sum) - value(gradient)) <= 6e-3 * Math.abs(value(sum)), sum + ' ' + gradient);
     seen.add(sum);
   }

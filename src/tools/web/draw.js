@@ -2,12 +2,12 @@
 'use strict';
 const $ = id => document.getElementById(id);
 
-// An element with properties, then attributes (names with a dash, role and the like), then children or texts.
+// An element with properties, then attributes (names with a dash, role and the like), then children
+// or texts.
 function make(tag, properties = {}, ...children) {
-  const svg = /^(g|rect|path|text)$/.test(tag);
-  const x = svg ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
+  const x = document.createElement(tag);
   for (const [name, value] of Object.entries(properties))
-    if (!svg && name in x) x[name] = value;
+    if (name in x) x[name] = value;
     else x.setAttribute(name, value);
   x.append(...children);
   return x;
@@ -194,7 +194,7 @@ function heatMap(canvas, m, o) {
     if (o.numbers) cells((x, y, v) => c.fillText(o.numbers(v), x + cell / 2, y + high / 2));
     c.font = '14px ui-monospace, monospace', c.fillStyle = p.faint;
     if (columns && cell >= 9) columns.forEach((t, j) => c.fillText(short(t, cell / 9), left + (j + .5) * cell, above / 2));
-    c.textAlign = 'right';
+    c.textAlign = 'right', c.font = Math.min(14, high + 2) + 'px ui-monospace, monospace';
     if (rows) rows.forEach((r, i) => c.fillText(short(r), left - 5, above + (i + .5) * high));
     c.strokeStyle = p.accent, c.lineWidth = 2;
     if (mark.row >= 0) c.strokeRect(left + 1, above + mark.row * high, w - left - 2, high);

@@ -162,7 +162,8 @@
       fill($('head'), Array.from({length: heads}, (_, h) => [String(h), t('only_head', h + 1)]));
     }
     $('head').value = view.head;
-    write($('step-formula'), pretty(view.backward ? base.derivative : base.formula));
+    const lines = pretty(view.backward ? base.derivative : base.formula);
+    write($('step-formula'), lines.replace(/,? +(in matrices|over i, j along).*/gm, ''));
     write($('step-says'), said(way + r.name, said(way + base.operation, view.backward ? '' : r.sentence)));
     if (attends(r)) write($('switch-head'), t(off.has(headId(r, view.head)) ? 'head_on' : 'head_off', view.head + 1));
     paintEquation(c, now);
@@ -231,7 +232,7 @@
   };
   // With numbers, if there is room for them.
   function drawMatrix(box, x, name, mark_, cell, top) {
-    const few = cell >= 23 && x.rows <= 16, high = few ? 16 : clamp(3, Math.floor(170 / x.rows), Math.min(18, cell * 2));
+    const few = cell >= 23 && x.rows <= 16, high = few ? 16 : clamp(3, Math.floor(140 / x.rows), Math.min(18, cell * 2));
     const names = list => list.length ? list.map(name => mark(name, 6)) : null;
     const size = x.values.reduce((m, v) => Number.isFinite(v) ? Math.max(m, Math.abs(v)) : m, 0);
     const power = size > 0 && size < .1 ? Math.floor(Math.log10(size)) : 0;

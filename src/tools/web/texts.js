@@ -17,7 +17,7 @@ const TEXTS = {
   not_finite: ['The loss is not a number any more: the steps are too large for this model. Reset, or choose another optimizer.', '损失不再是数了：步子对这个模型太大。请重来，或换一个优化器。'],
   done: ['Done: {0} steps, {1}: {2}. Ask it something, look inside below, or go on.', '完成：{0} 步，{1}：{2}。您可以考考它，往下看它的内部，或者继续训练。'],
 
-  train_title: ['2 · Train: it guesses, is corrected, and guesses better', '2 · 训练：猜，被纠正，猜得更好'],
+  train_title: ['Train: it guesses, is corrected, and guesses better', '训练：猜，被纠正，猜得更好'],
   train_lead: ['In every step it sees 32 sequences with their answers, and each of its numbers moves a little so that the right answer becomes more likely. Change the learning rate, and the training goes on with it; change anything else, and a new model is made. The address of this page holds the settings: a link to it opens them.',
                '每一步，它看 32 个序列和答案，内部的每个数都动一点点，使正确答案更可能出现。改学习率，训练接着进行；改动其他任何一项设置，都会另建一个新模型。设置都在本页的网址里：把网址发给别人，打开就是同样的设置。'],
   settings: ['Settings of the model', '模型设置'], words: ['What do these words mean?', '这些词是什么意思？'],
@@ -158,7 +158,7 @@ const TEXTS = {
   'pt_upstream elsewhere': ['dy is read elsewhere', 'dy 读错了位置'], 'pt_term missing': ['a term is missing', '缺一项'], 'pt_misplaced': ['an operand is read elsewhere', '操作数读错了位置'],
   'pt_nearly right': ['nearly right', '几乎对了'], 'pt_only somewhere': ['wrong only somewhere', '只有某些地方不对'], 'pt_wrong slope': ['a wrong slope', '斜率不对'],
 
-  take_title: ['5 · Take along: the model is yours', '5 · 带走：模型归您'],
+  take_title: ['Take along: the model is yours', '带走：模型归您'],
   take_lead: ['The file holds all weights and the alphabet, in the format safetensors. What you load here can be asked, looked at and followed.', '文件里有全部权重和字母表，格式是 safetensors。在这里装入的模型可以提问、观察和跟算。'],
   save: ['Download .safetensors', '下载 .safetensors'], load: ['Load a .safetensors file …', '装入 .safetensors 文件……'],
   saved: ['Saved: {0} bytes.', '已保存：{0} 字节。'], loaded: ['Loaded {0}: {1} weights. Start would begin a new model.', '已装入 {0}：{1} 个权重。按“开始”会另建新模型。'],
