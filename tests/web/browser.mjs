@@ -165,7 +165,7 @@ test('every step opens, and its sum gives its cell, forward and backward', () =>
   for (const way of ['forward', 'backward']) {
     await page.run(`$('${way}').click()`);
     await page.holds(`view.backward === ${way === 'backward'} && ${still}`);
-    const ids = await page.run('walk.shown.map(idOfRecord)');
+    const ids = await page.run('walk.shown.map(r => r.id)');
     assert.equal(new Set(ids).size, ids.length, 'two records have one address');
     for (const id of ids) {
       await page.run("$('cell-says').textContent = ''");
@@ -210,6 +210,9 @@ test('scenes, layers and languages', () => visit({query: '?layers=3', height: 72
   await page.holds("document.querySelectorAll('#figure-buttons [data-id^=layer]').length === 4");
   await page.run("document.querySelector('[data-id=\"layer 2\"]').click()");
   await page.holds("view.layer === 2 && document.querySelector('[data-id=\"layer 0\"]')");
+  await open_(page, 'encoder.layers.1.self_attn A'); // a link to another layer
+  await page.holds("document.querySelector('[data-id=\"encoder.layers.1.self_attn A\"]') && !$('step').hidden");
+  await page.run("$('close').click()");
   await choose(page, 's-layers', '1');
   await page.holds('model && model.layers[0] === 1 && view.layers === 1');
   await page.run("document.activeElement.blur()");
@@ -450,9 +453,9 @@ test('everything is reached with the keyboard, in sight', () => visit({query: EN
   await page.key('ArrowLeft');
   await page.holds("view.open === 'encoder.layers.0.self_attn Q' && " + still);
   await page.run("document.querySelector('#equation figure:last-child canvas').focus()");
-  const cell = await page.run('String(view.cell)'), [i, j] = cell.split(',').map(Number);
-  await page.key('ArrowDown'), await page.key('ArrowUp'), await page.key(i ? 'ArrowUp' : 'ArrowDown');
-  await page.holds(`String(view.cell) === '${i ? i - 1 : i + (i || 1)},${j}' && /^Q, head 1, row “\\d” /.test($('cell-says').textContent)`);
+  const before = await page.run('view.cell'), to = before.map(k => k ? k - 1 : k + 1);
+  await page.key(before[0] ? 'ArrowUp' : 'ArrowDown'), await page.key(before[1] ? 'ArrowLeft' : 'ArrowRight');
+  await page.holds(`String(view.cell) === '${to}' && /^Q, head 1, row “\\d” /.test($('cell-says').textContent)`);
 }));
 
 // Two at a time: a test also waits.

@@ -42,7 +42,7 @@ const inSight = new Set(), watch = new IntersectionObserver(entries => {
 }, {rootMargin: `-${getComputedStyle(document.documentElement).scrollPaddingTop} 0px 0px`});
 
 // Painters run in turn, one a frame, so that no frame takes long; none in a frame that reads the worker's answer; with
-// reduced motion one each half second. During training, one of a section waits until that is in sight.
+// reduced motion, while it trains, one each half second. During training, one of a section waits until that is in sight.
 const painters = new Map(), calm = matchMedia('(prefers-reduced-motion: reduce)');
 let painting = false, heard = false, waited = false;
 function paint(name) {
@@ -60,7 +60,7 @@ function schedule() {
     if (!waited) draw(ready().slice(0, 1));
     schedule();
   });
-  calm.matches ? setTimeout(frame, 500) : frame();
+  calm.matches && running ? setTimeout(frame, 500) : frame();
 }
 function draw(turn) {
   for (const [name, p] of turn) p.due = false, painters.delete(name), painters.set(name, p), p.draw();

@@ -133,7 +133,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
 
   // As large as the room allows: its width, and on a wide window the height below the controls.
   function fitFigure() {
-    const frame = $('figure-frame'), high = innerHeight - frame.offsetTop - 38, wide = innerWidth >= 900;
+    const frame = $('figure-frame'), high = innerHeight - frame.offsetTop - 46, wide = innerWidth >= 900;
     frame.style.width = '';
     scale = frame.clientWidth / layout.width;
     const large = document.documentElement.classList.contains('large');
@@ -153,7 +153,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
 
   // ---- Buttons over the drawing: what can be opened or pointed at ----
 
-  const idOf = ({kind, r, side, i, layer}) => kind === 'token' ? `${side} ${i}` : kind === 'layer' ? 'layer ' + layer : idOfRecord(r);
+  const idOf = ({kind, r, side, i, layer}) => kind === 'token' ? `${side} ${i}` : kind === 'layer' ? 'layer ' + layer : r.id;
   function buttons(focused) {
     overlay.replaceChildren(...layout.items.map((item, n) => {
       if (item.kind === 'strip') return null;
@@ -184,14 +184,14 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
   function isOpen(b) {
     const {kind, r, head} = layout.items[b.item];
     if (kind === 'token') return Boolean(view.token && b.dataset.id === `${view.token.side} ${view.token.i}`);
-    if (kind === 'layer' || view.open !== idOfRecord(r)) return false;
+    if (kind === 'layer' || view.open !== r.id) return false;
     return (head ?? -1) < 0 || head === view.head;
   }
   function press(item) {
     if (item.kind === 'layer') { view.layer = item.layer; moved(); return arrange(), renewStep(); }
     if (item.kind === 'token') { view.token = {side: item.side, i: item.i, kept: true}; return paint('figure lines'); }
     if (item.head >= 0) view.head = item.head;
-    openStep(item.kind === 'bars' ? 'softmax' : idOfRecord(item.r));
+    openStep(item.kind === 'bars' ? 'softmax' : item.r.id);
   }
   function point(item, on) {
     if (item.kind !== 'token' || view.token?.kept && !on) return;
@@ -328,7 +328,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     const at = places.get(`${r.index} ${head ?? -1}`);
     c.fillStyle = p.paper, c.fillRect(x, y, w, h);
     if (at?.values) c.drawImage(atlas, at.x, at.y, at.w, at.h, x, y, w, h);
-    const on = view.open === idOfRecord(r) && ((head ?? -1) < 0 || head === view.head);
+    const on = view.open === r.id && ((head ?? -1) < 0 || head === view.head);
     c.strokeStyle = on ? p.accent : p.line, c.lineWidth = on ? 2 : .75;
     c.strokeRect(x - .5, y - .5, w + 1, h + 1);
     if (head >= 0 && off.has(headId(r, head))) c.beginPath(), c.moveTo(x, y + h), c.lineTo(x + w, y), c.stroke();
@@ -369,7 +369,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     },
     strip(c, p, {r, x, y, w, h}) {
       const all = Array.from({length: matrix(r).heads}, (_, k) => matrix(r, k)), {rows, columns, row, column} = all[0];
-      const one = view.open === idOfRecord(r) ? [all[view.head] ?? all[0]] : all;
+      const one = view.open === r.id ? [all[view.head] ?? all[0]] : all;
       const X = (i, n) => x + (i + .5) * w / n, top = y + 10, bottom = y + h - 9;
       const mine = view.token?.side === r.axes.at(-2) ? view.token.i : -1;
       c.strokeStyle = p.accent;
@@ -447,9 +447,6 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     return `${t(next ? 'token_reads' : 'token_is', mark(label, 3), i, next)} ${found.join('; ')}.`;
   }
 })();
-// Ids of records that stay the same while the model learns; a weight has its name.
-const idOfRecord = r => r.index < 0 ? `${r.parameter || 'constant'} ${r.row || ''}`.trim()
-  : `${r.stack ? '' : r.column + ' '}${r.module} ${r.named ? r.name : r.operation}`.trim();
 const headId = (r, head) => `${r.module.replace(/\.out_proj$/, '')} ${head}`;
 const boxTitle = box => t((box.masked ? 'masked_' : '') + box.title);
 const argmax = x => x.reduce((best, v, i) => v > x[best] ? i : best, 0);

@@ -10,7 +10,7 @@ const learnt = async () => {
 const attention = (column, part) => walk?.boxes.find(b => b.attends && new RegExp(part).test(b.module) && b.column === column)?.attends;
 const look = async (find, cell, operand) => {
   for (let i = 0; i < 100 && !(walk && find()); i++) await rest(50);
-  if (walk && find()) openStep(idOfRecord(find()), cell, operand);
+  if (walk && find()) openStep(find().id, cell, operand);
 };
 const SCENES = [
   () => { running = false, openStep(null), view.backward = false, start(); },

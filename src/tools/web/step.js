@@ -4,7 +4,7 @@
 (() => {
   let told = null;   // the worker's answers for the chosen number: {of, slopes | terms, parts, push}
 
-  const record = () => walk?.shown.find(r => idOfRecord(r) === view.open);
+  const record = () => walk?.shown.find(r => r.id === view.open);
   const RESULT = -1; // the number of the result among the operands
 
   // ---- Which matrices a step shows ----
@@ -59,7 +59,7 @@
     const p = parted(r), of = operand < 0 ? p.result : p.operands[operand] ?? p.result;
     cell ??= largest(of);
     cell = [Math.min(cell[0], of.rows - 1), Math.min(cell[1], of.columns - 1)];
-    const key = [idOfRecord(r), view.open, view.backward, operand, cell, view.head].join();
+    const key = [r.id, view.open, view.backward, operand, cell, view.head].join();
     return {r, ...p, of, operand, cell, element: of.at(...cell), key};
   }
 
@@ -82,11 +82,11 @@
   // Opens a step: of a record, or of a weight beside the operation that reads it.
   openStep = (id, cell = null, operand = null) => {
     view.open = id, view.cell = cell, view.operand = operand ?? RESULT, $('h').value = 0;
-    const leaf = walk?.leaves.find(x => idOfRecord(x) === id);
+    const leaf = walk?.leaves.find(x => x.id === id);
     const r = leaf ? walk.shown.find(r => made(r).of.includes(leaf)) : record();
     if (r) {
-      view.open = idOfRecord(r);
-      if (r.layer !== null) view.layer = r.layer;
+      view.open = r.id;
+      if (r.layer !== null && r.layer !== view.layer) view.layer = r.layer, arrangeFigure();
       const {operands, result, base} = parted(r);
       if (leaf) view.operand = base.of.indexOf(leaf);
       else if (operand === null && view.backward) view.operand = Math.max(0, operands.findIndex(o => o?.r.index < 0 && o.grad));
@@ -106,9 +106,9 @@
     moved(), askNow(), paint('step');
   }
   stepBy = by => {
-    const all = [...walk?.shown ?? [], {softmax: true}], at = all.findIndex(r => r.softmax ? view.open === 'softmax' : idOfRecord(r) === view.open);
+    const all = [...walk?.shown ?? [], {softmax: true}], at = all.findIndex(r => r.softmax ? view.open === 'softmax' : r.id === view.open);
     const to = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by];
-    if (to) openStep(to.softmax ? 'softmax' : idOfRecord(to));
+    if (to) openStep(to.softmax ? 'softmax' : to.id);
   };
   $('previous').addEventListener('click', () => stepBy(view.backward ? 1 : -1));
   $('next').addEventListener('click', () => stepBy(view.backward ? -1 : 1));
@@ -181,7 +181,7 @@
   function paintEquation({r, base, result, operands, origins, operand, cell}, now) {
     const box = $('equation'), signs = SIGN[base.operation] ?? [], room = box.clientWidth;
     const list = operands.flatMap((o, k) => o ? [[k, o]] : []).filter(([k, o]) => !view.backward || o.r.grad);
-    const key = [idOfRecord(r), view.backward, language, view.head].join();
+    const key = [r.id, view.backward, language, view.head].join();
     if (box.dataset.key !== key) {
       box.dataset.key = key;
       const figure_ = k => matrixFigure((i, j) => choose(k, i, j));

@@ -25,6 +25,14 @@ function linked({all, ...found}) {
   for (const r of [...records].reverse())
     r.column = r.stack ?? r.uses.map(x => x.column).find(Boolean) ?? '';
   for (const r of records) r.column ||= r.of.map(x => x?.column).find(Boolean) ?? '';
+  // Ids that stay the same while the model learns; a weight has its name.
+  const ids = new Map();
+  for (const r of all) {
+    const place = r.stack ? r.module : `${r.column} ${r.module}`.trim();
+    const id = r.index < 0 ? r.parameter || 'constant' : `${place} ${r.named ? r.name : r.operation}`;
+    ids.set(id, (ids.get(id) ?? 0) + 1);
+    r.id = ids.get(id) > 1 ? `${id} ${ids.get(id)}` : id;
+  }
   const next = {...found, labels, records, leaves, by};
   // Numbers are shown once: where they are computed, or else under the names of parts of them.
   const computed = records.filter(r => !rearranges(r) && !isCovered(r));
