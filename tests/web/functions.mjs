@@ -22,8 +22,80 @@ function forward(x) { ${forward} }
 function backward(dy, y, x) { ${backward} }`;
 const of = f => `a.map((_, i) => ${f})`, both = (da, db) => `return [${of(da)}, ${of(db)}];`;
 
+export const SOLVED = {
+  softmax: `function backward(dy, y, x) {
+  const n = x.shape.at(-1), dx = zeros(x.shape);
+  for (let i = 0; i < x.length; i += n) {
+    let dot = 0;
+    for (let j = 0; j < n; j++) dot += y[i + j] * dy[i + j];
+    for (let j = 0; j < n; j++) dx[i + j] = y[i + j] * (dy[i + j] - dot);
+  }
+  return [dx];
+}`,
+  linear: `function backward(dy, y, x, W, b) {
+  const [rows, n] = x.shape, m = b.length;
+  const dx = zeros(x.shape), dW = zeros(W.shape), db = zeros(b.shape);
+  for (let i = 0; i < rows; i++)
+    for (let o = 0; o < m; o++) {
+      const g = dy[i * m + o];
+      db[o] += g;
+      for (let k = 0; k < n; k++) {
+        dx[i * n + k] += g * W[o * n + k];
+        dW[o * n + k] += g * x[i * n + k];
+      }
+    }
+  return [dx, dW, db];
+}`,
+  cross_entropy: `function backward(dy, y, x, label) { // dy[0] is all that arrives
+  const n = x.shape.at(-1), dx = softmax(x);
+  for (let i = 0; i < label.length; i++) dx[i * n + label[i]] -= 1;
+  for (let i = 0; i < dx.length; i++) dx[i] *= dy[0] / label.length;
+  return [dx];
+}`,
+  layer_norm: `function backward(dy, y, x, gamma, beta) {
+  const n = gamma.length;
+  const dx = zeros(x.shape), dgamma = zeros(gamma.shape), dbeta = zeros(beta.shape);
+  for (let i = 0; i < x.length; i += n) {
+    const {mean, r} = statistics(x, i, n);
+    let sum = 0, dot = 0; // of g = dy γ, and of g times the normalized x
+    for (let j = 0; j < n; j++) {
+      const normal = (x[i + j] - mean) * r, g = dy[i + j] * gamma[j];
+      dgamma[j] += dy[i + j] * normal;
+      dbeta[j] += dy[i + j];
+      sum += g / n;
+      dot += g * normal / n;
+    }
+    for (let j = 0; j < n; j++)
+      dx[i + j] = r * (dy[i + j] * gamma[j] - sum - (x[i + j] - mean) * r * dot);
+  }
+  return [dx, dgamma, dbeta];
+}`,
+  attention: `function backward(dY, Y, Q, K, V) {
+  const A = attention(Q, K), [n, m] = A.shape, d = Q.shape[1], v = V.shape[1];
+  const dQ = zeros(Q.shape), dK = zeros(K.shape), dV = zeros(V.shape);
+  for (let i = 0; i < n; i++) {
+    const dA = zeros([m]);
+    let dot = 0;
+    for (let j = 0; j < m; j++) {
+      for (let k = 0; k < v; k++) {
+        dV[j * v + k] += A[i * m + j] * dY[i * v + k];
+        dA[j] += dY[i * v + k] * V[j * v + k];
+      }
+      dot += A[i * m + j] * dA[j];
+    }
+    for (let j = 0; j < m; j++) {
+      const dS = A[i * m + j] * (dA[j] - dot) / Math.sqrt(d);
+      for (let k = 0; k < d; k++) {
+        dQ[i * d + k] += dS * K[j * d + k];
+        dK[j * d + k] += dS * Q[i * d + k];
+      }
+    }
+  }
+  return [dQ, dK, dV];
+}`,
+};
 export const RIGHT = [
-  ['softmax'], ['linear'], ['cross_entropy'], ['layer_norm'], ['attention'], ['own'],
+  ...Object.entries(SOLVED), ['own', EACH('v * Math.tanh(v)', 'dy[i] * (Math.tanh(v) + v / Math.cosh(v) ** 2)')],
   ['own', EACH('v * v', 'dy[i] * 2 * v')], ['own', EACH('Math.exp(v)', 'dy[i] * y[i]')],
   ['own', EACH('Math.tanh(v)', 'dy[i] * (1 - y[i] * y[i])')], ['own', EACH('1 / (1 + Math.exp(-v))', 'dy[i] * y[i] * (1 - y[i])')],
   ['own', EACH('Math.max(0, v)', 'v > 0 ? dy[i] : 0')], ['own', EACH('Math.sin(v)', 'dy[i] * Math.cos(v)')],

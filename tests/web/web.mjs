@@ -57,7 +57,7 @@ const tests = {
         const words = text => text.replace(/[-+]?\d+\.\d+(e[-+]?\d+)?|[-+]?\d+e[-+]?\d+|\binf\b/g, "#").replace(/\s+/g, " ").replace(/ in # s /, " ");
         assert.deepEqual([RIGHT.length, WRONG.length], [20, 20]);
         for (const [name, given, said] of [...RIGHT, ...WRONG]) {
-            const exercise = EXERCISES.find(e => e.name === name), text = given ?? exercise[said ? "start" : "right"];
+            const exercise = EXERCISES.find(e => e.name === name), text = given ?? exercise.start;
             const file = path.join(folder, name + ".mjs");
             fs.writeFileSync(file, fileOf(exercise, text));
             const native = promisify(execFile)(gradcheck, ["--program", `node ${file}`]).catch(e => e);
@@ -286,7 +286,7 @@ const tests = {
                 await made({op: "step", n: 100, ms: 1e9}), await made({op: "evaluate", rows: 16});
                 await made({op: "walk", text: "ABC"}), await made({op: "parts", index: 1, shapes: [[3, 32], [96, 32], [96]]});
                 await made({op: "load", bytes: (await made({op: "save"})).bytes.slice(0, 100 * i)}).catch(() => {});
-                await made({op: "judge", program: programOf(EXERCISES[0], EXERCISES[0].right)});
+                await made({op: "judge", program: programOf(EXERCISES[0], EXERCISES[0].start)});
             }
             return (await made({op: "memory"})).bytes;
         };

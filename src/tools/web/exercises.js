@@ -1,11 +1,6 @@
-// Exercises of the editor: forward is given, `start` is where backward begins, `right` is a solution.
+// Exercises of the editor: forward is given, `start` is where backward begins.
 'use strict';
-const EXERCISES = [
-  {
-    name: 'softmax', formula: 'y_ij = exp(x_ij) / Σ_k exp(x_ik)',
-    given: `const inputs = {x: [3, 5]};
-
-function forward(x) {
+const SOFTMAX = `function softmax(x) { // of each row
   const n = x.shape.at(-1), y = zeros(x.shape);
   for (let i = 0; i < x.length; i += n) {
     let top = -Infinity, sum = 0;
@@ -14,6 +9,15 @@ function forward(x) {
     for (let j = 0; j < n; j++) y[i + j] /= sum;
   }
   return y;
+}`;
+const EXERCISES = [
+  {
+    name: 'softmax', formula: 'y_ij = exp(x_ij) / Σ_k exp(x_ik)',
+    given: `const inputs = {x: [3, 5]};
+
+${SOFTMAX}
+function forward(x) {
+  return softmax(x);
 }
 `,
     start: `function backward(dy, y, x) {
@@ -21,15 +25,6 @@ function forward(x) {
   for (let i = 0; i < x.length; i += n)
     for (let j = 0; j < n; j++)
       dx[i + j] = y[i + j] * dy[i + j]; // what is missing?
-  return [dx];
-}`,
-    right: `function backward(dy, y, x) {
-  const n = x.shape.at(-1), dx = zeros(x.shape);
-  for (let i = 0; i < x.length; i += n) {
-    let dot = 0;
-    for (let j = 0; j < n; j++) dot += y[i + j] * dy[i + j];
-    for (let j = 0; j < n; j++) dx[i + j] = y[i + j] * (dy[i + j] - dot);
-  }
   return [dx];
 }`,
   },
@@ -55,52 +50,23 @@ function forward(x, W, b) {
       db[o] += dy[i * m + o]; // and dx, and dW?
   return [dx, dW, db];
 }`,
-    right: `function backward(dy, y, x, W, b) {
-  const [rows, n] = x.shape, m = b.length;
-  const dx = zeros(x.shape), dW = zeros(W.shape), db = zeros(b.shape);
-  for (let i = 0; i < rows; i++)
-    for (let o = 0; o < m; o++) {
-      const g = dy[i * m + o];
-      db[o] += g;
-      for (let k = 0; k < n; k++) {
-        dx[i * n + k] += g * W[o * n + k];
-        dW[o * n + k] += g * x[i * n + k];
-      }
-    }
-  return [dx, dW, db];
-}`,
   },
   {
     name: 'cross_entropy', formula: 'y = mean_i (log Σ_k exp(x_ik) − x_i,label_i)',
     given: `const inputs = {x: [4, 5], label: {shape: [4], values: [0, 3, 4, 3]}};
 
-function probabilities(x) {
-  const n = x.shape.at(-1), p = zeros(x.shape);
-  for (let i = 0; i < x.length; i += n) {
-    let top = -Infinity, sum = 0;
-    for (let j = 0; j < n; j++) top = Math.max(top, x[i + j]);
-    for (let j = 0; j < n; j++) sum += p[i + j] = Math.exp(x[i + j] - top);
-    for (let j = 0; j < n; j++) p[i + j] /= sum;
-  }
-  return p;
-}
+${SOFTMAX}
 function forward(x, label) {
-  const n = x.shape.at(-1), p = probabilities(x);
+  const n = x.shape.at(-1), p = softmax(x);
   let sum = 0;
   for (let i = 0; i < label.length; i++) sum -= Math.log(p[i * n + label[i]]);
   return sum / label.length;
 }
 `,
     start: `function backward(dy, y, x, label) { // dy[0] is all that arrives
-  const n = x.shape.at(-1), dx = probabilities(x);
+  const n = x.shape.at(-1), dx = softmax(x);
   for (let i = 0; i < label.length; i++) dx[i * n + label[i]] -= 1;
   for (let i = 0; i < dx.length; i++) dx[i] *= dy[0]; // is this all?
-  return [dx];
-}`,
-    right: `function backward(dy, y, x, label) { // dy[0] is all that arrives
-  const n = x.shape.at(-1), dx = probabilities(x);
-  for (let i = 0; i < label.length; i++) dx[i * n + label[i]] -= 1;
-  for (let i = 0; i < dx.length; i++) dx[i] *= dy[0] / label.length;
   return [dx];
 }`,
   },
@@ -137,41 +103,18 @@ function statistics(x, i, n) { // r = 1 / √(variance + ε) of the row that beg
   }
   return [dx, dgamma, dbeta];
 }`,
-    right: `function backward(dy, y, x, gamma, beta) {
-  const n = gamma.length;
-  const dx = zeros(x.shape), dgamma = zeros(gamma.shape), dbeta = zeros(beta.shape);
-  for (let i = 0; i < x.length; i += n) {
-    const {mean, r} = statistics(x, i, n);
-    let sum = 0, dot = 0; // of g = dy γ, and of g times the normalized x
-    for (let j = 0; j < n; j++) {
-      const normal = (x[i + j] - mean) * r, g = dy[i + j] * gamma[j];
-      dgamma[j] += dy[i + j] * normal;
-      dbeta[j] += dy[i + j];
-      sum += g / n;
-      dot += g * normal / n;
-    }
-    for (let j = 0; j < n; j++)
-      dx[i + j] = r * (dy[i + j] * gamma[j] - sum - (x[i + j] - mean) * r * dot);
-  }
-  return [dx, dgamma, dbeta];
-}`,
   },
   {
     name: 'attention', formula: 'Y = softmax(Q Kᵀ / √d_k) V',
     given: `const inputs = {Q: [3, 4], K: [5, 4], V: [5, 2]};
 
+${SOFTMAX}
 function attention(Q, K) { // A = softmax(Q Kᵀ / √d)
-  const [n, d] = Q.shape, m = K.shape[0], A = zeros([n, m]);
-  for (let i = 0; i < n; i++) {
-    let top = -Infinity, sum = 0;
-    for (let j = 0; j < m; j++) {
-      for (let k = 0; k < d; k++) A[i * m + j] += Q[i * d + k] * K[j * d + k] / Math.sqrt(d);
-      top = Math.max(top, A[i * m + j]);
-    }
-    for (let j = 0; j < m; j++) sum += A[i * m + j] = Math.exp(A[i * m + j] - top);
-    for (let j = 0; j < m; j++) A[i * m + j] /= sum;
-  }
-  return A;
+  const [n, d] = Q.shape, m = K.shape[0], S = zeros([n, m]);
+  for (let i = 0; i < n; i++)
+    for (let j = 0; j < m; j++)
+      for (let k = 0; k < d; k++) S[i * m + j] += Q[i * d + k] * K[j * d + k] / Math.sqrt(d);
+  return softmax(S);
 }
 function forward(Q, K, V) {
   const A = attention(Q, K), [n, m] = A.shape, v = V.shape[1], Y = zeros([n, v]);
@@ -189,29 +132,6 @@ function forward(Q, K, V) {
       for (let k = 0; k < v; k++) dV[j * v + k] += A[i * m + j] * dY[i * v + k];
   return [dQ, dK, dV]; // dA, then dS as in softmax, then dQ and dK
 }`,
-    right: `function backward(dY, Y, Q, K, V) {
-  const A = attention(Q, K), [n, m] = A.shape, d = Q.shape[1], v = V.shape[1];
-  const dQ = zeros(Q.shape), dK = zeros(K.shape), dV = zeros(V.shape);
-  for (let i = 0; i < n; i++) {
-    const dA = zeros([m]);
-    let dot = 0;
-    for (let j = 0; j < m; j++) {
-      for (let k = 0; k < v; k++) {
-        dV[j * v + k] += A[i * m + j] * dY[i * v + k];
-        dA[j] += dY[i * v + k] * V[j * v + k];
-      }
-      dot += A[i * m + j] * dA[j];
-    }
-    for (let j = 0; j < m; j++) {
-      const dS = A[i * m + j] * (dA[j] - dot) / Math.sqrt(d);
-      for (let k = 0; k < d; k++) {
-        dQ[i * d + k] += dS * K[j * d + k];
-        dK[j * d + k] += dS * Q[i * d + k];
-      }
-    }
-  }
-  return [dQ, dK, dV];
-}`,
   },
   {
     name: 'own', formula: '', given: '',
@@ -225,21 +145,6 @@ function forward(x) {
 function backward(dy, y, x) {
   const dx = zeros(x.shape);
   for (let i = 0; i < x.length; i++) dx[i] = dy[i] * Math.tanh(x[i]);
-  return [dx];
-}`,
-    right: `const inputs = {x: [2, 3]}; // names and shapes
-
-function forward(x) {
-  const y = zeros(x.shape);
-  for (let i = 0; i < x.length; i++) y[i] = x[i] * Math.tanh(x[i]);
-  return y;
-}
-function backward(dy, y, x) {
-  const dx = zeros(x.shape);
-  for (let i = 0; i < x.length; i++) {
-    const t = Math.tanh(x[i]);
-    dx[i] = dy[i] * (t + x[i] * (1 - t * t));
-  }
   return [dx];
 }`,
   },
