@@ -160,7 +160,7 @@ function imageOf({rows, columns, values}, top) {
 
 // A heat map of m with labels and marks, its name in the caption before it. -infinity is crossed out, a zero gets a dot.
 // Sets what costs a layout, and returns the drawing, which can have its own frame. A map that `grows` never shrinks.
-// o: {name, shape, unit, cell, high, grows, top, labels: {rows, columns}, mark: {row, column, cell}, numbers, wrong}
+// o: {name, shape, unit, cell, high, grows, top, labels: {rows, columns}, mark: {row, column, cell}, numbers}
 function heatMap(canvas, m, o) {
   const {cell, high, mark = {}, labels: {rows, columns} = {}} = o, [width, height] = o.grows && canvas.size || [0, 0];
   const left = rows ? 6 + 9 * Math.min(7, Math.max(...rows.map(wide))) : 0, above = columns ? 20 : 0;
@@ -189,7 +189,6 @@ function heatMap(canvas, m, o) {
     stroke(p.faint, 1, (x, y, v) => { if (!Number.isFinite(v)) c.moveTo(x + 2, y + high - 2), c.lineTo(x + cell - 2, y + 2); });
     if (cell >= 12) stroke(p.line, 1, (x, y) => c.rect(x + .5, y + .5, cell - 1, high - 1));
     if (!o.numbers) stroke(p.ink, 1, (x, y, v) => { if (!v) c.rect(x + cell / 2 - .5, y + high / 2 - .5, 1, 1); });
-    if (o.wrong) stroke(p.wrong, 3, (x, y, v, i) => { if (o.wrong.has(i)) c.rect(x + 2, y + 2, cell - 4, high - 4); });
     c.fillStyle = p.ink;
     if (o.numbers) cells((x, y, v) => c.fillText(o.numbers(v), x + cell / 2, y + high / 2));
     c.font = '14px ui-monospace, monospace', c.fillStyle = p.faint;
