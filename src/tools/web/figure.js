@@ -257,7 +257,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     painter('figure ' + name, () => {
       const {width, height, items} = layout;
       const c = clear($('figure-' + name), width * scale, walk ? height * scale : 40);
-      if (!walk) return;
+      if (!walk || !model) return;
       c.scale(scale, scale);
       c.lineJoin = c.lineCap = 'round';
       draw(c, colours(), items);

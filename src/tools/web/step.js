@@ -143,7 +143,7 @@
     $('step').hidden = !open, $('overview').hidden = Boolean(open);
     $('equation').hidden = $('push').hidden = softmax;
     $('code-part').hidden = !open || softmax, $('bars').hidden = !softmax;
-    if (!walk) return;
+    if (!walk || !model) return;
     if (softmax) $('head').hidden = true;
     $('switch-head').hidden = !open || softmax || !attends(c.r);
     if (softmax) return paintBars();
