@@ -6,5 +6,7 @@ if ! command -v node >/dev/null; then
     echo "0 passed, 0 failed"
     exit
 fi
+# The page that is built, and the one of the repository, which is renewed when what it does changes.
 ${MAKE:-make} -s web && node tests/web/browser.mjs "${BUILD:-build}/web/tapeformer.html" &&
+    node tests/web/browser.mjs data/tapeformer.html &&
     ${MAKE:-make} -s train generate && node tests/run/page_browser.mjs .

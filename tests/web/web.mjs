@@ -70,6 +70,10 @@ const tests = {
         }
     },
 
+    async "the page in the repository has at most 800 KB"() {
+        assert.ok(fs.statSync("data/tapeformer.html").size <= 800_000);
+    },
+
     async "a text that is no program is refused"() {
         for (const text of ["function backward(", "", "const inputs = {x: [2]};"])
             assert.match((await ask({op: "judge", program: programOf(EXERCISES.at(-1), text)})).error ?? "", /Error|not defined/);
