@@ -87,7 +87,7 @@ const tests = {
             lm: "steps 12\ndropout 0.1\nlayers 2\nd-model 32\ntokenizer char"})) {
             const run = path.join(folder, name), text = fs.readFileSync("data/chronicle.txt", "utf8");
             const flags = options.split("\n").flatMap(line => ["--" + line.split(" ")[0], line.split(" ")[1]]);
-            execFileSync(train, [name, ...flags, "--eval-every", "5", "--threads", "1", "--quiet", "--run", run]);
+            execFileSync(train, [name, ...(name === "lm" ? ["data/chronicle.txt"] : []), ...flags, "--eval-every", "5", "--threads", "1", "--quiet", "--run", run]);
             await made({op: "start", config: `task ${name}\neval-every 5\n${options}`, text: name === "lm" ? text : undefined});
             await trained();
             const {bytes} = await made({op: "save"});
