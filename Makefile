@@ -9,11 +9,12 @@
 #
 #   make V=1             print whole commands
 #   make SAN=1 test      test under AddressSanitizer and UndefinedBehaviorSanitizer; SAN=thread
+#   make BLAS=openblas   use OpenBLAS's matrix product instead of this project's
 #   make ARCH=x86-64-v3  build for another processor than this machine's
 #   make CC=clang OPT=-O0 CFLAGS=-g   use another compiler, optimization, further flags
 CC     ?= cc
 ARCH    = native
-BUILD  ?= build$(if $(SAN),-san$(filter thread,$(SAN)))
+BUILD  ?= build$(if $(SAN),-san$(filter thread,$(SAN)))$(if $(BLAS),-$(BLAS))
 PREFIX ?= /usr/local
 
 # Three archives are built of the directories of src/: libcore.a, the core and a run's reports;
@@ -39,12 +40,12 @@ MACHINE := $(or $(call if_taken,-march=$(ARCH)),$(call if_taken,-mcpu=$(ARCH))) 
 FLOATS  := -ffp-contract=fast $(call if_taken,--param=avoid-fma-max-bits=0) -fno-math-errno \
            -fno-trapping-math $(if $(filter -O1,$(OPT)),$(call if_taken,-fexpensive-optimizations))
 # Sources but base/system.c are limited to POSIX. User's flags come first: OPT and ARCH decide.
-SYSTEM   = -D_FILE_OFFSET_BITS=64 \
-           $(if $(filter tests/%,$<),-D_GNU_SOURCE -Itests/support,-D_XOPEN_SOURCE=700)
+SYSTEM   = -D_FILE_OFFSET_BITS=64 $(if $(filter tests/%,$<),-D_GNU_SOURCE -Itests/support \
+           $(if $(BLAS),-DBLAS),-D_XOPEN_SOURCE=700)
 FLAGS    = $(CPPFLAGS) $(CFLAGS) -std=c11 $(SYSTEM) -Isrc -Isrc/core -Isrc/tools \
            -I$(BUILD)/generated $(OPT) -g1 $(MACHINE) $(FLOATS) -fPIC \
            -fno-semantic-interposition $(WARN) $(EXTRA) -MMD -MP -pthread
-LIBS     = -lm -pthread -ldl
+LIBS     = -lm -pthread -ldl $(BLAS:%=-l%)
 ifdef SAN
 FLAGS   += -fsanitize=$(if $(filter thread,$(SAN)),thread,address -fsanitize=undefined) \
            -fno-sanitize-recover=all
@@ -58,7 +59,7 @@ MAKEFLAGS += $(if $(GIVEN),,-j$(shell getconf _NPROCESSORS_ONLN))
 # Strings for C: the parts of a run's page, and the derivations in the operations' comments.
 PAGE      = $(wildcard src/tools/run/*.html src/tools/run/*.css src/tools/run/*.js)
 GENERATED = $(patsubst %,$(BUILD)/generated/%.inc,$(PAGE:src/tools/%=%) explain/derivations)
-sources = $(wildcard $(1:%=src/%/*.c))
+sources = $(filter-out src/core/kernels/gemm$(if $(BLAS),,_blas).c,$(wildcard $(1:%=src/%/*.c)))
 objects = $(addprefix $(BUILD)/$(1)/,$(patsubst %.c,%.o,$(call sources,$(2))))
 all: $(if $(SAN),$(BUILT),$(PROGRAMS))
 include src/tools/install/Makefile src/tools/web/Makefile tests/Makefile

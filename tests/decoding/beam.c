@@ -335,7 +335,7 @@ TEST(reordered_sequences_have_the_scores_of_their_texts) {
             for (long k = 0; k < TOGETHER; k++) {
                 if (d.ended[k]) continue;
                 slow_scores(&s, text[k], n, want, ignored);
-                CHECK(same_bits(decoder_scores(&d, k).scores, want, s.m->config.vocab_size),
+                CHECK(same_sums(decoder_scores(&d, k).scores, want, s.m->config.vocab_size, 50000),
                       "model %d, token %ld", i, n);
             }
             int32_t old[TOGETHER][LONGEST];

@@ -192,6 +192,7 @@ TEST(bits_do_not_depend_on_threads) {
         }
 }
 
+#ifndef BLAS /* a library keeps no such promises */
 /* An element is the same whether it lies in the middle of a large product or at the edge of a small
  * one. */
 TEST(bits_do_not_depend_on_the_place) {
@@ -279,6 +280,8 @@ TEST(packing_changes_no_bit) {
             free_case(&packed);
         }
 }
+
+#endif
 
 /* Every size that does not fit. */
 TEST(misfits_are_bugs) {

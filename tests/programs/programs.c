@@ -222,8 +222,8 @@ static double peak_megabytes(const char *const *arguments) {
     return (double)usage.ru_maxrss * 1024e-6 - files; /* Linux counts it in KB */
 }
 
-/* A sanitizer holds memory of its own. */
-#if !defined SANITIZED && defined __linux__
+/* A sanitizer holds memory of its own, and so does a BLAS library. */
+#if !defined SANITIZED && !defined BLAS && defined __linux__
 enum { ALL_MEMORY_IS_OURS = true };
 #else
 enum { ALL_MEMORY_IS_OURS = false };

@@ -141,6 +141,21 @@ static inline bool same_bits(const real *a, const real *b, long count) {
     return memcmp(a, b, (size_t)count * sizeof *a) == 0;
 }
 
+/* Results of the same numbers out of products of other sizes: the same bits. A library rounds as
+ * the sizes have it: then they are `epsilons` apart, at most, of numbers beyond 1. */
+static inline bool same_sums(const real *a, const real *b, long count, double epsilons) {
+#ifdef BLAS
+    for (long i = 0; i < count; i++)
+        if (!(fabs((double)(a[i] - b[i])) <=
+              epsilons * (double)REAL_EPSILON * (1 + fabs((double)b[i]))))
+            return false;
+    return true;
+#else
+    (void)epsilons;
+    return same_bits(a, b, count);
+#endif
+}
+
 static inline real *copy_of(const real *x, long count) {
     real *copy = malloc((size_t)count * sizeof *copy);
     if (!copy) exit(1);

@@ -4,7 +4,8 @@
  *
  * Each element of C is one chain of multiply-adds over k in ascending order, starting from C
  * (accumulate) or 0. So its bits depend neither on its place in the matrix nor on the number of
- * threads. */
+ * threads. (With BLAS a library computes the product: its bits depend on the sizes, but not on the
+ * number of threads.) */
 #pragma once
 
 #include "base/real.h"
