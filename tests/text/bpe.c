@@ -149,7 +149,7 @@ TEST(parts_of_a_text_have_the_tokens_of_the_whole) {
     size_t length;
     char *text = whole_file("data/chronicle.txt", &length);
     static int32_t whole[1 << 17], part[1 << 17];
-    for (const Choice *const *all = all_tokenizers; *all; all++) {
+    for (const Choice *const *all = all_tokenizers; *all != &tokenizer_ids.choice; all++) {
         const TokenizerKind *kind = (const TokenizerKind *)*all;
         Tokenizer *k = learned(kind, 0, text, length);
         Passage p = {"text", text, length};
