@@ -32,10 +32,11 @@ class Checked:
     def __repr__(self):
         words = [r["verdict"] for r in self.reports]
         worst = max(self.reports, key=lambda r: ORDER.index(r["verdict"]))
-        where = " ".join(str(worst.get(key, "")) for key in ("operation", "case", "part"))
+        where = " ".join(str(worst.get(key) or "") for key in ("operation", "case", "part"))
+        finding = {"PASS": "right", "FAIL": "wrong", "INCONCLUSIVE": "unproved"}[worst["verdict"]]
         counts = ", ".join(f"{words.count(word)} {word}" for word in ORDER)
         return (f"{worst['verdict']}: {counts}\n"
-                f"{where}: {worst.get('reason') or 'right'}\n"
+                f"{where}: {worst.get('reason') or finding}\n"
                 ".reports has a dictionary for each gradient")
 
 
@@ -187,7 +188,7 @@ def fail():
 
 def program():
     here = os.path.dirname(os.path.abspath(__file__))
-    places = [os.environ.get("GRADCHECK", ""), here + "/gradcheck", here + "/../../gradcheck",
+    places = [os.environ.get("GRADCHECK", ""), here + "/gradcheck", here + "/../../../gradcheck",
               here + "/../../bin/tapeformer-gradcheck", shutil.which("tapeformer-gradcheck") or ""]
     for place in filter(os.path.isfile, places):
         return place

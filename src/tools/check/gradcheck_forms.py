@@ -334,6 +334,8 @@ class Torch:
             self.f, own, tuple(values[n] for n in row), {k: values[n] for k, n in keywords.items()})
 
     def forward(self, case, values):
+        if self.parameters:  # which are double
+            values = {n: v.double() if v.is_floating_point() else v for n, v in values.items()}
         x = {n: values[n].requires_grad_() for n in case.wanted}
         y = [depending(v, x.values()) for v in listed(self.call(case, values | x))]
         return y, (y, x), ()

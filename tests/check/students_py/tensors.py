@@ -53,6 +53,7 @@ if importlib.util.find_spec("torch"):
     listed("PASS", "", Product, x=(3, 2), w=(2, 4))
     listed("FAIL", "factor 2", Doubled, x=(3, 2), w=(2, 4))
     listed("PASS", "", torch.nn.Linear(4, 3), x=(2, 4))
+    listed("PASS", "", torch.nn.Linear(4, 3), x=torch.ones(2, 4))  # float, as a Module is not
     listed("PASS", "", Layer(Product), x=(2, 4))
     listed("FAIL", "factor 2", Layer(Doubled), x=(2, 4))
     listed("PASS", "", lambda x: torch.tanh(x).sum(), x=(3, 2))
