@@ -186,6 +186,13 @@ def what_cannot_go():
     trained("letters", ["--tokenizer", "char"])
     assert hf("export", "letters", "letters-hf", says="need --tokenizer bpe") == 1
     assert hf("export", "none", "none-hf", says="none/model.safetensors") == 1
+    assert hf("export", "tied-hf", "again-hf", says="found no run of ./train") == 1
+    assert hf("import", "tied-hf", "tied", says="tied: found a run, need another name") == 1
+    os.makedirs("broken", exist_ok=True)
+    for text, says in (("{", "damaged"), ("{}", "model_type None"), ('{"model_type": "llama"}', "hidden_size")):
+        with open("broken/config.json", "w") as file:
+            file.write(text)
+        assert hf("import", "broken", "broken-run", says=says) == 1
     llama("gelu", hidden_act="gelu")
     assert hf("import", "gelu", "gelu-run", says="found hidden_act gelu, need silu") == 1
 

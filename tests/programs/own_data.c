@@ -95,6 +95,12 @@ TEST(directories_and_stdin) {
     const char *words[] = {"lm", "-", SMALL, "--steps", "3", "--run", "run", NULL};
     MUST(run_program("train", words, (Streams){.input = "a"}));
     CHECK(same_files("run/model.safetensors", "whole/model.safetensors"));
+    /* A tail is held out of stdin as of a file. */
+    write_numbered("long", "line %d of the text that comes from the standard input\n", 1, 60);
+    MUST(TRAIN("lm", "long", SMALL, "--steps", "3", "--run", "whole"));
+    words[1] = "-";
+    MUST(run_program("train", words, (Streams){.input = "long"}));
+    CHECK(same_files("run/model.safetensors", "whole/model.safetensors"));
     CHECK(TRAIN("lm", "empty", SMALL) == 66 && strstr(err, "empty: found no file, need texts"),
           "%s", err);
 }

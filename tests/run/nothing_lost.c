@@ -448,6 +448,20 @@ TEST(texts_from_elsewhere) {
     CHECK(same_files("b/model.safetensors", "c/model.safetensors"));
 }
 
+/* A finished run that was extended keeps all lines when it is resumed once more. */
+TEST(a_run_extended_twice) {
+    MUST(TRAIN(COPY, "--steps", "4", "--run", "extended"));
+    MUST(TRAIN("--resume", "extended", "--steps", "8", "--quiet"));
+    size_t before, after;
+    char *record = read_bytes("extended/run.jsonl", &before);
+    CHECK(TRAIN("--resume", "extended") == 0 && strstr(err, "is finished after 8 steps"), "%s",
+          err);
+    char *again = read_bytes("extended/run.jsonl", &after);
+    CHECK(before == after && !memcmp(record, again, before), "%zu bytes, then %zu", before, after);
+    free(record);
+    free(again);
+}
+
 /* Section 3.4: embeddings are scaled if positions are sinusoids, also in a language model. */
 TEST(sinusoids_do_not_drown_a_text) {
     write_text("text", "a text that is long enough for the context that is asked for, and for a "

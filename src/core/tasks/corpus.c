@@ -78,6 +78,7 @@ typedef struct Encoding {
     Corpus *corpus;
     const TaskOptions *options;
     File *file;      /* NULL: memory */
+    uint32_t crc32;  /* of what the file has */
     int32_t *chunk;  /* [CHUNK + TOKEN_BYTES] */
     uint16_t *block; /* the same tokens */
     size_t done;     /* bytes */
@@ -87,9 +88,10 @@ static void store(Encoding *w, long count) {
     Corpus *c = w->corpus;
     for (long n = 0; n < count; n++) w->block[n] = (uint16_t)w->chunk[n];
     size_t bytes = (size_t)count * sizeof *w->block;
-    if (w->file)
+    if (w->file) {
         file_write(w->file, w->block, bytes);
-    else
+        w->crc32 = crc32_update(w->crc32, w->block, bytes);
+    } else
         memcpy(c->ids + c->count, w->block, bytes);
     c->count += count;
 }
@@ -150,7 +152,7 @@ static bool encode(Corpus *c, const Parts *p, const TaskOptions *o, const char *
     ok = ok && encode_parts(&w, p, e);
     free(w.chunk);
     free(w.block);
-    if (w.file && ok) return token_file_end(w.file, c, e);
+    if (w.file && ok) return token_file_end(w.file, c, w.crc32, e);
     file_abandon(w.file);
     uint16_t *fitting = ok ? realloc(c->ids, (size_t)(c->count + 1) * sizeof *fitting) : NULL;
     if (fitting) c->ids = fitting;

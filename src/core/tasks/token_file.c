@@ -20,7 +20,7 @@ typedef struct Trailer {
     char mark[32];
     uint64_t string, tokens; /* bytes of the tokenizer's string, and number of tokens */
     Corpus corpus;
-    uint32_t crc32; /* of the string and of what stands before here */
+    uint32_t tokens_crc32, crc32; /* of the tokens; of the string and of what stands before here */
 } Trailer;
 
 static void set_mark(char mark[32]) {
@@ -85,6 +85,7 @@ static bool take(Corpus *c, const FileMap *m, Error *e) {
     const char *string = m->data + t.tokens * sizeof *c->ids;
     uint32_t crc = crc32_update(crc32_update(0, string, t.string), &t, offsetof(Trailer, crc32));
     if (crc != t.crc32 || string[t.string - 1] != 0) return false;
+    if (crc32_update(0, m->data, (size_t)(string - m->data)) != t.tokens_crc32) return false;
     Tokenizer *tokenizer = tokenizer_parse("token file", string, e);
     if (!tokenizer) return false;
     *c = t.corpus;
@@ -104,7 +105,7 @@ bool token_file_read(const char *path, Corpus *c, Error *e) {
     return true;
 }
 
-bool token_file_end(File *f, Corpus *c, Error *e) {
+bool token_file_end(File *f, Corpus *c, uint32_t crc32, Error *e) {
     char path[PATH_CAPACITY], *string = tokenizer_string(c->tokenizer, e);
     if (!string) {
         file_abandon(f);
@@ -117,6 +118,7 @@ bool token_file_end(File *f, Corpus *c, Error *e) {
     t.corpus.ids = NULL;
     t.string = strlen(string) + 1;
     t.tokens = (uint64_t)c->count;
+    t.tokens_crc32 = crc32;
     set_mark(t.mark);
     t.crc32 = crc32_update(crc32_update(0, string, t.string), &t, offsetof(Trailer, crc32));
     file_write(f, string, t.string);

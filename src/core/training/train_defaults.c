@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* "Attention Is All You Need". Deviation: the rate falls with a cosine, which needs no warm-up of
  * thousands of steps. */
@@ -71,14 +70,12 @@ static double bytes_of(const char *texts) {
     const char *paths = list;
     for (const char *end; paths && *paths; paths = *end ? end + 1 : end) {
         char path[PATH_CAPACITY];
-        uintmax_t bytes;
-        Error ignored = {0};
+        FileMap map;
         end = paths + strcspn(paths, "\n");
         snprintf(path, sizeof path, "%.*s", (int)(end - paths), paths);
-        int fd = file_open(path, &bytes, &ignored);
-        if (fd >= 0) {
-            sum += (double)bytes;
-            close(fd);
+        if (file_map(path, &map, &(Error){0})) {
+            sum += (double)map.size;
+            file_unmap(&map);
         }
     }
     free(list);

@@ -254,6 +254,8 @@ def read_run(run):
     """Its tensors under the names of a Llama, and config.json."""
     path = run if run.endswith(".safetensors") else os.path.join(run, "model.safetensors")
     tensors, meta = read_tensors(path)
+    if "kind" not in meta:
+        raise Refused(f"{path}: found no run of ./train")
     for key, word in LLAMA.items():
         found = meta.get(key, "false")
         if found != word:
@@ -375,8 +377,9 @@ def export_gguf(run, path):
 
 
 def read_folder(folder):
-    """The tensors of one or several files, and config.json."""
+    """The tensors of one or several files, and config.json of a Llama."""
     config = read_json(folder, "config.json")
+    check_config(folder, config)
     index = os.path.join(folder, "model.safetensors.index.json")
     names = ["model.safetensors"]
     if os.path.exists(index):
@@ -391,10 +394,11 @@ def read_folder(folder):
 
 def check_config(folder, config):
     path = os.path.join(folder, "config.json")
+    if config.get("model_type") != "llama":
+        raise Refused(f"{path}: found model_type {config.get('model_type')}, need llama")
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     width = config["hidden_size"] // config["num_attention_heads"]
     wanted = {
-        "model_type": (config.get("model_type"), "llama"),
         "hidden_act": (config.get("hidden_act"), "silu"),
         "rope_type": (rope.get("rope_type", rope.get("type", "default")), "default"),
         "head_dim": (config.get("head_dim") or width, width),
@@ -444,6 +448,8 @@ def rows_of_tokens(x, order):
 
 
 def import_folder(folder, run):
+    if os.path.exists(os.path.join(run, "model.safetensors")):
+        raise Refused(f"{run}: found a run, need another name")
     tensors, config = read_folder(folder)
     theta = check_config(folder, config)
     config["scale"] = (EPSILON / config["rms_norm_eps"]) ** 0.5
@@ -497,7 +503,13 @@ def main():
         sys.exit(__doc__)
     try:
         commands[sys.argv[1]](*sys.argv[2:])
-    except (Refused, OSError) as e:
+    except OSError as e:
+        sys.exit(f"tapeformer_hf: {e.filename}: {e.strerror}")
+    except KeyError as e:
+        sys.exit(f"tapeformer_hf: {sys.argv[2]}: found no {e}, need it")
+    except ValueError as e:
+        sys.exit(f"tapeformer_hf: {sys.argv[2]}: found a damaged file: {e}")
+    except Refused as e:
         sys.exit(f"tapeformer_hf: {e}")
 
 

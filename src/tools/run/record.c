@@ -183,7 +183,7 @@ static bool is_beyond(const Line *l, bool is_first, long step, long evaluated, l
     if (strcmp(l->event.text, "step") == 0) return at > step;
     if (strcmp(l->event.text, "run") == 0) return !is_first && at >= step;
     bool ends_schedule = step == planned && at == step;
-    return !ends_schedule && (at > evaluated || l->is_final);
+    return !ends_schedule && (at > evaluated || (l->is_final && at >= step));
 }
 
 off_t record_read(const char *path, long step, long evaluated, long planned, Past *past) {
