@@ -207,8 +207,8 @@ TEST(texts_and_files_say_what_they_want) {
     EXPECT_BUG("array_to_real: a is NULL", array_to_real(NULL, data, &e));
     EXPECT_BUG("array_to_real: out is NULL", array_to_real(&a, NULL, &e));
     EXPECT_BUG("array_free: a is NULL", array_free(NULL));
-    EXPECT_BUG("read_file: path is NULL", safetensors_read(&file, NULL, &e));
-    EXPECT_BUG("read_file: s is NULL", safetensors_read(NULL, "x", &e));
+    EXPECT_BUG("safetensors_read: path is NULL", safetensors_read(&file, NULL, &e));
+    EXPECT_BUG("safetensors_read: s is NULL", safetensors_read(NULL, "x", &e));
     EXPECT_BUG("safetensors_find: name is NULL", safetensors_find(&file, NULL));
     EXPECT_BUG("safetensors_free: s is NULL", safetensors_free(NULL));
     EXPECT_BUG("safetensors_write: path is NULL", safetensors_write(NULL, NULL, 0, &a, 1, &e));

@@ -44,12 +44,15 @@ static bool find_directory(char out[PATH_CAPACITY], const TaskOptions *o) {
 }
 
 /* A number that tells apart the options, and where texts begin. */
-static uint64_t options_hash(const Passage *text, long texts, const TaskOptions *o) {
+static uint64_t options_hash(const Passage *text, long texts, size_t bytes, const TaskOptions *o) {
     const TokenizerKind *kind = o->tokenizer;
     bool fits = !o->vocabulary && o->vocab_size == 0 && (!kind || kind == &tokenizer_bpe);
+    /* Training that reads so little of a text, whatever its tokens are, has the largest vocabulary
+     * (text/tokenizer_fit.c): a token has at most TOKEN_BYTES bytes, a character 4. */
+    bool is_short = o->tokens <= (double)bytes / (4 * TOKEN_BYTES);
     char words[256];
     snprintf(words, sizeof words, "%s %ld %g %g %d %llu %d %zu", kind ? kind->choice.name : "fit",
-             o->vocab_size, fits ? o->tokens : 0, o->validation, o->unix_newlines,
+             o->vocab_size, fits && !is_short ? o->tokens : 0, o->validation, o->unix_newlines,
              o->lines ? (unsigned long long)o->seed + 1 : 0, o->lines, sizeof(Corpus));
     uint64_t hash = dictionary_hash(words, strlen(words));
     if (o->vocabulary) hash += dictionary_hash(o->vocabulary, strlen(o->vocabulary));
@@ -65,7 +68,7 @@ bool token_file_path(char out[PATH_CAPACITY], const Passage *text, long texts, u
     bool short_tail = o->validation > 0 && o->validation * (double)bytes < 1000; /* corpus.c */
     if (bytes < LARGE || short_tail || !find_directory(directory, o)) return false;
     snprintf(name, sizeof name, "%08x-%zx-%016llx.tokens", (unsigned)checksum, bytes,
-             (unsigned long long)options_hash(text, texts, o));
+             (unsigned long long)options_hash(text, texts, bytes, o));
     return directory_file(out, directory, name, STATUS_USAGE, &(Error){0});
 }
 
