@@ -70,6 +70,6 @@ bool token_file_path(char out[PATH_CAPACITY], const Passage *text, long texts, u
 /* Fills the corpus from a token file. False, with or without an error: it is to be made. */
 bool token_file_read(const char *path, Corpus *c, Error *e);
 
-/* Ends a file that has the tokens of the corpus, with this checksum, and maps them. The file is committed or abandoned.
- * STATUS_IO, STATUS_NO_MEMORY. */
+/* Ends a file that has the tokens of the corpus, with this checksum, and maps them. The file is
+ * committed or abandoned. STATUS_IO, STATUS_NO_MEMORY. */
 bool token_file_end(File *f, Corpus *c, uint32_t crc32, Error *e);
