@@ -24,7 +24,7 @@ typedef struct AttentionTrace {
     struct AttentionTrace *next;
 } AttentionTrace;
 
-/* What an axis of a tensor counts. */
+/* The things that an axis of a tensor counts. */
 typedef enum Axis {
     AXIS_UNKNOWN,
     AXIS_SOURCE, /* tokens of the source */

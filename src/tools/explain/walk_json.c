@@ -126,7 +126,7 @@ static void print_operands(const Records *r, const Node *n) {
     printf("], ");
 }
 
-/* What the operation adds to the gradients of its operands. */
+/* The gradients that the operation adds to its operands. */
 static void print_additions(const Records *r, Node *n) {
     const char *comma = "";
     printf(", \"adds\": [");

@@ -1,4 +1,4 @@
-/* What is known of the records of a walk: names, modules, axes, formulas. */
+/* The records of a walk: names, modules, axes, formulas. */
 #include "explain/walk_records.h"
 #include "base/append.h"
 #include "ops/ops.h"

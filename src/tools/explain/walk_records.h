@@ -53,14 +53,14 @@
 
 enum { RECORD_NAME = PARAMETER_NAME + 16, RECORD_FORMULA = 1200 };
 
-/* What is known of one record beyond the tape's own. */
+/* A record, beyond the tape's own. */
 typedef struct Record {
     Node *node;
     char module[PARAMETER_NAME];
     Axes axes;
 } Record;
 
-/* What stands along an axis: a text of each token. */
+/* The texts of the tokens along an axis. */
 typedef struct Labels {
     long count;
     const char **of; /* [count] */

@@ -11,7 +11,7 @@
 
 static const char *const SOURCES[] = {".c", ".py", NULL};
 
-/* What is said of a file. */
+/* The words about a file. */
 typedef struct FileEnd {
     bool ended, again;          /* it is judged again, alone: the machine lacked something */
     Error found;                /* the verdict */
