@@ -190,8 +190,10 @@ TEST(asked_meanwhile) {
 /* Says back what it is told, until that is "end". */
 static void answers(void *context, long i) {
     char said[3];
+    Child *parent = child_parent();
+    ChildEnd end;
     (void)context, (void)i;
-    while (child_read(said, sizeof said) && memcmp(said, "end", sizeof said) != 0)
+    while (child_hear(parent, said, sizeof said, &end) && memcmp(said, "end", sizeof said) != 0)
         child_send(said, sizeof said);
     _exit(7);
 }

@@ -84,8 +84,8 @@ void child_again(Child *c);
  * none. */
 const char *child_directory(void);
 
-/* Inside the job: takes the bytes that it is told; false: the parent has ended. */
-bool child_read(void *to, size_t size);
+/* Inside the job: its parent, to be talked to. */
+Child *child_parent(void);
 
 /* Inside the job: becomes another program, whose standard input is what it is told, and whose
  * standard output is what it sends. */

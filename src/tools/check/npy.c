@@ -5,7 +5,7 @@
  *     the elements */
 #include "base/append.h"
 #include "base/utf8.h"
-#include "check/student_program.h"
+#include "check/program.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,13 +42,11 @@ static bool read_shape(Array *a, const char *text, Error *e) {
 static bool read_header(Array *a, const char *header, Error *e) {
     const char *type = value_of(header, "descr");
     int length = (int)strcspn(type, "'\"");
-    if (strncmp(type, "<f4", 3) == 0)
-        a->dtype = DTYPE_F32;
-    else if (strncmp(type, "<f8", 3) == 0)
-        a->dtype = DTYPE_F64;
-    else
+    while (a->dtype < DTYPES && (!types[a->dtype] || strncmp(type, types[a->dtype], 3) != 0))
+        a->dtype++;
+    if (a->dtype == DTYPES)
         return error_set(e, STATUS_BAD_DATA,
-                         "%s: found numbers of type '%.*s', need '<f8' or '<f4'", a->file,
+                         "%s: found numbers of type '%.*s', need '<f8', '<f4' or '<i8'", a->file,
                          length < 16 ? length : 16, type);
     if (strncmp(value_of(header, "fortran_order"), "False", 5) != 0)
         return error_set(e, STATUS_BAD_DATA,

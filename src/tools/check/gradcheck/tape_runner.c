@@ -225,8 +225,7 @@ static void forward(TapeRunner *t, const Job *j, long run) {
     record(t, j->point, which, j->ways.relayed);
 }
 
-/* Sets shape, nodes, outputs and branches of the result. */
-static void run_forward(TapeRunner *t, const Job *j, Result *r) {
+void tape_runner_forward(TapeRunner *t, const Job *j, Result *r) {
     long outputs = 0;
     tape_runner_lay_out(t, j->point);
     if (j->ways.together) lay_out_all(t, j->point, 1);
@@ -284,9 +283,7 @@ static void take_gradients(const TapeRunner *t, const CheckPoint *p, int which, 
     }
 }
 
-/* Runs backward, or runs it again, and writes the gradients. A run that is no longer recorded
- * runs forward again. */
-static void run_backward(TapeRunner *t, const Job *j, bool again, Result *r, real *grad) {
+void tape_runner_backward(TapeRunner *t, const Job *j, bool again, Result *r, real *grad) {
     const CheckPoint *p = j->point;
     long outputs = shape_count(r->shape), gradients = point_gradients_before(p, p->inputs);
     bool recorded = j->runs == 1 || j->ways.together;
@@ -307,12 +304,12 @@ static void run_backward(TapeRunner *t, const Job *j, bool again, Result *r, rea
 
 void tape_runner_do(void *where, CheckRun *run, const Job *j, Result *r) {
     (void)run;
-    run_forward(where, j, r);
+    tape_runner_forward(where, j, r);
     long gradients = j->runs * point_gradients_before(j->point, j->point->inputs);
     if (j->dy && shape_count(r->shape) != j->outputs)
         error_bug("the output has %ld elements at one point and %ld at another", j->outputs,
                   shape_count(r->shape));
     if (j->dy) result_for_gradients(r, job_backwards(j), gradients);
     for (int time = 0; time < job_backwards(j); time++)
-        run_backward(where, j, time > 0, r, r->grad + time * gradients);
+        tape_runner_backward(where, j, time > 0, r, r->grad + time * gradients);
 }

@@ -31,6 +31,11 @@ void tape_runner_free(TapeRunner *t);
 /* A JobRunner; `where` is a TapeRunner. The last run, or two together, stay recorded. */
 JobRunner tape_runner_do;
 
+/* The halves of it: all runs forward, which sets all of the result but its gradients; and backward,
+ * or (`again`) once more. A run that is no longer recorded runs forward again. */
+void tape_runner_forward(TapeRunner *t, const Job *j, Result *r);
+void tape_runner_backward(TapeRunner *t, const Job *j, bool again, Result *r, real *grad);
+
 /* ---- The parts of a run, for those who change something between forward and backward ---- */
 
 void tape_runner_lay_out(TapeRunner *t, const CheckPoint *p);

@@ -2,6 +2,7 @@
 #include "check/directories.h"
 #include "check/gradcheck/tape_runner.h"
 #include "check/grading/plan.h"
+#include "check/grading/student_file.h"
 #include "check/sandbox.h"
 #include "formats/json.h"
 #include <math.h>
@@ -30,20 +31,32 @@ static void become(void *context, long i) {
     child_become(p->program);
 }
 
-Child *functions_start(const Plan *p, const ChildLimits *limits) {
+/* An interpreter has a directory for what it writes. */
+static Child *start_functions(const Plan *p, ChildLimits limits) {
     enum { MAX_WRITTEN = 1 << 25, PARTS = 32 };
+    limits.folder = p->folder;
+    limits.folder_bytes = p->folder ? directory_free_bytes(p->folder) / PARTS : 0;
+    if (limits.folder_bytes > MAX_WRITTEN) limits.folder_bytes = MAX_WRITTEN;
+    return p->attached ? p->attached : child_start(0, &limits, become, (void *)(uintptr_t)p);
+}
+
+Child *plan_start(const Plan *p, const char *op, bool reference, const ChildLimits *limits) {
     ChildLimits own = *limits;
-    own.folder = p->folder;
-    own.folder_bytes = p->folder ? directory_free_bytes(p->folder) / PARTS : 0;
-    if (own.folder_bytes > MAX_WRITTEN) own.folder_bytes = MAX_WRITTEN;
-    return p->attached ? p->attached : child_start(0, &own, become, (void *)(uintptr_t)p);
+    ServedFile f = {op, p->folder, p->cases ? PLAN_OWN : NULL, p->cases ? PLAN_CASES : PLAN_OWN,
+                    false};
+    if (plan_has_functions(p) && !reference) return start_functions(p, own);
+    if (reference) {
+        f = (ServedFile){op, NULL, p->reference, p->cases, true};
+        memcpy(own.keep, p->keep, sizeof own.keep);
+    }
+    return child_start(0, &own, serve_file, &f);
 }
 
 void functions_add_cases(Plan *p, const char *name) {
     if (p->like)
         functions_add_like(p);
     else
-        listing_add(p, functions_start(p, &p->limits), name);
+        listing_add(p, plan_start(p, name, false, &p->limits), name);
 }
 
 /* ---- Cases of an operation of this project, at which functions are compared with it ---- */

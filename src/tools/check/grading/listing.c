@@ -1,5 +1,5 @@
 /* The cases that a program lists: PROTOCOL.md has the line. A C file sends the same line, with what
- * only its cases have, such as layouts. */
+ * only its cases have, such as layouts (serve.c). */
 #include "base/append.h"
 #include "base/utf8.h"
 #include "check/grading/plan.h"
@@ -9,65 +9,6 @@
 #include <string.h>
 
 enum { FIRST_LINE = 1 << 20 };
-
-/* ---- In the program ---- */
-
-static void print_input(FILE *out, const CheckInput *in) {
-    fprintf(out, "{\"name\": ");
-    json_print(out, in->name);
-    fprintf(out, ", \"shape\": [");
-    for (int axis = 0; axis < in->shape.rank && axis < MAX_RANK; axis++)
-        fprintf(out, axis ? ", %ld" : "%ld", in->shape.size[axis]);
-    fprintf(out, "], \"low\": %.17g, \"high\": %.17g, \"away_from\": %.17g, \"margin\": %.17g",
-            in->low, in->high, in->away_from, in->margin);
-    fprintf(out, ", \"layout\": %u, \"same_as\": %d", (unsigned)in->layout, in->same_as);
-    if (in->distinct) fprintf(out, ", \"distinct\": 1");
-    if (in->constant) fprintf(out, ", \"constant\": 1");
-    if (in->values) fprintf(out, ", \"values\": 1");
-    fprintf(out, "}");
-}
-
-static void print_case(FILE *out, const char *function, const CheckCase *c) {
-    fprintf(out, "{\"function\": \"%s\", \"case\": ", function);
-    json_print(out, c->name);
-    if (isfinite(c->points)) fprintf(out, ", \"points\": %.17g", c->points);
-    if (c->kinks) fprintf(out, ", \"kinks\": 1");
-    if (c->flat) fprintf(out, ", \"flat\": 1");
-    fprintf(out, ", \"inputs\": [");
-    for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++) {
-        if (k) fprintf(out, ", ");
-        print_input(out, &c->in[k]);
-    }
-    fprintf(out, "]}");
-}
-
-void listing_send(const char *function, const CheckCase *cases, int count) {
-    char *line;
-    size_t size;
-    FILE *out = text_open(&line, &size);
-    if (count > PLAN_CASES_MAX) count = PLAN_CASES_MAX + 1; /* too many already */
-    fprintf(out, "{\"cases\": [");
-    for (int i = 0; i < count; i++) {
-        if (i) fprintf(out, ", ");
-        print_case(out, function, &cases[i]);
-    }
-    fprintf(out, "]}\n");
-    text_close(out, &line);
-    program_put(line, size);
-    for (int i = 0; i < count; i++)
-        for (const CheckInput *in = cases[i].in; in < cases[i].in + CHECK_INPUTS && in->name; in++)
-            if (in->values) protocol_put_array(DTYPE_F64, 0, in->shape, in->values);
-    program_send();
-    free(line);
-}
-
-void listing_serve(const char *function, const CheckCase *cases, int count) {
-    char byte;
-    listing_send(function, cases, count);
-    while (child_read(&byte, 1)) continue; /* until the judge has all */
-}
-
-/* ---- In the judge ---- */
 
 static const double to_come = 0; /* the values of an input that follow the line */
 
@@ -235,7 +176,7 @@ bool listing_take(Program *program, Plan *heard, const char *name, Error *e) {
     char *line = malloc(FIRST_LINE);
     if (!line) error_no_memory("a program's first line");
     program->awaited = "nothing";
-    bool ok = protocol_line(program, line, FIRST_LINE);
+    bool ok = program_line(program, line, FIRST_LINE);
     if (!ok && !program->end.printed)
         error_set(e, STATUS_BAD_DATA, "the first line has more than %d bytes", FIRST_LINE - 1);
     ok = ok && read_cases(program, heard, name, line, e);

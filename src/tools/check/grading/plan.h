@@ -1,12 +1,12 @@
 /* Cases to be checked, and what they are checked by. Each case has processes of its own, with
  * limits of time and memory: one judges, one runs the student's code in a sandbox
- * (student_program.h, check/sandbox.h), one the reference. However a process ends, the case gets a
+ * (check/program.h, check/sandbox.h), one the reference. However a process ends, the case gets a
  * verdict. */
 #pragma once
 
 #include "base/arena.h"
 #include "check/gradcheck/gradcheck.h"
-#include "check/student_program.h"
+#include "check/program.h"
 #include "ops/ops.h"
 
 typedef struct PlanItem {
@@ -77,6 +77,10 @@ void plan_free(Plan *p);
 bool plan_has_functions(const Plan *p);
 bool plan_is_foreign(const Plan *p);
 
+/* Starts a process that serves the cases of an operation, and calls the file's functions or those
+ * of the reference. NULL: there is none. */
+Child *plan_start(const Plan *p, const char *op, bool reference, const ChildLimits *limits);
+
 /* Fills in the subject of an item's report and what has to be judged. */
 void plan_describe(const Plan *p, const PlanItem *item, CaseReport *r);
 
@@ -97,17 +101,10 @@ void functions_add_like(Plan *p);
  * an item with this trouble. */
 void functions_add_cases(Plan *p, const char *name);
 
-/* A process of the program. NULL: there is none. */
-Child *functions_start(const Plan *p, const ChildLimits *limits);
-
 /* The line that names an item's case. To be freed. */
 char *functions_line(const PlanItem *item);
 
 /* ---- The cases that a program lists in its first line (listing.c) ---- */
-
-/* In the process of a C file: sends the cases of an operation; and waits until it is stopped. */
-void listing_send(const char *function, const CheckCase *cases, int count);
-void listing_serve(const char *function, const CheckCase *cases, int count);
 
 /* Takes the first line and its arrays. False: program->end or the error says why. */
 bool listing_take(Program *program, Plan *heard, const char *name, Error *e);

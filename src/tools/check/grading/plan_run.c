@@ -124,47 +124,16 @@ static void need(const Judging *j, const Child *child) {
     give_up(&r);
 }
 
-/* A process that loads a case and serves it. */
-typedef struct Serving {
-    const Judging *judging;
-    bool reference;
-} Serving;
-
-static void serve(void *context, long i) {
-    const Serving *s = context;
-    const PlanItem *item = s->judging->item;
-    (void)i;
-    tape_program_serve(student_case(s->judging->run->plan, item->op, item->index, s->reference));
-}
-
-static Program start_tape(Judging *j, bool reference) {
-    Serving s = {j, reference};
+/* Starts a process that runs the item's case, and perhaps the next ones. */
+static void start(Judging *j, Program *p, bool reference, long cases) {
     ChildLimits limits = j->run->limits;
-    if (reference) memcpy(limits.keep, j->run->plan->keep, sizeof limits.keep);
-    Program p = {.child = child_start(0, &limits, serve, &s),
-                 .runner = tape_program_run,
-                 .context = j,
-                 .lost = reference ? lost_reference : lost_program};
-    need(j, p.child);
-    return p;
-}
-
-/* Starts the program of functions, and takes its first line. */
-static void start_functions(Judging *j, long cases) {
-    const Plan *plan = j->run->plan;
-    Program *p = &j->functions;
-    ChildLimits limits = j->run->limits;
-    Plan heard = {0};
-    Error e = {0};
     limits.cases = cases;
-    *p = (Program){.child = functions_start(plan, &limits), .runner = protocol_run, .context = j};
+    *p = (Program){.child = plan_start(j->run->plan, j->item->op, reference, &limits),
+                   .on_tape = reference || !j->run->functions,
+                   .begin = functions_line(j->item),
+                   .lost = reference ? lost_reference : lost_program,
+                   .context = j};
     need(j, p->child);
-    if (!plan->attached && !listing_take(p, &heard, "", &e)) {
-        if (e.status) p->end = (ChildEnd){CHILD_EXITED, STATUS_BUG, "", 0, e.text};
-        lost_program(j, &p->end, &(CheckRun){.op = j->item->op});
-    }
-    plan_free(&heard);
-    p->lost = lost_program;
 }
 
 /* The case of the built-in reference; NULL: there is none. */
@@ -186,8 +155,9 @@ static bool is_worse(const CaseReport *a, const CaseReport *b) {
            (a->verdict == b->verdict && largest_error(a) > largest_error(b));
 }
 
-/* Judges the item at the points of all seeds; returns the worst report. */
-static CaseReport judge_item(Judging *j) {
+/* Judges the item, the first of those that are left, at the points of all seeds; returns the worst
+ * report. */
+static CaseReport judge_item(Judging *j, long left) {
     const Plan *p = j->run->plan;
     const PlanItem *item = j->item;
     CheckOptions how = {.runner = program_run,
@@ -200,17 +170,19 @@ static CaseReport judge_item(Judging *j) {
     CaseReport worst;
     c.name = item->name;
     if (how.functions) {
-        j->functions.begin = functions_line(item);
-        child_again(j->functions.child);
+        if (j->functions.child)
+            j->functions.begin = functions_line(item);
+        else
+            start(j, &j->functions, false, left);
         how.program = &j->functions;
     } else if (p->folder) {
-        own = start_tape(j, false);
-        fresh = start_tape(j, false);
+        start(j, &own, false, 1);
+        start(j, &fresh, false, 1);
         how.program = &own;
         how.fresh = &fresh;
     }
     if (!p->like && p->reference) {
-        reference = start_tape(j, true);
+        start(j, &reference, true, 1);
         how.reference = &c;
         how.reference_program = &reference;
     }
@@ -236,8 +208,7 @@ static void judge_items(void *context, long job) {
         CaseReport r = {.verdict = FAIL};
         j.item = &item[i];
         bool skipped = item[i].added && run->never_ends && strcmp(run->never_ends, item[i].op) == 0;
-        if (!skipped && run->functions && !j.functions.child) start_functions(&j, end - i);
-        if (!skipped) r = judge_item(&j);
+        if (!skipped) r = judge_item(&j, end - i);
         child_send(&r, sizeof r);
     }
     if (j.functions.child) child_stop(j.functions.child);

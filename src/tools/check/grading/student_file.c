@@ -1,9 +1,10 @@
 #include "check/grading/student_file.h"
+#include "base/file.h"
 #include "base/utf8.h"
 #include "check/directories.h"
 #include "check/grading/compile.h"
-#include "check/sandbox.h"
 #include <fcntl.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,43 +12,67 @@
 
 enum { MAX_OPS = 64 };
 
-/* ---- A process loads a library and sends its cases ---- */
+/* ---- The operations of a file ---- */
 
-/* Ends the process; its last line says why. */
-static _Noreturn void give_up(const char *whose, const char *why) {
-    printf("%s%s\n", whose, why);
-    fflush(stdout);
-    _exit(STATUS_BUG);
+/* Replaces comments and the contents of strings by blanks. */
+static void blank_comments(char *text) {
+    for (char *p = text; *p; p++) {
+        char quote = *p;
+        if (quote == '"' || quote == '\'') {
+            for (p++; *p && *p != quote && *p != '\n'; p++) {
+                if (*p == '\\' && p[1]) *p++ = ' ';
+                *p = ' ';
+            }
+            if (!*p) return;
+        } else if (p[0] == '/' && p[1] == '*') {
+            char *end = strstr(p + 2, "*/");
+            size_t length = end ? (size_t)(end + 2 - p) : strlen(p);
+            memset(p, ' ', length);
+            p += length - 1;
+        } else if (p[0] == '/' && p[1] == '/') {
+            size_t length = strcspn(p, "\n");
+            memset(p, ' ', length);
+            p += length - 1;
+        }
+    }
 }
 
-typedef struct Listing {
-    Plan *plan;
-    const char *folder, *library;
-    char (*name)[STUDENT_NAME];
-} Listing;
-
-static void list_cases(void *context, long i) {
-    const Listing *l = context;
-    char why[STUDENT_NAME + 64];
-    Error e = {0};
-    sandbox_enter(l->folder, &(SandboxNeeds){0});
-    const Op *op = student_load(l->library, l->name[i], l->plan->cases, &e);
-    if (!op) give_up("", e.text);
-    snprintf(why, sizeof why, "has no check cases: found no CASES(…) in op_%s", l->name[i]);
-    if (op->n_cases < 1) give_up("", why);
-    listing_serve(l->name[i], op->cases, op->n_cases);
+int student_names(const char *source, char (*names)[STUDENT_NAME], int max, Error *e) {
+    static const char form[] = "(^|[^A-Za-z0-9_])Op[[:space:]]+op_([A-Za-z0-9_]+)[[:space:]]*=";
+    char *text;
+    size_t size;
+    int count = 0;
+    regex_t regex;
+    regmatch_t found[3];
+    if (!file_read(source, 1 << 24, &text, &size, e)) return 0;
+    if (regcomp(&regex, form, REG_EXTENDED) != 0) error_no_memory("a regular expression");
+    blank_comments(text);
+    for (const char *at = text; count < max; at += found[0].rm_eo) {
+        if (regexec(&regex, at, 3, found, 0) != 0) break;
+        int length = (int)(found[2].rm_eo - found[2].rm_so);
+        if (length < STUDENT_NAME)
+            snprintf(names[count++], STUDENT_NAME, "%.*s", length, at + found[2].rm_so);
+    }
+    regfree(&regex);
+    for (volatile char *p = text; size--;)
+        *p++ = 0; /* it may be a solution, and children inherit this memory */
+    free(text);
+    if (!count) error_set(e, STATUS_NO, "defines no operation: found no `const Op op_NAME = {…}`");
+    return count;
 }
 
 /* ---- What is given besides the file ---- */
 
-/* Adds the cases of a library in the folder; the source has the names of its operations. */
-static void add_cases(Plan *p, const char *source, const char *folder, const char *library,
-                      Error *e) {
+/* Adds the cases of the operations that the source defines: those of the library in the folder, or
+ * of the file itself. */
+static void add_cases(Plan *p, const char *source, const ServedFile *library, Error *e) {
     char names[MAX_OPS][STUDENT_NAME];
     int count = student_names(source, names, MAX_OPS, e);
-    Listing l = {p, folder, library, names};
-    for (int i = 0; i < count; i++)
-        listing_add(p, child_start(i, &p->limits, list_cases, &l), names[i]);
+    for (int i = 0; i < count; i++) {
+        ServedFile f = *library;
+        f.name = names[i];
+        listing_add(p, child_start(0, &p->limits, serve_file, &f), names[i]);
+    }
 }
 
 /* Writes the template of an operation; its cases call the student's function. */
@@ -101,7 +126,8 @@ bool student_add_given(Plan *p, const StudentFile *f, Error *e) {
     p->given = true;
     p->cases = compile_given(p, f, cases, PLAN_CASES, TEACHERS_CASES, e);
     if (!p->cases) return false;
-    add_cases(p, cases, f->folder, PLAN_CASES, &unfit);
+    add_cases(p, cases, &(ServedFile){.folder = f->folder, .cases = PLAN_CASES, .lazily = true},
+              &unfit);
     if (unfit.status) return error_set(e, STATUS_BAD_DATA, "%s: %s", cases, unfit.text);
     p->cases = keep_open(p, CASES, p->cases);
     if (!like || p->like) return true;
@@ -130,7 +156,8 @@ bool student_add_file(Plan *p, StudentFile *f, Error *e) {
     p->folder = f->folder;
     if (p->cases && !file_copy(p->cases, NULL, f->folder, PLAN_CASES, e)) return false;
     compile_own(p, f, &own, why);
-    if (!p->cases && own.status == STATUS_DONE) add_cases(p, f->source, f->folder, PLAN_OWN, &own);
+    if (!p->cases && own.status == STATUS_DONE)
+        add_cases(p, f->source, &(ServedFile){.folder = f->folder, .cases = PLAN_OWN}, &own);
     if (own.status == STATUS_DONE) return true;
     if (!p->items) { /* one that stands for all is named after the file */
         PlanItem *item = plan_item(p, f->name, "compiling", -1);
@@ -142,23 +169,4 @@ bool student_add_file(Plan *p, StudentFile *f, Error *e) {
         REPORT_SET(p->item[i].trouble, *why ? why : own.text);
     }
     return own.status == STATUS_NO || error_set(e, own.status, "%s", own.text);
-}
-
-/* ---- In the processes that run a case ---- */
-
-const CheckCase *student_case(const Plan *p, const char *name, int index, bool reference) {
-    const char *solution = reference ? p->reference : PLAN_OWN,
-               *cases = reference ? p->cases : PLAN_CASES, *whose = "";
-    const Op *op = NULL;
-    Error e = {0};
-    if (!reference) sandbox_enter(p->folder, &(SandboxNeeds){0});
-    if (!p->cases) {
-        op = student_load(solution, name, false, &e);
-    } else if (student_load_solution(solution, name, &e)) {
-        op = student_load(cases, name, reference, &e);
-        whose = reference ? "" : "the cases: ";
-    }
-    if (!op) give_up(whose, e.text);
-    if (index >= op->n_cases) give_up(whose, "a case is missing");
-    return &op->cases[index];
 }

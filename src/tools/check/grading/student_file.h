@@ -29,10 +29,22 @@ bool student_add_given(Plan *p, const StudentFile *f, Error *e);
  * for all. False: other errors (no such file, no headers, no compiler). */
 bool student_add_file(Plan *p, StudentFile *f, Error *e);
 
-/* In a process of its own: enters the sandbox and loads the case of an operation, which calls the
- * student's functions; or loads the same case of the reference. A case that is missing ends the
- * process. */
-const CheckCase *student_case(const Plan *p, const char *name, int index, bool reference);
+/* ---- The process of a C file (serve.c) ---- */
+
+typedef struct ServedFile {
+    const char *name;     /* of the operation */
+    const char *folder;   /* where the code is confined; NULL: it is not */
+    const char *solution; /* the library that has tape_NAME, which the cases call; NULL: the same */
+    const char *cases;    /* the library that has op_NAME */
+    bool lazily;          /* functions that it calls may be missing */
+} ServedFile;
+
+/* A child's job: serves the cases of a ServedFile until the judge ends. If it cannot, the last line
+ * that it prints says why. */
+void serve_file(void *file, long i);
+
+/* Puts the first line and its arrays. */
+void serve_list(const char *function, const CheckCase *cases, int count);
 
 /* ---- Python (python_file.c) ---- */
 
