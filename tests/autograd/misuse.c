@@ -34,7 +34,7 @@ static size_t run_attention(int forward_threads, int backward_threads, real *dq)
     y = tape_add(t, y, x);
     pool_set_threads(backward_threads);
     tape_backward_from(t, y, q);
-    size_t peak = tape_peak(t);
+    size_t peak = t->peak;
     tape_free(t);
     return peak;
 }

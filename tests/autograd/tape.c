@@ -1,6 +1,6 @@
 /* The tape: sums of gradients, lifetimes of memory, running out of memory, and its own bugs. The
  * operations' values are judged in tests/ops. */
-#include "autograd/tape_memory.h"
+#include "base/arena.h"
 #include "expect_bug.h"
 #include "failing_memory.h"
 #include "ops/ops.h"
@@ -130,7 +130,7 @@ TEST(fresh_gradients) {
     Error e = {0};
     leaf();
     CHECK(tape_reserve(t, 1 << 20, &e), "%s", e.text);
-    memset(t->memory->region[0].base, 0xFF, t->memory->region[0].bytes);
+    memset(t->arrays->region[0].base, 0xFF, t->arrays->region[0].bytes);
     Tensor *x = leaf(), *c = tape_exp(t, x);
     Tensor *twice = probed(INPUTS(c, c)), *again = probed(INPUTS(c)), *first = probed(INPUTS(c));
     backward_sum(tape_add(t, tape_add(t, twice, again), tape_add(t, first, probed(INPUTS(x)))));
@@ -171,12 +171,12 @@ TEST(everything_is_kept) {
     enum { LENGTH = 40 };
     const size_t array = WIDE * sizeof(real), scalar = 64;
     Tensor *x = leaf();
-    size_t before = tape_in_use(t);
+    size_t before = t->in_use;
     Tensor *y = chain(t, x, LENGTH);
-    CHECK(tape_in_use(t) == before + LENGTH * array + scalar, "%zu bytes after forward",
-          tape_in_use(t));
+    CHECK(t->in_use == before + LENGTH * array + scalar, "%zu bytes after forward",
+          t->in_use);
     tape_backward(t, y);
-    CHECK(tape_in_use(t) == before + 2 * (LENGTH * array + scalar), "%zu bytes", tape_in_use(t));
+    CHECK(t->in_use == before + 2 * (LENGTH * array + scalar), "%zu bytes", t->in_use);
     CHECK_ALL(grad, 1);
 }
 
@@ -203,11 +203,11 @@ TEST(scratch_memory_is_lent) {
         CHECK(!n->scratch);
     }
     const size_t array = WIDE * sizeof(real), scalar = 64;
-    CHECK(tape_peak(t) == 60 * array, "%zu bytes", tape_peak(t));
-    CHECK(tape_in_use(t) == 50 * array, "%zu bytes", tape_in_use(t));
+    CHECK(t->peak == 60 * array, "%zu bytes", t->peak);
+    CHECK(t->in_use == 50 * array, "%zu bytes", t->in_use);
     backward_sum(x);
-    CHECK(tape_in_use(t) == 100 * array + 2 * scalar, "%zu bytes", tape_in_use(t));
-    CHECK(tape_peak(t) <= 110 * array + 2 * scalar, "%zu bytes", tape_peak(t));
+    CHECK(t->in_use == 100 * array + 2 * scalar, "%zu bytes", t->in_use);
+    CHECK(t->peak <= 110 * array + 2 * scalar, "%zu bytes", t->peak);
     CHECK_ALL(grad, 1);
 }
 
@@ -236,8 +236,8 @@ TEST(backward_may_spoil_the_gradient) {
         backward_sum(y);
         CHECK_ALL(grad, 8);
         if (keep) CHECK_ALL(y->grad, 1);
-        CHECK(tape_peak(t) <= (size_t)(keep ? 7 : 6) * WIDE * sizeof(real) + 128, "%zu bytes",
-              tape_peak(t));
+        CHECK(t->peak <= (size_t)(keep ? 7 : 6) * WIDE * sizeof(real) + 128, "%zu bytes",
+              t->peak);
     }
 }
 
@@ -297,7 +297,7 @@ TEST(a_steady_step_allocates_nothing) {
     mixed_step(&first);
     const char *under = getenv("UNDER"); /* valgrind, which keeps malloc to itself */
     CHECK(heap.made > 1 || !COUNTS_MALLOC || (under && *under), "the count does not work");
-    size_t peak = tape_peak(t);
+    size_t peak = t->peak;
     tape_reset(t);
     fill_matrices(&next);
     for (int step = 0; step < 20; step++) {
@@ -308,15 +308,15 @@ TEST(a_steady_step_allocates_nothing) {
         CHECK(heap.made == 0, "step %d: %ld requests", step, heap.made);
         CHECK(memcmp(&next, &first, sizeof next) == 0, "step %d: another result", step);
     }
-    CHECK(tape_peak(t) == peak && t->memory->regions == 1, "peak %zu, then %zu", peak,
-          tape_peak(t));
+    CHECK(t->peak == peak && t->arrays->regions == 1, "peak %zu, then %zu", peak,
+          t->peak);
 }
 
 /* Constants are zero although memory is not. */
 TEST(constants_are_zero) {
     Error e = {0};
     CHECK(tape_reserve(t, 1 << 20, &e), "%s", e.text);
-    memset(t->memory->region[0].base, 0xFF, t->memory->region[0].bytes);
+    memset(t->arrays->region[0].base, 0xFF, t->arrays->region[0].bytes);
     for (long n = 1; n < 2000; n = 2 * n + 1) {
         Tensor *x = tape_constant(t, SHAPE(n));
         for (long i = 0; i < n; i++) CHECK(x->data[i] == 0);

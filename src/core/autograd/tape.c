@@ -86,16 +86,17 @@ Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride
     return n;
 }
 
-/* Runs forward or backward of a node, with its scratch memory. A tape that has failed runs
- * nothing. */
+/* Runs forward or backward of a node, with its scratch memory. A tape that is dry or has failed
+ * runs nothing. */
 static void run(Node *n, bool backward) {
     Tape *t = n->tape;
     void (*direction)(Node *) = backward ? n->op->backward : n->op->forward;
     if (!direction || t->error.status) return;
     long scratch = n->op->scratch ? n->op->scratch(n, backward) : 0;
     if (scratch) n->scratch = tape_array(t, scratch);
-    if (!t->error.status) direction(n);
-    if (n->scratch) tape_give_back(t, scratch);
+    if (t->error.status) return;
+    if (!t->dry) direction(n);
+    if (scratch) tape_give_back(t, scratch);
     n->scratch = NULL;
 }
 

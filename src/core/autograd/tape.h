@@ -42,12 +42,14 @@ typedef struct Tape {
     bool no_grad;  /* no tensor made from here on needs a gradient: evaluation, decoding */
     bool keep;     /* backward overwrites no gradient, and may run again */
     bool guard;    /* arrays hold NaN until written, and lie between NaNs: see tape_guards_hold */
+    bool dry; /* no array has memory, and no operation runs: a step tells its shapes and bytes */
     uint64_t seed; /* of dropout; seed, step and a node's index determine every random number */
     uint64_t step; /* number of the micro-batch since training began */
 
-    struct TapeMemory *memory; /* arrays */
-    struct Arena *records;     /* nodes, tensors, attributes */
-    Node *last;                /* the newest node; `previous` leads to the others */
+    struct Arena *arrays;  /* of tensors and nodes */
+    struct Arena *records; /* nodes, tensors, attributes */
+    size_t in_use, peak;   /* bytes of the arrays: now, and their maximum since tape_new */
+    Node *last;            /* the newest node; `previous` leads to the others */
     long nodes;
     uint64_t epoch; /* differs between tapes and resets; a tensor has that of its tape */
     bool spent;     /* backward has run */
@@ -70,10 +72,6 @@ bool tape_reserve(Tape *t, size_t bytes, Error *e);
 /* Whether the memory beside x's data and gradient still holds NaN, so that nothing wrote there. The
  * tape must have `guard` and `keep`. */
 bool tape_guards_hold(const Tensor *x);
-
-/* The bytes of the tape's arrays now, and their maximum since tape_new. */
-size_t tape_in_use(const Tape *t);
-size_t tape_peak(const Tape *t);
 
 /* True, with the reason in e, if memory has run out since the last reset. */
 bool tape_failed(const Tape *t, Error *e);

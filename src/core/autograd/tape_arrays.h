@@ -3,8 +3,8 @@
 
 #include "autograd/op.h"
 
-/* An array of `count` reals, uninitialised, until reset. NULL without memory: the tape has
- * failed. */
+/* An array of `count` reals, uninitialised, until reset. NULL if the tape is dry, and without
+ * memory: the tape has failed. */
 real *tape_array(Tape *t, long count);
 
 /* Frees the newest array, which has this size. */

@@ -4,47 +4,77 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-enum { ALIGN = 64, BLOCK = 1 << 16 };
+enum { MIN_REGION = 1 << 16 };
 
-typedef struct ArenaBlock {
-    struct ArenaBlock *next;
-    size_t size; /* bytes after this header */
-    char pad[ALIGN - sizeof(void *) - sizeof(size_t)];
-} ArenaBlock;
+static size_t bytes_of_regions(const Arena *a) {
+    size_t bytes = 0;
+    for (int i = 0; i < a->regions; i++) bytes += a->region[i].bytes;
+    return bytes;
+}
 
-static ArenaBlock *new_block(size_t size) {
-    ArenaBlock *b = aligned_alloc(ALIGN, sizeof *b + size);
-    if (!b) error_no_memory("%zu bytes for records", size);
-    *b = (ArenaBlock){.size = size};
-    return b;
+/* At least doubles the memory, so that growth is rare. */
+static bool add_region(Arena *a, size_t bytes, const char *what, Error *e) {
+    if (a->regions == MAX_REGIONS)
+        return error_set(e, STATUS_NO_MEMORY, "memory: %s grew too often", what);
+    size_t so_far = bytes_of_regions(a);
+    if (bytes < so_far) bytes = so_far;
+    if (bytes < MIN_REGION) bytes = MIN_REGION;
+    void *base = pages_alloc(bytes, what, e);
+    if (base) a->region[a->regions++] = (struct Region){.base = base, .bytes = bytes};
+    return base;
+}
+
+void *arena_take(Arena *a, size_t bytes, const char *what, Error *e) {
+    if (bytes > SIZE_MAX / 4) {
+        error_set(e, STATUS_NO_MEMORY, "memory: one array of %.3g GB", (double)bytes * 1e-9);
+        return NULL;
+    }
+    bytes = arena_bytes(bytes);
+    struct Region *last = a->region + a->regions - 1;
+    bool fits = a->regions && last->bytes - last->used >= bytes;
+    if (!fits && !add_region(a, bytes, what, e)) return NULL;
+    last = a->region + a->regions - 1;
+    void *block = last->base + last->used;
+    last->used += bytes;
+    return block;
+}
+
+void arena_give_back(Arena *a, size_t bytes) {
+    a->region[a->regions - 1].used -= arena_bytes(bytes);
 }
 
 void *arena_alloc(Arena *a, size_t bytes) {
-    if (bytes > SIZE_MAX / 2) error_no_memory("%zu bytes for records", bytes);
-    bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    if (!a->first) a->first = a->current = new_block(bytes > BLOCK ? bytes : BLOCK);
-    while (a->current->size - a->used < bytes) {
-        if (!a->current->next) a->current->next = new_block(bytes > BLOCK ? bytes : BLOCK);
-        a->current = a->current->next;
-        a->used = 0;
-    }
-    void *record = (char *)(a->current + 1) + a->used;
-    a->used += bytes;
-    return memset(record, 0, bytes);
-}
-
-void arena_reset(Arena *a) {
-    a->current = a->first;
-    a->used = 0;
+    void *block = arena_take(a, bytes, "the records", &(Error){0});
+    if (!block) error_no_memory("%zu bytes for records", bytes);
+    return memset(block, 0, bytes);
 }
 
 void arena_free(Arena *a) {
-    for (ArenaBlock *b = a->first, *next; b; b = next) {
-        next = b->next;
-        free(b);
-    }
+    for (int i = 0; i < a->regions; i++) pages_free(a->region[i].base, a->region[i].bytes);
     *a = (Arena){0};
+}
+
+/* If the joint region is refused, the next block tries again and reports it. */
+void arena_reset(Arena *a) {
+    size_t bytes = bytes_of_regions(a);
+    if (a->regions > 1) {
+        arena_free(a);
+        add_region(a, bytes, "", &(Error){0});
+    }
+    if (a->regions) a->region[0].used = 0;
+}
+
+bool arena_reserve(Arena *a, size_t bytes, const char *what, Error *e) {
+    arena_reset(a);
+    if (bytes_of_regions(a) < bytes) {
+        arena_free(a);
+        if (!add_region(a, bytes, what, e)) return false;
+    }
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t at = 0; at < bytes; at += page) ((volatile char *)a->region[0].base)[at] = 0;
+    return true;
 }
 
 void *array_grown(void *array, long count, long *capacity, size_t size) {

@@ -197,10 +197,11 @@ void model_init(Model *m, uint64_t seed);
 /* Bytes of weights, gradients and positions. */
 size_t model_bytes(const Model *m);
 
-/* The bytes of the tape's arrays, computed from the sizes of a batch: `rows` full sequences of S
- * source tokens (a language model: 0) and T target tokens, with dropout probability `dropout`. */
+/* The bytes of the tape's arrays: of a step and an evaluation of the model on `rows` full sequences
+ * of S source tokens (a language model: 0) and T target tokens, on a dry tape. The model may be
+ * without memory. Its gradients must not be fresh. */
 typedef struct TapeBytes {
     double forward; /* what a forward pass of training keeps for backward */
-    double peak;    /* upper bound of a training step and of an evaluation */
+    double peak;    /* of a training step and of an evaluation; shorter sequences take less */
 } TapeBytes;
-TapeBytes nn_tape_bytes(const ModelConfig *c, double dropout, long rows, long S, long T);
+TapeBytes nn_tape_bytes(Model *m, long rows, long S, long T);

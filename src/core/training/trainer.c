@@ -2,7 +2,6 @@
 #include "autograd/op.h"
 #include "base/interrupt.h"
 #include "nn/model_file.h"
-#include "ops/ops.h"
 #include <math.h>
 
 /* ---- A step: sections 5.1 to 5.4 ---- */
@@ -32,10 +31,10 @@ static bool check_loss(const Trainer *t, double loss, Error *e) {
         first ? first->op->name : "its sum", first ? first->index : t->tape->nodes);
 }
 
-/* Returns the model's loss on a micro-batch, multiplied by the share of the step's tokens that the
- * micro-batch holds. The sum of these losses is the mean loss of the step, and the sum of their
- * gradients its gradient. Adds the loss to step->loss. NULL: the error is in e. */
-static Tensor *forward(Trainer *t, long micro_batch, StepResult *step, Error *e) {
+/* Sections 3 and 5.4. Adds the gradient of a micro-batch to the parameters' gradients, and its loss
+ * to step->loss. Both are multiplied by the micro-batch's share of the step's tokens, so that the
+ * sums over all micro-batches are the step's mean loss and its gradient. */
+static bool add_gradient(Trainer *t, long micro_batch, StepResult *step, Error *e) {
     long first = micro_batch * t->micro_batch, left = t->batch->rows - first;
     take_rows(t, first, left < t->micro_batch ? left : t->micro_batch);
     double share = (double)t->target.sequences.total_rows / (double)step->tokens;
@@ -43,19 +42,12 @@ static Tensor *forward(Trainer *t, long micro_batch, StepResult *step, Error *e)
     t->tape->seed = t->seed;
     t->tape->training = true;
     Forward f = {t->tape, t->model, &t->source, &t->target};
-    Tensor *mean = nn_loss(&f, nn_hidden(&f), t->targets);
-    Tensor *loss = tape_scale(t->tape, mean, (real)share);
-    if (tape_failed(t->tape, e)) return NULL;
-    step->loss += share * (double)mean->data[0];
-    return check_loss(t, step->loss, e) ? loss : NULL;
-}
-
-/* Runs one micro-batch forward and backward. Its gradient is added to the parameters' gradients. */
-static bool add_gradient(Trainer *t, long micro_batch, StepResult *step, Error *e) {
-    Tensor *loss =
-        forward(t, micro_batch, step, e); /* section 3, and 5.4: dropout, label smoothing */
-    if (loss) tape_backward(t->tape, loss);
-    bool ok = loss && !tape_failed(t->tape, e);
+    Tensor *loss = nn_loss(&f, nn_hidden(&f), t->targets);
+    bool ok = !tape_failed(t->tape, e);
+    if (ok) step->loss += share * (double)loss->data[0];
+    ok = ok && check_loss(t, step->loss, e);
+    if (ok) tape_backward_from(t->tape, loss, &(real){(real)share});
+    ok = ok && !tape_failed(t->tape, e);
     tape_reset(t->tape);
     return ok;
 }

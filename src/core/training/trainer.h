@@ -69,7 +69,7 @@ size_t trainer_bytes(const Trainer *t, const ModelConfig *c, double dropout, Err
  * and T target tokens. Forward and backward run over one micro-batch at a time, and the gradients
  * add up to those of the batch. So activations need less memory and stay nearer to the cache. The
  * result depends on the sizes alone, so that training is reproducible. */
-long trainer_micro_batch(const ModelConfig *c, double dropout, long rows, long S, long T);
+long trainer_micro_batch(Model *m, long rows, long S, long T);
 
 /* ---- A step ---- */
 

@@ -7,9 +7,11 @@
  * pays from some number of tokens on. */
 enum { MAX_KEPT_BYTES = 64 << 20, MIN_TOKENS = 512 };
 
-long trainer_micro_batch(const ModelConfig *c, double dropout, long rows, long S, long T) {
+long trainer_micro_batch(Model *m, long rows, long S, long T) {
     long tokens = rows * (S > T ? S : T), max_count = tokens / MIN_TOKENS;
-    double wanted = nn_tape_bytes(c, dropout, rows, S, T).forward / MAX_KEPT_BYTES;
+    double first = nn_tape_bytes(m, 1, S, T).forward;
+    double more = nn_tape_bytes(m, 2, S, T).forward - first; /* every further row */
+    double wanted = (first + (double)(rows - 1) * more) / MAX_KEPT_BYTES;
     long count = wanted < (double)max_count ? (long)wanted + 1 : max_count;
     if (count > rows) count = rows;
     return count > 1 ? (rows + count - 1) / count : rows;
@@ -28,8 +30,7 @@ static bool rows_fit(const Trainer *t, Error *e) {
 static bool make_batches(Trainer *t, Error *e) {
     const Task *task = t->task;
     if (!rows_fit(t, e)) return false;
-    t->micro_batch = trainer_micro_batch(&t->model->config, t->model->dropout, t->rows, task->max_S,
-                                         task->max_T);
+    t->micro_batch = trainer_micro_batch(t->model, t->rows, task->max_S, task->max_T);
     t->batch = task_batch(task, t->rows * t->accumulate, e);
     if (!t->batch) return false;
     return tokens_new(&t->source, t->micro_batch, t->micro_batch * task->max_S, e) &&
@@ -37,14 +38,13 @@ static bool make_batches(Trainer *t, Error *e) {
 }
 
 /* The tape's bytes of the largest step and the largest evaluation, every row as long as it gets. */
-static size_t tape_bytes(const Trainer *t, const ModelConfig *c, double dropout, long micro_batch) {
-    return (size_t)nn_tape_bytes(c, dropout, micro_batch, t->task->max_S, t->task->max_T).peak;
+static size_t tape_bytes(const Trainer *t, Model *m, long micro_batch) {
+    return (size_t)nn_tape_bytes(m, micro_batch, t->task->max_S, t->task->max_T).peak;
 }
 
 static bool make_tape(Trainer *t, Error *e) {
     t->tape = tape_new();
-    size_t bytes = tape_bytes(t, &t->model->config, t->model->dropout, t->micro_batch);
-    return tape_reserve(t->tape, bytes, e);
+    return tape_reserve(t->tape, tape_bytes(t, t->model, t->micro_batch), e);
 }
 
 bool trainer_start(Trainer *t, Error *e) {
@@ -75,9 +75,10 @@ size_t trainer_bytes(const Trainer *t, const ModelConfig *c, double dropout, Err
     if (!rows_fit(t, e)) return 0;
     Model *m = trainer_model(t, c, e);
     if (!m) return 0;
-    long micro_batch = trainer_micro_batch(c, dropout, t->rows, task->max_S, task->max_T);
+    m->dropout = dropout;
+    long micro_batch = trainer_micro_batch(m, t->rows, task->max_S, task->max_T);
     size_t bytes = model_bytes(m) + optim_bytes(t->optimizer.kind, &m->parameters) +
-                   tape_bytes(t, c, dropout, micro_batch);
+                   tape_bytes(t, m, micro_batch);
     /* Token ids of all rows of a step, and those of a micro-batch with positions and columns. */
     bytes += (size_t)(t->rows * t->accumulate * (task->max_S + 2 * task->max_T)) * sizeof(int32_t);
     bytes += (size_t)(3 * micro_batch * (task->max_S + task->max_T)) * sizeof(int32_t);

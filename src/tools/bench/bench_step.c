@@ -120,8 +120,8 @@ static bool open_bench(Bench *b, const Case *c, const BenchOptions *o, Error *e)
         !tokens_new(&b->source, c->batch, c->batch * c->S, e) ||
         !tokens_new(&b->target, c->batch, c->batch * c->T, e))
         return false;
-    b->micro_batch = trainer_micro_batch(&config, 0, c->batch, c->S, c->T);
-    double bytes = nn_tape_bytes(&config, 0, b->micro_batch, c->S, c->T).peak;
+    b->micro_batch = trainer_micro_batch(b->model, c->batch, c->S, c->T);
+    double bytes = nn_tape_bytes(b->model, b->micro_batch, c->S, c->T).peak;
     if (!tape_reserve(b->tape, (size_t)bytes, e)) return false;
     record(b, 0, b->micro_batch);
     b->flops = flops_of(b->tape) * (double)c->batch / (double)b->micro_batch;
