@@ -173,8 +173,7 @@ TEST(everything_is_kept) {
     Tensor *x = leaf();
     size_t before = t->in_use;
     Tensor *y = chain(t, x, LENGTH);
-    CHECK(t->in_use == before + LENGTH * array + scalar, "%zu bytes after forward",
-          t->in_use);
+    CHECK(t->in_use == before + LENGTH * array + scalar, "%zu bytes after forward", t->in_use);
     tape_backward(t, y);
     CHECK(t->in_use == before + 2 * (LENGTH * array + scalar), "%zu bytes", t->in_use);
     CHECK_ALL(grad, 1);
@@ -236,8 +235,7 @@ TEST(backward_may_spoil_the_gradient) {
         backward_sum(y);
         CHECK_ALL(grad, 8);
         if (keep) CHECK_ALL(y->grad, 1);
-        CHECK(t->peak <= (size_t)(keep ? 7 : 6) * WIDE * sizeof(real) + 128, "%zu bytes",
-              t->peak);
+        CHECK(t->peak <= (size_t)(keep ? 7 : 6) * WIDE * sizeof(real) + 128, "%zu bytes", t->peak);
     }
 }
 
@@ -308,8 +306,7 @@ TEST(a_steady_step_allocates_nothing) {
         CHECK(heap.made == 0, "step %d: %ld requests", step, heap.made);
         CHECK(memcmp(&next, &first, sizeof next) == 0, "step %d: another result", step);
     }
-    CHECK(t->peak == peak && t->arrays->regions == 1, "peak %zu, then %zu", peak,
-          t->peak);
+    CHECK(t->peak == peak && t->arrays->regions == 1, "peak %zu, then %zu", peak, t->peak);
 }
 
 /* Constants are zero although memory is not. */

@@ -82,8 +82,8 @@ void *node_record(Node *n, size_t bytes);
 /* The same, set as n->attr. */
 void *node_attr(Node *n, size_t bytes);
 
-/* An array of `count` reals to save for backward, uninitialised; lives until reset. NULL if the tape
- * is dry or has no memory: the node will not run. */
+/* An array of `count` reals to save for backward, uninitialised; lives until reset. NULL if the
+ * tape is dry or has no memory: the node will not run. */
 real *node_array(Node *n, long count);
 
 /* Ends the recording of a node that tape_node or tape_view put on the tape: runs its forward.
