@@ -69,6 +69,8 @@ test('the first screen shows Figure 1 with a model that learns by itself, at a p
   const rate = (await number(page, 'state.step') - from) / (Date.now() - began) * 1000;
   assert(rate > .5 && rate < 20, rate + ' steps a second: copy takes half a minute at 13'); // a slow machine makes fewer
   await page.holds(looks + '.every((x, i) => x !== before[i])', 'answer, figure or curve stay as they were');
+  await page.holds("/exact \\d\\S*\\s% at \\d+/.test($('state').textContent)", 'the share of the last evaluation is not shown');
+  await page.holds("$('answer').scrollWidth <= $('answer').clientWidth || /✗/.test($('answer').textContent)", 'the answer is cut');
   await page.run("$('pace').focus()");
   await page.key('Home');
   await page.holds('!waiting.size'); // the steps asked for at the pace before are made
@@ -239,6 +241,10 @@ test('pointing at a token moves nothing', () => visit({height: 720}, async page 
     await page.holds(`view.token && /position/i.test($('figure-says').textContent)`);
     assert.equal(await page.run(places), before);
   }
+  // A matrix says what it is, before it is opened.
+  await page.run(`document.querySelector('[data-id="decoder.layers.0.self_attn S\\'"]').dispatchEvent(new PointerEvent('pointerenter'))`);
+  await page.holds("/^S′, Masked self-attention: .*√d_k/.test($('figure-says').textContent)");
+  assert.equal(await page.run(places), before);
 }));
 
 test("one's own text: nothing is held out, and its continuation is walked", () => visit({query: '?task=lm'}, async page => {

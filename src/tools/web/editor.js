@@ -48,9 +48,9 @@
          button('', () => write(exercise.start), {'data-t': 'ed_again'}), button('', take, {'data-t': 'ed_take'})),
     add('formula', 'p', {className: 'formula'}),
     make('div', {id: 'editor-columns'},
-         make('div', {}, add('given', 'details', {}, text('summary', 'ed_given'), add('forward', 'pre', {tabIndex: 0})),
-              make('div', {id: 'code-box'}, add('numbers', 'pre', {ariaHidden: 'true'}),
+         make('div', {}, make('div', {id: 'code-box'}, add('numbers', 'pre', {ariaHidden: 'true'}),
                    add('code', 'textarea', {id: 'code-text', spellcheck: false, wrap: 'off', autocapitalize: 'off', autocomplete: 'off'})),
+              add('given', 'details', {}, text('summary', 'ed_given'), add('forward', 'pre', {tabIndex: 0})),
               text('p', 'ed_rules', {className: 'faint'}), add('command', 'p', {className: 'note', role: 'status'})),
          make('div', {}, add('verdict', 'p', {className: 'verdict', role: 'status'}), add('pattern', 'p'), add('next', 'p'),
               add('maps', 'div'), add('smallest', 'div', {}, text('h4', 'ed_smallest'), add('least', 'pre', {tabIndex: 0})),
@@ -114,7 +114,7 @@
     part.verdict.className = 'verdict ' + (!result ? '' : worst === 'PASS' ? 'right' : 'wrong');
     part.verdict.textContent = !result ? '' : endless ? t('ed_endless') : t('ed_' + worst, cases);
     part.pattern.textContent = !result || worst === 'PASS' ? '' :
-      [first.part && pattern && t('ed_pattern', first.part, t('pt_' + pattern)), first.part && first.reason, trouble]
+      [first.part && pattern && t('ed_pattern', first.part, t('pt_' + pattern)), first.part && first.reason && t('ed_says'), first.part && first.reason, trouble]
         .filter(Boolean).map(s => s[0].toUpperCase() === s[0] || /^d\w+[:：]/.test(s) ? s : s[0].toUpperCase() + s.slice(1) + '.').join(' ');
     number(+(trouble.match(/, line (\d+)$/)?.[1] ?? 0));
     const after = EXERCISES[EXERCISES.indexOf(exercise) + 1];

@@ -1,7 +1,9 @@
 // Figure 1 as a map: boxes of the walk, with live matrices, drawn from the records alone.
 'use strict';
-// What is looked at: a record's id and its cell, the direction, head, layer, and a token's lines.
-const view = {backward: false, open: null, cell: null, operand: -1, head: 0, layer: 0, token: null};
+// What is looked at: a record's id and its cell, the direction, head, layer, a token's lines, and the
+// item that is pointed at.
+const view = {backward: false, open: null, cell: null, operand: -1, head: 0, layer: 0, token: null,
+  hint: null};
 const off = new Set(); // heads that are switched off: "encoder.layers.0.self_attn 2"
 const switches = () => ({mask: $('mask').checked, positions: $('positions').checked, off: [...off]});
 (() => {
@@ -20,7 +22,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     asked ? openStep(asked.at, asked.cell, asked.operand) : renewStep();
   });
   viewers.push({section: 'figure', renew: renewWalk, shape: () => {
-    walk = null, off.clear(), view.layer = view.head = 0, view.token = null;
+    walk = null, off.clear(), view.layer = view.head = 0, view.token = view.hint = null;
   }});
   renewFigure = renewWalk;
 
@@ -80,8 +82,8 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
       tokenRow(tokens, 'token');
       let collapsed = null;
       const softmaxRow = () => {
-        const logits = walk.logits, at = put(56, {key: 'softmax'});
-        items.push({kind: 'bars', r: logits, x: x0, y: at.y, w: WIDE, h: 56});
+        const logits = walk.logits, at = put(62, {key: 'softmax'});
+        items.push({kind: 'bars', r: logits, x: x0, y: at.y, w: WIDE, h: 62});
       };
       for (const box of walk.boxes.filter(b => b.column === column)) {
         if (box.key === 'cross_entropy') softmaxRow();
@@ -123,7 +125,8 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
       const list = boxes.filter(o => o.column === b.column), place = list.indexOf(b);
       for (const r of b.box.records)
         for (const x of made(r).of) {
-          const from = x && x.index >= 0 ? boxes.find(o => o.box?.records.includes(x)) : null;
+          const holds = o => (o.all ?? [o.box]).some(b => b?.records.includes(x));
+          const from = x && x.index >= 0 ? boxes.find(holds) : null;
           if (!from || from === b) continue;
           if (from.column !== b.column) wires.push({kind: 'across', a: from, b});
           else if (list.slice(list.indexOf(from) + 1, place).some(o => o.key !== 'softmax')) wires.push({kind: 'around', a: list[list.indexOf(from) + 1], b});
@@ -133,9 +136,10 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
 
   // As large as the room allows: its width, and on a wide window the height below the controls.
   function fitFigure() {
-    const frame = $('figure-frame'), high = innerHeight - frame.offsetTop - 46, wide = innerWidth >= 900;
+    const frame = $('figure-frame'), high = innerHeight - frame.offsetTop - 34, wide = innerWidth >= 900;
     frame.style.width = '';
     scale = frame.clientWidth / layout.width;
+    $('panel').style.height = wide ? high + 'px' : '';
     const large = document.documentElement.classList.contains('large');
     const most = large ? 2 : high / layout.height; // a lecture hall may scroll
     if (wide) scale = clamp(.55, Math.min(most, .6 * innerWidth / layout.width), 2);
@@ -157,11 +161,12 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
   function buttons(focused) {
     overlay.replaceChildren(...layout.items.map((item, n) => {
       if (item.kind === 'strip') return null;
-      const b = button('', () => press(item), {'aria-label': labelOf(item), tabIndex: -1});
+      const b = button('', e => press(item, e), {'aria-label': labelOf(item), tabIndex: -1});
       b.item = n, b.dataset.id = idOf(item);
       if (item.head >= 0) b.dataset.head = item.head;
-      for (const event of ['pointerenter', 'focus']) b.addEventListener(event, () => point(item, true));
-      for (const event of ['pointerleave', 'blur']) b.addEventListener(event, () => point(item, false));
+      const on = item.kind === 'bars' ? ['pointermove', 'focus'] : ['pointerenter', 'focus'];
+      for (const event of on) b.addEventListener(event, e => point(item, e));
+      for (const event of ['pointerleave', 'blur']) b.addEventListener(event, () => point(item));
       place(b);
       return b;
     }).filter(Boolean));
@@ -172,7 +177,8 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     if (kind === 'token') return t('token_' + side, i, mark(label));
     if (kind === 'layer') return t('show_layer', layer + 1);
     if (kind === 'bars') return t('bars_label');
-    return nameOf(r) + (head >= 0 ? ', ' + t('only_head', head + 1) : '') + (r.box ? ', ' + boxTitle(r.box) : '');
+    const parts = [nameOf(r), head >= 0 && t('only_head', head + 1), r.box && boxTitle(r.box)];
+    return parts.filter(Boolean).join(', ');
   };
   function roving() {
     const all = [...overlay.children], on = all.find(isOpen) ?? all.find(b => layout.items[b.item].kind === 'record');
@@ -187,15 +193,24 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     if (kind === 'layer' || view.open !== r.id) return false;
     return (head ?? -1) < 0 || head === view.head;
   }
-  function press(item) {
+  function press(item, e) {
     if (item.kind === 'layer') { view.layer = item.layer; moved(); return arrange(), renewStep(); }
     if (item.kind === 'token') { view.token = {side: item.side, i: item.i, kept: true}; return paint('figure lines'); }
     if (item.head >= 0) view.head = item.head;
-    openStep(item.kind === 'bars' ? 'softmax' : item.r.id);
+    const at = item.kind === 'bars' && e.detail ? tokenAt(item, e) : null;
+    item.kind === 'bars' ? openStep('softmax', at && [at.i, 0]) : openStep(item.r.id);
   }
-  function point(item, on) {
-    if (item.kind !== 'token' || view.token?.kept && !on) return;
-    view.token = on ? {side: item.side, i: item.i} : null;
+  // The token of an item: its own, or of the bars the one below the pointer.
+  function tokenAt({kind, side, i, r}, e) {
+    if (kind === 'token') return {side, i};
+    if (kind !== 'bars' || e.offsetX === undefined) return null;
+    const {rows} = matrix(r);
+    return {side: 'target', i: clamp(0, Math.floor(e.offsetX / scale / lane(rows)), rows - 1)};
+  }
+  // Without an event, the pointer or the focus has left the item.
+  function point(item, e) {
+    view.hint = e && /record|weight/.test(item.kind) ? item : null;
+    if (!view.token?.kept || e && !view.hint) view.token = e ? tokenAt(item, e) : null;
     paint('figure lines');
   }
   overlay.addEventListener('pointerleave', () => { if (view.token) view.token = null, paint('figure lines'); });
@@ -276,8 +291,9 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
     }
     for (const {kind, r, head, x, y, w} of items) {
       if (kind !== 'record' || head > 0) continue;
-      const short = 'short_' + nameOf(r), d = view.backward && r.index >= 0 ? 'd' : '';
-      const name = d + (TEXTS[short] ? t(short) : nameOf(r)), left = head === 0;
+      const short = 'short_' + nameOf(r), left = head === 0;
+      const plain = TEXTS[short] ? t(short) : nameOf(r);
+      const name = view.backward && r.index >= 0 ? gradientOf(plain) : plain;
       text(c, name.slice(0, 14), left ? x : x + w / 2, y + MINI + 10, p.faint, 9, left ? 'left' : 'center');
     }
   });
@@ -310,6 +326,7 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
   }
 
   function text(c, s, x, y, colour, size = 9, align = 'center', room = Infinity) {
+    size = clamp(size, 9 / scale, 1.25 * size); // small type stays readable
     c.font = `${size}px system-ui, sans-serif`, c.textAlign = align, c.textBaseline = 'alphabetic', c.fillStyle = colour;
     const words = s.split(' '), lines = [''];
     for (const w of words) {
@@ -429,6 +446,10 @@ const switches = () => ({mask: $('mask').checked, positions: $('positions').chec
 
   // The sentence below the figure: what is pointed at.
   function says() {
+    if (walk && view.hint) {
+      const {r, kind} = view.hint, sentence = r.index < 0 ? t('hint_' + kind) : sentenceOf(r);
+      return labelOf(view.hint) + t('colon') + sentence;
+    }
     if (!walk || !view.token) return t('lines_idle');
     const {side, i} = view.token, label = walk.labels[side][i], found = [];
     if (label === undefined) return '';

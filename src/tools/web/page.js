@@ -428,8 +428,13 @@ painter('state', () => {
   for (const id of ['answer', 'figure-says']) attributes($(id), {'aria-live': running ? 'off' : 'polite'});
   const ended = state.step && state.step === model?.steps && state.measured === state.step;
   write($('done'), ended ? t('done', number(state.step), t(measure()), percent(state.exact)) : '');
-  const {step, loss, exact, measured} = state, figures = [['step', number(step)], ['loss', loss === null ? '–' : loss.toFixed(3)],
-    [measure(), exact === null || measured !== step ? '–' : percent(exact)]];
+  const {step, loss, exact, measured} = state;
+  const share = exact === null ? '–' : percent(exact);
+  const figures = [
+    ['step', number(step)],
+    ['loss', loss === null ? '–' : loss.toFixed(3)],
+    [measure(), exact === null || measured === step ? share : t('measured_at', share, number(measured))],
+  ];
   figures.forEach(([key, value], i) => {
     const {firstChild: name, lastChild: b} = $('state').children[i];
     write(name, t(key) + ' '), write(b, value);
@@ -440,6 +445,7 @@ painter('answer', () => {
   const shows = said.fault ? [make('span', {className: 'wrong'}, said.fault)] : ['→ ', ...marked(said, true)];
   const wanted = make('output', {}, ...shows);
   if ($('answer').innerHTML !== wanted.innerHTML) $('answer').replaceChildren(...shows);
+  attributes($('answer'), {title: wanted.textContent});
 });
 painter('about', () => {
   if (!model) return;

@@ -57,7 +57,7 @@
     }
     if (!r) return null;
     const p = parted(r), of = operand < 0 ? p.result : p.operands[operand] ?? p.result;
-    cell ??= largest(of);
+    cell ??= largest(of, of.grad);
     cell = [Math.min(cell[0], of.rows - 1), Math.min(cell[1], of.columns - 1)];
     const key = [r.id, view.open, view.backward, operand, cell, view.head].join();
     return {r, ...p, of, operand, cell, element: of.at(...cell), key};
@@ -96,8 +96,8 @@
     moved(), markFigure(), renewStep();
     if (view.open && innerWidth < 900) requestAnimationFrame(() => $('panel').scrollIntoView());
   };
-  const largest = ({grad, values, columns}) => {
-    const by = grad ?? values;
+  // The cell that is looked at first: of the largest number, or backward of the largest gradient.
+  const largest = ({grad, values, columns}, by = view.backward && grad || values) => {
     const k = by.reduce((k, x, i) => Math.abs(x) > Math.abs(by[k]) ? i : k, 0);
     return [Math.floor(k / columns), k % columns];
   };
@@ -152,9 +152,10 @@
     if (now) paintPush(c, now);
   }, 'figure');
   function paintOpen(c, now) {
-    const {base, r, result} = c, way = view.backward ? 'b_' : 'm_';
-    write($('step-title'), (view.backward ? 'd' : '') + nameOf(r));
-    write($('step-path'), t('step_path', base.operation, r.module, base.index));
+    const {base, r} = c;
+    write($('step-title'), view.backward ? gradientOf(nameOf(r)) : nameOf(r));
+    const path = t('step_path', boxTitle(r.box), base.operation, r.module, base.index);
+    write($('step-path'), path), attributes($('step-path'), {title: path});
     const heads = matrix(r).heads;
     $('head').hidden = heads < 2;
     if ($('head').options.length !== heads || $('head').dataset.of !== LANGUAGES[language]) {
@@ -164,14 +165,13 @@
     $('head').value = view.head;
     const lines = pretty(view.backward ? base.derivative : base.formula);
     write($('step-formula'), lines.replace(/,? +(in matrices|over i, j along).*/gm, ''));
-    write($('step-says'), said(way + r.name, said(way + base.operation, view.backward ? '' : r.sentence)));
+    write($('step-says'), sentenceOf(r));
     if (attends(r)) write($('switch-head'), t(off.has(headId(r, view.head)) ? 'head_on' : 'head_off', view.head + 1));
     paintEquation(c, now);
     if (now) paintCell(c, now);
     paintCode(base);
   }
 
-  const said = (key, otherwise = '') => TEXTS[key] ? t(key) : otherwise;
 
   const part = (o, k, now) => {
     const all = now?.parts?.[k];
@@ -195,7 +195,7 @@
     order.forEach(([k, o], n) => {
       const values = view.backward ? k < 0 ? o.grad : part(o, k, now) ?? o.grad : o.values;
       const mark = k === operand ? {cell} : marked_(lit.get(k) ?? []);
-      const name = view.backward ? t(k < 0 ? 'arrives' : 'adds', 'd' + short_(o)) : short_(o);
+      const name = view.backward ? t(k < 0 ? 'arrives' : 'adds', gradientOf(short_(o))) : short_(o);
       drawMatrix(all[n], {...o, values}, name, mark, cellOf(order, room), attends(r) && k < 0 && !view.backward ? 1 : 0);
       if (k === operand) all[n].set(...cell);
     });
@@ -237,7 +237,7 @@
     const size = x.values.reduce((m, v) => Number.isFinite(v) ? Math.max(m, Math.abs(v)) : m, 0);
     const power = size > 0 && size < .1 ? Math.floor(Math.log10(size)) : 0;
     const numbers = few ? v => small(v / 10 ** power) : null;
-    const unit = numbers && power ? ` · 10^${power}`.replace('-', '−') : '';
+    const unit = numbers && power ? ' · 10' + [...String(power)].map(c => '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'['-0123456789'.indexOf(c)]).join('') : '';
     heatMap(box.lastChild, x, {name: pretty(name), shape: [x.rows, x.columns], unit, cell, high,
       mark: mark_, labels: {rows: names(x.row), columns: names(x.column)}, top, numbers})();
   }
@@ -253,21 +253,23 @@
     const [i, j] = cell, name = numberName(of, cell), value = of.values[i * of.columns + j];
     if (!view.backward) {
       const sum = operand < 0 ? sumOf(base, operands, cell, now, value) : '';
-      return $('cell-says').replaceChildren(make('span', {className: 'how'}, `${name} = ${sum ? sum + ' = ' : ''}${v(value)}`));
+      const how = hidden(sum) ? `${v(value)} (${sum})` : `${sum ? sum + ' = ' : ''}${v(value)}`;
+      return $('cell-says').replaceChildren(make('span', {className: 'how'}, `${name} = ${how}`));
     }
-    if (operand < 0) return $('cell-says').replaceChildren(make('span', {className: 'how'}, `d${name} = ${v(of.grad[i * of.columns + j])}`));
+    if (operand < 0) return $('cell-says').replaceChildren(make('span', {className: 'how'}, `${gradientOf(name)} = ${v(of.grad[i * of.columns + j])}`));
     const terms = now.terms ?? [], added = part(of, operand, now)?.[i * of.columns + j] ?? 0;
     const strong = [...terms].sort((a, b) => Math.abs(b[1] * b[2]) - Math.abs(a[1] * a[2])).slice(0, 3);
     const text = strong.map(([, dy, slope]) => `${par(dy)}·${par(slope)}`);
     if (terms.length > 3) text.push(t('more_products', terms.length - 3));
     const total = of.grad[i * of.columns + j], others = Math.abs(total - added) > 1e-9 * Math.abs(total);
-    let why = terms.length ? t('terms', 'd' + result.name) : '';
+    let why = terms.length ? t('terms', gradientOf(short_(result))) : '';
     const end = walk.by.get(now.end);
-    if (end) why = said('zero_' + end.operation, t('zero')) + (end === base ? '' : ' ' + t('since', nameOf(end)));
-    const how = `d${name} += ${text.length ? text.join(' + ') + ' = ' : ''}${v(added)}`;
+    if (end) why = spoken('zero_' + end.operation, t('zero')) + (end === base ? '' : ' ' + t('since', nameOf(end)));
+    const how = `${gradientOf(name)} += ${text.length ? text.join(' + ') + ' = ' : ''}${v(added)}`;
     $('cell-says').replaceChildren(make('span', {className: 'how'}, how), ' ', why, others ? ' ' + t('total', v(total)) : '');
   }
 
+  const hidden = sum => sum === t('is_masked');
   // The sum that gives a cell, of some operands' elements, each times its slope.
   function sumOf(base, operands, [i, j], {terms, rest}, value) {
     const own = HOW[base.operation]?.(base, operands, i, j, value);
@@ -358,6 +360,13 @@
   }
 })();
 
+const spoken = (key, otherwise = '') => TEXTS[key] ? t(key) : otherwise;
+// What a step does, in the direction of the view.
+function sentenceOf(r) {
+  const way = view.backward ? 'b_' : 'm_', {operation, sentence} = made(r);
+  return spoken(way + r.name, spoken(way + operation, view.backward ? '' : r.sentence || sentence));
+}
+
 // Draws the losses of a pushed number with the tangent; says them.
 function drawPush(canvas, {losses, range, gradient}, at) {
   const h = at / 20 * range, now = losses[20], changes = losses.map(loss => loss - now);
@@ -370,7 +379,7 @@ function drawPush(canvas, {losses, range, gradient}, at) {
     {from: -range, to: range, text: h => h ? Math.abs(h) < range ? '' : text(h) : 'h = 0'}, {from: -most, to: most, text, room: 66}, 0);
 }
 function pushSays({losses, range, gradient, value}, at) {
-  const h = at / 20 * range, now = losses[20], x = y => figure(y, 4);
+  const h = at / 20 * range, now = losses[20], x = y => y ? figure(y, 4) : '0';
   if (value === null) return t('push_hidden');
   const trend = t(['falls', 'stays', 'rises'][1 + Math.sign(Math.abs(gradient) < 1e-12 ? 0 : gradient)]);
   const says = t('push_says', x(value), x(gradient), trend);

@@ -113,6 +113,9 @@ function matrix(r, head = view.head) {
           row: names(r.axes.at(-2), rows), column: names(r.axes.at(-1), columns)};
 }
 
+// What the gradient of x is called: dX, d(masked S).
+const gradientOf = name => /^[^,]* /.test(name) ? `d(${name})` : 'd' + name;
+
 // What a tensor is called: by the paper's letters, where it has one.
 const LETTERS = {in_proj_weight: 'W', in_proj_bias: 'b', 'out_proj.weight': 'W^O',
   'out_proj.bias': 'b^O', 'embedding.weight': 'E', 'linear1.weight': 'W₁', 'linear1.bias': 'b₁',
