@@ -131,13 +131,25 @@ static bool run_once(TrainConfig *config, double began, Checkpoint *past, Error 
     return ok;
 }
 
+/* While a text is encoded, a signal ends the program without a file that is not finished. */
+static bool encode_quietly(size_t bytes) {
+    (void)bytes;
+    interrupt_heed();
+    return !interrupt_signal();
+}
+
+static bool encode_visibly(size_t bytes) {
+    progress_encoding(bytes);
+    return encode_quietly(bytes);
+}
+
 int main(int argc, char **argv) {
     Error e = {0};
     double began = clock_seconds();
     TrainConfig config;
     Checkpoint past = {0};
     bool ok = configure(&config, &past, argc, argv, &e);
-    if (ok && !config.quiet) config.data.progress = progress_encoding;
+    config.data.goes_on = config.quiet ? encode_quietly : encode_visibly;
     if (ok && config.compare)
         page_compare(config.compared, config.compared_count, config.run, &e);
     else if (ok)

@@ -137,6 +137,26 @@ TEST(a_short_tail_is_named) {
     }
 }
 
+/* Bytes that are not UTF-8 are measured in bytes, also where they happen to be characters; UTF-8 is
+ * measured in characters. */
+TEST(other_bytes_are_bytes) {
+    static const char text[] =
+        "\xFF\x80\x81 na\xC3\xAFve \xFF\xFE 0123456789 \x80\x81\x82\x83\xC3\xAF";
+    for (int utf8 = 0; utf8 < 2; utf8++) {
+        Error e = {0};
+        TaskOptions o = {.tokenizer = &tokenizer_byte, .context = 8, .validation = 0.5};
+        const char *from = utf8 ? "naïve naïve naïve ïïïï" : text;
+        Corpus *c = corpus_make(&(Passage){"f", from, strlen(from)}, 1, &o, &e);
+        CHECK(c, "%s", e.text);
+        if (!c) return;
+        CHECK(!strcmp(tokenizer_unit(c->tokenizer), utf8 ? "char" : "byte"));
+        CHECK(c->written == (utf8 ? 22 : (long)sizeof text - 1), "%ld", c->written);
+        CHECK(utf8 ? c->characters == 11 : c->characters == c->count - c->validation, "%ld",
+              c->characters);
+        corpus_free(c);
+    }
+}
+
 /* Every tokenizer holds out the same characters, learns from the others alone, and counts its
  * held-out characters. Each of several texts has its own tail. */
 TEST(every_tokenizer_holds_out_the_same_text) {

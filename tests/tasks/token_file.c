@@ -5,7 +5,9 @@
 #include "task_helpers.h"
 #include "tasks/corpus.h"
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { BYTES = (1 << 24) + 1000 };
 
@@ -101,6 +103,56 @@ TEST(a_large_text_is_encoded_once) {
     free(text);
 }
 
+/* Training that reads a text more often has fewer tokens, and its file takes the other's place.
+ * Eight files stay, and none that a killed process has left. A signal leaves none. A file that
+ * cannot be written is reported, and the tokens are in memory. */
+static bool stops(size_t bytes) {
+    return bytes == 0;
+}
+
+TEST(token_files_are_few_and_optional) {
+    make_folder();
+    char *text = large_text(), cache[PATH_CAPACITY], name[PATH_CAPACITY + 40];
+    const Passage p = {"f", text, BYTES};
+    Error e = {0};
+    TaskOptions o = options_of(cache);
+    snprintf(cache, sizeof cache, "%s", in_folder("few"));
+    o.goes_on = stops;
+    CHECK(!corpus_make(&p, 1, &o, &e) && e.status == STATUS_DONE);
+    CHECK(rmdir(cache) == 0, "an encoding that was stopped leaves a file");
+    directory_make(cache, &e);
+    o.goes_on = NULL;
+    for (int i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, "%s/%d.tokens", cache, i);
+        write_text(name, "");
+        struct timespec times[2] = {{.tv_sec = 1000 + i}, {.tv_sec = 1000 + i}};
+        utimensat(AT_FDCWD, name, times, 0);
+    }
+    snprintf(name, sizeof name, "%s/.x.tokens.tapeformer-tmp", cache);
+    write_text(name, "");
+    o.vocab_size = 0;
+    o.tokens = 1e9;
+    for (int often = 1; often >= 0; often--) {
+        Corpus *c = corpus_make(&p, 1, &o, &e);
+        CHECK(c && c->map.data && !*c->unkept, "%s", e.text);
+        CHECK(c && c->vocab_size == (often ? 1024 : 8192), "%ld", c ? c->vocab_size : 0);
+        corpus_free(c);
+        o.tokens = 1;
+    }
+    CHECK(access(name, F_OK) != 0, "the file of a killed process stays");
+    for (int i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, "%s/%d.tokens", cache, i);
+        CHECK((access(name, F_OK) == 0) == (i >= 3), "%d", i);
+    }
+    write_text(in_folder("no-directory"), "");
+    o.cache = in_folder("no-directory");
+    o.tokenizer = &tokenizer_byte;
+    Corpus *c = corpus_make(&p, 1, &o, &e);
+    CHECK(c && !c->map.data && strstr(c->unkept, "no-directory"), "%s", e.text);
+    corpus_free(c);
+    free(text);
+}
+
 /* Each of these has a file of its own. */
 TEST(other_options_are_another_file) {
     static char text[1 << 24];
@@ -115,13 +167,14 @@ TEST(other_options_are_another_file) {
     other[4].vocabulary = "tokenizer byte\n";
     other[5].tokenizer = NULL;
     char first[PATH_CAPACITY], path[PATH_CAPACITY];
-    CHECK(token_file_path(first, &whole, 1, 7, &o));
-    CHECK(token_file_path(path, &whole, 1, 7, &o) && !strcmp(path, first));
+    Error e = {0};
+    CHECK(token_file_path(first, &whole, 1, 7, &o, &e));
+    CHECK(token_file_path(path, &whole, 1, 7, &o, &e) && !strcmp(path, first));
     for (int i = 0; i < 6; i++)
-        CHECK(token_file_path(path, &whole, 1, 7, &other[i]) && strcmp(path, first), "%d", i);
-    CHECK(token_file_path(path, &whole, 1, 8, &o) && strcmp(path, first));
-    CHECK(token_file_path(path, parts, 2, 7, &o) && strcmp(path, first));
-    CHECK(!token_file_path(path, parts, 1, 7, &o), "a small text");
+        CHECK(token_file_path(path, &whole, 1, 7, &other[i], &e) && strcmp(path, first), "%d", i);
+    CHECK(token_file_path(path, &whole, 1, 8, &o, &e) && strcmp(path, first));
+    CHECK(token_file_path(path, parts, 2, 7, &o, &e) && strcmp(path, first));
+    CHECK(!token_file_path(path, parts, 1, 7, &o, &e) && !e.status, "a small text");
 }
 
 RUN_TESTS

@@ -11,8 +11,9 @@ static void check(const char *name, const char *text, double tokens, const Token
     Error e = {0};
     const TokenizerKind *kind = NULL;
     long found = 0;
-    CHECK(tokenizer_fit(&(Passage){name, text, strlen(text)}, 1, tokens, &kind, &found, &e), "%s",
-          e.text);
+    Fit f = {0};
+    CHECK(tokenizer_measure(&(Passage){name, text, strlen(text)}, 1, &f, &e), "%s", e.text);
+    tokenizer_fit(&f, tokens, &kind, &found);
     CHECK(kind == want && found == size, "%s: %s %ld, want %s %ld", name, kind->choice.name, found,
           want->choice.name, size);
 }
@@ -52,11 +53,10 @@ TEST(byte_pairs_where_words_come_again) {
     check("read 20 times", text, 20 * characters / 4, &tokenizer_bpe, 1024);
     check("read half", text, 0.5 * characters / 4, &tokenizer_bpe, 4096);
     /* The caller's choice stays. */
-    Error e = {0};
     const TokenizerKind *kind = &tokenizer_char;
     long size = 0;
-    CHECK(tokenizer_fit(&(Passage){"text", text, strlen(text)}, 1, 1e6, &kind, &size, &e) &&
-          kind == &tokenizer_char && size == 0);
+    tokenizer_fit(&(Fit){0}, 1e6, &kind, &size);
+    CHECK(kind == &tokenizer_char && size == 0);
     free(letters);
     free(text);
 }

@@ -1,7 +1,6 @@
 #include "tasks/corpus.h"
 #include "base/crc32.h"
 #include "text/lines.h"
-#include "text/tokenizer_fit.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@ typedef struct Parts {
     long texts;
     Passage *all, *training; /* [count] and, of each, what is not held out */
     long count;
+    double held_out; /* share */
 } Parts;
 
 /* Writes each line, and its end. */
@@ -49,16 +49,16 @@ static bool make_parts(Corpus *c, Parts *p, bool lines, Error *e) {
 }
 
 /* Holds out the end of each text. */
-static void hold_out_tails(const Parts *p, double share) {
+static void hold_out_tails(const Parts *p) {
     for (long i = 0; i < p->count; i++) {
         const Passage *text = &p->all[i];
         double characters = (double)utf8_count(text->text, text->length);
         p->training[i].length =
-            prefix(text->text, text->length, (size_t)(characters * (1 - share)));
+            prefix(text->text, text->length, (size_t)(characters * (1 - p->held_out)));
     }
 }
 
-static bool hold_out_lines(const Parts *p, uint64_t seed, double share, Error *e) {
+static bool hold_out_lines(const Parts *p, uint64_t seed, Error *e) {
     const char *where = p->text->where;
     long lines = 0, held_out = 0;
     Side *side = malloc((size_t)(p->count + 1) * sizeof *side);
@@ -66,7 +66,7 @@ static bool hold_out_lines(const Parts *p, uint64_t seed, double share, Error *e
     for (long i = 0; i < p->count; i += 2)
         if (p->all[i].length)
             side[lines++] = (Side){dictionary_hash(p->all[i].text, p->all[i].length), i};
-    bool ok = sides_choose(side, lines, seed, share, where, "line", &held_out, e);
+    bool ok = sides_choose(side, lines, seed, p->held_out, where, "line", &held_out, e);
     for (long i = 0; i < held_out; i++)
         p->training[side[i].item].length = p->training[side[i].item + 1].length = 0;
     free(side);
@@ -101,11 +101,11 @@ static bool encode_passage(Encoding *w, const Passage *p, size_t at, Error *e) {
     while (at < p->length) {
         size_t before = at;
         long count = 0;
+        if (w->options->goes_on && !w->options->goes_on(w->done)) return false;
         if (!tokenizer_encode_part(w->corpus->tokenizer, p, &at, CHUNK, w->chunk, &count, e))
             return false;
         store(w, count);
         w->done += at - before;
-        if (w->options->progress) w->options->progress(w->done);
     }
     return true;
 }
@@ -119,7 +119,10 @@ static bool encode_parts(Encoding *w, const Parts *p, Error *e) {
         char where[ERROR_TEXT];
         Passage from = k < p->count ? p->training[i] : p->all[i];
         size_t at = k < p->count ? 0 : p->training[i].length;
-        if (k == p->count) c->training = c->count;
+        if (k == p->count) {
+            c->training = c->count;
+            c->validation = p->held_out > 0 ? c->count : 0;
+        }
         line = i > 0 && from.where == p->all[i - 1].where ? line + 1 - i % 2 : 1;
         if (w->options->lines) {
             snprintf(where, sizeof where, "%.200s: line %ld", from.where, line);
@@ -137,25 +140,52 @@ static void free_ids(Corpus *c) {
     c->count = 0;
 }
 
-/* Encodes all parts into memory that fits, or into the token file at `path`; "": none. */
+static bool no_memory(const Parts *p, size_t tokens, Error *e) {
+    return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu tokens", p->text->where, tokens);
+}
+
+/* Encodes all parts into the token file at `path`. False without an error: nothing was encoded, or
+ * c->unkept says why there is no file. */
+static bool encode_to_file(Encoding *w, const Parts *p, size_t bytes, const char *path, Error *e) {
+    Error unkept = {0};
+    w->file = file_create(path, &unkept);
+    /* Most texts have more tokens than one in four bytes: a full disk shows before the work. */
+    bool fits = w->file && file_reserve(w->file, bytes / 4 * sizeof *w->block, &unkept);
+    bool encoded = fits && encode_parts(w, p, e);
+    if (encoded && token_file_end(w->file, w->corpus, w->crc32, &unkept)) return true;
+    if (!encoded) file_abandon(w->file);
+    w->file = NULL;
+    w->done = 0;
+    snprintf(w->corpus->unkept, sizeof w->corpus->unkept, "%.255s", unkept.text);
+    return false;
+}
+
+/* Encodes all parts into memory that fits. */
+static bool encode_to_memory(Encoding *w, const Parts *p, size_t bytes, Error *e) {
+    Corpus *c = w->corpus;
+    c->count = 0;
+    c->ids = malloc((bytes + 1) * sizeof *c->ids);
+    if (!c->ids) return no_memory(p, bytes, e);
+    if (!encode_parts(w, p, e)) return false;
+    uint16_t *fitting = realloc(c->ids, (size_t)(c->count + 1) * sizeof *fitting);
+    if (fitting) c->ids = fitting;
+    return true;
+}
+
+/* Encodes all parts; `path` is that of their token file, or "". A file that cannot be written is
+ * none. */
 static bool encode(Corpus *c, const Parts *p, const TaskOptions *o, const char *path, Error *e) {
     size_t bytes = 0;
     for (long i = 0; i < p->count; i++) bytes += p->all[i].length;
     Encoding w = {.corpus = c,
                   .options = o,
-                  .file = *path ? file_create(path, &(Error){0}) : NULL,
                   .chunk = malloc((CHUNK + TOKEN_BYTES) * sizeof *w.chunk),
                   .block = malloc((CHUNK + TOKEN_BYTES) * sizeof *w.block)};
-    if (!w.file) c->ids = malloc((bytes + 1) * sizeof *c->ids);
-    bool ok = (w.chunk && w.block && (w.file || c->ids)) ||
-              error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu tokens", p->text->where, bytes);
-    ok = ok && encode_parts(&w, p, e);
+    bool ok = (w.chunk && w.block) || no_memory(p, CHUNK, e);
+    bool kept = ok && *path && encode_to_file(&w, p, bytes, path, e);
+    if (ok && !kept) ok = (!*path || *c->unkept) && encode_to_memory(&w, p, bytes, e);
     free(w.chunk);
     free(w.block);
-    if (w.file && ok) return token_file_end(w.file, c, w.crc32, e);
-    file_abandon(w.file);
-    uint16_t *fitting = ok ? realloc(c->ids, (size_t)(c->count + 1) * sizeof *fitting) : NULL;
-    if (fitting) c->ids = fitting;
     return ok;
 }
 
@@ -180,36 +210,48 @@ static bool find_lines(Corpus *c, const TaskOptions *o, Error *e) {
     return true;
 }
 
-static long characters_of(const Passage *p, long passages) {
-    size_t sum = 0;
-    for (long i = 0; i < passages; i++) sum += utf8_count(p[i].text, p[i].length);
-    return (long)sum;
+/* Counts all characters, those that are different, and those of the evaluated part. */
+static bool count_characters(Corpus *c, const Parts *p, Error *e) {
+    enum { SYMBOLS = NO_UTF8 + 256 };
+    uint8_t *seen = calloc(SYMBOLS, 1);
+    uint32_t symbol;
+    if (!seen) return error_set(e, STATUS_NO_MEMORY, "memory: %d characters", SYMBOLS);
+    c->written = c->different = c->characters = 0;
+    for (long i = 0; i < p->count; i++) {
+        const Passage *all = &p->all[i];
+        size_t first = p->held_out > 0 ? p->training[i].length : 0;
+        for (size_t at = 0; at < all->length; c->written++) {
+            c->characters += at >= first;
+            at += tokenizer_symbol(c->tokenizer, all->text + at, all->length - at, &symbol);
+            c->different += !seen[symbol];
+            seen[symbol] = 1;
+        }
+    }
+    free(seen);
+    return true;
 }
 
-/* Learns the tokenizer, and encodes all with this share held out. The kind of tokenizer is chosen
- * by whole texts: lines are too short to measure merges on. */
-static bool split(Corpus *c, const Parts *p, const TaskOptions *o, double share, const char *path,
-                  Error *e) {
+/* Learns the tokenizer, and encodes all. The kind of tokenizer is chosen by whole texts: lines are
+ * too short to measure merges on. */
+static bool split(Corpus *c, const Parts *p, const TaskOptions *o, const char *path, Error *e) {
     const TokenizerKind *kind = o->tokenizer;
     long size = o->vocab_size;
     if (!kind && size) kind = &tokenizer_bpe;
     bool any_bytes = kind && kind->any_bytes;
     if (!any_bytes && !passages_check(p->text, p->texts, e)) return false;
     memcpy(p->training, p->all, (size_t)p->count * sizeof *p->all);
-    if (!o->lines) hold_out_tails(p, share);
-    if (o->lines && !hold_out_lines(p, o->seed, share, e)) return false;
-    c->characters = characters_of(p->all, p->count);
-    if (share > 0) c->characters -= characters_of(p->training, p->count);
+    if (!o->lines) hold_out_tails(p);
+    if (o->lines && !hold_out_lines(p, o->seed, e)) return false;
     const Passage *read = o->lines ? p->text : p->training;
-    if (!o->vocabulary && (!kind || (kind == &tokenizer_bpe && !size)) &&
-        !tokenizer_fit(read, p->texts, o->tokens, &kind, &size, e))
-        return false;
+    if (!o->vocabulary && (!kind || (kind == &tokenizer_bpe && !size))) {
+        if (!tokenizer_measure(read, p->texts, &c->fit, e)) return false;
+        tokenizer_fit(&c->fit, o->tokens, &kind, &size);
+    }
     c->vocab_size = size;
     const Passage *learned = o->vocabulary || kind->reads_all ? p->all : p->training;
     c->tokenizer = o->vocabulary ? tokenizer_parse("vocabulary", o->vocabulary, e)
                                  : tokenizer_learn(kind, size, learned, p->count, e);
-    c->is_held_out = share > 0;
-    return c->tokenizer && encode(c, p, o, path, e);
+    return c->tokenizer && count_characters(c, p, e) && encode(c, p, o, path, e);
 }
 
 /* Tokens of the shorter part. */
@@ -219,46 +261,28 @@ static long shorter(const Corpus *c) {
 }
 
 /* A text that is too short for context and tail has no tail. */
-static bool split_to_fit(Corpus *c, const Parts *p, const TaskOptions *o, const char *path,
-                         Error *e) {
+static bool split_to_fit(Corpus *c, Parts *p, const TaskOptions *o, const char *path, Error *e) {
     enum { SHORTEST = 8 };
-    if (!split(c, p, o, o->validation, path, e)) return false;
-    c->validation = c->is_held_out ? c->training : 0;
-    if (o->lines || !c->is_held_out || shorter(c) > SHORTEST || shorter(c) > o->context)
+    if (!split(c, p, o, path, e)) return false;
+    if (o->lines || o->validation == 0 || shorter(c) > SHORTEST || shorter(c) > o->context)
         return true;
     tokenizer_free(c->tokenizer);
     free_ids(c);
     c->tokenizer = NULL;
     c->without_tail = true;
-    return split(c, p, o, 0, "", e);
+    p->held_out = 0;
+    return split(c, p, o, "", e);
 }
 
 /* Sets what follows from the tokens and the options: lines, and a context that is shorter than the
  * text. */
 static bool complete(Corpus *c, const char *where, const TaskOptions *o, Error *e) {
-    c->validation = c->is_held_out ? c->training : 0;
     c->context = o->context;
     if (o->lines) return find_lines(c, o, e);
     if (shorter(c) < 2)
         return error_set(e, STATUS_BAD_DATA, "%s: found %ld token%s, need at least 2", where,
                          c->count, PLURAL(c->count));
     if (c->context >= shorter(c)) c->context = shorter(c) - 1;
-    return true;
-}
-
-/* Counts all characters, and those that are different; a byte that is not UTF-8 is one. */
-static bool count_characters(Corpus *c, const Passage *p, long passages, Error *e) {
-    enum { SYMBOLS = NO_UTF8 + 256 };
-    uint8_t *seen = calloc(SYMBOLS, 1);
-    uint32_t symbol;
-    if (!seen) return error_set(e, STATUS_NO_MEMORY, "memory: %d characters", SYMBOLS);
-    for (long i = 0; i < passages; i++)
-        for (size_t at = 0; at < p[i].length; c->written++) {
-            at += utf8_symbol(p[i].text + at, p[i].length - at, &symbol);
-            c->different += !seen[symbol];
-            seen[symbol] = 1;
-        }
-    free(seen);
     return true;
 }
 
@@ -275,9 +299,8 @@ static void describe(Corpus *c, const Passage *passage, long passages) {
 
 static bool make(Corpus *c, const Passage *passage, long passages, const TaskOptions *o,
                  const char *path, Error *e) {
-    Parts parts = {.text = passage, .texts = passages};
-    bool ok = make_parts(c, &parts, o->lines, e) &&
-              count_characters(c, parts.all, parts.count, e) && split_to_fit(c, &parts, o, path, e);
+    Parts parts = {.text = passage, .texts = passages, .held_out = o->validation};
+    bool ok = make_parts(c, &parts, o->lines, e) && split_to_fit(c, &parts, o, path, e);
     free(parts.all);
     return ok;
 }
@@ -290,9 +313,11 @@ Corpus *corpus_make(const Passage *passage, long passages, const TaskOptions *o,
         return NULL;
     }
     describe(c, passage, passages);
-    bool ok =
-        token_file_path(path, passage, passages, c->checksum, o) && token_file_read(path, c, e);
-    if (!ok) ok = !e->status && make(c, passage, passages, o, path, e);
+    Error unkept = {0};
+    if (!token_file_path(path, passage, passages, c->checksum, o, &unkept)) *path = 0;
+    snprintf(c->unkept, sizeof c->unkept, "%.255s", unkept.text);
+    bool ok = *path && token_file_read(path, c, o);
+    if (!ok) ok = make(c, passage, passages, o, path, e);
     if (ok && complete(c, passage->where, o, e)) return c;
     corpus_free(c);
     return NULL;

@@ -29,10 +29,11 @@ typedef struct TaskOptions {
     double tokens;          /* lm: that training reads; 0: as many as the text has */
     const char *text;       /* paths of text files and their directories, one a line; -: stdin */
     const char *cache;      /* directory of token files (token_file.c); NULL: the usual one */
-    void (*progress)(size_t bytes); /* lm: hears how many bytes are encoded so far; or NULL */
-    long context;                   /* tokens of a window */
-    int unix_newlines;              /* 1: each CR LF and each CR alone is LF */
-    bool lines;                     /* lm: each line is an example */
+    bool (*goes_on)(size_t bytes); /* lm: hears before each megabyte how many bytes are encoded;
+                                       false ends the encoding without an error. NULL: none */
+    long context;                  /* tokens of a window */
+    int unix_newlines;             /* 1: each CR LF and each CR alone is LF */
+    bool lines;                    /* lm: each line is an example */
     double validation; /* share held out, of a text its end, [0,1); 0: train and evaluate on all of
                           it */
 } TaskOptions;
@@ -54,7 +55,7 @@ struct Task {
     long max_S, max_T;     /* maximum source (language model: 0) and target tokens of a row */
     long held_out;         /* number of held-out rows */
     bool nothing_held_out; /* these are then the training data */
-    double characters;     /* per token of the held-out text; 0: not a text */
+    double characters;     /* per token of the held-out text, or bytes; 0: not a text */
     bool unix_newlines;    /* lm: its line ends are LF */
     const char *lines;     /* lm: paths of the text whose lines are examples; NULL: they are not */
     Speakers speakers;     /* lm: of the text's conversations */
@@ -111,6 +112,11 @@ void task_remark(char remark[REMARK], const char *format, ...)
 /* A language model predicts the next token and has no source. The name may be that of no task. */
 bool task_names_language_model(const char *name);
 bool task_is_language_model(const Task *task);
+
+/* What losses are shown for: a "char" or a "byte" of a text, else a "token". */
+static inline const char *task_unit(const Task *task) {
+    return task->characters > 0 ? tokenizer_unit(task->tokenizer) : "token";
+}
 
 /* The text of an lm task, owned by the task; NULL for any other task. */
 struct Corpus;

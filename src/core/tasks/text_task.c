@@ -189,6 +189,9 @@ static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
     if (set_short && !c->without_tail && c->characters < FEW)
         task_remark(out, "%s: held out %ld characters, too few to judge by; a longer --tail helps",
                     name, c->characters);
+    if (*c->unkept)
+        task_remark(out, "%s: its tokens are not kept, the next start encodes them again: %s", name,
+                    c->unkept);
     if (c->byte_order_mark) task_remark(out, "%s: skipped a byte-order mark", name);
     if (c->carriage_returns && !c->line)
         task_remark(out,

@@ -10,14 +10,15 @@ static void add(Yardsticks *y, const char *name, double loss) {
 
 /* ---- Texts ---- */
 
-/* Writes the characters of ids[from … to) into out; a byte that is not UTF-8 is one. `text`
+/* Writes the characters of ids[from … to) into out; as tokenizer_symbol has them. `text`
  * has memory for their text. Returns the number of characters. */
 static long decode(const Corpus *c, long from, long to, char *text, uint32_t *out) {
     size_t bytes = 0;
     long count = 0;
     for (long i = from; i < to; i++)
         bytes += tokenizer_decode(c->tokenizer, &(int32_t){c->ids[i]}, 1, text + bytes);
-    for (size_t at = 0; at < bytes; count++) at += utf8_symbol(text + at, bytes - at, &out[count]);
+    for (size_t at = 0; at < bytes; count++)
+        at += tokenizer_symbol(c->tokenizer, text + at, bytes - at, &out[count]);
     return count;
 }
 

@@ -190,8 +190,18 @@ bool tokenizer_may_follow(const Tokenizer *k, const char *begun, size_t bytes, i
     return utf8_valid(text, length) == length;
 }
 
+const char *tokenizer_unit(const Tokenizer *k) {
+    return k->utf8 ? "char" : "byte";
+}
+
+size_t tokenizer_symbol(const Tokenizer *k, const char *text, size_t length, uint32_t *symbol) {
+    *symbol = (unsigned char)*text;
+    return k->utf8 && *symbol >= 0x80 ? utf8_symbol(text, length, symbol) : 1;
+}
+
 size_t tokenizer_characters(const Tokenizer *k, int32_t id) {
-    return utf8_count(k->text + k->start[id], k->start[id + 1] - k->start[id]);
+    size_t bytes = k->start[id + 1] - k->start[id];
+    return k->utf8 ? utf8_count(k->text + k->start[id], bytes) : bytes;
 }
 
 const char *tokenizer_label(const Tokenizer *k, int32_t id, char out[TOKEN_LABEL]) {

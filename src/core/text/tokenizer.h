@@ -101,7 +101,15 @@ bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, siz
  * returns the bytes before the NUL. An id without a token (begin, end, padding) becomes U+FFFD. */
 size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char *out);
 
-/* The characters of a token. */
+/* What a text is measured in: "char", or "byte" where a tokenizer of bytes has learned from bytes
+ * that are not UTF-8. */
+const char *tokenizer_unit(const Tokenizer *k);
+
+/* The bytes of the unit that a text begins with, and a number of its own in *symbol, below NO_UTF8
+ * + 256. length is not 0. */
+size_t tokenizer_symbol(const Tokenizer *k, const char *text, size_t length, uint32_t *symbol);
+
+/* The units of a token. */
 size_t tokenizer_characters(const Tokenizer *k, int32_t id);
 
 /* The bytes of a character that the text of ids[0 … n) leaves unfinished: writes them into out, if

@@ -27,15 +27,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SIZES = 5, SMALLEST = 512, LARGEST = 8192, READ_BYTES = 1 << 24 };
-
-/* Measurements of a text's tokens. */
-typedef struct Fit {
-    double characters; /* of the texts */
-    double frequency;  /* nats a character by the frequency of each */
-    /* Characters a token, on the last tenth, with 512, 1024, … 8192 tokens. */
-    double per_token[SIZES];
-} Fit;
+enum { SIZES = FIT_SIZES, SMALLEST = 512, LARGEST = 8192, READ_BYTES = 1 << 24 };
 
 static size_t character_start(const Passage *p, size_t at) {
     while (at > 0 && at < p->length && utf8_continues(p->text[at])) at--;
@@ -125,14 +117,15 @@ static long best_size(const Fit *f, double tokens) {
     return SMALLEST << s;
 }
 
-bool tokenizer_fit(const Passage *training, long passages, double tokens,
-                   const TokenizerKind **kind, long *size, Error *e) {
-    Fit f = {0};
+bool tokenizer_measure(const Passage *training, long passages, Fit *out, Error *e) {
     Passage *part = calloc((size_t)passages, sizeof *part);
     bool ok = (part || error_set(e, STATUS_NO_MEMORY, "memory: %ld texts", passages)) &&
-              measure(training, passages, part, &f, e);
+              measure(training, passages, part, out, e);
     free(part);
-    if (ok && !*kind) *kind = merges_gain(&f) ? &tokenizer_bpe : &tokenizer_char;
-    if (ok && *kind == &tokenizer_bpe && !*size) *size = best_size(&f, tokens);
     return ok;
+}
+
+void tokenizer_fit(const Fit *f, double tokens, const TokenizerKind **kind, long *size) {
+    if (!*kind) *kind = merges_gain(f) ? &tokenizer_bpe : &tokenizer_char;
+    if (*kind == &tokenizer_bpe && !*size) *size = best_size(f, tokens);
 }

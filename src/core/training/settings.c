@@ -25,7 +25,7 @@ const Setting train_settings[TRAIN_SETTINGS + 1] = {
     {"text", "FILE", NULL,
      "lm: the text to learn, or a directory of texts; -: stdin; operands after lm are texts, too",
      AT(TEXT, data.text), CHANGEABLE, OF("task"), BASIC},
-    {"cache", "DIR", NULL, "lm: where the tokens of large texts are kept", AT(TEXT, data.cache),
+    {"cache", "DIR", NULL, "lm: where the tokens of large texts are kept, of the eight used last", AT(TEXT, data.cache),
      OF("task"), FALLBACK("~/.cache/tapeformer")},
     {"pairs", "FILE", NULL, "pairs: source, tab and target a line", AT(TEXT, data.pairs),
      CHANGEABLE, OF("task")},

@@ -42,5 +42,5 @@ void progress_end(Progress *p, const Report *r);
 /* Erases the bar, so that something else can be printed; the next progress_show redraws it. */
 void progress_clear(Progress *p);
 
-/* Reports on stderr, every two seconds, how much of a text is encoded. For TaskOptions.progress. */
+/* Reports on stderr, every two seconds, how much of a text is encoded. */
 void progress_encoding(size_t bytes);
