@@ -26,6 +26,11 @@ TEST(bytes_that_are_no_text) {
          "a b: byte 1: found 0x00" CONVERTS("ENCODING") "'a b' >NEW converts it"},
         {"f", BYTES("Wind, Füß\xC3"),
          "f: byte 11: found 0xC3" CONVERTS("ENCODING") "f >NEW converts it"},
+        {"a.gz", BYTES("\x1F\x8B\x08\0"),
+         "a.gz: found a gzip file, need text; zcat a.gz | ./train lm - reads it"},
+        {"f", BYTES("\x28\xB5\x2F\xFD\0"),
+         "f: found a zstd file, need text; zstdcat f | ./train lm - reads it"},
+        {"f", BYTES("%PDF-1.7\n%\xE2\xE3"), "f: found a PDF file, need text"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Error e = {0};

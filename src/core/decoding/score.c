@@ -128,14 +128,15 @@ bool score_file(Tape *t, const SavedRun *r, const char *path, const ScoreListene
                             "the model: found a loss of %g, need a finite number", out->nats));
 }
 
-void score_print(const Score *s, bool text, FILE *out) {
+void score_print(const Score *s, const SavedRun *r, FILE *out) {
     double loss = s->nats / s->characters;
-    fprintf(out, "%.4f nats/char, %.4f bits/char, perplexity %.2f a token; ", loss, loss / log(2),
-            exp(s->nats / (double)s->tokens));
-    fprintf(out, "%.0f character%s, %ld token%s", s->characters, PLURAL(s->characters), s->tokens,
-            PLURAL(s->tokens));
+    const char *unit = tokenizer_unit(r->tokenizer);
+    fprintf(out, "%.4f nats/%s, %.4f bits/%s, perplexity %.2f a token; ", loss, unit, loss / log(2),
+            unit, exp(s->nats / (double)s->tokens));
+    fprintf(out, "%.0f %s%s, %ld token%s", s->characters, r->tokenizer->utf8 ? "character" : unit,
+            PLURAL(s->characters), s->tokens, PLURAL(s->tokens));
     if (s->lines) fprintf(out, ", %ld line%s", s->lines, PLURAL(s->lines));
-    if (!text)
+    if (!config_is_lm(&r->model->config))
         fprintf(out, ", %ld pair%s, %.2f %% answered exactly", s->pairs, PLURAL(s->pairs),
                 100 * (double)s->exact / (double)s->pairs);
     fputs("\n", out);

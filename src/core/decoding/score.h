@@ -25,5 +25,5 @@ typedef struct ScoreListener {
 bool score_file(Tape *t, const SavedRun *r, const char *path, const ScoreListener *l, Score *out,
                 Error *e);
 
-/* Prints a line with the loss a character; of pairs, also how many are answered exactly. */
-void score_print(const Score *s, bool text, FILE *out);
+/* Prints a line with the loss a character or byte; of pairs, also how many are answered exactly. */
+void score_print(const Score *s, const SavedRun *r, FILE *out);

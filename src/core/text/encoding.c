@@ -20,9 +20,56 @@ static bool is_utf16(const char *text, size_t length) {
     return length < 4 || memcmp(text + 2, "\0\0", 2) != 0;
 }
 
+/* Formats that are known by their first bytes, and the program that prints what is in them. */
+static const struct Format {
+    const char *begin, *name, *printer;
+} formats[] = {
+    {"\x1F\x8B", "a gzip file", "zcat"},
+    {"BZh", "a bzip2 file", "bzcat"},
+    {"\xFD"
+     "7zXZ",
+     "an xz file", "xzcat"},
+    {"\x28\xB5\x2F\xFD", "a zstd file", "zstdcat"},
+    {"PK\x03\x04", "a zip file", NULL},
+    {"%PDF-", "a PDF file", NULL},
+    {"\x89PNG", "a PNG image", NULL},
+    {"\xFF\xD8\xFF", "a JPEG image", NULL},
+    {"GIF8", "a GIF image", NULL},
+    {"\x7F"
+     "ELF",
+     "a program", NULL},
+    {"PAR1", "a Parquet file", NULL},
+    {"ARROW1", "an Arrow file", NULL},
+    {"SQLite format 3", "an SQLite database", NULL},
+    {"\xD0\xCF\x11\xE0", "a document of Microsoft Office", NULL},
+    {"{\\rtf", "an RTF document", NULL},
+    {"\x93NUMPY", "a NumPy file", NULL},
+};
+
+static const struct Format *format_of(const char *text, size_t length) {
+    for (const struct Format *f = formats; f < formats + sizeof formats / sizeof *formats; f++)
+        if (strlen(f->begin) <= length && memcmp(text, f->begin, strlen(f->begin)) == 0) return f;
+    return NULL;
+}
+
+/* A file of another format: what it is, and how it is read if a program prints its text. */
+static bool refuse_format(const char *where, const struct Format *f, Error *e) {
+    char train[PROGRAM_COMMAND], *words[] = {(char *)f->printer, (char *)where};
+    char *command = f->printer ? shell_command(2, words, &(Error){0}) : NULL;
+    if (command)
+        error_set(e, STATUS_BAD_DATA, "%s: found %s, need text; %s | %s lm - reads it", where,
+                  f->name, command, program_command("train", train));
+    else
+        error_set(e, STATUS_BAD_DATA, "%s: found %s, need text", where, f->name);
+    free(command);
+    return false;
+}
+
 bool text_check(const char *where, const char *text, size_t length, Error *e) {
     size_t offset = text_valid(text, length);
     if (offset == length) return true;
+    const struct Format *format = format_of(text, length);
+    if (format) return refuse_format(where, format, e);
     bool utf16 = is_utf16(text, length);
     char found[64],
         *words[] = {"iconv", "-f", utf16 ? "UTF-16" : "ENCODING", "-t", "UTF-8", (char *)where};

@@ -69,7 +69,7 @@ function read(element) {
     head,
     last,
     isText,
-    unit: isText ? 'nats per character' : 'nats per token',
+    unit: 'nats per ' + (head.unit === 'char' ? 'character' : head.unit),
     shown: loss => isText ? loss / head.characters_per_token : loss
   };
 }
@@ -550,10 +550,10 @@ function results(record) {
   const {last, head, isText, lines} = record, step = lines.step.at(-1)?.step ?? last.step;
   return [
     [
-      isText ? 'held-out nats per character' : 'held-out loss',
+      isText ? 'held-out ' + record.unit : 'held-out loss',
       isNumber(last.val_loss) ? record.shown(last.val_loss).toFixed(4) : '–'
     ],
-    ['held-out bits per character', isText ? number(last.val_bits_per_char) : '–'],
+    [`held-out ${record.unit.replace('nats', 'bits')}`, isText ? number(last.val_bits_per_char) : '–'],
     ['held-out accuracy', percent(last.val_accuracy)], ['exact answers', percent(last.val_exact)],
     ['parameters', count(head.parameters)], ['steps', count(step)],
     ['training tokens', count(last.tokens)], ['time', time(last.seconds)]
@@ -589,8 +589,8 @@ function comparePage(records) {
   const setting = (record, key) => String(record.head.settings?.[key] ?? '–');
   const differing =
       keys.filter(key => records.some(r => setting(r, key) !== setting(records[0], key)));
-  const isSame = records.every(r => r.isText === records[0].isText);
-  const unit = isSame ? records[0].unit : 'nats per character or token';
+  const isSame = records.every(r => r.unit === records[0].unit);
+  const unit = isSame ? records[0].unit : 'nats per character, byte or token';
   const row = (name, values) =>
       make('tr', make('th', {scope: 'row'}, name), values.map(value => make('td', value)));
   const outcome = records.map(results), colour = i => COLOURS[i % COLOURS.length];

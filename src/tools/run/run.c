@@ -66,10 +66,11 @@ void run_stepped(Run *r, const StepResult *step) {
 enum { LOSS_TEXT = 160 };
 static const char *loss_text(char out[LOSS_TEXT], const Run *r, double loss, int digits) {
     double shown = run_shown_loss(r, loss);
-    snprintf(out, LOSS_TEXT, "%.*f nats/%s", digits, shown, run_is_of_text(r) ? "char" : "token");
+    const char *unit = task_unit(r->trainer->task);
+    snprintf(out, LOSS_TEXT, "%.*f nats/%s", digits, shown, unit);
     if (run_is_of_text(r))
-        text_append(out, LOSS_TEXT, ", %.*f bits/char, perplexity %.2f a token", digits,
-                    shown / log(2), exp(loss));
+        text_append(out, LOSS_TEXT, ", %.*f bits/%s, perplexity %.2f a token", digits,
+                    shown / log(2), unit, exp(loss));
     return out;
 }
 
@@ -130,9 +131,9 @@ static bool write_page(Run *r, Error *e) {
 
 /* "val 1.476 nats/char at 400"; a bar has no room for the unit. */
 static void show_evaluation(Run *r, const Evaluation *v) {
-    const char *unit = run_is_of_text(r) ? " nats/char" : " nats/token";
-    snprintf(r->val_loss, sizeof r->val_loss, "val %.3f%s at %ld", run_shown_loss(r, v->loss),
-             r->bar.terminal ? "" : unit, r->trainer->state.step);
+    bool bar = r->bar.terminal;
+    snprintf(r->val_loss, sizeof r->val_loss, "val %.3f%s%s at %ld", run_shown_loss(r, v->loss),
+             bar ? "" : " nats/", bar ? "" : task_unit(r->trainer->task), r->trainer->state.step);
     if (r->steps_here > 0) show_progress(r);
 }
 
@@ -175,7 +176,7 @@ static void show_yardsticks(const Run *r) {
     for (int i = 0; i < y->count; i++)
         fprintf(stderr, "%s%s %.4f", i ? ", " : "", y->of[i].name,
                 run_shown_loss(r, y->of[i].loss));
-    fputs(run_is_of_text(r) ? " nats/char\n" : " nats/token\n", stderr);
+    fprintf(stderr, " nats/%s\n", task_unit(r->trainer->task));
 }
 
 /* Prints the result. */

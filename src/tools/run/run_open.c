@@ -38,12 +38,12 @@ static const char *text_line(char out[TEXT_LINE], const Task *task, const TrainC
     *out = 0;
     if (!c) return out;
     double passes = train_config_passes(r, task);
+    const char *units = c->tokenizer->utf8 ? "characters" : "bytes";
     snprintf(out, TEXT_LINE,
-             "text: %s characters, %s different; %s %ld (%.2f characters a token); %.*g passes; "
-             "dropout %g",
-             number_text(characters, c->written), number_text(different, c->different),
+             "text: %s %s, %s different; %s %ld (%.2f %s a token); %.*g passes; dropout %g",
+             number_text(characters, c->written), units, number_text(different, c->different),
              c->tokenizer->kind->choice.name, c->tokenizer->size,
-             (double)c->written / (double)c->count, passes < 10 ? 2 : 9,
+             (double)c->written / (double)c->count, units, passes < 10 ? 2 : 9,
              passes < 10 ? passes : round(passes), r->dropout);
     return out;
 }
@@ -119,6 +119,7 @@ static bool record_run(Run *r, Error *e) {
     record_text(out, "compiler", __VERSION__);
     record_number(out, "parameters", (double)t->model->parameters.elements);
     record_number(out, "steps", (double)r->config->schedule.steps);
+    record_text(out, "unit", task_unit(task));
     if (run_is_of_text(r)) record_number(out, "characters_per_token", task->characters);
     if (*text_line(text, task, r->config)) record_text(out, "text", text);
     if (*loss_remark(remark, r->config)) record_text(out, "remark", remark);

@@ -88,6 +88,6 @@ bool score_show(Tape *t, const SavedRun *r, char *const *file, int files, bool s
         if (!score_file(t, r, file[i], show ? &listener : NULL, &all, e)) return false;
         end_line(&s);
     }
-    score_print(&all, config_is_lm(&r->model->config), stdout);
+    score_print(&all, r, stdout);
     return true;
 }
