@@ -1,6 +1,7 @@
 /* A reader of JSON. Every function starts at the first unread byte. */
 #include "formats/json.h"
 #include "base/utf8.h"
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -212,4 +213,21 @@ bool json_skip(Json *j) {
     size_t from = j->at;
     while (is_one_of(j, "+-.0123456789Eaeflnrstu")) j->at++;
     return j->at > from || need(j, "a value");
+}
+
+void json_text(FILE *out, const char *key, const char *text) {
+    fprintf(out, ", \"%s\": ", key);
+    json_print(out, text);
+}
+
+void json_number(FILE *out, const char *key, double x) {
+    fprintf(out, isfinite(x) ? ", \"%s\": %.17g" : ", \"%s\": null", key, x);
+}
+
+void json_reals(FILE *out, const char *key, const real *x, long count) {
+    int digits = sizeof(real) == sizeof(double) ? 17 : 9;
+    fprintf(out, ", \"%s\": [", key);
+    for (long i = 0; i < count; i++)
+        fprintf(out, isfinite(x[i]) ? "%s%.*g" : "%snull", i ? "," : "", digits, (double)x[i]);
+    putc(']', out);
 }

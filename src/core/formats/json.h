@@ -14,6 +14,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/real.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -63,3 +64,9 @@ bool json_fail(Json *j, const char *format, ...) __attribute__((format(printf, 2
 
 /* Writes text as a JSON string, quoted. Bytes that are not UTF-8 become U+FFFD. */
 void json_print(FILE *out, const char *text);
+
+/* Write a member of an object behind others, `, "key": …`: a text, a number, numbers. A number that
+ * is not finite is null; others have all their digits. */
+void json_text(FILE *out, const char *key, const char *text);
+void json_number(FILE *out, const char *key, double x);
+void json_reals(FILE *out, const char *key, const real *x, long count);

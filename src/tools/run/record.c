@@ -1,7 +1,6 @@
 #include "run/record.h"
 #include "base/file.h"
 #include "base/options.h"
-#include "formats/json.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -68,11 +67,6 @@ void record_end(Record *r) {
 void record_number(FILE *out, const char *name, double value) {
     if (isnan(value)) return;
     fprintf(out, isfinite(value) ? ", \"%s\": %.7g" : ", \"%s\": null", name, value);
-}
-
-void record_text(FILE *out, const char *name, const char *text) {
-    fprintf(out, ", \"%s\": ", name);
-    json_print(out, text);
 }
 
 /* ---- The file ---- */

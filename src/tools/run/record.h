@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/directory.h"
-#include <stdio.h>
+#include "formats/json.h"
 #include <sys/types.h>
 
 typedef struct Record {
@@ -52,9 +52,8 @@ bool record_resume(Record *r, off_t keep, Error *e);
 FILE *record_begin(Record *r, const char *event, long step);
 void record_end(Record *r);
 
-/* Write a further member. A number that is not finite is null, one that is NAN is left out. */
+/* Writes a number as a further member, as json_number does, with 7 digits; NAN is left out. */
 void record_number(FILE *out, const char *name, double value);
-void record_text(FILE *out, const char *name, const char *text);
 
 /* Brings all lines to the disk. If the run's directory was deleted and made again, writes the
  * whole file there. STATUS_CANNOT_CREATE, STATUS_IO. */

@@ -112,7 +112,7 @@ static void record_evaluation(Run *r, const Evaluation *v, double exact, bool is
         record_number(out, "val_bits_per_char", run_shown_loss(r, v->loss) / log(2));
         record_number(out, "val_perplexity", exp(v->loss));
     }
-    if (r->warns) record_text(out, "warning", r->warning);
+    if (r->warns) json_text(out, "warning", r->warning);
     r->warns = false;
     if (r->took_best) record_number(out, "weights_of_step", (double)s->best_step);
     if (is_final) fputs(", \"final\": true", out);

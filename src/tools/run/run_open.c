@@ -5,7 +5,6 @@
 #include "base/pool.h"
 #include "base/program.h"
 #include "base/system.h"
-#include "formats/json.h"
 #include "run/page.h"
 #include "run/run.h"
 #include "tasks/corpus.h"
@@ -114,15 +113,15 @@ static bool record_run(Run *r, Error *e) {
     char remark[LOSS_REMARK], text[TEXT_LINE], *command = train_config_command(r->config, e);
     if (!command) return false;
     FILE *out = record_begin(&r->record, "run", t->state.step);
-    record_text(out, "task", task->name);
-    record_text(out, "version", TAPEFORMER_VERSION);
-    record_text(out, "compiler", __VERSION__);
+    json_text(out, "task", task->name);
+    json_text(out, "version", TAPEFORMER_VERSION);
+    json_text(out, "compiler", __VERSION__);
     record_number(out, "parameters", (double)t->model->parameters.elements);
     record_number(out, "steps", (double)r->config->schedule.steps);
     record_text(out, "unit", task_unit(task));
     if (run_is_of_text(r)) record_number(out, "characters_per_token", task->characters);
-    if (*text_line(text, task, r->config)) record_text(out, "text", text);
-    if (*loss_remark(remark, r->config)) record_text(out, "remark", remark);
+    if (*text_line(text, task, r->config)) json_text(out, "text", text);
+    if (*loss_remark(remark, r->config)) json_text(out, "remark", remark);
     fputs(", \"yardsticks\": {", out);
     for (int i = 0; i < r->yardsticks.count; i++)
         fprintf(out, "%s\"%s\": %.7g", i ? ", " : "", r->yardsticks.of[i].name,
@@ -136,7 +135,7 @@ static bool record_run(Run *r, Error *e) {
         separator = ", ";
     }
     putc('}', out);
-    record_text(out, "command", command);
+    json_text(out, "command", command);
     record_end(&r->record);
     free(command);
     return true;

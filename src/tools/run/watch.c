@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "base/terminal.h"
 #include "decoding/decode.h"
-#include "formats/json.h"
 #include "run/samples.h"
 #include <math.h>
 #include <string.h>
@@ -114,7 +113,7 @@ static void record_attention(Watch *w, int example, const AttentionTrace *a) {
     bool to_source = from_source || strstr(a->name, "multihead_attn");
     FILE *out = record_begin(w->record, "attention", w->trainer->state.step);
     fprintf(out, ", \"example\": %d", example);
-    record_text(out, "module", a->name);
+    json_text(out, "module", a->name);
     print_labels(out, "rows", task, from_source ? r->source : r->input, weights->shape.size[1]);
     print_labels(out, "columns", task, to_source ? r->source : r->input, weights->shape.size[2]);
     print_weights(out, weights);

@@ -7,7 +7,6 @@
 #include "check/grading/plan.h"
 #include "check/grading/student_file.h"
 #include "check/sandbox.h"
-#include "formats/json.h"
 #include "web/web.h"
 #include <stdlib.h>
 #include <string.h>
@@ -166,9 +165,9 @@ static void print_gradients(void *context, long i) {
         real *right = arena_alloc(&arena, (size_t)(in->count + 1) * sizeof *right);
         for (long k = 0; k < in->count; k++) right[k] = slope(&r, &in->value[k], c);
         printf("{\"shape\": %s", shape_text(in->shape));
-        web_print_text("name", in->name);
-        web_print_numbers("yours", grad + done, in->count);
-        web_print_numbers("right", right, in->count);
+        json_text(stdout, "name", in->name);
+        json_reals(stdout, "yours", grad + done, in->count);
+        json_reals(stdout, "right", right, in->count);
         puts("}");
         done += in->count;
     }

@@ -3,7 +3,6 @@
  * arrays are in the module's memory, and the worker copies them. */
 #include "decoding/saved_run.h"
 #include "explain/walk_records.h"
-#include "formats/json.h"
 #include "web/web.h"
 #include <math.h>
 #include <string.h>
@@ -75,7 +74,7 @@ static void print_longs(const char *name, const long *x, int count) {
 static void print_tensor(const Tensor *x) {
     char name[RECORD_NAME];
     Axes axes = record_axes(&kept.records, x);
-    web_print_text("name", record_name(&kept.records, x, name));
+    json_text(stdout, "name", record_name(&kept.records, x, name));
     printf(", \"axes\": [");
     for (int i = 0; i < x->shape.rank; i++)
         printf("%s\"%s\"", i ? "," : "", axis_names[axes.of[i]]);
@@ -111,7 +110,7 @@ static void print_leaves(void) {
         const Parameter *p = record_parameter(&kept.records, x, &row);
         if (number_of(x) != -1 - i) continue;
         printf("{\"index\": %d, \"row\": %ld", -1 - i, row);
-        web_print_text("parameter", p ? p->name : "");
+        json_text(stdout, "parameter", p ? p->name : "");
         print_tensor(x);
         puts("}");
     }
@@ -124,11 +123,11 @@ static void print_record(const Record *r) {
     printf("{\"index\": %ld", n->index);
     printf(", \"view\": %s", n->op->view ? "true" : "false");
     printf(", \"named\": %s", named ? "true" : "false");
-    web_print_text("operation", n->op->name);
-    web_print_text("module", r->module);
-    web_print_text("sentence", record_sentence(&kept.records, n));
-    web_print_text("formula", record_formula(n, false, formula));
-    web_print_text("derivative", record_formula(n, true, formula));
+    json_text(stdout, "operation", n->op->name);
+    json_text(stdout, "module", r->module);
+    json_text(stdout, "sentence", record_sentence(&kept.records, n));
+    json_text(stdout, "formula", record_formula(n, false, formula));
+    json_text(stdout, "derivative", record_formula(n, true, formula));
     printf(", \"reads\": [");
     for (int i = 0; i < n->inputs; i++)
         printf(n->in[i] ? "%s%d" : "%snull", i ? "," : "", n->in[i] ? number_of(n->in[i]) : 0);
@@ -225,9 +224,9 @@ WEB_EXPORT(void, push, (int number, int element)) {
     for (int i = -HALF; i <= HALF; i++)
         loss[HALF + i] = backward_loss(t, base, offset, value + range * i / HALF);
     printf("{\"number\": %d", number);
-    web_print_number("value", value);
-    web_print_number("gradient", slope);
-    web_print_number("range", range);
-    web_print_numbers("losses", loss, 2 * HALF + 1);
+    json_number(stdout, "value", value);
+    json_number(stdout, "gradient", slope);
+    json_number(stdout, "range", range);
+    json_reals(stdout, "losses", loss, 2 * HALF + 1);
     puts("}");
 }

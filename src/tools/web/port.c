@@ -6,7 +6,6 @@
 #include "base/program.h"
 #include "base/runs.h"
 #include "base/system.h"
-#include "formats/json.h"
 #include "web/web.h"
 #include <errno.h>
 #include <math.h>
@@ -172,26 +171,9 @@ Error web_error;
 WEB_EXPORT(void, end, (void)) {
     if (web_error.status != STATUS_DONE) {
         printf("\f{\"status\": %d", (int)web_error.status);
-        web_print_text("error", web_error.text);
+        json_text(stdout, "error", web_error.text);
         puts("}");
     }
     web_error = (Error){0};
     fflush(stdout);
-}
-
-void web_print_number(const char *name, double x) {
-    printf(isfinite(x) ? ", \"%s\": %.17g" : ", \"%s\": null", name, x);
-}
-
-void web_print_text(const char *name, const char *text) {
-    printf(", \"%s\": ", name);
-    json_print(stdout, text);
-}
-
-void web_print_numbers(const char *name, const real *x, long count) {
-    printf(", \"%s\": [", name);
-    for (long i = 0; i < count; i++)
-        printf(isfinite(x[i]) ? "%s%.*g" : "%snull", i ? "," : "", sizeof(real) == 4 ? 9 : 17,
-               (double)x[i]);
-    putchar(']');
 }

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "decoding/decode.h"
 #include "decoding/saved_run.h"
-#include "formats/json.h"
 #include "run/samples.h"
 #include "training/checkpoint.h"
 #include "web/web.h"
@@ -45,7 +44,7 @@ static void print_decoded(const char *name, const int32_t *id, long count) {
     Arena arena = {0};
     char *text = arena_alloc(&arena, (size_t)count * TOKEN_BYTES + 1);
     tokenizer_decode(session.run.tokenizer, id, count, text);
-    web_print_text(name, text);
+    json_text(stdout, name, text);
     arena_free(&arena);
 }
 
@@ -72,13 +71,13 @@ static void describe(const char *task) {
     const ModelConfig *c = &s->run.model->config;
     printf("{\"lm\": %s, \"layers\": [%d, %d]", config_is_lm(c) ? "true" : "false",
            c->encoder_layers, c->decoder_layers);
-    web_print_number("parameters", s->run.model->parameters.elements);
-    web_print_number("heads", c->heads);
-    web_print_number("steps", (double)s->config.schedule.steps);
-    web_print_number("uniform", log((double)s->run.tokenizer->size));
-    web_print_number("maxSource", s->task && s->task->max_S ? s->task->max_S : c->max_length);
+    json_number(stdout, "parameters", s->run.model->parameters.elements);
+    json_number(stdout, "heads", c->heads);
+    json_number(stdout, "steps", (double)s->config.schedule.steps);
+    json_number(stdout, "uniform", log((double)s->run.tokenizer->size));
+    json_number(stdout, "maxSource", s->task && s->task->max_S ? s->task->max_S : c->max_length);
     print_labels(c->vocab_size);
-    if (task) web_print_text("task", task);
+    if (task) json_text(stdout, "task", task);
 }
 
 /* As train.c: configuration, task, model, trainer. */
@@ -176,8 +175,8 @@ WEB_EXPORT(void, evaluate, (int rows, int aside)) {
     if (!lm && !samples_answers(t, &answers, NULL, &exact, e)) return;
     if (!aside) trainer_evaluated(t);
     printf("{\"step\": %ld", t->state.step);
-    web_print_number("loss", v.loss), web_print_number("accuracy", v.accuracy),
-        web_print_number("exact", exact);
+    json_number(stdout, "loss", v.loss), json_number(stdout, "accuracy", v.accuracy),
+        json_number(stdout, "exact", exact);
     puts("}");
 }
 

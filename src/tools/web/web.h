@@ -2,9 +2,7 @@
  * and print their result as JSON on stdout, then `end`, which prints the error. */
 #pragma once
 
-#include "base/error.h"
-#include "base/real.h"
-#include <stddef.h>
+#include "formats/json.h"
 
 /* Bytes of memory that a module may have: the linker's --max-memory. */
 #define WEB_MEMORY (1024.0 * 1024 * 1024)
@@ -20,8 +18,3 @@ extern Error web_error;
 /* Contents of a file, with a NUL behind them; NULL: there is none. */
 char *web_file_data(const char *path);
 size_t web_file_size(const char *path);
-
-/* A member of a JSON object behind others, `, "name": …`: a number (null where it is not finite), a text, numbers. */
-void web_print_number(const char *name, double x);
-void web_print_text(const char *name, const char *text);
-void web_print_numbers(const char *name, const real *x, long count);

@@ -5,16 +5,6 @@
 #include "formats/json.h"
 #include <math.h>
 
-static void json_text(FILE *out, const char *key, const char *text) {
-    fprintf(out, ", \"%s\": ", key);
-    json_print(out, text);
-}
-
-/* JSON has no infinities and no NaN. */
-static void json_number(FILE *out, const char *key, double x) {
-    fprintf(out, isfinite(x) ? ", \"%s\": %.17g" : ", \"%s\": null", key, x);
-}
-
 static void json_case(FILE *out, const char *file, const CaseReport *r, const char *part,
                       Verdict v) {
     fprintf(out, "{\"operation\": ");
