@@ -1,17 +1,17 @@
 /* Attention maps: a model that reverses attends to the mirrored position. */
-#include "explain/lesson.h"
+#include "explain/experiment.h"
 #include "run/samples.h"
 #include "test.h"
 
 /* To reverse n tokens, target position i must attend to source position n-1-i. */
 TEST(a_model_that_reverses_looks_at_the_mirrored_position) {
-    enum { SYMBOLS = 12, LONGEST = 10, STEPS = SANITIZER ? 2 : 500, ROWS = SANITIZER ? 2 : 100 };
-    Lesson l;
+    enum { STEPS = SANITIZER ? 2 : 240, ROWS = SANITIZER ? 2 : 100 };
+    Lab lab = {.seed = 1, .tape = tape_new()};
+    Lesson l = {"reverse", 8, 6, STEPS, &attention_dot};
     Error e = {0};
     long right = 0, all = 0;
-    bool ok = lesson_begin(&l, "reverse", SYMBOLS, LONGEST, STEPS, &attention_dot, 1, &e) &&
-              lesson_train(&l, STEPS, &e);
-    Batch *b = ok ? task_batch(l.task, ROWS, &e) : NULL;
+    lesson_learn(&lab, &l);
+    Batch *b = task_batch(l.task, ROWS, &e);
     CHECK(b, "%s", e.text);
     if (b) task_held_out_batch(l.task, 0, ROWS, b);
     long rows = b ? b->rows : 0;
@@ -43,6 +43,7 @@ TEST(a_model_that_reverses_looks_at_the_mirrored_position) {
     CHECK(all > 0 && (SANITIZER || 10 * right >= 9 * all), "%ld of %ld", right, all);
     batch_free(b);
     lesson_end(&l);
+    tape_free(lab.tape);
 }
 
 RUN_TESTS

@@ -186,7 +186,7 @@ TEST(all_fits_a_narrow_terminal) {
         }
     CHECK(strstr(out, "\r\n20 A = softmax(x = S'), [4,3,3]\r\n"), "%s", out);
     setenv("COLUMNS", "40", 1);
-    watch(80, (const char *const[]){"scaling", NULL});
+    watch(80, (const char *const[]){"graph", NULL});
     check_width(40);
     MUST(EXPLAIN("convolution"));
     check_width(40);

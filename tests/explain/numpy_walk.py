@@ -345,6 +345,68 @@ def check_text(*arguments):
     assert found > 15
 
 
+# ---- The experiment kernels
+
+def gauss(distance, h):
+    return np.exp(-(distance**2) / h)
+
+
+def features(x):
+    angle = x[:, None] * np.arange(1, 5) * np.pi / 5
+    return np.stack([np.sin(angle), np.cos(angle)], -1).reshape(len(x), -1)
+
+
+class Kernels:
+    def __init__(self):
+        lines = [json.loads(line) for line in explain("kernels", "--json").splitlines()]
+        self.rows = [line for line in lines if "kernel" in line]
+        self.arrays = {line["array"]: np.array(line["values"]) for line in lines if "array" in line}
+        self.x, self.y = self.arrays["x"], self.arrays["y"]
+        self.far = np.abs(self.arrays["held_out_x"][:, None] - self.x)
+        self.near = np.abs(self.x[:, None] - self.x)
+
+    def error(self, weights, y):
+        total = weights.sum(-1)
+        guess = np.divide(weights @ self.y, total, out=np.zeros_like(total), where=total > 0)
+        return np.mean((guess - y) ** 2)
+
+    def held_out(self, h):
+        return self.error(gauss(self.far, h), self.arrays["held_out_y"])
+
+    def left_out(self, h):
+        """Every known point from all others: what the width is learnt by."""
+        weights = gauss(self.near, h)
+        np.fill_diagonal(weights, 0)
+        return self.error(weights, self.y)
+
+    def attention(self, x):
+        query, key = (self.arrays[name].reshape(8, 8) for name in ("W^Q", "W^K"))
+        scores = features(x) @ query.T @ (features(self.x) @ key.T).T / np.sqrt(8)
+        return np.exp(scores - scores.max(-1, keepdims=True))
+
+    def weights(self, row):
+        if row["h"] is None:
+            return self.attention(self.arrays["held_out_x"])
+        return gauss(self.far, row["h"])
+
+
+def the_kernels():
+    """Every held-out error of ./explain kernels, from the points, widths and matrices that it
+    prints; and the learnt width is about the best, by a grid."""
+    e, grid = Kernels(), np.geomspace(0.02, 0.2, 60)
+    assert [row["kernel"] for row in e.rows] == ["gauss", "gauss", "gauss", "attention"]
+    for row in e.rows:
+        weights = e.weights(row)
+        want = e.error(weights, e.arrays["held_out_y"])
+        far = np.mean((weights * e.far).sum(-1) / weights.sum(-1))
+        assert abs(row["error"] - want) <= 1e-6, (row, want)
+        assert abs(row["distance"] - far) <= 1e-6, (row, far)
+    wide, narrow, learnt, _ = e.rows
+    assert learnt["error"] <= 1.05 * min(map(e.held_out, grid)), learnt
+    assert learnt["error"] < min(wide["error"], narrow["error"])
+    assert e.left_out(learnt["h"]) <= 1.002 * min(map(e.left_out, grid))
+
+
 # ---- The tests
 
 def the_papers_model():
@@ -452,7 +514,8 @@ def main():
         ("the paper's model is what NumPy computes, forward and back", the_papers_model),
         ("byte pairs, rotary positions, RMS norm, query/key norm, SwiGLU, too", the_modern_parts),
         ("saved runs, decoder-only and others, too", runs),
-        ("a weight says what its rows make", weights_say_what_their_rows_make)])
+        ("a weight says what its rows make", weights_say_what_their_rows_make),
+        ("errors and distances of kernels, too, and its width is about the best", the_kernels)])
 
 
 if __name__ == "__main__":

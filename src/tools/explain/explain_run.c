@@ -1,5 +1,5 @@
 /* Prints what a trained model attends to in a text. */
-#include "explain/map.h"
+#include "explain/screen.h"
 #include "explain/steps.h"
 #include <string.h>
 
@@ -12,7 +12,7 @@ static void show_heads(const Records *r, const Record *record, long wanted) {
         char title[PARAMETER_NAME + 32];
         if (wanted && head != wanted) continue;
         snprintf(title, sizeof title, "%s, head %ld", record->module, head);
-        map_print(&(Map){title, NULL, n, m, "query", "key", rows ? rows->of : NULL,
+        map_print(&(Map){title, n, m, "query", "key", rows ? rows->of : NULL,
                          columns ? columns->of : NULL, a->data + (head - 1) * n * m, 0, 1});
         putchar('\n');
     }

@@ -5,55 +5,38 @@
  * suffer from it. Up to the first mistake both read the same, so whole answers are right equally
  * often. */
 #include "decoding/decode.h"
-#include "explain/lesson.h"
-#include "explain/show.h"
+#include "explain/experiment.h"
 
 enum { SYMBOLS = 12, LONGEST = 8, MAX = LONGEST + 1, STEPS = 120, JUDGED = 128, ROWS = 32 };
 enum { NOTHING = -1, SHOWN = 2, TOKEN = 4 };
 
-static const Table table = {"teacher",
-                            "What does the decoder read in training, and what when it runs free?",
-                            "taught  step i reads token i-1 of the right answer\n"
-                            "free    step i reads token i-1 of its own answer",
-                            {{"step", "step", 4, 0},
-                             {"first_right", "1: right", 8, AS_TEXT},
-                             {"first_taught", "taught", 6, AS_TEXT},
-                             {"first_free", "free", 4, AS_TEXT},
-                             {"first_says", "says", TOKEN, AS_TEXT},
-                             {"second_right", "2: right", 8, AS_TEXT},
-                             {"second_taught", "taught", 6, AS_TEXT},
-                             {"second_free", "free", 4, AS_TEXT},
-                             {"second_says", "says", TOKEN, AS_TEXT}}};
-
 /* What the model says to the held-out rows from `first` on, running free; NOTHING after the end. */
-static bool run_free(Lesson *l, long first, int32_t said[ROWS][MAX], Error *e) {
-    const Task *task = l->task;
-    const Batch *b = l->trainer.batch;
+static void run_free(Lab *l, Lesson *x, long first, int32_t said[ROWS][MAX]) {
+    const Task *task = x->task;
+    const Batch *b = x->trainer.batch;
     Sampler greedy = {.tokenizer = task->tokenizer};
     long length[ROWS];
-    task_held_out_batch(task, first, ROWS, l->trainer.batch);
-    if (!decode_answers(l->trainer.tape, l->model, &greedy, b->rows, b->source_start, b->source,
-                        task->begin_id, task->end_id, MAX, said[0], length, e))
-        return false;
+    task_held_out_batch(task, first, ROWS, x->trainer.batch);
+    lab_want(l,
+             decode_answers(x->trainer.tape, x->model, &greedy, b->rows, b->source_start, b->source,
+                            task->begin_id, task->end_id, MAX, said[0], length, &l->error));
     for (long r = 0; r < ROWS; r++)
         for (long i = length[r]; i < MAX; i++) said[r][i] = i == length[r] ? task->end_id : NOTHING;
-    return true;
 }
 
-/* The share of held-out tokens that are right, running free. */
-static bool judge_free(Lesson *l, double *share, Error *e) {
+/* The percentage of held-out tokens that are right, running free. */
+static double judge_free(Lab *l, Lesson *x) {
     int32_t said[ROWS][MAX];
     double tokens = 0, right = 0;
     for (long first = 0; first < JUDGED; first += ROWS) {
-        if (!run_free(l, first, said, e)) return false;
+        run_free(l, x, first, said);
         for (long r = 0; r < ROWS; r++) {
-            BatchRow row = batch_row(l->trainer.batch, r);
+            BatchRow row = batch_row(x->trainer.batch, r);
             for (long i = 0; i < row.T; i++) right += said[r][i] == row.target_out[i];
             tokens += (double)row.T;
         }
     }
-    *share = right / tokens;
-    return true;
+    return 100 * (right / tokens);
 }
 
 /* "7", "<" for the begin, ">" for the end, "" for nothing. */
@@ -66,20 +49,15 @@ static const char *letter(const Task *task, int32_t id, char text[TOKEN_BYTES + 
     return text;
 }
 
-static bool show_sequences(const ExplainOptions *o, Lesson *l, Error *e) {
+static void show_sequences(Lab *l, Lesson *x) {
     int32_t said[ROWS][MAX];
-    const Task *task = l->task;
-    if (!run_free(l, 0, said, e)) return false;
-    show_start(o, &table,
-               "Two sequences that training does not use, after %d steps of learning to sort: what "
-               "is right at each step, what the decoder reads, taught and free, and what it says "
-               "free. < begins and > ends an answer.",
-               STEPS);
+    const Task *task = x->task;
+    run_free(l, x, 0, said);
     for (long i = 0; i < MAX; i++) {
         char text[SHOWN][TOKEN][TOKEN_BYTES + 1];
         Cell cell[1 + SHOWN * TOKEN] = {NUMBER(i + 1)};
         for (long r = 0; r < SHOWN; r++) {
-            BatchRow row = batch_row(l->trainer.batch, r);
+            BatchRow row = batch_row(x->trainer.batch, r);
             int32_t before = i ? said[r][i - 1] : task->begin_id;
             const int32_t token[TOKEN] = {i < row.T ? row.target_out[i] : NOTHING,
                                           i < row.T ? row.target_in[i] : NOTHING,
@@ -87,21 +65,39 @@ static bool show_sequences(const ExplainOptions *o, Lesson *l, Error *e) {
             for (int k = 0; k < TOKEN; k++)
                 cell[1 + r * TOKEN + k].text = letter(task, token[k], text[r][k]);
         }
-        show_row(o, &table, cell);
+        lab_row(l, cell);
     }
-    return true;
 }
 
-bool explain_teacher(const ExplainOptions *o, Error *e) {
-    Lesson l;
-    double taught, free;
-    bool ok = lesson_begin(&l, "sort", SYMBOLS, LONGEST, STEPS, &attention_dot, o->seed, e) &&
-              lesson_train(&l, STEPS, e) && show_sequences(o, &l, e);
-    ok = ok && lesson_judge(&l, JUDGED, &taught, NULL, e) && judge_free(&l, &free, e);
-    lesson_end(&l);
-    if (!ok) return false;
-    return show_found(o, &table, NULL, 0,
-                      "Of %d held-out answers the model gets %.1f %% of the tokens right taught, "
-                      "and %.1f %% running free, where it reads its own mistakes.",
-                      JUDGED, 100 * taught, 100 * free);
+static void run(Lab *l) {
+    Lesson x = {"sort", SYMBOLS, LONGEST, STEPS, &attention_dot};
+    lesson_learn(l, &x);
+    lab_start(l,
+              "Two sequences that training does not use, after %ld steps of learning to sort: what "
+              "is right at each step, what the decoder reads, taught and free, and what it says "
+              "free. < begins and > ends an answer.",
+              x.steps);
+    show_sequences(l, &x);
+    lab_found(l,
+              "Of %d held-out answers the model gets %.1f %% of the tokens right taught, and %.1f "
+              "%% running free, where it reads its own mistakes.",
+              JUDGED, lesson_tokens(l, &x, JUDGED), judge_free(l, &x));
+    lesson_end(&x);
 }
+
+const Experiment explain_teacher = {
+    "teacher",
+    "what the decoder reads in training, and what when it runs free",
+    "What does the decoder read in training, and what when it runs free?",
+    "taught  step i reads token i-1 of the right answer\n"
+    "free    step i reads token i-1 of its own answer",
+    {{"step", "step", 4, 0},
+     {"first_right", "1: right", 8, AS_TEXT},
+     {"first_taught", "taught", 6, AS_TEXT},
+     {"first_free", "free", 4, AS_TEXT},
+     {"first_says", "says", TOKEN, AS_TEXT},
+     {"second_right", "2: right", 8, AS_TEXT},
+     {"second_taught", "taught", 6, AS_TEXT},
+     {"second_free", "free", 4, AS_TEXT},
+     {"second_says", "says", TOKEN, AS_TEXT}},
+    run};

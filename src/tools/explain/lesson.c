@@ -1,67 +1,73 @@
-#include "explain/lesson.h"
 #include "base/clock.h"
+#include "explain/experiment.h"
+#include "run/progress.h"
 #include "run/samples.h"
 #include <stdio.h>
 
-bool lesson_begin(Lesson *l, const char *task, long symbols, long max_length, long steps,
-                  const AttentionKind *attention, uint64_t seed, Error *e) {
-    *l = (Lesson){.steps = steps};
+static void open_lesson(Lab *l, Lesson *x) {
     TaskOptions options = task_defaults();
-    options.seed = seed;
-    options.symbols = symbols;
-    options.max_length = max_length;
+    options.seed = l->seed;
+    options.symbols = x->symbols;
+    options.max_length = x->max_length;
     options.held_out = 500;
-    l->task = task_open(task, &options, e);
-    if (!l->task) return false;
-    ModelConfig c = config_seq2seq((int)l->task->vocab_size, (int)l->task->max_T, l->task->pad_id);
+    x->task = task_open(x->name, &options, &l->error);
+    lab_want(l, x->task);
+    ModelConfig c = config_seq2seq((int)x->task->vocab_size, (int)x->task->max_T, x->task->pad_id);
     c.encoder_layers = c.decoder_layers = 1;
     c.d_model = 64;
     c.d_ff = 128;
-    c.attention = attention;
-    l->model = model_new(&c, true, seed, e);
-    if (!l->model) return false;
-    l->trainer = (Trainer){.model = l->model,
-                           .task = l->task,
+    c.attention = x->attention;
+    x->model = model_new(&c, true, l->seed, &l->error);
+    lab_want(l, x->model);
+    x->model->unplaced = x->unplaced;
+    x->trainer = (Trainer){.model = x->model,
+                           .task = x->task,
                            .optimizer = optim_default(&optimizer_adamw),
                            .schedule = {.kind = &schedule_noam,
                                         .rate = 1,
-                                        .warmup = steps / 5,
-                                        .steps = steps,
+                                        .warmup = x->steps / 5,
+                                        .steps = x->steps,
                                         .d_model = c.d_model},
                            .rows = 32,
                            .accumulate = 1,
-                           .seed = seed};
-    l->progress = progress_start(task, steps, false);
-    return trainer_start(&l->trainer, e);
+                           .seed = l->seed};
+    lab_want(l, trainer_start(&x->trainer, &l->error));
 }
 
-void lesson_end(Lesson *l) {
-    progress_clear(&l->progress);
-    trainer_stop(&l->trainer);
-    model_free(l->model);
-    task_free(l->task);
-}
-
-bool lesson_train(Lesson *l, long until, Error *e) {
+void lesson_learn(Lab *l, Lesson *x) {
+    if (l->shorter) x->steps /= l->shorter;
+    open_lesson(l, x);
     char loss[32];
+    Progress progress = progress_start(x->name, x->steps, false);
     Report report = {.words = loss, .more = "", .unit = "tok/s"};
     double begin = clock_seconds(), tokens = 0;
-    while (l->trainer.state.step < until) {
+    while (x->trainer.state.step < x->steps) {
         StepResult r;
-        if (!trainer_step(&l->trainer, &r, e)) return false;
+        lab_want(l, trainer_step(&x->trainer, &r, &l->error));
         tokens += (double)r.tokens;
         snprintf(loss, sizeof loss, "loss %.3f", r.loss);
-        report.done = l->trainer.state.step;
+        report.done = x->trainer.state.step;
         report.rate = tokens / (clock_seconds() - begin);
-        if (l->progress.terminal) progress_show(&l->progress, &report);
+        if (progress.terminal) progress_show(&progress, &report);
     }
-    progress_clear(&l->progress);
-    return true;
+    progress_clear(&progress);
+    x->seconds = clock_seconds() - begin;
 }
 
-bool lesson_judge(Lesson *l, long rows, double *forced, double *exact, Error *e) {
+void lesson_end(Lesson *x) {
+    trainer_stop(&x->trainer);
+    model_free(x->model);
+    task_free(x->task);
+}
+
+double lesson_tokens(Lab *l, Lesson *x, long rows) {
     Evaluation v;
-    if (!trainer_evaluate(&l->trainer, rows, &v, e)) return false;
-    *forced = v.accuracy;
-    return !exact || samples_answers(&l->trainer, &rows, NULL, exact, e);
+    lab_want(l, trainer_evaluate(&x->trainer, rows, &v, &l->error));
+    return 100 * v.accuracy;
+}
+
+double lesson_answers(Lab *l, Lesson *x, long rows) {
+    double exact;
+    lab_want(l, samples_answers(&x->trainer, &rows, NULL, &exact, &l->error));
+    return 100 * exact;
 }

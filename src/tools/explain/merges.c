@@ -1,29 +1,27 @@
 /* How byte pairs split each word of the text, merge by merge (text/bpe.h). */
-#include "base/terminal.h"
-#include "explain/label.h"
+#include "base/append.h"
 #include "explain/pass.h"
-#include "explain/show.h"
+#include "explain/screen.h"
 #include "text/dictionary.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* Writes a token, with '_' for a blank. */
 static void write_token(FILE *out, const Tokenizer *k, int32_t id) {
-    char text[TOKEN_LABEL], shown[TOKEN_LABEL];
+    enum { MAX_LABEL = 48 };
+    char text[TOKEN_LABEL], shown[TOKEN_LABEL], label[LABEL_TEXT];
     snprintf(shown, sizeof shown, "%s", tokenizer_label(k, id, text));
     for (char *c = shown; *c; c++)
         if (*c == ' ') *c = '_';
-    Label l = label_of(shown, LABEL_MAX, terminal_unicode());
-    putc(' ', out);
-    label_write(out, &l);
+    label_of(label, shown, MAX_LABEL);
+    fprintf(out, " %s", label);
 }
 
 /* Prints the tokens of a word after a merge has made the token `made`; -1: before the first. */
 static void print_tokens(const Tokenizer *k, int32_t made, const int32_t *id, long count) {
-    char *line = NULL;
+    char *line;
     size_t size;
-    FILE *out = open_memstream(&line, &size);
-    if (!out) error_no_memory("a line of %ld tokens", count);
+    FILE *out = text_open(&line, &size);
     if (made >= 0) {
         const Merge *m = &k->merge[made - BYTE_TOKENS];
         fprintf(out, "%d =", (int)made);
@@ -33,8 +31,8 @@ static void print_tokens(const Tokenizer *k, int32_t made, const int32_t *id, lo
         fputs(" :", out);
     }
     for (long i = 0; i < count; i++) write_token(out, k, id[i]);
-    if (fclose(out) != 0 || !line) error_no_memory("a line of %ld tokens", count);
-    show_wrapped(line + strspn(line, " "), made < 0 ? 2 : 4);
+    text_close(out, &line);
+    print_wrapped(line + strspn(line, " "), made < 0 ? 2 : 4);
     free(line);
 }
 
@@ -69,7 +67,7 @@ bool pass_print_merges(const Pass *p, bool json, Error *e) {
         return error_set(e, STATUS_USAGE, "--step: found merges, need a model of byte pairs");
     if (!json) {
         printf("merges: a table of %ld\n", k->size - BYTE_TOKENS);
-        show_wrapped(
+        print_wrapped(
             "Each different word begins as its bytes. Of the pairs of neighbours in the "
             "table the earliest is joined into one token, until none is left. _ is a blank.",
             2);

@@ -1,6 +1,6 @@
 #include "base/append.h"
 #include "base/terminal.h"
-#include "explain/show.h"
+#include "explain/screen.h"
 #include "explain/steps.h"
 #include <math.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ void step_say(int indent, const char *format, ...) {
         if (*text == '\n' || !*text) {
             line[used] = 0;
             used = 0;
-            show_wrapped(line, indent);
+            print_wrapped(line, indent);
             if (!*text) return;
         } else if (sign < SIGNS) {
             used += (size_t)snprintf(line + used, sizeof line - used, "%s", ascii[sign][1]);
@@ -132,11 +132,11 @@ static void print_row(const real *x, Edges columns, int cell) {
     putchar('\n');
 }
 
-static void print_head(const char *const *labels, Edges columns, int cell, bool unicode) {
+static void print_head(const char *const *labels, Edges columns, int cell) {
     for (long j = 0; j < columns.count; j++) {
         if (is_shown(columns, j)) {
             putchar(' ');
-            label_padded(stdout, map_label(labels, j, MAX_LABEL, unicode), cell, true);
+            label_print(labels, j, cell, true);
         } else if (j == columns.first) {
             printf(" ...");
         }
@@ -151,9 +151,9 @@ void step_print_matrix(const Show *s, const Tensor *x, const real *values) {
     const char *const *rows = labels_of(m.row_labels), *const *columns = labels_of(m.column_labels);
     const real *at = values + m.first;
     bool is_vector = x->shape.rank < 2, full = s->options->full;
-    int label = is_vector ? 1 : map_widest(rows, m.rows, MAX_LABEL, t.unicode);
+    int label = is_vector ? 1 : label_widest(rows, m.rows, MAX_LABEL);
     int cell = widest_number(at, m.rows * m.columns);
-    int widest = columns ? map_widest(columns, m.columns, MAX_LABEL, t.unicode) : 0;
+    int widest = columns ? label_widest(columns, m.columns, MAX_LABEL) : 0;
     if (widest > cell) cell = widest;
     Edges across = {m.columns, 0, m.columns}, down = {m.rows, 0, m.rows};
     long half = (t.width - label - 2 - GAP) / (cell + 1) / 2;
@@ -162,13 +162,12 @@ void step_print_matrix(const Show *s, const Tensor *x, const real *values) {
     if (!full && m.rows > MAX_ROWS) down.first = down.last = 1;
     if (columns || full) {
         printf("  %*s", label, "");
-        print_head(columns, across, cell, t.unicode);
+        print_head(columns, across, cell);
     }
     for (long i = 0; i < m.rows; i++) {
         if (is_shown(down, i)) {
-            Label name = is_vector ? (Label){0} : map_label(rows, i, MAX_LABEL, t.unicode);
-            printf("  ");
-            label_padded(stdout, name, label, false);
+            printf("  %*s", is_vector, "");
+            if (!is_vector) label_print(rows, i, label, false);
             print_row(at + i * m.columns, across, cell);
         } else if (i == down.first) {
             printf("  ...\n");

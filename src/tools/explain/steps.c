@@ -3,8 +3,7 @@
 #include "explain/steps.h"
 #include "base/append.h"
 #include "base/terminal.h"
-#include "explain/map.h"
-#include "explain/show.h"
+#include "explain/screen.h"
 #include "training/optimizer.h"
 #include <math.h>
 #include <stdlib.h>
@@ -126,12 +125,11 @@ static void print_tokens(const char *side, const PassText *x) {
     Terminal t = terminal_of(stdout);
     int column = printf("%s:", side);
     for (long i = 0; i < x->count && i < MAX_TOKENS; i++) {
-        Label label = label_of(x->labels.of[i], MAX_LABEL, t.unicode);
-        int width = 2 + label.columns + snprintf(NULL, 0, "%d", (int)x->id[i]);
+        char label[LABEL_TEXT];
+        int columns = label_of(label, x->labels.of[i], MAX_LABEL);
+        int width = 2 + columns + snprintf(NULL, 0, "%d", (int)x->id[i]);
         bool breaks = column + width > t.width;
-        printf(breaks ? "\n  " : " ");
-        label_write(stdout, &label);
-        printf("=%d", (int)x->id[i]);
+        printf("%s%s=%d", breaks ? "\n  " : " ", label, (int)x->id[i]);
         column = (breaks ? 1 : column) + width;
     }
     puts(x->count > MAX_TOKENS ? "\n  ..." : "");
@@ -178,7 +176,7 @@ static void print_entry(const char *name, const char *shape, const char *sentenc
         return;
     }
     putchar('\n');
-    show_wrapped(sentence, 6);
+    print_wrapped(sentence, 6);
 }
 
 static void print_contents(const Show *s) {

@@ -1,5 +1,4 @@
 /* The walk as JSON: walk_records.h describes it. */
-#include "explain/show.h"
 #include "explain/walk_records.h"
 #include "formats/json.h"
 #include <math.h>
@@ -7,6 +6,12 @@
 
 static void print_number(double x) {
     printf(isfinite(x) ? "%.17g" : "null", x);
+}
+
+static void show_text(const char *key, const char *text) {
+    printf("\"%s\": ", key);
+    json_print(stdout, text);
+    fputs(", ", stdout);
 }
 
 static void print_shape(Shape s) {

@@ -3,11 +3,12 @@
  *     ./explain                 every step of a sentence's way through a Transformer
  *     ./explain scaling         an experiment: why scores are divided by the root of d_k
  *     ./explain runs/copy --text ABC       what a trained model attends to */
-#include "explain/explain.h"
 #include "base/append.h"
 #include "base/options.h"
 #include "base/utf8.h"
+#include "explain/experiment.h"
 #include "explain/steps.h"
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -38,20 +39,17 @@ static const Setting table[] = {
     {0},
 };
 
-static const struct {
-    const char *name, *summary;
-    Experiment *run;
-} experiments[] = {
-#define ROW(name, summary) {#name, summary, explain_##name},
-    EXPERIMENTS(ROW)
-#undef ROW
+static const Experiment *const experiments[] = {
+#define EXPERIMENT_OF(name) &explain_##name,
+    EXPERIMENTS(EXPERIMENT_OF)
+#undef EXPERIMENT_OF
 };
 enum { COUNT = sizeof experiments / sizeof *experiments, ALL_NAMES = 200, NOTES = 1200 };
 
 /* "walk, relevance, …" */
 static const char *all_names(char out[ALL_NAMES]) {
     snprintf(out, ALL_NAMES, "walk");
-    for (size_t i = 0; i < COUNT; i++) text_append(out, ALL_NAMES, ", %s", experiments[i].name);
+    for (size_t i = 0; i < COUNT; i++) text_append(out, ALL_NAMES, ", %s", experiments[i]->name);
     return out;
 }
 
@@ -59,7 +57,7 @@ static const char *all_names(char out[ALL_NAMES]) {
 static const char *notes(char out[NOTES]) {
     snprintf(out, NOTES, "Experiments\n");
     for (size_t i = 0; i < COUNT; i++)
-        text_append(out, NOTES, "  %-12s %s\n", experiments[i].name, experiments[i].summary);
+        text_append(out, NOTES, "  %-12s %s\n", experiments[i]->name, experiments[i]->summary);
     return out;
 }
 
@@ -119,13 +117,6 @@ static bool check_flags(int subject, Error *e) {
                      "found no --text, need a text of the characters of the run's vocabulary");
 }
 
-static bool run_experiment(Experiment *run, uint64_t seed, Error *e) {
-    Tape *t = tape_new();
-    bool ok = run(&(ExplainOptions){seed, values.walk.json, t}, e);
-    tape_free(t);
-    return ok;
-}
-
 static bool run(const char *name, uint64_t seed, Error *e) {
     char names[ALL_NAMES];
     struct stat s;
@@ -137,8 +128,12 @@ static bool run(const char *name, uint64_t seed, Error *e) {
         return explain_steps(walk, e);
     }
     for (size_t i = 0; i < COUNT; i++)
-        if (strcmp(experiments[i].name, name) == 0)
-            return check_flags(EXPERIMENT, e) && run_experiment(experiments[i].run, seed, e);
+        if (strcmp(experiments[i]->name, name) == 0) {
+            Lab lab = {experiments[i], seed, walk->json};
+            if (!check_flags(EXPERIMENT, e)) return false;
+            lab_run(&lab);
+            return true;
+        }
     if (stat(name, &s) == 0 && S_ISDIR(s.st_mode)) {
         if (!check_flags(RUN, e)) return false;
         walk->pass.run = name;
@@ -150,6 +145,7 @@ static bool run(const char *name, uint64_t seed, Error *e) {
 
 int main(int argc, char **argv) {
     Error e = {0};
+    if (!setlocale(LC_CTYPE, "")) setlocale(LC_CTYPE, "C.UTF-8"); /* for wcwidth */
     char end[NOTES];
     Options options = {
         "explain",

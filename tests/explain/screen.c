@@ -1,7 +1,8 @@
 /* Maps and labels on terminals. */
-#include "explain/map.h"
+#include "explain/screen.h"
 #include "test.h"
 #include <fcntl.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ static const char *printed(const Map *m, const char *columns, const char *locale
     FILE *file = tmpfile();
     setenv("COLUMNS", columns, 1);
     setenv("LC_ALL", locale, 1);
+    setlocale(LC_CTYPE, "");
     fflush(stdout);
     int before = dup(STDOUT_FILENO);
     dup2(fileno(file), STDOUT_FILENO);
@@ -33,7 +35,7 @@ TEST(maps_are_printed) {
     static const char *const hostile[] = {"\u82b1", " ", "a\033[2J"};
     static const real empty[] = {(real)NAN, -1, 0, 2};
     static real many[300];
-    const Map map = {"A map", NULL, 3, 3, "query", "key", words, words, weights, 0, 1};
+    const Map map = {"A map", 3, 3, "query", "key", words, words, weights, 0, 1};
     const char *text = printed(&map, "60", "C");
     CHECK(
         !strcmp(
@@ -43,47 +45,47 @@ TEST(maps_are_printed) {
         "%s", text);
     text = printed(&map, "60", "C.UTF-8");
     CHECK(strstr(text, "words       ░░░░░░▓▓▓▓▓▓\n"), "%s", text);
-    text = printed(&(Map){"H", NULL, 3, 3, "q", "k", hostile, hostile, weights, 0, 1}, "60",
-                   "C.UTF-8");
+    text = printed(&(Map){"H", 3, 3, "q", "k", hostile, hostile, weights, 0, 1}, "60", "C.UTF-8");
     CHECK(strstr(text, "\u82b1") && strstr(text, "\u2423") && !strchr(text, '\033'), "%s", text);
     /* Without given shades the range is that of the values; an empty cell is blank. */
-    text = printed(&(Map){"E", NULL, 2, 2, "r", "c", .values = empty}, "60", "C");
+    text = printed(&(Map){"E", 2, 2, "r", "c", .values = empty}, "60", "C");
     CHECK(strstr(text, "\n0     \n1 --@@\n  -1  .:-=+*#%@ 2\n"), "%s", text);
-    text = printed(&(Map){"W", NULL, 1, 300, "r", "c", .values = many, .high = 1}, "60", "C");
+    text = printed(&(Map){"W", 1, 300, "r", "c", .values = many, .high = 1}, "60", "C");
     CHECK(strstr(text, " 1 x 57 of 1 x 300\n"), "%s", text);
-    text = printed(&(Map){"T", NULL, 300, 1, "r", "c", .values = many, .high = 1}, "60", "C");
+    text = printed(&(Map){"T", 300, 1, "r", "c", .values = many, .high = 1}, "60", "C");
     CHECK(strstr(text, " 64 x 1 of 300 x 1\n"), "%s", text);
 }
 
-/* Labels are shortened, and characters that a picture cannot show are replaced. */
+/* Labels are shortened, and characters that a terminal cannot show are replaced. Columns are those
+ * of libc, for a locale of UTF-8. */
 TEST(labels_are_cut_to_their_room) {
-    char marks[2 * LABEL_MAX + 2] = "a", long_text[LABEL_MAX + 2];
-    for (int i = 0; i < LABEL_MAX; i++) memcpy(marks + 1 + 2 * i, "\u0301", 3);
-    memset(long_text, 'x', LABEL_MAX + 1);
-    long_text[LABEL_MAX + 1] = 0;
+    static char marks[2 * LABEL_TEXT] = "a", cut[LABEL_TEXT];
+    for (int i = 0; i < LABEL_TEXT - 2; i += 2) memcpy(marks + 1 + i, "\u0301", 3);
+    memcpy(cut, marks, LABEL_TEXT - 7);
+    memcpy(cut + LABEL_TEXT - 7, "…", 4);
     const struct {
-        const char *text;
-        int most, count, columns;
-        uint32_t last;
-        bool unicode;
-    } cases[] = {{"abcd", 4, 4, 4, 'd', true},
-                 {"abcde", 4, 4, 4, 0x2026, true},
-                 {"abcde", 4, 4, 4, '~', false},
-                 {"花花花", 4, 2, 3, 0x2026, true},       /* two columns each */
-                 {"e\u0301te", 3, 4, 3, 'e', true},       /* an accent takes none */
-                 {marks, 60, LABEL_MAX, 2, 0x2026, true}, /* more characters than a label holds */
-                 {long_text, 60, LABEL_MAX, LABEL_MAX, 0x2026, true},
-                 {"\t", 4, 1, 1, 0x21E5, true},
-                 {"\n", 4, 1, 1, '/', false},
-                 {"\u202Ea", 1, 1, 1, 0x2026, true},
-                 {"\u202E", 1, 1, 1, 0xFFFD, true},
-                 {"", 4, 0, 0, 0, true}};
+        const char *text, *locale;
+        int max, columns;
+        const char *want;
+    } cases[] = {{"abcd", "C.UTF-8", 4, 4, "abcd"},
+                 {"abcde", "C.UTF-8", 4, 4, "abc…"},
+                 {"abcde", "C", 4, 4, "abc~"},
+                 {"花花花", "C.UTF-8", 4, 3, "花…"},          /* two columns each */
+                 {"e\u0301te", "C.UTF-8", 3, 3, "e\u0301te"}, /* an accent takes none */
+                 {marks, "C.UTF-8", 60, 2, cut},              /* more than a label holds */
+                 {"\t", "C.UTF-8", 4, 1, "\u21E5"},
+                 {"\n", "C", 4, 1, "/"},
+                 {"\u202Ea", "C.UTF-8", 1, 1, "…"},
+                 {"\u202E", "C.UTF-8", 1, 1, "\uFFFD"},
+                 {"\xFF", "C.UTF-8", 1, 1, "\uFFFD"},
+                 {"", "C.UTF-8", 4, 0, ""}};
+    CHECK(setlocale(LC_CTYPE, "C.UTF-8"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Label l = label_of(cases[i].text, cases[i].most, cases[i].unicode);
-        uint32_t last = l.count ? l.character[l.count - 1] : 0;
-        CHECK(l.count == cases[i].count && l.columns == cases[i].columns && last == cases[i].last,
-              "case %zu: %d characters, %d columns, last U+%04X", i, l.count, l.columns,
-              (unsigned)last);
+        char label[LABEL_TEXT];
+        setenv("LC_ALL", cases[i].locale, 1);
+        int columns = label_of(label, cases[i].text, cases[i].max);
+        CHECK(columns == cases[i].columns && strcmp(label, cases[i].want) == 0,
+              "case %zu: %d columns, %s", i, columns, label);
     }
 }
 
