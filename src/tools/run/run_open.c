@@ -118,7 +118,7 @@ static bool record_run(Run *r, Error *e) {
     json_text(out, "compiler", __VERSION__);
     record_number(out, "parameters", (double)t->model->parameters.elements);
     record_number(out, "steps", (double)r->config->schedule.steps);
-    record_text(out, "unit", task_unit(task));
+    json_text(out, "unit", task_unit(task));
     if (run_is_of_text(r)) record_number(out, "characters_per_token", task->characters);
     if (*text_line(text, task, r->config)) json_text(out, "text", text);
     if (*loss_remark(remark, r->config)) json_text(out, "remark", remark);
