@@ -94,12 +94,11 @@ typedef struct Part {
 } Part;
 
 /* The tests of reports in which those of an operation are adjacent. A planned case has a test for
- * each gradient that it wants, one for its output if that is compared, and a share in each property
- * of the operation. Its points are divided evenly among gradients, output and all properties
- * together. A property counts in the cases in which it holds, in proportion to their right
- * gradients. A case without elements or slope scores only where the operation's other cases are
- * right. The points of all tests do not depend on the results. To be freed; ends the program if
- * memory runs out. */
+ * each gradient that it wants, one for its output if that is compared, and one for its properties,
+ * which share its points evenly. Properties have their points if all hold, in proportion to the
+ * case's right gradients. A case without elements or slope scores only where the operation's other
+ * cases are right. The points of all tests do not depend on the results. To be freed; ends the
+ * program if memory runs out. */
 Part *grade_parts(const CaseReport *r, long count, long *parts);
 void grade_parts_free(Part *part, long parts);
 

@@ -23,12 +23,6 @@ static Part *add(Parts *all, const CaseReport *r, double points, Verdict verdict
     return p;
 }
 
-/* The number of equal shares of a planned case: gradients, its output if compared, and the
- * properties. */
-static int shares(const CaseReport *r) {
-    return r->wanted + r->like + 1;
-}
-
 static const InputReport *input_called(const CaseReport *r, const char *name) {
     for (int i = 0; i < r->inputs; i++)
         if (strcmp(r->in[i].name, name) == 0) return &r->in[i];
@@ -102,30 +96,10 @@ static void add_output(Parts *all, const CaseReport *r, double points) {
     text_close(all->text, &p->text);
 }
 
-static void add_case(Parts *all, const CaseReport *r) {
-    if (!r->planned) {
-        for (int i = 0; i < r->inputs; i++) add_gradient(all, r, r->in[i].name, &r->in[i], 1);
-        if (r->trouble[0] || !r->inputs) add_gradient(all, r, "", NULL, 1);
-        return;
-    }
-    if (r->like) add_output(all, r, r->points / shares(r));
-    for (int i = 0; i < r->wanted; i++)
-        add_gradient(all, r, r->want[i], input_called(r, r->want[i]), r->points / shares(r));
-}
-
-/* ---- Of an operation ---- */
-
-/* The verdict on a property of the case, if known. */
-static Verdict verdict_on(const CaseReport *r, Property which) {
-    if ((int)which < r->properties) return r->broken[which][0] ? FAIL : PASS;
-    return r->verdict;
-}
-
-/* The fraction of its gradients that pass. A property scores this fraction of its points, because a
- * backward that does nothing has all properties. */
-static double right_part(const Parts *all, const CaseReport *r) {
+/* The fraction of its gradients that pass. Its properties score this fraction of their points,
+ * because a backward that does nothing has all properties. */
+static double right_part(const CaseReport *r) {
     int right = 0;
-    if (all->unearned && is_vacuous(r)) return 0;
     for (int i = 0; i < r->wanted; i++) {
         const InputReport *in = input_called(r, r->want[i]);
         right += in && in->verdict == PASS;
@@ -133,45 +107,52 @@ static double right_part(const Parts *all, const CaseReport *r) {
     return r->wanted ? (double)right / r->wanted : 1;
 }
 
-/* Whether a property has points: it is checked, and not told by the student's process. */
-static bool has_points(const CaseReport *r, int property) {
-    bool checked = !r->functions || report_property[property].of_functions;
-    return checked && property != PROPERTY_READ_ONLY;
+/* Whether a property is broken or was not checked, and is to have points: the student's process
+ * tells that it is read-only. */
+static bool costs_points(const CaseReport *r, int k) {
+    if (k >= r->properties) return r->verdict != PASS;
+    return r->broken[k][0] && k != PROPERTY_READ_ONLY;
 }
 
-static int properties_with_points(const CaseReport *r) {
-    int count = 0;
-    for (int k = PROPERTY_FORWARD + 1; k < PROPERTIES; k++) count += has_points(r, k);
-    return count;
-}
-
-static void add_property(Parts *all, const CaseReport *r, long count, Property which) {
-    enum { SHOWN = 3 };
-    Part *p = add(all, r, 0, PASS);
-    int failing = 0;
-    snprintf(p->name, sizeof p->name, "property %s", report_property[which].name);
-    fprintf(all->text, "%s\n", report_property[which].meaning);
-    for (const CaseReport *end = r + count; r < end; r++) {
-        if (!r->planned) continue;
-        double right = right_part(all, r), points = 0;
-        if (has_points(r, (int)which)) points = r->points / shares(r) / properties_with_points(r);
-        Verdict verdict = verdict_on(r, which);
-        bool checked = (int)which < r->properties;
-        p->points += points;
-        if (verdict == PASS) p->score += points * right;
-        if (verdict > p->verdict) p->verdict = verdict;
-        if ((verdict == PASS && right == 1) || failing++ >= SHOWN) continue;
-        if (verdict == PASS)
-            fprintf(all->text,
-                    "%s: holds, and counts as far as its gradients are right: %.3g of its points\n",
-                    r->name, right);
-        else
-            fprintf(all->text, "%s %s: %s%s\n", gradcheck_verdict_text(verdict), r->name,
-                    checked ? "" : "not checked: ", checked ? r->broken[which] : r->trouble);
+/* Adds the properties of a case: one that is broken costs the points of all. */
+static void add_properties(Parts *all, const CaseReport *r, double points) {
+    Part *p = add(all, r, points, PASS);
+    double right = right_part(r);
+    snprintf(p->name, sizeof p->name, "%s: properties", r->name);
+    for (int k = PROPERTY_FORWARD + 1; k < PROPERTIES; k++) {
+        const struct PropertyWords *words = &report_property[k];
+        bool checked = k < r->properties, costs = costs_points(r, k);
+        if (r->functions && !words->of_functions) continue;
+        if (costs) p->verdict = checked ? FAIL : r->verdict;
+        if (checked && r->broken[k][0])
+            fprintf(all->text, "FAIL%s: the property '%s' (%s) does not hold: %s\n",
+                    costs ? "" : ", without points", words->name, words->meaning, r->broken[k]);
+        if (checked || !costs) continue;
+        fprintf(all->text, "%s: the properties from '%s' on are not checked: %s\n",
+                gradcheck_verdict_text(r->verdict), words->name, r->trouble);
+        break;
     }
-    if (failing > SHOWN) fprintf(all->text, "and in %d other cases\n", failing - SHOWN);
-    if (p->verdict == PASS && p->points > 0 && p->score == 0) p->verdict = INCONCLUSIVE;
+    bool hold = p->verdict == PASS;
+    score(all, p, r);
+    p->score *= right;
+    if (hold && p->verdict == PASS && right < 1)
+        fprintf(all->text, "They hold, and count as far as the gradients are right: %.3g\n", right);
+    if (hold && right == 0) p->verdict = INCONCLUSIVE;
+    if (p->verdict == PASS && right == 1) fprintf(all->text, "PASS: all properties hold\n");
     text_close(all->text, &p->text);
+}
+
+static void add_case(Parts *all, const CaseReport *r) {
+    double share = r->points / (r->like + r->wanted + 1);
+    if (!r->planned) {
+        for (int i = 0; i < r->inputs; i++) add_gradient(all, r, r->in[i].name, &r->in[i], 1);
+        if (r->trouble[0] || !r->inputs) add_gradient(all, r, "", NULL, 1);
+        return;
+    }
+    if (r->like) add_output(all, r, share);
+    for (int i = 0; i < r->wanted; i++)
+        add_gradient(all, r, r->want[i], input_called(r, r->want[i]), share);
+    add_properties(all, r, share);
 }
 
 /* Rounds the points of all parts so that their sums are exact: each is a multiple of a power of
@@ -195,14 +176,10 @@ static void round_points(Part *part, long parts) {
 Part *grade_parts(const CaseReport *r, long count, long *parts) {
     Parts all = {0};
     for (long first = 0, end; first < count; first = end) {
-        bool planned = r[first].planned;
-        for (end = first + 1; end < count && strcmp(r[end].op, r[first].op) == 0; end++)
-            planned |= r[end].planned;
+        end = first + 1;
+        while (end < count && strcmp(r[end].op, r[first].op) == 0) end++;
         all.unearned = is_unproved(r + first, end - first);
         for (long i = first; i < end; i++) add_case(&all, &r[i]);
-        for (int k = PROPERTY_FORWARD + 1; k < PROPERTIES; k++)
-            if (planned && (!r[first].functions || report_property[k].of_functions))
-                add_property(&all, r + first, end - first, (Property)k);
     }
     round_points(all.part, all.count);
     *parts = all.count;
