@@ -144,7 +144,7 @@ def files_are_judged():
         assert status == 0, (options, out, err)
         tests = json.load(open("r.json"))["tests"]
         assert sum(t["score"] for t in tests) == sum(t["max_score"] for t in tests) > 0, tests
-        names = " ".join(t["name"] for t in tests)
+        names = " ".join(t["output"] for t in tests if t["name"].endswith(": properties"))
         assert "linear" in names and not any(word in names for word in ("accumulates", "stores fresh", "any layout")), names
         status, out, err = gradcheck("wrong.py", *options)
         assert status == 1 and "FAIL softmax/" in out and "yours" in out, (options, out, err)
@@ -185,9 +185,17 @@ def files_that_do_not_load_say_why():
     assert status == 0, (out, err)
     status, out, err = gradcheck("missing.py", "--like", "softmax", "--gradescope", "r.json")
     assert status == 66 and "missing.py: is missing" in err and "is missing" in open("r.json").read(), err
-    for python in "/nothing/here", "/bin/false":
+    write("python", f"#!/bin/sh\nexec {sys.executable} -S \"$@\"\n")  # has no NumPy
+    os.chmod("python", 0o755)
+    for python, says in [("/nothing/here", "/nothing/here: cannot be run"), ("/bin/false", "/bin/false: is no Python"),
+                         ("./python", "./python: No module named 'numpy': install NumPy, or PYTHON=PATH names a Python with it")]:
         status, out, err = gradcheck("checks.py", env={**os.environ, "PYTHON": python})
-        assert status == 69 and err == "gradcheck: python3: cannot be run, or has no NumPy\n", (status, err)
+        assert status == 69 and err == f"gradcheck: {says}\n", (status, err)
+    name, long = "a_function_of_" + "many_" * 25 + "words", "the shapes do not fit, " * 15 + "END"
+    write("words.py", SOFTMAX.replace("softmax", name).replace("y = e", f"raise ValueError('{long}'); y = e"))
+    status, out, err = gradcheck("words.py", "--json")
+    report = json.loads(out.splitlines()[0])
+    assert report["operation"] == name and report["reason"].startswith(f"ValueError: {long}, line"), out
     write("huge.py", "cases = [dict(x=(1 << 20, 1 << 20))]\n" + SOFTMAX.replace("cases", "others"))
     status, out, err = gradcheck("huge.py")
     assert status == 1 and "elements" in out, (status, out, err)
@@ -246,6 +254,10 @@ def an_exercise_is_printed():
     write("start.py", out)
     status, out, err = gradcheck("start.py", "--like", "softmax")
     assert status == 1 and "NotImplementedError" in out, out
+    for name in [line.split()[0] for line in gradcheck("--list")[1].splitlines() if line[0] != " "]:
+        status, out, err = gradcheck("--template", name, "--language", "python")
+        cases = [line for line in out.splitlines() if line.startswith("cases")]
+        assert status == 2 or isinstance(eval(cases[0].split("=", 1)[1])[0], dict) and "**" not in out, (name, out, err)
 
 
 failed = 0

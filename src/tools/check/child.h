@@ -114,7 +114,7 @@ bool child_lacks(const char *text);
 
 /* "crashed: signal 11 (Segmentation fault)": the end in words, which are printable; "" for
  * CHILD_DONE. Of a bug it is the last printed line. */
-enum { CHILD_TEXT = 512 };
+enum { CHILD_TEXT = 1024 };
 const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLimits *limits);
 
 /* ---- Between child.c and the job's side of it, child_job.c ---- */

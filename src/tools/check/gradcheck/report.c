@@ -1,4 +1,5 @@
 #include "check/gradcheck/report.h"
+#include "base/utf8.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,14 @@ const char *const report_pattern[PATTERNS] = {
 #define PATTERN(constant, name) name,
 #include "check/gradcheck/patterns.def"
 };
+
+void report_set(char *to, size_t size, const char *from) {
+    static const char cut[] = "…";
+    size_t at = size - sizeof cut;
+    if ((size_t)snprintf(to, size, "%s", from) < size) return;
+    while (at && utf8_continues(to[at])) at--;
+    strcpy(to + at, cut);
+}
 
 Property report_broken(const CaseReport *r) {
     int first = 0;

@@ -19,16 +19,17 @@ typedef enum Doubt {
 extern const char *const report_doubt[];
 
 enum {
-    REPORT_NAME = 128,
+    REPORT_NAME = 256,
     REPORT_WORD = 32,
-    REPORT_TEXT = 256,
+    REPORT_TEXT = 512,
     REPORT_FULL = 3072,
     REPORT_INPUTS = CHECK_INPUTS + 1,
     EXPLANATIONS = 4
 };
 
-/* Copies text into an array of a report, as much as it holds. */
-#define REPORT_SET(to, from) snprintf(to, sizeof(to), "%.*s", (int)sizeof(to) - 1, from)
+/* Copies text into an array of a report. If it does not fit it ends in "…". */
+#define REPORT_SET(to, from) report_set(to, sizeof(to), from)
+void report_set(char *to, size_t size, const char *from);
 
 /* Properties that hold exactly for every gradient, and what the table says of them. */
 typedef enum Property {

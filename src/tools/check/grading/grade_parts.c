@@ -124,13 +124,16 @@ static void add_properties(Parts *all, const CaseReport *r, double points) {
         bool checked = k < r->properties, costs = costs_points(r, k);
         if (r->functions && !words->of_functions) continue;
         if (costs) p->verdict = checked ? FAIL : r->verdict;
+        if (!checked && costs) {
+            fprintf(all->text, "%s: the properties from '%s' on are not checked: %s\n",
+                    gradcheck_verdict_text(r->verdict), words->name, r->trouble);
+            break;
+        }
         if (checked && r->broken[k][0])
             fprintf(all->text, "FAIL%s: the property '%s' (%s) does not hold: %s\n",
                     costs ? "" : ", without points", words->name, words->meaning, r->broken[k]);
-        if (checked || !costs) continue;
-        fprintf(all->text, "%s: the properties from '%s' on are not checked: %s\n",
-                gradcheck_verdict_text(r->verdict), words->name, r->trouble);
-        break;
+        else if (checked)
+            fprintf(all->text, "holds: %s, %s\n", words->name, words->meaning);
     }
     bool hold = p->verdict == PASS;
     score(all, p, r);
@@ -138,7 +141,6 @@ static void add_properties(Parts *all, const CaseReport *r, double points) {
     if (hold && p->verdict == PASS && right < 1)
         fprintf(all->text, "They hold, and count as far as the gradients are right: %.3g\n", right);
     if (hold && right == 0) p->verdict = INCONCLUSIVE;
-    if (p->verdict == PASS && right == 1) fprintf(all->text, "PASS: all properties hold\n");
     text_close(all->text, &p->text);
 }
 

@@ -106,9 +106,11 @@ static bool read_inputs(Json *j, Plan *p, CheckInput in[CHECK_INPUTS]) {
 
 /* "x [3,5], w [5,4]" */
 static void name_by_inputs(PlanItem *item) {
+    char name[4 * REPORT_NAME] = "";
     for (const CheckInput *in = item->c.in; in < item->c.in + CHECK_INPUTS && in->name; in++)
-        text_append(item->name, sizeof item->name, "%s%.40s %s", *item->name ? ", " : "", in->name,
+        text_append(name, sizeof name, "%s%s %s", *name ? ", " : "", in->name,
                     shape_text(in->shape));
+    REPORT_SET(item->name, name);
 }
 
 static bool read_case(Json *j, Plan *p, PlanItem *item) {

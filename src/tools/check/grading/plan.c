@@ -8,8 +8,8 @@ PlanItem *plan_item(Plan *p, const char *op, const char *name, int index) {
     p->item = array_grown(p->item, p->items, &p->capacity, sizeof *p->item);
     PlanItem *item = &p->item[p->items++];
     *item = (PlanItem){.index = index, .resized = -1};
-    snprintf(item->op, sizeof item->op, "%s", op);
-    snprintf(item->name, sizeof item->name, "%s", name);
+    REPORT_SET(item->op, op);
+    REPORT_SET(item->name, name);
     return item;
 }
 
@@ -73,8 +73,9 @@ void plan_describe(const Plan *p, const PlanItem *item, CaseReport *r) {
 /* ---- Cases that the checker adds ---- */
 
 static PlanItem *add_changed(Plan *p, const PlanItem *base, const CheckCase *c, const char *how) {
-    char name[REPORT_NAME];
-    snprintf(name, sizeof name, "%.90s, %.30s", base->name, how);
+    char name[REPORT_NAME], before[REPORT_NAME - 40];
+    REPORT_SET(before, base->name);
+    snprintf(name, sizeof name, "%s, %s", before, how);
     PlanItem *item = plan_item(p, base->op, name, base->index);
     item->c = *c;
     item->added = true;

@@ -45,6 +45,7 @@ typedef struct Plan {
      * command and process: C. */
     char **program;
     const char *const *readable;
+    Error no_python; /* why there is no interpreter */
     Child *attached;
 
     double nondeterminism; /* CheckOptions */

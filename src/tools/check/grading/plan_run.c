@@ -42,8 +42,7 @@ static CaseReport ended(const ChildEnd *end, const ChildLimits *limits, const ch
     bool outside = end->fate == CHILD_INTERRUPTED || end->fate == CHILD_NOT_BORN;
     CaseReport r = {.verdict = outside ? INCONCLUSIVE : FAIL};
     child_text(why, end, limits);
-    snprintf(r.trouble, REPORT_TEXT, "%.*s%s%s", REPORT_TEXT / 2, why, stage ? ", " : "",
-             stage ? stage : "");
+    snprintf(r.trouble, sizeof r.trouble, "%s%s%s", why, stage ? ", " : "", stage ? stage : "");
     utf8_make_printable(r.trouble, "");
     return r;
 }

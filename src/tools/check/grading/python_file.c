@@ -25,9 +25,22 @@ static void ask_python(void *context, long i) {
 
 static void take_python(void *context, long i, const ChildEnd *end) {
     Plan *p = context;
+    const char *python = getenv("PYTHON"), *wrong;
+    char said[CHILD_TEXT];
     (void)i;
-    if (!end->size) return;
-    p->readable = (const char *const *)plan_words(p, end->result, "\n");
+    if (end->size) {
+        p->readable = (const char *const *)plan_words(p, end->result, "\n");
+        return;
+    }
+    python = python && *python ? python : "python3";
+    child_last_line(said, sizeof said, end->printed);
+    wrong = strstr(said, "No module named");
+    if (wrong)
+        error_set(&p->no_python, STATUS_UNAVAILABLE,
+                  "%s: %s: install NumPy, or PYTHON=PATH names a Python with it", python, wrong);
+    else
+        error_set(&p->no_python, STATUS_UNAVAILABLE, "%s: %s", python,
+                  strstr(said, "cannot be run") ? "cannot be run" : "is no Python");
 }
 
 void python_find(Plan *p) {
@@ -57,8 +70,7 @@ static bool copy_host(const Plan *p, const StudentFile *f, Error *e) {
 static bool use_python(Plan *p, const StudentFile *f, const char *file, const char *name,
                        const char *given, Error *e) {
     if (!p->readable) python_find(p);
-    if (!p->readable)
-        return error_set(e, STATUS_UNAVAILABLE, "python3: cannot be run, or has no NumPy");
+    if (!p->readable) return error_set(e, STATUS_UNAVAILABLE, "%s", p->no_python.text);
     const char *const words[WORDS] = {p->readable[0], "gradcheck_file.py", file, name, given};
     if (!copy_host(p, f, e)) return false;
     p->program = arena_alloc(&p->arena, (WORDS + 1) * sizeof *p->program);

@@ -1,3 +1,4 @@
+#include "base/append.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/utf8.h"
@@ -104,27 +105,40 @@ static bool print_in_c(const char *text, const Op *op, FILE *out) {
 
 /* ---- In Python ---- */
 
-/* The keys of JSON members, as Python's parameters. */
-static void print_parameters(FILE *out, const char *members) {
+/* Prints members of JSON as Python's parameters: ", axis"; with their values ", axis=1". */
+static void print_arguments(FILE *out, const char *members, bool values) {
     Error e = {0};
     JsonString key;
-    size_t length = strlen(members) + 3;
-    char *whole = malloc(length);
-    if (!whole) error_no_memory("arguments");
-    snprintf(whole, length, "{%s}", members);
-    Json j = json_over("arguments", whole, length - 1, &e);
-    for (json_enter(&j, '{'); json_member(&j, &key); json_skip(&j)) fprintf(out, ", %s", key.text);
+    char *whole;
+    size_t size;
+    FILE *text = text_open(&whole, &size);
+    fprintf(text, "{%s}", members);
+    text_close(text, &whole);
+    Json j = json_over("arguments", whole, size, &e);
+    for (json_enter(&j, '{'); json_member(&j, &key);) {
+        const char *value = members + j.at - 1; /* j.text is unescaped on the way */
+        value += strspn(value, " ");
+        json_skip(&j);
+        int length = (int)(members + j.at - 1 - value);
+        bool is_false = strncmp(value, "false", 5) == 0, is_true = strncmp(value, "true", 4) == 0;
+        fprintf(out, ", %s", key.text);
+        if (values && (is_false || is_true))
+            fprintf(out, is_true ? "=True" : "=False");
+        else if (values)
+            fprintf(out, "=%.*s", length, value);
+    }
     free(whole);
 }
 
-/* Prints the inputs with this before, between and after them; with their shapes or without. */
+/* Prints the names of the inputs, with their shapes or without. */
 static void print_inputs(FILE *out, const CheckCase *c, bool shapes) {
     for (const CheckInput *in = c->in; in < c->in + CHECK_INPUTS && in->name; in++) {
+        const long *size = in->shape.size;
         fprintf(out, in == c->in ? "%s" : ", %s", in->name);
         if (shapes) fprintf(out, "=(");
         for (int axis = 0; axis < (shapes ? in->shape.rank : 0); axis++)
-            fprintf(out, "%ld, ", in->shape.size[axis]);
-        if (shapes) fprintf(out, ")");
+            fprintf(out, axis ? ", %ld" : "%ld", size[axis]);
+        if (shapes) fprintf(out, in->shape.rank == 1 ? ",)" : ")");
     }
 }
 
@@ -143,9 +157,10 @@ static void print_functions(const char *text, const Op *op, const PlanItem *item
         "cases = [dict(",
         op->name);
     print_inputs(out, &item->c, true);
-    fprintf(out, ", **{%s})]\n\n\ndef forward(", item->arguments);
+    print_arguments(out, item->arguments, true);
+    fprintf(out, ")]\n\n\ndef forward(");
     print_inputs(out, &item->c, false);
-    print_parameters(out, item->arguments);
+    print_arguments(out, item->arguments, false);
     fprintf(
         out,
         "):\n    raise NotImplementedError(\"forward is to be written\")\n    return y, cache\n\n\n"
