@@ -43,11 +43,11 @@ static void train_step(Pass *p, Optimizer *o) {
     CHECK(isfinite(norm));
 }
 
-/* ---- The bytes that nn_tape_bytes says ---- */
+/* ---- The bytes that nn_step_cost says ---- */
 
 /* The tape's own count: of a forward pass, and the peak of a training step and an evaluation. All
  * rows are full. */
-static TapeBytes count_bytes(const ModelConfig *c, double dropout, long rows, long S, long T) {
+static StepCost count_bytes(const ModelConfig *c, double dropout, long rows, long S, long T) {
     Error e = {0};
     Model *m = new_model(*c, 1);
     m->dropout = dropout;
@@ -73,7 +73,7 @@ static TapeBytes count_bytes(const ModelConfig *c, double dropout, long rows, lo
     tokens_free(&target);
     free(ids);
     model_free(m);
-    return (TapeBytes){forward, peak};
+    return (StepCost){forward, peak};
 }
 
 static void check_bytes(const char *what, const ModelConfig *c, double dropout) {
@@ -82,12 +82,12 @@ static void check_bytes(const char *what, const ModelConfig *c, double dropout) 
         pool_set_threads(threads);
         Model *m = model_without_memory(c, true, &(Error){0});
         m->dropout = dropout;
-        TapeBytes found = nn_tape_bytes(m, rows, S, T), want = count_bytes(c, dropout, rows, S, T);
+        StepCost found = nn_step_cost(m, rows, S, T), want = count_bytes(c, dropout, rows, S, T);
         model_free(m);
-        CHECK(found.forward == want.forward, "%s: forward keeps %.0f bytes, said %.0f", what,
-              want.forward, found.forward);
-        CHECK(found.peak == want.peak, "%s, %d threads: the peak is %.0f bytes, said %.0f", what,
-              threads, want.peak, found.peak);
+        CHECK(found.kept == want.kept, "%s: forward keeps %.0f bytes, said %.0f", what, want.kept,
+              found.kept);
+        CHECK(found.bytes == want.bytes, "%s, %d threads: the peak is %.0f bytes, said %.0f", what,
+              threads, want.bytes, found.bytes);
     }
 }
 
@@ -255,7 +255,7 @@ static void check_trainer(Task *task, ModelConfig c, bool fills) {
     t.model->dropout = 0.1;
     CHECK(trainer_start(&t, &e), "%s", e.text);
     size_t bytes = t.tape->arrays->region[0].bytes, said = trainer_bytes(&t, &c, 0.1, &e);
-    double computed = nn_tape_bytes(t.model, t.micro_batch, task->max_S, task->max_T).peak;
+    double computed = nn_step_cost(t.model, t.micro_batch, task->max_S, task->max_T).bytes;
     CHECK((double)said >= computed + (double)model_bytes(t.model),
           "said %zu bytes, %.0f for the tape alone", said, computed);
     train_some(&t);

@@ -197,11 +197,12 @@ void model_init(Model *m, uint64_t seed);
 /* Bytes of weights, gradients and positions. */
 size_t model_bytes(const Model *m);
 
-/* The bytes of the tape's arrays: of a step and an evaluation of the model on `rows` full sequences
- * of S source tokens (a language model: 0) and T target tokens, on a dry tape. The model may be
- * without memory. Its gradients must not be fresh. */
-typedef struct TapeBytes {
-    double forward; /* what a forward pass of training keeps for backward */
-    double peak;    /* of a training step and of an evaluation; shorter sequences take less */
-} TapeBytes;
-TapeBytes nn_tape_bytes(Model *m, long rows, long S, long T);
+/* What a training step costs on `rows` full sequences of S source tokens (a language model: 0) and T
+ * target tokens. Shorter sequences cost less. Measured on a dry tape: the model may be without
+ * memory, and its gradients must not be fresh. */
+typedef struct StepCost {
+    double kept;  /* bytes of the arrays that forward keeps for backward */
+    double bytes; /* maximum bytes of all arrays of the tape, also in an evaluation */
+    double flops; /* of the matrix products of forward and backward: Op.flops */
+} StepCost;
+StepCost nn_step_cost(Model *m, long rows, long S, long T);

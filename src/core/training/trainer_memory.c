@@ -9,8 +9,8 @@ enum { MAX_KEPT_BYTES = 64 << 20, MIN_TOKENS = 512 };
 
 long trainer_micro_batch(Model *m, long rows, long S, long T) {
     long tokens = rows * (S > T ? S : T), max_count = tokens / MIN_TOKENS;
-    double first = nn_tape_bytes(m, 1, S, T).forward;
-    double more = nn_tape_bytes(m, 2, S, T).forward - first; /* every further row */
+    double first = nn_step_cost(m, 1, S, T).kept;
+    double more = nn_step_cost(m, 2, S, T).kept - first; /* every further row */
     double wanted = (first + (double)(rows - 1) * more) / MAX_KEPT_BYTES;
     long count = wanted < (double)max_count ? (long)wanted + 1 : max_count;
     if (count > rows) count = rows;
@@ -39,7 +39,7 @@ static bool make_batches(Trainer *t, Error *e) {
 
 /* The tape's bytes of the largest step and the largest evaluation, every row as long as it gets. */
 static size_t tape_bytes(const Trainer *t, Model *m, long micro_batch) {
-    return (size_t)nn_tape_bytes(m, micro_batch, t->task->max_S, t->task->max_T).peak;
+    return (size_t)nn_step_cost(m, micro_batch, t->task->max_S, t->task->max_T).bytes;
 }
 
 static bool make_tape(Trainer *t, Error *e) {

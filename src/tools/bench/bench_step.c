@@ -1,12 +1,10 @@
-/* ./bench step: the time of a training step: forward, loss, backward, clipping to norm 1, AdamW or
+/* ./bench step: the time of trainer_step: forward, loss, backward, clipping to norm 1, AdamW or
  * Muon; no dropout; the same work as the PyTorch programs that it is compared with. */
-#include "base/arena.h"
 #include "base/pool.h"
 #include "base/random.h"
 #include "base/system.h"
 #include "base/utf8.h"
 #include "bench/bench.h"
-#include "nn/nn.h"
 #include "training/trainer.h"
 #include <string.h>
 
@@ -32,60 +30,31 @@ static const Case *find_case(const char *name, Error *e) {
     return NULL;
 }
 
-/* A case ready to train: a model, and one batch of random tokens. */
-typedef struct Bench {
+/* ---- A case as a task: rows of full length, with the same random tokens at every step ---- */
+
+typedef struct CaseTask {
+    Task task;
     const Case *c;
-    Model *model;
-    Tape *tape;
-    Arena arena; /* of the ids */
-    int32_t *source_ids, *target_ids, *targets;
-    long micro_batch;      /* rows of one forward and backward: see training/trainer.h */
-    Tokens source, target; /* of a micro-batch */
-    Optimizer optimizer;
-    double flops; /* of the matrix products of a step, as Op.flops counts */
-} Bench;
+} CaseTask;
 
-/* Records forward and backward of rows [first, first + rows). */
-static void record(Bench *b, long first, long rows) {
-    const Case *c = b->c;
-    tokens_fill(&b->source, rows, c->S, b->source_ids + first * c->S, NO_PAD);
-    tokens_fill(&b->target, rows, c->T, b->target_ids + first * c->T, NO_PAD);
-    Forward f = {b->tape, b->model, &b->source, &b->target};
-    Tensor *loss = nn_loss(&f, nn_hidden(&f), b->targets + first * c->T);
-    tape_backward_from(b->tape, loss, &(real){(real)rows / (real)c->batch});
+static void fill(const Case *c, int32_t *ids, long row, long length, uint64_t stream) {
+    uint64_t key = random_key(1, stream), first = (uint64_t)(row * length);
+    for (long i = 0; i < length; i++)
+        ids[i] = (int32_t)random_below(key, first + (uint64_t)i, c->vocab);
 }
 
-static void compute_gradient(Bench *b) {
-    parameters_clear_grad(&b->model->parameters);
-    for (long first = 0; first < b->c->batch; first += b->micro_batch) {
-        long left = b->c->batch - first;
-        record(b, first, left < b->micro_batch ? left : b->micro_batch);
-        tape_reset(b->tape);
-    }
-    parameters_zero_unreached(&b->model->parameters);
+static void add_row(const Task *task, uint64_t step, long row, Batch *b) {
+    (void)step;
+    const Case *c = ((const CaseTask *)task)->c;
+    BatchRow r = batch_add(b, c->S, c->T);
+    fill(c, r.source, row, c->S, 0);
+    fill(c, r.target_in, row, c->T, 1);
+    fill(c, r.target_out, row, c->T, 2);
 }
 
-/* A whole training step. */
-static void train_step(void *bench) {
-    Bench *b = bench;
-    compute_gradient(b);
-    optim_step(&b->optimizer, &b->model->parameters, 1e-4, 1);
-}
-
-/* Backward has twice the products of forward. */
-static double flops_of(const Tape *t) {
-    double flops = 0;
-    for (const Node *n = t->last; n; n = n->previous)
-        if (n->op->flops) flops += 3 * n->op->flops(n);
-    return flops;
-}
-
-/* Random tokens, the same for the same stream. */
-static int32_t *case_ids(Arena *a, const Case *c, long count, uint64_t stream) {
-    int32_t *ids = arena_alloc(a, ((size_t)count + 1) * sizeof *ids);
-    for (long i = 0; i < count; i++)
-        ids[i] = (int32_t)random_below(random_key(1, stream), (uint64_t)i, c->vocab);
-    return ids;
+static void train_step(void *trainer) {
+    Error e = {0};
+    if (!trainer_step(trainer, &(StepResult){0}, &e)) error_fatal(e.status, "%s", e.text);
 }
 
 static ModelConfig case_config(const Case *c) {
@@ -104,57 +73,39 @@ static ModelConfig case_config(const Case *c) {
     return config;
 }
 
-/* Makes a case ready, with the attention of the options. Needs close_bench even if it fails. */
-static bool open_bench(Bench *b, const Case *c, const BenchOptions *o, Error *e) {
-    *b = (Bench){.c = c,
-                 .tape = tape_new(),
-                 .optimizer = optim_default(c->modern ? &optimizer_muon : &optimizer_adamw)};
-    b->optimizer.weight_decay = 0.01;
-    ModelConfig config = case_config(c);
-    if (o->plain) config.attention = &attention_plain;
-    b->model = model_new(&config, true, 1, e);
-    b->source_ids = case_ids(&b->arena, c, c->batch * c->S, 0);
-    b->target_ids = case_ids(&b->arena, c, c->batch * c->T, 1);
-    b->targets = case_ids(&b->arena, c, c->batch * c->T, 2);
-    if (!b->model || !optim_start(&b->optimizer, &b->model->parameters, e) ||
-        !tokens_new(&b->source, c->batch, c->batch * c->S, e) ||
-        !tokens_new(&b->target, c->batch, c->batch * c->T, e))
-        return false;
-    b->micro_batch = trainer_micro_batch(b->model, c->batch, c->S, c->T);
-    double bytes = nn_tape_bytes(b->model, b->micro_batch, c->S, c->T).peak;
-    if (!tape_reserve(b->tape, (size_t)bytes, e)) return false;
-    record(b, 0, b->micro_batch);
-    b->flops = flops_of(b->tape) * (double)c->batch / (double)b->micro_batch;
-    tape_reset(b->tape);
-    return true;
-}
-
-static void close_bench(Bench *b) {
-    tape_free(b->tape);
-    optim_stop(&b->optimizer);
-    model_free(b->model);
-    tokens_free(&b->source);
-    tokens_free(&b->target);
-    arena_free(&b->arena);
+static void print(const Case *c, const Trainer *t, const BenchOptions *o) {
+    double peak = bench_peak_gflops(o->seconds) * pool_threads(), rows = (double)t->micro_batch;
+    Timing time = bench_time(train_step, (void *)t, o->seconds, 5);
+    double products = nn_step_cost(t->model, t->micro_batch, c->S, c->T).flops;
+    double gigaflops = 1e-9 * products * (double)c->batch / rows;
+    BENCH_PRINT(o, {"case", c->name}, {"ms_per_step", NULL, time.median * 1e3, 4},
+                {"best_ms", NULL, time.best * 1e3, 4},
+                {"tokens_per_s", NULL, (double)(c->batch * c->T) / time.median, 0},
+                {"params", NULL, (double)t->model->parameters.elements, 0},
+                {"threads", NULL, pool_threads(), 0},
+                {"flops_utilisation", NULL, gigaflops / time.median / peak, 4},
+                {"peak_gflops", NULL, peak / pool_threads(), 1},
+                {"steps", NULL, (double)time.runs, 0},
+                {"peak_mb", NULL, (double)system_peak() / 1048576, 1});
 }
 
 static bool measure(const Case *c, const BenchOptions *o, Error *e) {
-    Bench b;
-    bool ok = open_bench(&b, c, o, e);
+    ModelConfig config = case_config(c);
+    if (o->plain) config.attention = &attention_plain;
+    CaseTask task = {{.max_S = c->S, .max_T = c->T, .add_training_row = add_row}, c};
+    Trainer t = {.model = model_new(&config, true, 1, e),
+                 .task = &task.task,
+                 .optimizer = optim_default(c->modern ? &optimizer_muon : &optimizer_adamw),
+                 .schedule = {.kind = &schedule_constant, .rate = 1e-4},
+                 .rows = c->batch,
+                 .accumulate = 1};
+    t.optimizer.weight_decay = 0.01;
+    bool ok = t.model && trainer_start(&t, e);
     if (ok) {
-        double peak = bench_peak_gflops(o->seconds);
-        Timing t = bench_time(train_step, &b, o->seconds, 5);
-        BENCH_PRINT(
-            o, {"case", c->name}, {"ms_per_step", NULL, t.median * 1e3, 4},
-            {"best_ms", NULL, t.best * 1e3, 4},
-            {"tokens_per_s", NULL, (double)(c->batch * c->T) / t.median, 0},
-            {"params", NULL, (double)b.model->parameters.elements, 0},
-            {"threads", NULL, pool_threads(), 0},
-            {"flops_utilisation", NULL, b.flops / t.median * 1e-9 / (peak * pool_threads()), 4},
-            {"peak_gflops", NULL, peak, 1}, {"steps", NULL, (double)t.runs, 0},
-            {"peak_mb", NULL, (double)system_peak() / 1048576, 1});
+        print(c, &t, o);
+        trainer_stop(&t);
     }
-    close_bench(&b);
+    model_free(t.model);
     return ok;
 }
 

@@ -1,4 +1,5 @@
-/* The memory of a training step: the tape's own count, without memory for a single array. */
+/* The cost of a training step: the tape's own count, without memory for a single array. */
+#include "autograd/op.h"
 #include "nn/nn.h"
 #include <stdlib.h>
 
@@ -10,9 +11,10 @@ static Tokens full_rows(const int32_t *ids, long rows, long length) {
     return x;
 }
 
-TapeBytes nn_tape_bytes(Model *m, long rows, long S, long T) {
-    int32_t *ids = calloc((size_t)(rows * (S > T ? S : T)) + 1, sizeof *ids);
-    if (!ids) error_no_memory("%ld tokens", rows * (S > T ? S : T));
+StepCost nn_step_cost(Model *m, long rows, long S, long T) {
+    long tokens = rows * (S > T ? S : T);
+    int32_t *ids = calloc((size_t)tokens + 1, sizeof *ids);
+    if (!ids) error_no_memory("%ld tokens", tokens);
     Tokens source = full_rows(ids, rows, S), target = full_rows(ids, rows, T);
     Tape *t = tape_new();
     Forward f = {t, m, &source, &target};
@@ -22,12 +24,14 @@ TapeBytes nn_tape_bytes(Model *m, long rows, long S, long T) {
     t->no_grad = false;
     t->training = true;
     Tensor *loss = nn_loss(&f, nn_hidden(&f), ids);
-    TapeBytes bytes = {.forward = (double)t->in_use};
+    StepCost cost = {.kept = (double)t->in_use};
+    for (const Node *n = t->last; n; n = n->previous)
+        if (n->op->flops) cost.flops += 3 * n->op->flops(n); /* backward has twice the products */
     tape_backward(t, loss);
-    bytes.peak = (double)t->peak;
+    cost.bytes = (double)t->peak;
     tape_free(t);
     tokens_free(&source);
     tokens_free(&target);
     free(ids);
-    return bytes;
+    return cost;
 }
