@@ -212,10 +212,8 @@ TEST(weights_of_another_run) {
         int status;
         const char *message;
     } wrong[] = {
-        {"--d-model", "16", 78,
-         "base/model.safetensors: made with other options: --d-model: found 16, need 8"},
-        {"--tokenizer", "bpe", 78,
-         "base/model.safetensors: made with other options: --tokenizer: found bpe, need char"},
+        {"--d-model", "16", 78, "base/model.safetensors: made with --d-model 8, now 16"},
+        {"--tokenizer", "bpe", 78, "base/model.safetensors: made with --tokenizer char, now bpe"},
         {"--vocab-size", "300", 2, "--vocab-size: found --from, need one of the two"},
         {"--train", "head*", 2, "--train: found no parameter like 'head*', need one that learns"},
         {"--tail", "0", 65, "third: byte 0: "},
@@ -226,7 +224,8 @@ TEST(weights_of_another_run) {
                     wrong[i].value, "--run", "x") == wrong[i].status &&
                   strstr(err, wrong[i].message),
               "%s", err);
-    CHECK(TRAIN("copy", "--from", "base", "--run", "x") == 2 && strstr(err, "found the kind lm"),
+    CHECK(TRAIN("copy", "--from", "base", "--run", "x") == 78 &&
+              strstr(err, "found a model of kind lm, need seq2seq for copy"),
           "%s", err);
 }
 
@@ -245,24 +244,21 @@ TEST(other_choices) {
     MUST(TRAIN(LM, "--preset", "gpt", "--steps", "4", "--run", "run"));
     CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--beta1", "0.8", "--d-model", "16", "--layers",
                 "1") == 78);
-    CHECK(
-        !strcmp(err,
-                "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, "
-                "need 8; --beta1: found 0.8, need 0.9 (may change: steps, lr, min-lr, eval-every, "
-                "checkpoint-every, checkpoint-minutes, threads)\n"),
-        "%s", err);
-    CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "task: found copy, need lm"), "%s",
-          err);
-    CHECK(TRAIN("--resume", "run", "--text", "other") == 78 && strstr(err, "text_crc32: found "),
+    CHECK(!strcmp(err, "train: run/checkpoint.safetensors: made with --d-model 8, now 16; "
+                       "--beta1 0.9, now 0.8 (may change: steps, lr, min-lr, eval-every, "
+                       "checkpoint-every, checkpoint-minutes, threads)\n"),
+          "%s", err);
+    CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "made with task lm, now copy"),
+          "%s", err);
+    CHECK(TRAIN("--resume", "run", "--text", "other") == 78 && strstr(err, "made with text_crc32 "),
           "%s", err);
     CHECK(TRAIN("--resume", "run", "--text", "third") == 78 &&
-              strstr(err, "program differ: vocabulary: found ") &&
-              strstr(err, "; text_crc32: found "),
+              strstr(err, "program differ: made with vocabulary ") && strstr(err, "; text_crc32 "),
           "%s", err);
-    CHECK(TRAIN("--resume", "run", "--seed", "2") == 78 && strstr(err, "--seed: found 2, need 1"),
+    CHECK(TRAIN("--resume", "run", "--seed", "2") == 78 && strstr(err, "made with --seed 1, now 2"),
           "%s", err);
     CHECK(TRAIN("--resume", "run", "--from", "run") == 78 &&
-              strstr(err, "--from: found run, need none"),
+              strstr(err, "made with --from none, now run"),
           "%s", err);
     CHECK(TRAIN("--resume", "run", "--run", "other run") == 2, "%s", err);
     CHECK(TRAIN("--resume", "nowhere") == 66 && strstr(err, "nowhere: found no run"), "%s", err);
@@ -379,12 +375,13 @@ TEST(changed_checkpoints) {
         {"recipe.optimizer", "adam", 65,
          "metadata: recipe.optimizer: found \"adam\", need one of adamw|sgd|muon"},
         {"norm_kind", "batch", 65, "metadata: norm_kind: found \"batch\", need one of layer|rms"},
-        {"vocabulary", "12354", 78, "text or program differ: vocabulary: found 12345, need 12354"},
+        {"vocabulary", "12354", 78,
+         "text or program differ: made with vocabulary 12354, now 12345"},
         {"vocabulary", "12345 and more characters than a message shows", 78,
-         "text or program differ: the vocabulary differs"},
+         "text or program differ: made with another vocabulary"},
         {"precision", "half", 78,
-         "text or program differ: precision: found " PRECISION ", need half"},
-        {"text_crc32", NULL, 78, "text or program differ: text_crc32: found 00000000, need none"},
+         "text or program differ: made with precision half, now " PRECISION},
+        {"text_crc32", NULL, 78, "text or program differ: made with text_crc32 none, now 00000000"},
         {"moment2.embedding.weight", NULL, 65, "found no tensor \"moment2.embedding.weight\""},
         {"run.best_step", "x", 65, "metadata: run.best_step: found x, need a number"},
         {"run.step", "-3", 65, "metadata: run.step: found -3, need a number"},

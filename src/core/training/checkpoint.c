@@ -1,5 +1,4 @@
 #include "training/checkpoint.h"
-#include "base/append.h"
 #include "nn/model_file.h"
 #include <math.h>
 #include <stddef.h>
@@ -180,21 +179,13 @@ static bool same_run(const Checkpoint *c, const Trainer *t, Error *e) {
     Metadata identity[IDENTITIES];
     identities(t, vocabulary, checksum, identity);
     for (int i = 0; i < IDENTITIES; i++) {
-        /* The difference of two long values, as of vocabularies, is seldom in their beginnings. */
-        enum { SHOWN = 40 };
-        const char *text = safetensors_metadata(&c->file, identity[i].key),
-                   *found = identity[i].value;
-        const char *need = text ? text : "none";
-        if (strcmp(need, found) == 0) continue;
-        if (*list) text_append(list, sizeof list, "; ");
-        if (strlen(found) <= SHOWN && strlen(need) <= SHOWN)
-            text_append(list, sizeof list, "%s: found %s, need %s", identity[i].key, found, need);
-        else
-            text_append(list, sizeof list, "the %s differs", identity[i].key);
+        const char *had = safetensors_metadata(&c->file, identity[i].key), *now = identity[i].value;
+        if (!had) had = "";
+        if (strcmp(had, now) != 0) train_difference(list, identity[i].key, had, now);
     }
     free(vocabulary);
-    return !*list ||
-           error_set(e, STATUS_OTHER_MODEL, "%s: text or program differ: %s", c->path, list);
+    return !*list || error_set(e, STATUS_OTHER_MODEL, "%s: text or program differ: made with %s",
+                               c->path, list);
 }
 
 bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e) {

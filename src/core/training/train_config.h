@@ -125,6 +125,9 @@ typedef struct ConfigNotes {
 } ConfigNotes;
 void train_config_notes(const TrainConfig *r, ConfigNotes *out);
 
+/* Adds a difference between a run and what is asked of it now to a list: "--d-model 32, now 64". */
+void train_difference(char list[ERROR_TEXT], const char *name, const char *had, const char *now);
+
 /* Takes the settings of a checkpoint, and copies them. A setting given by the user stays if it may
  * change; otherwise STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting is not
  * valid, or this version has none of its name. A setting that the checkpoint lacks has its default.
@@ -133,8 +136,8 @@ bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e
 
 /* Takes the settings of the model, the vocabulary and, if none is given, the task and the context
  * of a run to begin from: its weights, or the checkpoint of a run that began so.
- * STATUS_OTHER_MODEL: the user gave other settings of the model; STATUS_USAGE: a tokenizer of its
- * own, or a task of another kind. STATUS_BAD_DATA: the file is of no run. */
+ * STATUS_OTHER_MODEL: the user gave other settings of the model, another tokenizer, or a task of
+ * another kind; STATUS_USAGE: he gave --vocab-size. STATUS_BAD_DATA: the file is of no run. */
 bool train_config_begin_from(TrainConfig *r, const Safetensors *run, Error *e);
 
 /* The model, with the task's vocabulary, length and padding; a trainer without model and memory. */

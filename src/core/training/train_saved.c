@@ -30,29 +30,49 @@ void train_config_notes(const TrainConfig *r, ConfigNotes *out) {
     }
 }
 
+/* ---- Differences ---- */
+
+void train_difference(char list[ERROR_TEXT], const char *name, const char *had, const char *now) {
+    /* The difference of two long values, as of vocabularies, is seldom in their beginnings. */
+    enum { SHOWN = 40 };
+    if (*list) text_append(list, ERROR_TEXT, "; ");
+    if (strlen(had) > SHOWN || strlen(now) > SHOWN)
+        text_append(list, ERROR_TEXT, "another %s", name);
+    else
+        text_append(list, ERROR_TEXT, "%s %s, now %s", name, *had ? had : "none",
+                    *now ? now : "none");
+}
+
+/* Takes a setting's value from another run. Lists it if the user gave another value. */
+static void take(TrainConfig *r, const Setting *s, const TrainConfig *theirs,
+                 char differences[ERROR_TEXT]) {
+    char name[NOTE_KEY], before[SETTING_VALUE], asked[SETTING_VALUE];
+    const char *had = setting_text(s, theirs, before), *now = setting_text(s, r, asked);
+    snprintf(name, sizeof name, "--%s", s->name);
+    if (*given(r, s) && strcmp(had, now) != 0) train_difference(differences, name, had, now);
+    setting_copy(s, r, theirs);
+    r->taken[s - train_settings] = true;
+}
+
 /* ---- Checkpoints ---- */
 
-/* Takes one setting of a checkpoint, unless the user gave another value that it may have; otherwise
- * appends to `others`. A checkpoint that lacks the setting leaves it to the user or its default. */
+/* Takes one setting of a checkpoint, unless the user gave another value that it may have. A
+ * checkpoint that lacks the setting leaves it to the user or its default. */
 static bool resume_setting(TrainConfig *r, const Setting *s, const Safetensors *checkpoint,
-                           char others[ERROR_TEXT], Error *e) {
-    TrainConfig before = *r;
-    char key[NOTE_KEY], what[400], found[SETTING_VALUE], want[SETTING_VALUE];
-    const char *text = safetensors_metadata(checkpoint, note_key(s, key)),
-               *where = checkpoint->path;
+                           char differences[ERROR_TEXT], Error *e) {
+    TrainConfig theirs = *r;
+    char key[NOTE_KEY], where[400];
+    const char *text = safetensors_metadata(checkpoint, note_key(s, key));
     if (!text) return true;
-    r->taken[s - train_settings] = true;
     if (s->offset == offsetof(TrainConfig, schedule.steps))
         r->planned_steps = strtol(text, NULL, 10);
+    r->taken[s - train_settings] = true;
     if (s->saved == SAVED_CHANGEABLE && *given(r, s)) return true;
     if (s->type == SETTING_TEXT) text = train_config_keep(r, strdup(text), e);
     if (!text) return false;
-    snprintf(what, sizeof what, "%.200s: metadata: %s", where, key);
-    if (!setting_read(s, r, text, what, STATUS_BAD_DATA, e)) return false;
-    const char *old = setting_text(s, &before, found), *new = setting_text(s, r, want);
-    if (*given(r, s) && strcmp(old, new) != 0)
-        text_append(others, ERROR_TEXT, "; --%s: found %s, need %s", s->name, old,
-                    *new ? new : "none");
+    snprintf(where, sizeof where, "%.200s: metadata: %s", checkpoint->path, key);
+    if (!setting_read(s, &theirs, text, where, STATUS_BAD_DATA, e)) return false;
+    take(r, s, &theirs, differences);
     *given(r, s) = false;
     return true;
 }
@@ -70,28 +90,31 @@ static bool check_removed(const Safetensors *checkpoint, Error *e) {
     return true;
 }
 
+/* "lr, steps, " and so on. A file may move, but not change: the checkpoint has its checksum. */
+static const char *changeable(const TrainConfig *r, char out[ERROR_TEXT]) {
+    *out = 0;
+    for (const Setting *s = train_settings; s->name; s++)
+        if (s->saved == SAVED_CHANGEABLE && s->type != SETTING_TEXT && train_config_counts(r, s))
+            text_append(out, ERROR_TEXT, "%s, ", s->name);
+    return out;
+}
+
 bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e) {
-    char others[ERROR_TEXT] = "", changeable[ERROR_TEXT] = "";
+    char differences[ERROR_TEXT] = "", names[ERROR_TEXT];
     const char *task = safetensors_metadata(checkpoint, "task"), *where = checkpoint->path;
     if (!task) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", where);
     if (!check_removed(checkpoint, e)) return false;
-    if (r->task && strcmp(r->task, task) != 0)
-        text_append(others, sizeof others, "; task: found %s, need %s", r->task, task);
+    if (r->task && strcmp(r->task, task) != 0) train_difference(differences, "task", task, r->task);
     r->task = train_config_keep(r, strdup(task), e);
     if (!r->task) return false;
-    for (const Setting *s = train_settings; s->name; s++) {
-        /* A file may move, but not change: the checkpoint has its checksum. */
-        if (s->saved == SAVED_CHANGEABLE && s->type != SETTING_TEXT &&
-            setting_check_effect(train_settings, r, s, &(Error){0}))
-            text_append(changeable, sizeof changeable, "%s, ", s->name);
-        if (s->saved != SAVED_NOWHERE && !resume_setting(r, s, checkpoint, others, e)) return false;
-    }
+    for (const Setting *s = train_settings; s->name; s++)
+        if (s->saved != SAVED_NOWHERE && !resume_setting(r, s, checkpoint, differences, e))
+            return false;
     if (r->from && !*r->from) r->from = NULL;
     if (r->train && !*r->train) r->train = NULL;
-    if (!*others) return true;
-    return error_set(e, STATUS_OTHER_MODEL,
-                     "%s: made with other options: %s (may change: %sthreads)", where, others + 2,
-                     changeable);
+    return !*differences ||
+           error_set(e, STATUS_OTHER_MODEL, "%s: made with %s (may change: %sthreads)", where,
+                     differences, changeable(r, names));
 }
 
 /* ---- Beginning from another run ---- */
@@ -100,30 +123,27 @@ static const char *metadata_of(void *file, const char *name) {
     return safetensors_metadata(file, name);
 }
 
-/* Takes the model's settings. */
+static bool made_with(const Safetensors *run, const char *differences, Error *e) {
+    return !*differences ||
+           error_set(e, STATUS_OTHER_MODEL, "%s: made with %s", run->path, differences);
+}
+
+/* Takes the model's settings, and its context if none is given. */
 static bool take_model(TrainConfig *r, const Safetensors *run, Error *e) {
-    char others[ERROR_TEXT] = "", found[SETTING_VALUE], want[SETTING_VALUE];
+    char differences[ERROR_TEXT] = "";
     TrainConfig theirs = *r;
     if (!config_parse(&theirs.model, run->path, metadata_of, (void *)run, e)) return false;
     if (config_is_lm(&theirs.model) != train_config_is_lm(r))
-        return error_set(e, STATUS_USAGE,
-                         "--from: %s: found the kind %s, need another for the task %s", run->path,
-                         config_kind(&theirs.model), r->task);
-    for (const Setting *s = train_settings; s->name; s++) {
-        if (s->saved != SAVED_IN_WEIGHTS) continue;
-        const char *old = setting_text(s, r, found), *new = setting_text(s, &theirs, want);
-        if (*given(r, s) && strcmp(old, new) != 0)
-            text_append(others, sizeof others, "%s--%s: found %s, need %s", *others ? "; " : "",
-                        s->name, old, new);
-        setting_copy(s, r, &theirs);
-        r->taken[s - train_settings] = true;
-    }
-    if (!train_config_is_set(r, &r->data.context)) {
-        r->data.context = theirs.model.max_length;
-        r->taken[setting_find(train_settings, "context") - train_settings] = true;
-    }
-    return !*others ||
-           error_set(e, STATUS_OTHER_MODEL, "%s: made with other options: %s", run->path, others);
+        return error_set(e, STATUS_OTHER_MODEL,
+                         "--from: %s: found a model of kind %s, need %s for %s", run->path,
+                         config_kind(&theirs.model), train_config_is_lm(r) ? "lm" : "seq2seq",
+                         r->task);
+    for (const Setting *s = train_settings; s->name; s++)
+        if (s->saved == SAVED_IN_WEIGHTS) take(r, s, &theirs, differences);
+    theirs.data.context = theirs.model.max_length;
+    if (!train_config_is_set(r, &r->data.context))
+        take(r, setting_find(train_settings, "context"), &theirs, differences);
+    return made_with(run, differences, e);
 }
 
 static bool take_vocabulary(TrainConfig *r, const Safetensors *run, Error *e) {
@@ -137,15 +157,12 @@ static bool take_vocabulary(TrainConfig *r, const Safetensors *run, Error *e) {
                          run->path);
     Tokenizer *k = tokenizer_parse(run->path, vocabulary, e);
     if (!k) return false;
-    const TokenizerKind *asked = *given(r, tokenizer) ? r->data.tokenizer : k->kind;
-    r->data.tokenizer = k->kind;
+    TrainConfig theirs = {.data.tokenizer = k->kind};
+    char differences[ERROR_TEXT] = "";
     tokenizer_free(k);
-    if (asked != r->data.tokenizer)
-        return error_set(e, STATUS_OTHER_MODEL,
-                         "%s: made with other options: --tokenizer: found %s, need %s", run->path,
-                         asked ? asked->choice.name : tokenizer->none,
-                         r->data.tokenizer->choice.name);
-    r->taken[tokenizer - train_settings] = r->taken[size - train_settings] = true;
+    take(r, tokenizer, &theirs, differences);
+    r->taken[size - train_settings] = true;
+    if (!made_with(run, differences, e)) return false;
     return (r->data.vocabulary = train_config_keep(r, strdup(vocabulary), e));
 }
 
