@@ -280,23 +280,22 @@ static inline void read_train_config(const uint8_t *data, size_t size) {
     bool looked = r.resume && e.status == STATUS_NO_INPUT; /* a run is found by its name */
     promise_reason(ok, &e, looked ? STATUS_NO_INPUT : STATUS_USAGE);
     if (ok && !r.resume) {
-        ConfigNotes recipe;
-        ConfigField field[CONFIG_FIELDS];
-        Metadata note[TRAIN_SETTINGS + CONFIG_FIELDS + 1];
-        train_config_notes(&r, &recipe);
-        int count = recipe.count;
-        memcpy(note, recipe.note, sizeof recipe.note);
-        for (int i = 0; config_field(&r.model, i, &field[i]); i++)
-            note[count++] = (Metadata){field[i].key, field[i].value};
-        note[count++] = (Metadata){"task", r.task};
-        Safetensors saved = {.path = "f", .metadata = note, .metadata_count = count};
-        qsort(note, (size_t)saved.metadata_count, sizeof *note, by_key);
+        Contents c = {0};
+        ConfigField field;
+        train_config_notes(&r, &c);
+        for (int i = 0; config_field(&r.model, i, &field); i++)
+            contents_note(&c, field.key, field.value);
+        contents_note(&c, "task", r.task);
+        Safetensors saved = {
+            .path = "f", .metadata = c.metadata, .metadata_count = (int)c.metadata_count};
+        qsort(c.metadata, (size_t)c.metadata_count, sizeof *c.metadata, by_key);
         PROMISE(train_config_resume(&again, &saved, &e) && train_config_complete(&again, &e));
         for (const Setting *s = train_settings; s->name; s++) {
             char first[SETTING_VALUE], second[SETTING_VALUE];
             PROMISE(s->saved == SAVED_NOWHERE ||
                     !strcmp(setting_text(s, &r, first), setting_text(s, &again, second)));
         }
+        contents_free(&c);
     }
     train_config_free(&r);
     train_config_free(&again);

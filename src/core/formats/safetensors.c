@@ -370,8 +370,8 @@ static size_t print_header(FILE *text, const Metadata *metadata, int metadata_co
     return (size_t)ftell(text);
 }
 
-bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_count,
-                            const Array *tensors, int count, Error *e) {
+static bool write_into(File *f, const Metadata *metadata, int metadata_count, const Array *tensors,
+                       int count, Error *e) {
     check_names(metadata, metadata_count, tensors, count);
     size_t written = 0, size = 0;
     char *header = NULL;
@@ -402,8 +402,45 @@ bool safetensors_write(const char *path, const Metadata *metadata, int metadata_
     check_names(metadata, metadata_count, tensors, count); /* a bug, before the file is touched */
     File *f = file_create(path, e);
     if (!f) return false;
-    if (safetensors_write_into(f, metadata, metadata_count, tensors, count, e))
-        return file_commit(f, e);
+    if (write_into(f, metadata, metadata_count, tensors, count, e)) return file_commit(f, e);
     file_abandon(f);
     return false;
+}
+
+/* ---- Contents ---- */
+
+static const char *joined(Contents *c, const char *a, const char *b) {
+    size_t length = strlen(a), more = strlen(b) + 1;
+    char *text = arena_alloc(&c->texts, length + more);
+    memcpy(text, a, length);
+    memcpy(text + length, b, more);
+    return text;
+}
+
+void contents_note(Contents *c, const char *key, const char *value) {
+    c->metadata =
+        array_grown(c->metadata, c->metadata_count, &c->metadata_capacity, sizeof *c->metadata);
+    c->metadata[c->metadata_count++] = (Metadata){joined(c, "", key), joined(c, "", value)};
+}
+
+void contents_number(Contents *c, const char *key, long value) {
+    char text[24];
+    snprintf(text, sizeof text, "%ld", value);
+    contents_note(c, key, text);
+}
+
+void contents_tensor(Contents *c, const char *prefix, const char *name, Shape s, const real *x) {
+    c->tensor = array_grown(c->tensor, c->tensors, &c->tensor_capacity, sizeof *c->tensor);
+    c->tensor[c->tensors++] = array_over(joined(c, prefix, name), DTYPE_REAL, s, x);
+}
+
+void contents_free(Contents *c) {
+    free(c->metadata);
+    free(c->tensor);
+    arena_free(&c->texts);
+    *c = (Contents){0};
+}
+
+bool contents_write(const Contents *c, File *f, Error *e) {
+    return write_into(f, c->metadata, (int)c->metadata_count, c->tensor, (int)c->tensors, e);
 }

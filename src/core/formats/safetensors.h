@@ -14,6 +14,7 @@
  * no checksum. */
 #pragma once
 
+#include "base/arena.h"
 #include "base/file.h"
 #include "formats/array.h"
 
@@ -54,6 +55,19 @@ const char *safetensors_metadata(const Safetensors *s, const char *key);
 bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count,
                        const Array *tensors, int count, Error *e);
 
+/* The contents of a file to be written, in the order in which they are added. Starts as {0}; to be
+ * freed with contents_free. Owns its texts, but not the elements of its tensors. Without memory for
+ * a list the process ends: error_no_memory. */
+typedef struct Contents {
+    Metadata *metadata;
+    Array *tensor;
+    long metadata_count, tensors, metadata_capacity, tensor_capacity;
+    Arena texts;
+} Contents;
+void contents_note(Contents *c, const char *key, const char *value);
+void contents_number(Contents *c, const char *key, long value);
+void contents_tensor(Contents *c, const char *prefix, const char *name, Shape s, const real *x);
+void contents_free(Contents *c);
+
 /* Writes into an open, empty file. The caller commits it. */
-bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_count,
-                            const Array *tensors, int count, Error *e);
+bool contents_write(const Contents *c, File *f, Error *e);

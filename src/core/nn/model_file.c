@@ -18,43 +18,25 @@ void model_notes_free(Notes *n) {
 
 /* ---- Writing ---- */
 
-/* Writes the model as model_write does. `metadata` and `tensor` have memory for all entries. */
-static bool write_entries(const Model *m, File *f, const Metadata *note, int count,
-                          const Array *more, int arrays, Metadata *metadata, Array *tensor,
-                          Error *e) {
+void model_describe(const Model *m, Contents *c) {
     const Parameters *p = &m->parameters;
-    ConfigField field[CONFIG_FIELDS];
-    int fields = 0;
-    for (; config_field(&m->config, fields, &field[fields]); fields++)
-        metadata[fields] = (Metadata){field[fields].key, field[fields].value};
-    for (int i = 0; i < count; i++) metadata[fields + i] = note[i];
+    ConfigField field;
+    for (int i = 0; config_field(&m->config, i, &field); i++)
+        contents_note(c, field.key, field.value);
     for (int i = 0; i < p->count; i++)
-        tensor[i] = array_over(p->entry[i].name, DTYPE_REAL, p->entry[i].shape,
-                               p->value + p->entry[i].offset);
-    for (int i = 0; i < arrays; i++) tensor[p->count + i] = more[i];
-    return safetensors_write_into(f, metadata, fields + count, tensor, p->count + arrays, e);
-}
-
-bool model_write(const Model *m, File *f, const Metadata *note, int count, const Array *more,
-                 int arrays, Error *e) {
-    Metadata *metadata = calloc(CONFIG_FIELDS + (size_t)count, sizeof *metadata);
-    Array *tensor = calloc((size_t)(m->parameters.count + arrays), sizeof *tensor);
-    bool ok = metadata && tensor
-                  ? write_entries(m, f, note, count, more, arrays, metadata, tensor, e)
-                  : error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", file_path(f));
-    free(metadata);
-    free(tensor);
-    return ok;
+        contents_tensor(c, "", p->entry[i].name, p->entry[i].shape, p->value + p->entry[i].offset);
 }
 
 bool model_save(const Model *m, const char *path, const Metadata *note, int count, Error *e) {
     WANT(m);
     WANT(path);
-    File *f = file_create(path, e);
-    if (!f) return false;
-    if (model_write(m, f, note, count, NULL, 0, e)) return file_commit(f, e);
-    file_abandon(f);
-    return false;
+    Contents c = {0};
+    model_describe(m, &c);
+    for (int i = 0; i < count; i++) contents_note(&c, note[i].key, note[i].value);
+    bool ok =
+        safetensors_write(path, c.metadata, (int)c.metadata_count, c.tensor, (int)c.tensors, e);
+    contents_free(&c);
+    return ok;
 }
 
 /* ---- Reading ---- */

@@ -21,10 +21,8 @@ void model_notes_free(Notes *n);
  * STATUS_NO_MEMORY. A note whose key is the name of a configuration's field is a bug. */
 bool model_save(const Model *m, const char *path, const Metadata *note, int count, Error *e);
 
-/* Writes the model into an open, empty file, with more arrays after the weights. The caller commits
- * the file. STATUS_NO_MEMORY. */
-bool model_write(const Model *m, File *f, const Metadata *note, int count, const Array *more,
-                 int arrays, Error *e);
+/* Adds the configuration and the weights to the contents of a file. */
+void model_describe(const Model *m, Contents *c);
 
 /* The largest weight that a model may have: the square of a larger one may overflow a float. */
 extern const double model_largest_weight; /* 1e18 */

@@ -6,13 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MOMENTS = 2,
-    NAME = PARAMETER_NAME + 8,
-    NUMBER = 32,
-    MODEL_NOTES = 9,
-    MAX_NOTES = TRAIN_SETTINGS + 20,
-};
+enum { MOMENTS = 2, NAME = PARAMETER_NAME + 8, NUMBER = 32 };
 static const char *const moment_prefix[MOMENTS] = {"moment1.", "moment2."};
 
 static real *moment(const Trainer *t, int i) {
@@ -67,69 +61,61 @@ static void identities(const Trainer *t, const char *vocabulary, char checksum[N
 
 /* ---- Writing ---- */
 
-/* Writes the model with its notes, `more` notes, and the optimizer's moments, if `moments` are
- * wanted. */
-static bool write_model(const Trainer *t, File *f, const Metadata *more, int count, int moments,
-                        Error *e) {
-    const Parameters *p = &t->model->parameters;
-    int arrays = 0;
-    char begin[NUMBER], end[NUMBER], opening[NUMBER],
-        *vocabulary = tokenizer_string(t->task->tokenizer, e);
+/* Adds the model with what decoding needs to know of its task. */
+static bool describe(const Trainer *t, Contents *c, Error *e) {
+    const Task *task = t->task;
+    char *vocabulary = tokenizer_string(task->tokenizer, e);
     if (!vocabulary) return false;
-    Metadata note[MAX_NOTES] = {{"task", t->task->name},
-                                {"vocabulary", vocabulary},
-                                {"begin_id", begin},
-                                {"end_id", end},
-                                {"opening_id", opening},
-                                {"newline", t->task->unix_newlines ? "unix" : "keep"},
-                                {"lines", t->task->lines ? t->task->lines : ""},
-                                {"user", t->task->speakers.user},
-                                {"bot", t->task->speakers.bot}};
-    snprintf(begin, sizeof begin, "%ld", (long)t->task->begin_id);
-    snprintf(end, sizeof end, "%ld", (long)t->task->end_id);
-    snprintf(opening, sizeof opening, "%ld", (long)t->task->opening_id);
-    for (int i = 0; i < count; i++) note[MODEL_NOTES + i] = more[i];
-
-    int max = moments * p->count;
-    Array *array = calloc((size_t)max + 1, sizeof *array);
-    char(*name)[NAME] = calloc((size_t)max + 1, sizeof *name);
-    bool ok = (array && name) ||
-              error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", file_path(f));
-    for (int i = 0; i < (ok ? max : 0); i++) {
-        const Parameter *entry = &p->entry[i % p->count];
-        int part = i / p->count;
-        if (entry->frozen) continue;
-        snprintf(name[arrays], sizeof name[arrays], "%s%s", moment_prefix[part], entry->name);
-        array[arrays] =
-            array_over(name[arrays], DTYPE_REAL, entry->shape, moment(t, part) + entry->offset);
-        arrays++;
-    }
-    ok = ok && model_write(t->model, f, note, MODEL_NOTES + count, array, arrays, e);
-    free(array);
-    free(name);
+    model_describe(t->model, c);
+    contents_note(c, "task", task->name);
+    contents_note(c, "vocabulary", vocabulary);
+    contents_number(c, "begin_id", task->begin_id);
+    contents_number(c, "end_id", task->end_id);
+    contents_number(c, "opening_id", task->opening_id);
+    contents_note(c, "newline", task->unix_newlines ? "unix" : "keep");
+    contents_note(c, "lines", task->lines ? task->lines : "");
+    contents_note(c, "user", task->speakers.user);
+    contents_note(c, "bot", task->speakers.bot);
     free(vocabulary);
-    return ok;
+    return true;
+}
+
+/* Adds the state of the run and the optimizer's moments. */
+static void add_state(const Trainer *t, Contents *c) {
+    const Parameters *p = &t->model->parameters;
+    char checksum[NUMBER], number[NUMBER];
+    Metadata identity[IDENTITIES];
+    identities(t, NULL, checksum, identity);
+    for (int i = 1; i < IDENTITIES; i++) /* the first, the vocabulary, is there */
+        contents_note(c, identity[i].key, identity[i].value);
+    for (int i = 0; i < STATE_FIELDS; i++) {
+        print_field(&t->state, &state_field[i], number);
+        contents_note(c, state_field[i].name, number);
+    }
+    for (int part = 0; part < t->optimizer.kind->moments; part++)
+        for (const Parameter *w = p->entry; w < p->entry + p->count; w++)
+            if (!w->frozen)
+                contents_tensor(c, moment_prefix[part], w->name, w->shape,
+                                moment(t, part) + w->offset);
 }
 
 bool checkpoint_write_model(const Trainer *t, File *f, Error *e) {
-    return write_model(t, f, NULL, 0, 0, e);
+    Contents c = {0};
+    bool ok = describe(t, &c, e) && contents_write(&c, f, e);
+    contents_free(&c);
+    return ok;
 }
 
 bool checkpoint_write(const TrainConfig *r, const Trainer *t, File *f, Error *e) {
-    char number[STATE_FIELDS][NUMBER], checksum[NUMBER];
-    Metadata note[MAX_NOTES], identity[IDENTITIES];
-    ConfigNotes config;
-    train_config_notes(r, &config);
-    int count = config.count;
-    memcpy(note, config.note, (size_t)count * sizeof *note);
-    identities(t, NULL, checksum, identity);
-    for (int i = 1; i < IDENTITIES; i++)
-        note[count++] = identity[i]; /* a model's notes have the vocabulary */
-    for (int i = 0; i < STATE_FIELDS; i++) {
-        print_field(&t->state, &state_field[i], number[i]);
-        note[count++] = (Metadata){state_field[i].name, number[i]};
+    Contents c = {0};
+    bool ok = describe(t, &c, e);
+    if (ok) {
+        train_config_notes(r, &c);
+        add_state(t, &c);
+        ok = contents_write(&c, f, e);
     }
-    return write_model(t, f, note, count, t->optimizer.kind->moments, e);
+    contents_free(&c);
+    return ok;
 }
 
 /* ---- Reading ---- */

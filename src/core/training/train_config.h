@@ -114,16 +114,11 @@ void train_config_set_width(TrainConfig *r, int d_model);
 /* Whether files have this setting and it has an effect on the run. */
 bool train_config_counts(const TrainConfig *r, const Setting *s);
 
-/* The settings that the weights' metadata do not say, as notes of a checkpoint: "recipe.lr" and its
- * value. Points into itself and to the configuration's texts. */
+/* Adds the settings that the weights' metadata do not say to the contents of a checkpoint: as
+ * "recipe.lr" and its value. */
 #define RECIPE "recipe."
 enum { NOTE_KEY = 40 };
-typedef struct ConfigNotes {
-    Metadata note[TRAIN_SETTINGS];
-    int count;
-    char key[TRAIN_SETTINGS][NOTE_KEY], value[TRAIN_SETTINGS][SETTING_VALUE];
-} ConfigNotes;
-void train_config_notes(const TrainConfig *r, ConfigNotes *out);
+void train_config_notes(const TrainConfig *r, Contents *c);
 
 /* Adds a difference between a run and what is asked of it now to a list: "--d-model 32, now 64". */
 void train_difference(char list[ERROR_TEXT], const char *name, const char *had, const char *now);

@@ -21,13 +21,11 @@ bool train_config_counts(const TrainConfig *r, const Setting *s) {
     return s->saved != SAVED_NOWHERE && setting_check_effect(train_settings, r, s, &(Error){0});
 }
 
-void train_config_notes(const TrainConfig *r, ConfigNotes *out) {
-    out->count = 0;
-    for (const Setting *s = train_settings; s->name; s++) {
-        if (s->saved == SAVED_NOWHERE || s->saved == SAVED_IN_WEIGHTS) continue;
-        int n = out->count++;
-        out->note[n] = (Metadata){note_key(s, out->key[n]), setting_text(s, r, out->value[n])};
-    }
+void train_config_notes(const TrainConfig *r, Contents *c) {
+    char key[NOTE_KEY], value[SETTING_VALUE];
+    for (const Setting *s = train_settings; s->name; s++)
+        if (s->saved != SAVED_NOWHERE && s->saved != SAVED_IN_WEIGHTS)
+            contents_note(c, note_key(s, key), setting_text(s, r, value));
 }
 
 /* ---- Differences ---- */
