@@ -471,7 +471,7 @@ TEST(wrong_names_are_bugs) {
                   array_over("x", DTYPE_F16, SCALAR, "3")};
     Metadata m[3] = {{"k", "1"}, {"l", "2"}, {"k", "3"}};
 #define WRITE(n_metadata, n) safetensors_write("/nowhere/x", m, n_metadata, a, n, &e)
-    EXPECT_BUG("safetensors_write: tensor name \"x\" is taken", WRITE(0, 3));
+    EXPECT_BUG("safetensors_write: tensor \"x\" is taken", WRITE(0, 3));
     EXPECT_BUG("safetensors_write: metadata key \"k\" is taken", WRITE(3, 1));
     m[0].key = "crc32";
     EXPECT_BUG("safetensors_write: metadata key \"crc32\" is taken", WRITE(1, 1));
@@ -483,7 +483,7 @@ TEST(wrong_names_are_bugs) {
     a[0].name = "\xFF";
     EXPECT_BUG("safetensors_write: byte 0: found 0xFF, need UTF-8", WRITE(0, 1));
     a[0].name = "__metadata__";
-    EXPECT_BUG("safetensors_write: tensor name \"__metadata__\" is taken", WRITE(0, 1));
+    EXPECT_BUG("safetensors_write: tensor \"__metadata__\" is taken", WRITE(0, 1));
     a[0].name = "";
     EXPECT_BUG("safetensors_write: tensor 0 has no name", WRITE(0, 1));
     a[0].name = NULL;

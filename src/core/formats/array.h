@@ -36,8 +36,8 @@ const char *dtype_name(Dtype d); /* "F32", as safetensors writes it */
 enum { ARRAY_RANK = 8 };
 
 typedef struct Array {
+    const char *name; /* in its file; NULL: the file holds one array */
     const char *file; /* path it was read from, for messages; NULL: none */
-    const char *name; /* in that file; NULL: the file holds one array */
     Dtype dtype;
     int rank; /* up to ARRAY_RANK; a tensor has up to MAX_RANK, see array_shape */
     long size[ARRAY_RANK];

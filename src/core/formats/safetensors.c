@@ -141,12 +141,9 @@ static bool read_header(Safetensors *s, Json *j, const char *data, size_t size) 
 
 /* ---- Reading: the file ---- */
 
+/* Arrays and metadata begin with a name. */
 static int by_name(const void *a, const void *b) {
-    return strcmp(((const Array *)a)->name, ((const Array *)b)->name);
-}
-
-static int by_key(const void *a, const void *b) {
-    return strcmp(((const Metadata *)a)->key, ((const Metadata *)b)->key);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static size_t array_bytes(const Array *a) {
@@ -160,22 +157,21 @@ static int by_place(const void *a, const void *b) {
     return (array_bytes(x) > array_bytes(y)) - (array_bytes(x) < array_bytes(y));
 }
 
-static bool duplicate(const Safetensors *s, const char *key, Error *e) {
-    return error_set(e, STATUS_BAD_DATA, "%s: header: found duplicate key \"%s\"", s->path,
-                     ESCAPED(key));
+/* Sorts a list by name. Fails if two names are equal. */
+static bool sort_by_name(void *list, int count, size_t size, const char *path, Error *e) {
+    if (count) qsort(list, (size_t)count, size, by_name);
+    for (int i = 1; i < count; i++) {
+        const char *entry = (const char *)list + (size_t)i * size;
+        if (by_name(entry - size, entry) == 0)
+            return error_set(e, STATUS_BAD_DATA, "%s: header: found duplicate key \"%s\"", path,
+                             ESCAPED(*(const char *const *)entry));
+    }
+    return true;
 }
 
-static bool keys_differ(Safetensors *s, Error *e) {
-    if (s->tensors) qsort(s->tensor, (size_t)s->tensors, sizeof *s->tensor, by_name);
-    if (s->metadata_count)
-        qsort(s->metadata, (size_t)s->metadata_count, sizeof *s->metadata, by_key);
-    for (int i = 1; i < s->tensors; i++)
-        if (by_name(&s->tensor[i - 1], &s->tensor[i]) == 0)
-            return duplicate(s, s->tensor[i].name, e);
-    for (int i = 1; i < s->metadata_count; i++)
-        if (by_key(&s->metadata[i - 1], &s->metadata[i]) == 0)
-            return duplicate(s, s->metadata[i].key, e);
-    return true;
+static bool sort_lists(Safetensors *s, Error *e) {
+    return sort_by_name(s->tensor, s->tensors, sizeof *s->tensor, s->path, e) &&
+           sort_by_name(s->metadata, s->metadata_count, sizeof *s->metadata, s->path, e);
 }
 
 /* Every byte of the data belongs to exactly one tensor. */
@@ -253,9 +249,7 @@ static bool parse(Safetensors *s, size_t size, Error *e) {
     Json j = json_over(header_where, s->data + 8, (size_t)length, e);
     size_t data_size = size - 8 - (size_t)length;
     if (!read_header(s, &j, data, data_size)) return false;
-    if (!keys_differ(s, e) || !data_is_covered(s, data, data_size, e)) return false;
-    if (s->tensors) qsort(s->tensor, (size_t)s->tensors, sizeof *s->tensor, by_name);
-    return true;
+    return sort_lists(s, e) && data_is_covered(s, data, data_size, e) && sort_lists(s, e);
 }
 
 bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, Error *e) {
@@ -282,11 +276,14 @@ void safetensors_free(Safetensors *s) {
     *s = (Safetensors){0};
 }
 
+static const void *find(const char *name, const void *list, int count, size_t size) {
+    return count ? bsearch(&name, list, (size_t)count, size, by_name) : NULL;
+}
+
 const Array *safetensors_find(const Safetensors *s, const char *name) {
     WANT(s);
     WANT(name);
-    Array key = {.name = name};
-    return s->tensors ? bsearch(&key, s->tensor, (size_t)s->tensors, sizeof key, by_name) : NULL;
+    return find(name, s->tensor, s->tensors, sizeof *s->tensor);
 }
 
 const Array *safetensors_need(const Safetensors *s, const char *name, Error *e) {
@@ -298,43 +295,43 @@ const Array *safetensors_need(const Safetensors *s, const char *name, Error *e) 
 const char *safetensors_metadata(const Safetensors *s, const char *key) {
     WANT(s);
     WANT(key);
-    Metadata wanted = {.key = key};
-    const Metadata *found =
-        s->metadata_count
-            ? bsearch(&wanted, s->metadata, (size_t)s->metadata_count, sizeof wanted, by_key)
-            : NULL;
+    const Metadata *found = find(key, s->metadata, s->metadata_count, sizeof *s->metadata);
     return found ? found->value : NULL;
 }
 
 /* ---- Writing ---- */
 
-static void check_text(const char *kind, const char *text, bool taken) {
+static void check_text(const char *text) {
     Error e = {0};
     if (!utf8_check("safetensors_write", text, strlen(text), &e)) error_bug("%s", e.text);
-    if (taken) error_bug("safetensors_write: %s \"%s\" is taken", kind, text);
 }
 
-static void check_names(const Metadata *metadata, int metadata_count, const Array *tensors,
-                        int count) {
-    if (metadata_count < 0 || count < 0)
-        error_bug("safetensors_write: %d metadata and %d tensors, want at least 0", metadata_count,
-                  count);
-    if (metadata_count) WANT(metadata);
-    if (count) WANT(tensors);
-    for (int i = 0; i < metadata_count; i++) {
-        WANT(metadata[i].key);
-        WANT(metadata[i].value);
-        bool taken = strcmp(metadata[i].key, "crc32") == 0;
-        for (int k = 0; k < i; k++) taken |= by_key(&metadata[i], &metadata[k]) == 0;
-        check_text("metadata key", metadata[i].key, taken);
-        check_text("metadata value", metadata[i].value, false);
-    }
+/* Stops with a bug unless the names of a list are UTF-8 and differ from each other and from a
+ * reserved one. */
+static void check_names(const char *kind, const void *list, int count, size_t size,
+                        const char *reserved) {
+    if (count < 0) error_bug("safetensors_write: %d %ss, want at least 0", count, kind);
+    if (count) WANT(list);
     for (int i = 0; i < count; i++) {
-        if (!tensors[i].name || !*tensors[i].name)
-            error_bug("safetensors_write: tensor %d has no name", i);
-        bool taken = strcmp(tensors[i].name, "__metadata__") == 0;
-        for (int k = 0; k < i; k++) taken |= by_name(&tensors[i], &tensors[k]) == 0;
-        check_text("tensor name", tensors[i].name, taken);
+        const char *entry = (const char *)list + (size_t)i * size;
+        const char *name = *(const char *const *)entry;
+        if (!name) error_bug("safetensors_write: %s %d has no name", kind, i);
+        check_text(name);
+        bool taken = strcmp(name, reserved) == 0;
+        for (int k = 1; k <= i; k++) taken |= by_name(entry, entry - (size_t)k * size) == 0;
+        if (taken) error_bug("safetensors_write: %s \"%s\" is taken", kind, name);
+    }
+}
+
+static void check_lists(const Metadata *metadata, int metadata_count, const Array *tensors,
+                        int count) {
+    check_names("metadata key", metadata, metadata_count, sizeof *metadata, "crc32");
+    check_names("tensor", tensors, count, sizeof *tensors, "__metadata__");
+    for (int i = 0; i < count; i++)
+        if (!*tensors[i].name) error_bug("safetensors_write: tensor %d has no name", i);
+    for (int i = 0; i < metadata_count; i++) {
+        WANT(metadata[i].value);
+        check_text(metadata[i].value);
     }
 }
 
@@ -372,7 +369,7 @@ static size_t print_header(FILE *text, const Metadata *metadata, int metadata_co
 
 static bool write_into(File *f, const Metadata *metadata, int metadata_count, const Array *tensors,
                        int count, Error *e) {
-    check_names(metadata, metadata_count, tensors, count);
+    check_lists(metadata, metadata_count, tensors, count);
     size_t written = 0, size = 0;
     char *header = NULL;
     FILE *text = open_memstream(&header, &size);
@@ -399,7 +396,7 @@ static bool write_into(File *f, const Metadata *metadata, int metadata_count, co
 bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count,
                        const Array *tensors, int count, Error *e) {
     WANT(path);
-    check_names(metadata, metadata_count, tensors, count); /* a bug, before the file is touched */
+    check_lists(metadata, metadata_count, tensors, count); /* a bug, before the file is touched */
     File *f = file_create(path, e);
     if (!f) return false;
     if (write_into(f, metadata, metadata_count, tensors, count, e)) return file_commit(f, e);
