@@ -65,7 +65,7 @@ static void look_at_safetensors(int last) {
     safetensors_free(&s);
 }
 
-/* Through a link, and with more than the file's buffer holds. */
+/* Through a link, in many writes. */
 static bool print_file(Error *e) {
     char text[1024];
     File *f = file_create(in_folder("link"), e);

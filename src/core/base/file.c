@@ -40,11 +40,17 @@ static ssize_t read_up_to(int fd, char *buffer, size_t capacity) {
     return (ssize_t)got;
 }
 
+/* open, whatever signals arrive. A FIFO must not block. */
+static int open_at(int folder, const char *path, int flags) {
+    int fd;
+    do fd = openat(folder, path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
 int file_open(const char *path, uintmax_t *bytes, Error *e) {
     struct stat st;
-    int fd;
-    do fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO must not block */
-    while (fd < 0 && errno == EINTR);
+    int fd = open_at(AT_FDCWD, path, O_RDONLY);
     if (fd < 0) {
         error_set(e, STATUS_NO_INPUT, "%s: %s", path, strerror(errno));
         return -1;
@@ -158,8 +164,6 @@ struct File {
     File *next;  /* in the list of files being written */
     Error error;
     off_t written;
-    size_t used; /* bytes of buffer */
-    char buffer[1 << 16];
 };
 
 static bool cannot_create(const char *path, Error *e) {
@@ -182,10 +186,8 @@ static bool still_named(int folder, const char *name, int fd) {
  * may rename or remove it. One without a lock was left by a killed process: it is written anew, and
  * file_commit cuts what is longer. */
 static bool create_temporary(File *f, Error *e) {
-    const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     for (int attempt = 0; attempt < 100; attempt++) {
-        f->fd = openat(f->folder, f->temporary, flags, 0666);
-        if (f->fd < 0 && errno == EINTR) continue;
+        f->fd = open_at(f->folder, f->temporary, O_WRONLY | O_CREAT | O_NOFOLLOW);
         if (f->fd < 0) return cannot_create(f->path, e);
         /* A file system without locks counts as locked. */
         if (!system_lock(f->fd) && errno == EWOULDBLOCK) break;
@@ -207,8 +209,7 @@ static bool open_folder(File *f, Error *e) {
     f->temporary = malloc(strlen(f->name) + sizeof pattern);
     if (!f->temporary) return cannot_create(f->path, e);
     sprintf(f->temporary, pattern, f->name);
-    do f->folder = open(f->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    while (f->folder < 0 && errno == EINTR);
+    f->folder = open_at(AT_FDCWD, f->directory, O_RDONLY | O_DIRECTORY);
     return f->folder >= 0 || cannot_create(f->path, e);
 }
 
@@ -279,33 +280,18 @@ static bool io_failed(File *f) {
     return error_set(&f->error, STATUS_IO, "%s: %s", f->path, strerror(errno));
 }
 
-static void write_out(File *f, const char *bytes, size_t n) {
-    while (n && f->error.status == STATUS_DONE) {
-        ssize_t written = write(f->fd, bytes, n);
-        if (written > 0) {
-            bytes += written;
-            n -= (size_t)written;
-            f->written += written;
-        } else if (written == 0 || errno != EINTR) {
-            if (written == 0) errno = EIO;
+void file_write(File *f, const void *data, size_t size) {
+    const char *bytes = data;
+    while (size && f->error.status == STATUS_DONE) {
+        ssize_t n = write(f->fd, bytes, size);
+        if (n > 0) {
+            bytes += n;
+            size -= (size_t)n;
+            f->written += n;
+        } else if (n == 0 || errno != EINTR) {
+            if (n == 0) errno = EIO;
             io_failed(f);
         }
-    }
-}
-
-static void flush(File *f) {
-    write_out(f, f->buffer, f->used);
-    f->used = 0;
-}
-
-void file_write(File *f, const void *data, size_t size) {
-    if (f->error.status != STATUS_DONE) return;
-    if (size > sizeof f->buffer - f->used) flush(f);
-    if (size > sizeof f->buffer)
-        write_out(f, data, size);
-    else if (size) {
-        memcpy(f->buffer + f->used, data, size);
-        f->used += size;
     }
 }
 
@@ -329,14 +315,12 @@ static bool sync_to_disk(int fd) {
 }
 
 bool file_sync(File *f, Error *e) {
-    flush(f);
     if (f->error.status == STATUS_DONE && !sync_to_disk(f->fd)) io_failed(f);
     return f->error.status == STATUS_DONE || error_set(e, f->error.status, "%s", f->error.text);
 }
 
 /* Renames the temporary file to the target. */
 static bool put_in_place(File *f) {
-    flush(f);
     if (f->error.status != STATUS_DONE) return false;
     if (ftruncate(f->fd, f->written) != 0) return io_failed(f); /* cuts reserved space */
     if (!sync_to_disk(f->fd)) return io_failed(f);
