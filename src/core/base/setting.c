@@ -97,41 +97,37 @@ static bool read_real(const Setting *s, void *values, const char *text) {
     return true;
 }
 
-/* The word of this index in "one|two|three", and its length; NULL: there is none. */
-static const char *word_of(const Setting *s, int index, int *length) {
-    const char *words = s->type == SETTING_CHOICE ? s->allowed : "false|true";
-    for (;; index--) {
-        *length = (int)strcspn(words, "|");
-        if (index == 0) return words;
-        if (!words[*length]) return NULL;
-        words += *length + 1;
+/* The word of this index: a kind's name, or one of "post|pre". NULL: there is none. */
+static const char *word_of(const Setting *s, int index, char out[SETTING_VALUE]) {
+    if (s->type == SETTING_KIND) return s->kinds[index] ? s->kinds[index]->name : NULL;
+    const char *word = s->type == SETTING_CHOICE ? s->allowed : "false|true";
+    for (; index > 0; index--) {
+        word = strchr(word, '|');
+        if (!word) return NULL;
+        word++;
     }
+    snprintf(out, SETTING_VALUE, "%.*s", (int)strcspn(word, "|"), word);
+    return out;
 }
 
-/* The index is an int, an enum or, of two words, a bool: its first bytes. A flag has no text. */
-static bool read_choice(const Setting *s, void *values, const char *text) {
-    if (!text) text = "true";
-    for (int i = 0;; i++) {
-        int length;
-        const char *word = word_of(s, i, &length);
-        if (!word) return false;
-        if (strncmp(word, text, (size_t)length) != 0 || text[length]) continue;
-        memcpy(member(s, values), &i, s->size);
-        return true;
-    }
-}
-
-static bool read_kind(const Setting *s, void *values, const char *text) {
+/* The index is an int, an enum or, of two words, a bool: its first bytes. */
+static bool read_word(const Setting *s, void *values, const char *text) {
+    char out[SETTING_VALUE];
+    if (!text) text = "true"; /* a flag */
     if (s->none && strcmp(text, s->none) == 0) {
         set_pointer(s, values, NULL);
         return true;
     }
-    for (const Choice *const *kind = s->kinds; *kind; kind++) {
-        if (strcmp((*kind)->name, text) != 0) continue;
-        set_pointer(s, values, *kind);
+    for (int i = 0;; i++) {
+        const char *word = word_of(s, i, out);
+        if (!word) return false;
+        if (strcmp(word, text) != 0) continue;
+        if (s->type == SETTING_KIND)
+            set_pointer(s, values, s->kinds[i]);
+        else
+            memcpy(member(s, values), &i, s->size);
         return true;
     }
-    return false;
 }
 
 static bool read_value(const Setting *s, void *values, const char *text) {
@@ -142,8 +138,8 @@ static bool read_value(const Setting *s, void *values, const char *text) {
     case SETTING_REAL: return read_real(s, values, text);
     case SETTING_FLAG:
     case SETTING_TRUTH:
-    case SETTING_CHOICE: return read_choice(s, values, text);
-    case SETTING_KIND: return read_kind(s, values, text);
+    case SETTING_CHOICE:
+    case SETTING_KIND: return read_word(s, values, text);
     case SETTING_TEXT: set_pointer(s, values, text); return true;
     }
     return false;
@@ -204,7 +200,6 @@ static void write_real(double value, char out[SETTING_VALUE]) {
 
 const char *setting_text(const Setting *s, const void *values, char out[SETTING_VALUE]) {
     const void *at = member(s, values);
-    int length;
     *out = 0;
     switch (s->type) {
     case SETTING_HEADING: break;
@@ -219,9 +214,8 @@ const char *setting_text(const Setting *s, const void *values, char out[SETTING_
     case SETTING_CHOICE: {
         int index = 0;
         memcpy(&index, at, s->size);
-        const char *word = word_of(s, index, &length);
-        if (word) snprintf(out, SETTING_VALUE, "%.*s", length, word);
-        break;
+        const char *word = word_of(s, index, out);
+        return word ? word : "";
     }
     case SETTING_KIND: {
         const Choice *kind = kind_of(s, values);
@@ -257,11 +251,10 @@ const char *setting_key(const Setting *s, char out[SETTING_KEY]) {
 
 bool choice_reads(const Choice *kind, const char *name) {
     size_t length = strlen(name);
-    const char *word = kind->reads ? kind->reads : "";
-    while (*word) {
+    for (const char *word = kind->reads; word && *word; word += strspn(word, " ")) {
         size_t n = strcspn(word, " ");
         if (n == length && memcmp(word, name, n) == 0) return true;
-        word += n + strspn(word + n, " ");
+        word += n;
     }
     return false;
 }
@@ -316,15 +309,14 @@ static bool check_other(const Setting *table, const void *values, const Setting 
 /* Errors name the setting `blamed`, which depends on s. */
 static bool check_effect(const Setting *table, const void *values, const Setting *s,
                          const char *blamed, Error *e) {
-    const char *rest = s->of ? s->of : "";
-    while (*rest) {
+    for (const char *word = s->of; word && *word; word += strspn(word, " ")) {
         char name[SETTING_KEY];
-        bool excludes = *rest == '!';
-        rest += excludes;
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(rest, " "), rest);
+        bool excludes = *word == '!';
+        word += excludes;
+        size_t length = strcspn(word, " ");
+        snprintf(name, sizeof name, "%.*s", (int)length, word);
         if (!check_other(table, values, s, name, excludes, blamed, e)) return false;
-        rest += strlen(name);
-        rest += strspn(rest, " ");
+        word += length;
     }
     return true;
 }
