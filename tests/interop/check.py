@@ -72,9 +72,9 @@ def test_goes_on(name):
 
 
 def test_comes_back(name):
-    """The model is read here, which says that there is no checksum; its logits are PyTorch's."""
+    """The model is read here, though it has no checksum; its logits are PyTorch's."""
     done = run(os.path.join(BUILD, "float", "generate"), f"{name}-more", "--prompt", "the " if name == "lm" else "123")
-    assert done.stdout and "found no checksum" in done.stderr, done
+    assert done.stdout and not done.stderr, done
     same_as_ours(f"{name}-more/model.safetensors")
 
 

@@ -229,6 +229,15 @@ def goes_to_gguf():
     assert words == list(json.load(open("untied-hf/tokenizer.json"))["model"]["vocab"])
 
 
+def fails(kind, text, call, *arguments):
+    try:
+        call(*arguments)
+    except kind as e:
+        assert text in str(e), e
+    else:
+        raise AssertionError(f"found no {kind.__name__}, need one")
+
+
 def torch_generates():
     """tapeformer_torch.py writes the text of ./generate, and what it saves is read here."""
     model = tapeformer_torch.load("tied")
@@ -236,9 +245,12 @@ def torch_generates():
     assert "The mill" + model.generate("The mill", 40) == ours.rstrip("\n")
     tapeformer_torch.save(model, "saved")
     assert run(program("generate"), "saved", "--prompt", "The mill", "--greedy", "--length", "40").stdout == ours
+    fails(FileExistsError, "saved: found a run", tapeformer_torch.save, model, "saved")
     for task in ("copy", "reverse"):
         run(program("train"), task, "--steps", "60", "--quiet", "--run", task)
-        theirs = tapeformer_torch.load(task).generate("ABC")
+        model = tapeformer_torch.load(task)
+        fails(ValueError, "found 'ä', need one of the 61 characters", model.generate, "ABä")
+        theirs = model.generate("ABC")
         assert theirs == run(program("generate"), task, "--prompt", "ABC").stdout.strip(), task
 
 

@@ -357,12 +357,7 @@ TEST(generate_models_without_a_checksum) {
         "generate changed --prompt 12", 65,
         "changed/model.safetensors: the file is damaged: found no \"crc32\" before its checksum");
     copy_with_change("run/model.safetensors", "changed", "__\": {", "__\":{ ");
-    CHECK(GENERATE("changed", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
-    CHECK(
-        !strcmp(
-            err,
-            "generate: changed/model.safetensors: found no checksum: written by another program\n"),
-        "%s", err);
+    CHECK(GENERATE("changed", "--prompt", "12") == 0 && lines_of(out) == 1 && !*err, "%s", err);
 }
 
 /* Weights that are numbers, but so large that nothing can be computed with them: nothing of an

@@ -239,8 +239,7 @@ static bool parse(Safetensors *s, size_t size, Error *e) {
         return error_set(e, STATUS_BAD_DATA,
                          "%s: found a header of %" PRIu64 " bytes, need at most %" PRIu64, s->path,
                          length, max);
-    s->checksum = has_checksum(s->data, size);
-    if (s->checksum && !checksum_fits(s->path, s->data, size, e)) return false;
+    if (has_checksum(s->data, size) && !checksum_fits(s->path, s->data, size, e)) return false;
 
     char header_where[ARRAY_WHERE + 16];
     snprintf(header_where, sizeof header_where, "%s: header",

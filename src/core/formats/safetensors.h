@@ -28,7 +28,6 @@ typedef struct Safetensors {
     int tensors;
     Metadata *metadata; /* sorted by key */
     int metadata_count;
-    bool checksum; /* the file has a checksum, and it is right */
     char *data;    /* the whole file */
 } Safetensors;
 

@@ -50,7 +50,7 @@ static bool read_notes(const Safetensors *file, Notes *notes, Error *e) {
     size_t bytes = ((size_t)file->metadata_count + 1) * sizeof *notes->entry;
     for (int i = 0; i < file->metadata_count; i++)
         bytes += strlen(file->metadata[i].key) + strlen(file->metadata[i].value) + 2;
-    *notes = (Notes){.checksum = file->checksum, .entry = malloc(bytes)};
+    *notes = (Notes){.entry = malloc(bytes)};
     if (!notes->entry)
         return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its metadata", file->path);
     char *text = (char *)(notes->entry + file->metadata_count + 1);

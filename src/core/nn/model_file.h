@@ -10,7 +10,6 @@
 typedef struct Notes {
     Metadata *entry; /* [count], in the order of their keys */
     int count;
-    bool checksum; /* the file has a checksum, and it is right */
 } Notes;
 
 /* The value of the key, or NULL. */

@@ -189,6 +189,9 @@ Task *train_config_open(TrainConfig *r, Error *e) {
         task = task_open(r->task, &r->data, e);
     }
     if (e->status == STATUS_NO_INPUT) name_option(r, e);
+    if (r->resume && e->status == STATUS_BAD_DATA && train_config_is_lm(r) &&
+        strcmp(r->data.text, "-") == 0)
+        text_append(e->text, sizeof e->text, "; the text of the run is needed at stdin again");
     return task;
 }
 

@@ -377,9 +377,9 @@ def export_gguf(run, path):
 
 
 def read_folder(folder):
-    """The tensors of one or several files, and config.json of a Llama."""
+    """The tensors of one or several files, config.json of a Llama, and the base of its rotations."""
     config = read_json(folder, "config.json")
-    check_config(folder, config)
+    theta = check_config(folder, config)
     index = os.path.join(folder, "model.safetensors.index.json")
     names = ["model.safetensors"]
     if os.path.exists(index):
@@ -389,7 +389,7 @@ def read_folder(folder):
     tensors = {}
     for name in names:
         tensors.update(read_tensors(os.path.join(folder, name))[0])
-    return tensors, config
+    return tensors, config, theta
 
 
 def check_config(folder, config):
@@ -450,8 +450,7 @@ def rows_of_tokens(x, order):
 def import_folder(folder, run):
     if os.path.exists(os.path.join(run, "model.safetensors")):
         raise Refused(f"{run}: found a run, need another name")
-    tensors, config = read_folder(folder)
-    theta = check_config(folder, config)
+    tensors, config, theta = read_folder(folder)
     config["scale"] = (EPSILON / config["rms_norm_eps"]) ** 0.5
     order, tied = None, config.get("tie_word_embeddings", False)
     try:

@@ -66,11 +66,13 @@ class Tokens:
         return ids
 
     def encode(self, text):
-        """The ids of a text. KeyError: a character of it has none."""
-        if self.kind == "char":
-            return [self.id[character.encode()] for character in text]
-        if self.kind == "ids":
-            return [int(number) for number in text.split()]
+        """The ids of a text. ValueError: a character of it has none."""
+        if self.kind in ("char", "ids"):
+            words = list(text) if self.kind == "char" else [word + " " for word in text.split()]
+            if unknown := [word for word in words if word.encode() not in self.id]:
+                need = "characters of the vocabulary" if self.kind == "char" else "ids from 0 on"
+                raise ValueError(f"found {unknown[0]!r}, need one of the {len(self.id)} {need}")
+            return [self.id[word.encode()] for word in words]
         if self.kind == "byte":
             return list(text.encode())
         pieces = re.findall(WORDS, text.encode().decode("latin-1"))
@@ -337,8 +339,12 @@ def load(run):
     return model
 
 
-def save(model, run):
-    """Writes model.safetensors into a directory. The checksum of the old file goes."""
+def save(model, run, replace=False):
+    """Writes model.safetensors into a directory. FileExistsError: it has a run, and `replace` is
+    false. The checksum of the old file goes."""
+    path = os.path.join(run, "model.safetensors")
+    if os.path.exists(path) and not replace:
+        raise FileExistsError(f"{run}: found a run, need another name or replace=True")
     os.makedirs(run, exist_ok=True)
     meta = {key: word for key, word in model.meta.items() if key != "crc32"}
-    save_file(model.state_dict(), os.path.join(run, "model.safetensors"), meta)
+    save_file(model.state_dict(), path, meta)

@@ -154,9 +154,6 @@ static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
     if (s.talks) return true;
     if (!s.length && !r->text) s.length = r->saved.model->config.max_length;
     if (!s.length) s.length = s.show ? 1 : 400;
-    if (!r->saved.notes.checksum)
-        fprintf(stderr, "generate: %s: found no checksum: written by another program\n",
-                r->saved.path);
     return true;
 }
 
