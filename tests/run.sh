@@ -4,7 +4,7 @@
 # test failed or a program died. A program in Python needs NumPy (tests/faults: nothing;
 # tests/interop: PyTorch and safetensors as well). Without them it is skipped with a line that says
 # so, and counts neither as passed nor as failed. UNDER="valgrind -q": test programs run under that.
-# TIMES=20: then the twenty that took longest, in seconds. Tests write to memory if the system has a
+# TIMES=20: then the twenty that took most processor time, in seconds. Tests write to memory if the system has a
 # folder there with 1 GB that allows programs: no test waits for a disk. Otherwise they write to the
 # first of /tmp, /var/tmp and this folder that allows programs.
 runs_programs() {
@@ -30,7 +30,6 @@ trap 'exit 143' TERM
 # Runs program $3, the $2th; what it prints goes to a file in folder $1. Says its number when it has
 # ended.
 run='
-    began=$(date +%s)
     case $3 in
     *.py)
         case $3 in
@@ -49,7 +48,7 @@ run='
     *) $UNDER "$3" ;;
     esac >"$1/$2.out" 2>&1
     echo $? >"$1/$2.status"
-    echo "$(($(date +%s) - began)) $3" >"$1/$2.seconds"
+    { echo "$3" && times; } >"$1/$2.times"
     echo "$2"
 '
 
@@ -89,7 +88,9 @@ xargs -n 2 -P "$jobs" sh -c "$run" run "$folder" <"$folder/programs" | {
         echo "FAIL $program: did not end"
         failed=$((failed + 1))
     done
-    [ -z "$TIMES" ] || cat "$folder"/*.seconds | sort -rn | head -n "$TIMES"
+    [ -z "$TIMES" ] || awk -F '[ms ]+' 'FNR == 1 { program = $0 }
+        FNR == 3 { printf "%.1f %s\n", 60 * ($1 + $3) + $2 + $4, program }' "$folder"/*.times |
+        sort -rn | head -n "$TIMES"
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
 }

@@ -4,7 +4,7 @@
     forward(case, values) -> outputs, state, arrays that it had before (each with its copy)
     backward(case, dy, state, values) -> what the function's backward returns
     gradients(case, got) -> {name: gradient} of this"""
-import copy, inspect, random, sys, types
+import copy, functools, inspect, random, sys, types
 import numpy as np
 
 LIBRARIES = "numpy", "torch", "jax"
@@ -13,12 +13,18 @@ OPTIONS = "low", "high", "constant", "flat"
 
 # ---- Values of NumPy, torch and jax. A library is recognized by the modules that are loaded.
 
+@functools.cache
+def modules_of(kind):
+    return [c.__module__ for c in kind.__mro__]
+
+
 def is_of(v, library):
-    kinds = v.__mro__ if isinstance(v, type) else type(v).__mro__
-    names = [c.__module__ for c in kinds] + [getattr(v, n, "") for n in ("__module__", "__name__")]
-    names.append(getattr(v, "__globals__", {}).get("__name__"))
-    roots = {str(name).split(".")[0] for name in names}
-    return library in sys.modules and not roots.isdisjoint({library, library + "lib"})
+    if library not in sys.modules:
+        return False
+    names = [*modules_of(v if isinstance(v, type) else type(v)),
+             *(getattr(v, n, "") for n in ("__module__", "__name__")),
+             getattr(v, "__globals__", {}).get("__name__")]
+    return any(str(name).split(".")[0] in (library, library + "lib") for name in names)
 
 
 def is_shape(v):
@@ -26,8 +32,8 @@ def is_shape(v):
 
 
 def is_array(v):
-    tensor = hasattr(v, "shape") and (is_of(v, "torch") or is_of(v, "jax"))
-    return tensor or isinstance(v, (np.ndarray, np.floating, list))
+    known = isinstance(v, (np.ndarray, np.floating, list))
+    return known or hasattr(v, "shape") and (is_of(v, "torch") or is_of(v, "jax"))
 
 
 def listed(y):
@@ -50,7 +56,7 @@ def plain(v, what="an input"):
 
 
 def is_integer(v):
-    if is_of(v, "torch"):
+    if not isinstance(v, np.ndarray) and is_of(v, "torch"):
         return not v.is_floating_point() and not v.is_complex()
     return is_array(v) and np.asarray(v).dtype.kind in "iub"
 

@@ -2,22 +2,22 @@
 import numpy as np
 
 cases = {
-    "affine": [dict(x=(3, 5), w=(5, 4), b=(4,))],
+    "affine": [dict(x=(3, 2), w=(2, 3), b=(3,))],
     "relu": [dict(x=(3, 4))],
-    "batchnorm": [dict(x=(5, 3), gamma=(3,), beta=(3,), bn_param={"eps": 1e-5})],
-    "layernorm": [dict(x=(3, 5), gamma=(5,), beta=(5,), ln_param={})],
+    "batchnorm": [dict(x=(4, 2), gamma=(2,), beta=(2,), bn_param={"eps": 1e-5})],
+    "layernorm": [dict(x=(2, 4), gamma=(4,), beta=(4,), ln_param={})],
     "dropout": [dict(x=(3, 4), dropout_param={"p": 0.6, "seed": 3})],
     "conv": [dict(x=(2, 1, 3, 3), w=(2, 1, 2, 2), b=(2,), conv_param={"stride": 1, "pad": 1})],
     "max_pool": [dict(x=(1, 2, 4, 4), pool_param={"size": 2})],
     "softmax_loss": [dict(x=(4, 3), y=np.array([0, 2, 1, 1]))],
     "svm_loss": [dict(x=(4, 3), y=np.array([0, 2, 1, 1]))],
-    "rnn_step": [dict(x=(2, 3), prev_h=(2, 4), Wx=(3, 4), Wh=(4, 4), b=(4,))],
-    "lstm_step": [dict(x=(2, 3), prev_h=(2, 2), prev_c=(2, 2), Wx=(3, 8), Wh=(2, 8), b=(8,))],
+    "rnn_step": [dict(x=(2, 2), prev_h=(2, 3), Wx=(2, 3), Wh=(3, 3), b=(3,))],
+    "lstm_step": [dict(x=(2, 1), prev_h=(2, 2), prev_c=(2, 2), Wx=(1, 8), Wh=(2, 8), b=(8,))],
     "word_embedding": [dict(x=np.array([[0, 2], [3, 2]]), W=(4, 3))],
-    "attention": [dict(q=(2, 3, 4), k=(2, 5, 4), v=(2, 5, 4))],
-    "rnn": [dict(x=(2, 3, 2), h0=(2, 3), Wx=(2, 3), Wh=(3, 3), b=(3,))],
+    "attention": [dict(q=(2, 2, 3), k=(2, 3, 3), v=(2, 3, 3))],
+    "rnn": [dict(x=(2, 3, 1), h0=(2, 2), Wx=(1, 2), Wh=(2, 2), b=(2,))],
     "std": [dict(x=(3, 4))],
-    "weight_norm": [dict(x=(3, 4), v=(4, 2), g=(2,))],
+    "weight_norm": [dict(x=(2, 3), v=(3, 2), g=(2,))],
     "spatial_groupnorm": [dict(x=(2, 4, 2, 2), gamma=(4,), beta=(4,), G=2)],
 }
 
