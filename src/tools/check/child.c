@@ -5,6 +5,7 @@
 #include "check/sandbox.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,11 +14,156 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { AT_ONCE = 64, RESULT_LIMIT = 1 << 26 };
+enum { AT_ONCE = 64, RESULT_LIMIT = 1 << 26, CHILD_PATH = PATH_MAX + 32 };
+
+/* ---- In a child: the job ---- */
+
+/* The last byte that a job sends if it returns. */
+static const char CHILD_END = 'E';
+
+/* Pipes: to the parent what it sends and what it prints, and from the parent what it is told. */
+enum { CHILD_RESULT, CHILD_PRINTS, CHILD_REQUEST, CHILD_PIPES };
+
+static int result_pipe = -1, request_pipe = -1;
+
+bool child_send(const void *bytes, size_t size) {
+    const char *at = bytes;
+    while (size) {
+        ssize_t n = write(result_pipe, at, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+Child *child_parent(void) {
+    const double ever = 1e9;
+    return child_attach(request_pipe, result_pipe, &(ChildLimits){.seconds = ever});
+}
+
+_Noreturn void child_become(char *const argument[]) {
+    dup2(request_pipe, STDIN_FILENO);
+    dup2(result_pipe, STDOUT_FILENO);
+    execvp(argument[0], argument);
+    fprintf(stderr, "%s: cannot be run\n", argument[0]);
+    _exit(STATUS_BUG);
+}
+
+static void end_family(int signal_number) {
+    (void)signal_number;
+    kill(0, SIGKILL);
+}
+
+_Noreturn void child_become_family(char *const argument[], int cannot_run) {
+    int status = 0;
+    pid_t parent = getppid();
+    signal(SIGTERM, end_family);
+    system_end_with_parent(parent, SIGTERM);
+    pid_t child = fork();
+    if (child == 0) {
+        execvp(argument[0], argument);
+        printf("%s: cannot be run", argument[0]);
+        fflush(stdout);
+        _exit(cannot_run);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    if (child < 0) {
+        printf("%s: %s", argument[0], strerror(errno));
+        fflush(stdout);
+        _exit(STATUS_NO);
+    }
+    if (WIFSIGNALED(status)) {
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    _exit(WEXITSTATUS(status));
+}
+
+_Noreturn void child_finish(void) {
+    fflush(NULL);
+    _exit(child_send(&CHILD_END, 1) ? 0 : STATUS_IO);
+}
+
+enum { FIRST_FREE = 3, MAX_DESCRIPTORS = 1024 };
+
+/* Closes the parent's other open files. */
+static void close_others(const ChildLimits *limits) {
+    for (int file = FIRST_FREE; file < MAX_DESCRIPTORS; file++) {
+        bool kept = file == result_pipe || file == request_pipe;
+        for (int i = 0; i < CHILD_KEEPS; i++) kept |= file == limits->keep[i];
+        if (!kept) close(file);
+    }
+}
+
+/* Copies a pipe's end to a number as high as the limit of open files lets it, so that a job that
+ * closes or writes low numbers does not meet it. A program that follows does not inherit it. */
+static int moved_up(int end) {
+    for (int from = 200; from >= FIRST_FREE; from /= 2) {
+        int copy = fcntl(end, F_DUPFD_CLOEXEC, from);
+        if (copy >= 0) return copy;
+    }
+    return -1;
+}
+
+/* Processor time after which the system ends a job. */
+static double seconds_allowed(const ChildLimits *l) {
+    return ceil(l->seconds * (l->cases ? (double)l->cases : 1));
+}
+
+static void set_limits(const ChildLimits *l) {
+    system_lower_limit(RLIMIT_CORE, 0, 0);
+    system_lower_limit(RLIMIT_CPU, seconds_allowed(l), seconds_allowed(l) + 1);
+    if (l->file_bytes)
+        system_lower_limit(RLIMIT_FSIZE, (double)l->file_bytes, (double)l->file_bytes);
+    if (l->bytes && !SANDBOX_SANITIZED)
+        system_lower_limit(RLIMIT_AS, (double)l->bytes, (double)l->bytes);
+}
+
+static char own_directory[PATH_MAX];
+
+static const char *directory_of(const ChildLimits *limits, pid_t pid, char path[CHILD_PATH]) {
+    snprintf(path, CHILD_PATH, "%s/tmp.%ld", limits->folder, (long)pid);
+    return path;
+}
+
+static void make_directory(const ChildLimits *limits) {
+    static const char *const names[] = {"TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"};
+    char path[CHILD_PATH];
+    if (mkdir(directory_of(limits, getpid(), path), 0700) != 0 || !realpath(path, own_directory))
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) setenv(names[i], own_directory, 1);
+}
+
+const char *child_directory(void) {
+    return *own_directory ? own_directory : NULL;
+}
+
+static _Noreturn void live(long i, const ChildLimits *limits, int pipe[CHILD_PIPES][2],
+                           pid_t parent, void (*job)(void *context, long i), void *context) {
+    setsid(); /* a group of its own, and no terminal */
+    system_end_with_parent(parent, SIGKILL);
+    interrupt_leave();
+    if (limits->folder) make_directory(limits);
+    int nothing = open("/dev/null", O_RDONLY);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+    dup2(pipe[CHILD_PRINTS][1], STDOUT_FILENO);
+    dup2(pipe[CHILD_PRINTS][1], STDERR_FILENO);
+    result_pipe = moved_up(pipe[CHILD_RESULT][1]);
+    request_pipe = moved_up(pipe[CHILD_REQUEST][0]);
+    close_others(limits);
+    set_limits(limits);
+    job(context, i);
+    child_finish();
+}
+
+/* ---- In the parent ---- */
 
 /* The end of a pipe that is read, and the bytes read from it, followed by a NUL if there are any.
  */
@@ -74,7 +220,7 @@ Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context,
     while (pipes < CHILD_PIPES && open_pipe(pipe[pipes])) pipes++;
     fflush(NULL); /* or the child prints what the parent has buffered */
     pid_t parent = getpid(), pid = pipes == CHILD_PIPES ? fork() : -1;
-    if (pid == 0) child_live(i, limits, pipe, parent, job, context);
+    if (pid == 0) live(i, limits, pipe, parent, job, context);
     for (int k = 0; k < pipes; k++) {
         if (k != CHILD_REQUEST || pid < 0) close(pipe[k][1]);
         if (pid < 0) close(pipe[k][0]);
@@ -138,7 +284,7 @@ static ChildEnd bury(Child *c, int status) {
     char path[CHILD_PATH];
     kill(-c->pid, SIGKILL);
     c->ended = true;
-    if (c->limits.folder) directory_remove(child_directory_of(&c->limits, c->pid, path));
+    if (c->limits.folder) directory_remove(directory_of(&c->limits, c->pid, path));
     for (int k = 0; k < 2; k++) {
         drain(all[k]);
         if (all[k]->end >= 0) close(all[k]->end);
@@ -191,7 +337,7 @@ static bool is_full(Child *c) {
     double now = clock_seconds();
     if (!c->limits.folder || now - c->measured < GLANCE * 1e-3) return false;
     c->measured = now;
-    return directory_bytes(child_directory_of(&c->limits, c->pid, path)) > c->limits.folder_bytes;
+    return directory_bytes(directory_of(&c->limits, c->pid, path)) > c->limits.folder_bytes;
 }
 
 /* The end of a child that is no child of this process: its pipe is closed, or its time is over. */
@@ -203,7 +349,7 @@ static bool attached_lives(const Child *c, ChildEnd *end) {
     return !late && !closed;
 }
 
-bool child_lives(Child *c, ChildEnd *end) {
+static bool lives(Child *c, ChildEnd *end) {
     int status;
     if (!c->pid) return attached_lives(c, end);
     if (!c->talks) drain(&c->result);
@@ -221,7 +367,7 @@ bool child_lives(Child *c, ChildEnd *end) {
     /* The system kills a process that runs past its limit. A kill before that has another reason.
      */
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        c->timed_out |= used >= child_seconds(&c->limits);
+        c->timed_out |= used >= seconds_allowed(&c->limits);
     *end = bury(c, status);
     return false;
 }
@@ -235,38 +381,29 @@ static void await(Child *c, int end, short event) {
     c->waited += clock_seconds() - began;
 }
 
-/* Moves bytes to the child (POLLOUT) or from it (POLLIN). */
-static bool move(Child *c, char *at, size_t size, short event, ChildEnd *end) {
-    int pipe = event == POLLIN ? c->result.end : c->request[1];
+bool child_tell(Child *c, const void *bytes, size_t size, ChildEnd *end) {
+    const char *at = bytes;
     c->talks = true;
     while (size) {
-        ssize_t n = event == POLLIN ? read(pipe, at, size) : write(pipe, at, size);
+        ssize_t n = write(c->request[1], at, size);
         if (n > 0) {
             at += n;
             size -= (size_t)n;
             continue;
         }
-        await(c, pipe, event);
-        if (!child_lives(c, end)) return false;
+        await(c, c->request[1], POLLOUT);
+        if (!lives(c, end)) return false;
     }
     return true;
 }
 
-bool child_tell(Child *c, const void *bytes, size_t size, ChildEnd *end) {
-    return move(c, (char *)(uintptr_t)bytes, size, POLLOUT, end);
-}
-
-bool child_hear(Child *c, void *to, size_t size, ChildEnd *end) {
-    return move(c, to, size, POLLIN, end);
-}
-
-size_t child_hear_some(Child *c, void *to, size_t size, ChildEnd *end) {
+size_t child_hear(Child *c, void *to, size_t size, ChildEnd *end) {
     c->talks = true;
     for (;;) {
         ssize_t n = read(c->result.end, to, size);
         if (n > 0) return (size_t)n;
         await(c, c->result.end, POLLIN);
-        if (!child_lives(c, end)) return 0;
+        if (!lives(c, end)) return 0;
     }
 }
 
@@ -326,7 +463,7 @@ void child_run_all(long jobs, int at_once, const ChildLimits *limits,
         wait_for_news(child, living);
         for (int i = 0; i < living;) {
             ChildEnd end;
-            if (child_lives(child[i], &end)) {
+            if (lives(child[i], &end)) {
                 i++;
                 continue;
             }

@@ -69,13 +69,12 @@ Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context,
  */
 Child *child_attach(int from, int to, const ChildLimits *limits);
 
-/* Send bytes to it, and take exactly `size` bytes from it. Only the time in which it is waited for
- * counts. False: it has ended, as child_lives says. */
+/* Sends bytes to it. Only the time in which it is waited for counts. False: it has ended, and `end`
+ * says how, until child_stop. */
 bool child_tell(Child *c, const void *bytes, size_t size, ChildEnd *end);
-bool child_hear(Child *c, void *to, size_t size, ChildEnd *end);
 
 /* Takes at least one byte from it and at most `size`; returns how many. 0: it has ended. */
-size_t child_hear_some(Child *c, void *to, size_t size, ChildEnd *end);
+size_t child_hear(Child *c, void *to, size_t size, ChildEnd *end);
 
 /* Its limits of time begin again. */
 void child_again(Child *c);
@@ -95,10 +94,6 @@ _Noreturn void child_become(char *const argument[]);
  * this status if it cannot be run. All of them end if the parent does. */
 _Noreturn void child_become_family(char *const argument[], int cannot_run);
 
-/* Returns false once the child has ended; then `end` says how, until child_stop. Ends a child whose
- * time is over. */
-bool child_lives(Child *c, ChildEnd *end);
-
 /* Ends it, if it still lives, and its family; frees c. */
 void child_stop(Child *c);
 
@@ -116,22 +111,3 @@ bool child_lacks(const char *text);
  * CHILD_DONE. Of a bug it is the last printed line. */
 enum { CHILD_TEXT = 1024 };
 const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLimits *limits);
-
-/* ---- Between child.c and the job's side of it, child_job.c ---- */
-
-/* The last byte that a job sends if it returns. */
-#define CHILD_END 'E'
-
-/* Pipes: to the parent what it sends and what it prints, and from the parent what it is told. */
-enum { CHILD_RESULT, CHILD_PRINTS, CHILD_REQUEST, CHILD_PIPES };
-
-/* In a new process: runs the job. */
-_Noreturn void child_live(long i, const ChildLimits *limits, int pipe[CHILD_PIPES][2], pid_t parent,
-                          void (*job)(void *context, long i), void *context);
-
-/* The directory of a job's own. */
-enum { CHILD_PATH = 4096 + 32 };
-const char *child_directory_of(const ChildLimits *limits, pid_t pid, char path[CHILD_PATH]);
-
-/* Processor time after which the system ends a job. */
-double child_seconds(const ChildLimits *l);

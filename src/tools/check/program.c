@@ -60,7 +60,7 @@ static bool is_lost(Program *p) {
 static size_t await(Program *p) {
     if (p->taken < p->filled) return p->filled - p->taken;
     p->taken = p->filled = 0;
-    if (program_send(p)) p->filled = child_hear_some(p->child, p->block, sizeof p->block, &p->end);
+    if (program_send(p)) p->filled = child_hear(p->child, p->block, sizeof p->block, &p->end);
     if (!p->filled) is_lost(p);
     return p->filled;
 }
@@ -68,7 +68,7 @@ static size_t await(Program *p) {
 bool program_take(void *program, void *to, size_t size) {
     Program *p = program;
     char *at = to;
-    while (size && (size < PROGRAM_BLOCK || p->taken < p->filled)) {
+    while (size) {
         size_t ready = await(p), part = ready < size ? ready : size;
         if (!ready) return false;
         memcpy(at, p->block + p->taken, part);
@@ -76,8 +76,7 @@ bool program_take(void *program, void *to, size_t size) {
         at += part;
         size -= part;
     }
-    if (!size || (program_send(p) && child_hear(p->child, at, size, &p->end))) return true;
-    return is_lost(p);
+    return true;
 }
 
 bool program_line(Program *p, char *line, size_t size) {

@@ -39,16 +39,9 @@ bool child_tell(Child *c, const void *bytes, size_t size, ChildEnd *end) {
     return true;
 }
 
-size_t child_hear_some(Child *c, void *to, size_t size, ChildEnd *end) {
+size_t child_hear(Child *c, void *to, size_t size, ChildEnd *end) {
     size_t heard = host_hear(to, size);
     if (!heard) *end = (ChildEnd){.fate = CHILD_EXITED, .result = "", .printed = ""};
-    return heard;
-}
-
-bool child_hear(Child *c, void *to, size_t size, ChildEnd *end) {
-    size_t heard = 1;
-    for (char *at = to; size && heard; at += heard, size -= heard)
-        heard = child_hear_some(c, at, size, end);
     return heard;
 }
 
