@@ -24,13 +24,7 @@ const char *student_headers(char path[PATH_CAPACITY]) {
     return strcpy(path, "src");
 }
 
-enum {
-    COMPILE_NAME = 64,
-    ARGUMENTS = 48,
-    CANNOT_RUN = 127,
-    MAX_WRITTEN = 1 << 26,
-    MIN_WRITTEN = 1 << 20
-};
+enum { COMPILE_NAME = 64, CANNOT_RUN = 127, MAX_WRITTEN = 1 << 26, MIN_WRITTEN = 1 << 20 };
 
 /* A compiler may write a small part of what is free, because others work beside it. */
 static ChildLimits compile_limits(const char *library) {
@@ -43,29 +37,18 @@ static ChildLimits compile_limits(const char *library) {
     return (ChildLimits){.seconds = 20, .bytes = (size_t)4e9, .file_bytes = part};
 }
 
-static const char *const all_flags[] = {
-    "-std=c11",
-    "-D_DEFAULT_SOURCE", /* GNU's names as well would slow <math.h> down */
-    "-O1",
-    "-fPIC",
-    "-shared",
-    "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc", /* the program's __wrap_malloc, … */
-    "-MD",
-    "-Wall",
-    "-Wextra",
-    "-Wno-missing-field-initializers",
-    "-Wno-unused-parameter",
-    "-ffp-contract=fast",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-    "-fdiagnostics-color=never",
-    sizeof(real) == sizeof(double) ? "-DREAL_DOUBLE" : "-DREAL_FLOAT",
-    NULL};
-static const char *const students_flags[] = {"-Wl,-Bsymbolic", NULL};
-/* Otherwise a misspelt name in a teacher's cases crashes every file. */
-static const char *const teachers_flags[] = {"-fno-inline", "-Werror=implicit-function-declaration",
-                                             NULL};
-static const char *const cases_flags[] = {"-Wno-incompatible-pointer-types", NULL};
+/* Words separated by blanks. GNU's names besides -D_DEFAULT_SOURCE would slow <math.h> down;
+ * --wrap takes the program's __wrap_malloc, …; in a teacher's cases a misspelt name would crash every
+ * file. */
+static const char all_flags[] =
+    "-std=c11 -D_DEFAULT_SOURCE -O1 -fPIC -shared -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc "
+    "-MD -Wall -Wextra -Wno-missing-field-initializers -Wno-unused-parameter -ffp-contract=fast "
+    "-fno-math-errno -fno-trapping-math -fdiagnostics-color=never ";
+static const char *const flags_of[] = {
+    [STUDENTS] = "-Wl,-Bsymbolic",
+    [TEACHERS] = "-fno-inline -Werror=implicit-function-declaration",
+    [TEACHERS_CASES] = "-fno-inline -Werror=implicit-function-declaration "
+                       "-Wno-incompatible-pointer-types"};
 
 /* Files of a folder beside the library in which the compiler works, and its ending. */
 #define WORK      ".work"
@@ -74,11 +57,6 @@ static const char *const cases_flags[] = {"-Wno-incompatible-pointer-types", NUL
 #define MESSAGES  "/out.txt"
 #define OWN_NAMES "own_names.h"
 #define SUBMITTED "submission.c"
-
-static int add_flags(const char **argument, int n, const char *const *flags) {
-    for (; *flags; flags++) argument[n++] = *flags;
-    return n;
-}
 
 /* The library's path with another ending in place of ".so". */
 static const char *beside(const StudentSource *s, const char *ending, char path[PATH_CAPACITY]) {
@@ -108,57 +86,59 @@ static void speak_to(const char *path) {
     dup2(file, STDERR_FILENO);
 }
 
-/* The words of $CC: the programs, then the options. */
-static char **words_of(const char *cc, int *programs) {
-    char *words = strdup(cc), **word = calloc(strlen(cc) + 2, sizeof *word);
-    int n = 0;
-    *programs = 0;
-    for (char *at = strtok(words, " \t"); at; at = strtok(NULL, " \t")) word[n++] = at;
-    while (word[*programs] && word[*programs][0] != '-') ++*programs;
-    return word;
+/* Adds the words of a text to a list that ends with NULL. */
+static void add_words(const char **list, const char *text) {
+    while (*list) list++;
+    for (char *word = strtok(strdup(text), " \t"); word; word = strtok(NULL, " \t")) *list++ = word;
 }
 
-/* Replaces the process by the compiler. Options in $CC, as in "gcc -O3", take precedence. A
- * student's file is compiled where nothing else can be read. */
+/* Adds an option and its argument. */
+static void add_pair(const char **list, const char *option, const char *argument) {
+    while (*list) list++;
+    list[0] = option;
+    list[1] = strdup(argument);
+}
+
+static bool is_option(const char *word) {
+    return word[0] == '-';
+}
+
+/* Replaces the process by the compiler. $CC has programs and then options, as in "ccache gcc -O3",
+ * which take precedence. A student's file is compiled where nothing else can be read. */
 static void run_compiler(void *context, long i) {
+    enum { WORDS = 512 };
+    static const char *argument[WORDS], *given[WORDS];
+    static const char *const rooms[] = {"", "/core", "/tools"};
     const StudentSource *s = context;
-    const char *cc = getenv("CC");
-    char path[PATH_CAPACITY], cases[PATH_CAPACITY], headers[PATH_CAPACITY], source[PATH_CAPACITY];
-    int programs, n = 0;
-    char **word = words_of(cc && *cc ? cc : "cc", &programs);
-    const char **argument =
-        calloc(ARGUMENTS + (size_t)programs + strlen(cc ? cc : ""), sizeof *argument);
+    const char *cc = getenv("CC"), **option = given;
+    char path[PATH_CAPACITY], headers[PATH_CAPACITY], source[PATH_CAPACITY] = "./" SUBMITTED;
     (void)i;
     if (!realpath(s->headers, headers)) snprintf(headers, sizeof headers, "%s", s->headers);
-    if (s->kind == STUDENTS)
-        snprintf(source, sizeof source, "./%s", SUBMITTED);
-    else if (!realpath(s->source, source))
+    if (s->kind != STUDENTS && !realpath(s->source, source))
         snprintf(source, sizeof source, "%s", s->source);
     speak_to(beside(s, WORK MESSAGES, path));
-    for (int k = 0; k < programs; k++) argument[n++] = word[k];
+    add_words(given, cc && strspn(cc, " \t") < strlen(cc) ? cc : "cc");
+    for (; *option && !is_option(*option); option++) argument[option - given] = *option;
     if (s->kind == STUDENTS) /* so far the arguments are the programs */
         sandbox_enter(beside(s, WORK, path),
                       &(SandboxNeeds){.programs = argument, .headers = headers});
     else
         (void)!chdir(beside(s, WORK, path));
-    n = add_flags(argument, n, all_flags);
-    n = add_flags(argument, n, (const char *const *)word + programs);
-    n = add_flags(argument, n, s->kind == STUDENTS ? students_flags : teachers_flags);
+    add_words(argument, all_flags);
+    add_words(argument, sizeof(real) == sizeof(double) ? "-DREAL_DOUBLE" : "-DREAL_FLOAT");
+    for (; *option; option++) add_words(argument, *option);
+    add_words(argument, flags_of[s->kind]);
     if (s->kind == TEACHERS_CASES) {
-        snprintf(cases, sizeof cases, "%.*s/tools/check/cases_only.h", PATH_CAPACITY - 32, headers);
-        n = add_flags(argument, n, cases_flags);
-        n = add_flags(argument, n, (const char *const[]){"-include", cases, NULL});
+        snprintf(path, sizeof path, "%.*s/tools/check/cases_only.h", PATH_CAPACITY - 32, headers);
+        add_pair(argument, "-include", path);
     }
-    if (access(OWN_NAMES, R_OK) == 0)
-        n = add_flags(argument, n, (const char *const[]){"-include", OWN_NAMES, NULL});
-    const char *const rooms[] = {"", "/core", "/tools"};
-    char room[3][PATH_CAPACITY];
-    for (int k = 0; k < 3; k++) {
-        snprintf(room[k], PATH_CAPACITY, "%.*s%s", PATH_CAPACITY - 8, headers, rooms[k]);
-        /* -isystem: no warnings from the headers */
-        n = add_flags(argument, n, (const char *const[]){"-isystem", room[k], NULL});
+    if (access(OWN_NAMES, R_OK) == 0) add_pair(argument, "-include", OWN_NAMES);
+    for (int k = 0; k < 3; k++) { /* -isystem: no warnings from the headers */
+        snprintf(path, sizeof path, "%.*s%s", PATH_CAPACITY - 8, headers, rooms[k]);
+        add_pair(argument, "-isystem", path);
     }
-    add_flags(argument, n, (const char *const[]){source, "-o", LIBRARY, NULL});
+    add_pair(argument, source, "-o");
+    add_words(argument, LIBRARY);
     child_become_family((char *const *)argument, CANNOT_RUN);
 }
 
@@ -169,50 +149,47 @@ static const char *next_line(const char *line) {
     return line + length + (line[length] == '\n');
 }
 
-/* Whether the line has the word before its end. */
-static bool line_has(const char *line, const char *word) {
-    const char *at = strstr(line, word);
-    return at && at < line + strcspn(line, "\n");
+/* Whether the line has one of these words, up to a NULL, before its end. */
+static bool line_has(const char *line, const char *const *words) {
+    const char *end = line + strcspn(line, "\n");
+    for (; *words; words++) {
+        const char *at = strstr(line, *words);
+        if (at && at < end) return true;
+    }
+    return false;
 }
 
-static bool is_error(const char *line) {
-    return (line_has(line, ": error:") || line_has(line, ": fatal error:")) &&
-           strncmp(line, "collect2:", 9) != 0;
-}
+static const char *const an_error[] = {": error:", ": fatal error:", NULL},
+                         *const a_warning[] = {"warning: ", NULL},
+                         *const undefined[] = {"undefined", NULL};
+/* What begins something else than the rest of an error. */
+static const char *const another[] = {": error:",        ": fatal error:",
+                                      ": warning:",      ": In function ",
+                                      ": At top level:", "In file included from",
+                                      "collect2:",       "compilation terminated",
+                                      " generated.",     NULL};
 
-static bool is_undefined(const char *line) {
-    return line_has(line, "undefined");
-}
-
-/* The first line that fits; "" if none does. */
-static const char *first_line(const char *text, bool (*fits)(const char *line)) {
-    while (*text && !fits(text)) text = next_line(text);
+/* The first line with one of these words; the end of the text if none has. */
+static const char *first_line(const char *text, const char *const *words) {
+    while (*text && (!line_has(text, words) || strncmp(text, "collect2:", 9) == 0))
+        text = next_line(text);
     return text;
-}
-
-/* Whether the line begins what the compiler says of something else. */
-static bool begins_another(const char *line) {
-    return is_error(line) || line_has(line, ": warning:") || line_has(line, ": In function ") ||
-           line_has(line, ": At top level:") || line_has(line, "In file included from") ||
-           line_has(line, "compilation terminated") || line_has(line, "collect2:") ||
-           line_has(line, " generated.");
 }
 
 /* The first error and what belongs to it: the files that include the line, the line itself, notes.
  * Without one, the line about an undefined name, or the first line. */
 static const char *first_error(const char *text, size_t *length) {
-    const char *error = first_line(text, is_error), *begin, *end;
-    if (!*error) error = first_line(text, is_undefined);
+    const char *error = first_line(text, an_error), *begin = NULL, *end;
+    if (!*error) error = first_line(text, undefined);
     if (!*error) error = text;
-    begin = error;
     for (const char *line = text; line < error; line = next_line(line)) {
-        bool leads = line_has(line, "In file included from"),
-             goes_on = strncmp(line, "   ", 3) == 0 && line_has(line, " from ");
-        if (leads && begin == error) begin = line;
-        if (!leads && !goes_on) begin = error;
+        if (begin && strncmp(line, "   ", 3) == 0) continue;
+        bool leads = strncmp(line, "In file included from", 21) == 0;
+        begin = leads ? line : NULL;
     }
+    if (!begin) begin = error;
     end = next_line(error);
-    while (*end && !begins_another(end)) end = next_line(end);
+    while (*end && !line_has(end, another)) end = next_line(end);
     while (end > begin && end[-1] == '\n') end--;
     *length = (size_t)(end - begin);
     return begin;
@@ -244,7 +221,7 @@ static void append_said(const StudentSource *s, const char *said, size_t length,
 static void take_warnings(StudentSource *s, const char *said) {
     for (const char *line = said; *line; line = next_line(line)) {
         size_t length = (size_t)(next_line(line) - line);
-        if (line_has(line, "warning: ") && strlen(s->warnings) + length + 1 < sizeof s->warnings)
+        if (line_has(line, a_warning) && strlen(s->warnings) + length + 1 < sizeof s->warnings)
             append_said(s, line, length, s->warnings, sizeof s->warnings);
     }
     utf8_make_printable(s->warnings, "\n\t");
@@ -262,10 +239,8 @@ static void refuse(StudentSource *s, const char *said, size_t length) {
  * something else. */
 static bool clashing_name(const char *line, char name[COMPILE_NAME]) {
     static const char *const clash[] = {"conflicting type", "static declaration of",
-                                        "redefinition of", "redeclar"};
-    bool clashes = false;
-    for (size_t i = 0; i < sizeof clash / sizeof *clash; i++) clashes |= line_has(line, clash[i]);
-    if (!is_error(line) || !clashes) return false;
+                                        "redefinition of", "redeclar", NULL};
+    if (!line_has(line, an_error) || !line_has(line, clash)) return false;
     const char *quoted = strpbrk(strstr(line, " error:"), "'\xE2\n");
     quoted += *quoted == '\xE2' ? 3 : 1; /* ' or ‘ */
     quoted += strncmp(quoted, "struct ", 7) == 0 ? 7 : 0;
