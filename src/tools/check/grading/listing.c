@@ -5,12 +5,48 @@
 #include "check/grading/plan.h"
 #include "formats/json.h"
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_LINE = 1 << 20 };
 
+const ListedMember listing_input[] = {{"low", LISTED_NUMBER, offsetof(CheckInput, low)},
+                                      {"high", LISTED_NUMBER, offsetof(CheckInput, high)},
+                                      {"away_from", LISTED_NUMBER, offsetof(CheckInput, away_from)},
+                                      {"margin", LISTED_NUMBER, offsetof(CheckInput, margin)},
+                                      {"layout", REPEATED, offsetof(CheckInput, layout)},
+                                      {"same_as", CHECK_INPUTS, offsetof(CheckInput, same_as)},
+                                      {"distinct", LISTED_FLAG, offsetof(CheckInput, distinct)},
+                                      {"constant", LISTED_FLAG, offsetof(CheckInput, constant)},
+                                      {0}};
+const ListedMember listing_case[] = {{"points", LISTED_NUMBER, offsetof(CheckCase, points)},
+                                     {"flat", LISTED_FLAG, offsetof(CheckCase, flat)},
+                                     {"kinks", LISTED_FLAG, offsetof(CheckCase, kinks)},
+                                     {0}};
+
 static const double to_come = 0; /* the values of an input that follow the line */
+
+/* Takes the value of a member: one of the table, or one that does not matter. */
+static bool read_member(Json *j, const ListedMember *m, const char *key, void *to) {
+    const char *at = j->text + j->at;
+    char *end;
+    while (m->key && strcmp(m->key, key) != 0) m++;
+    char *member = (char *)to + m->offset;
+    if (!json_skip(j)) return false;
+    double x = strtod(at, &end);
+    bool is_number = end > at && isfinite(x);
+    if (m->key && m->kind == LISTED_FLAG) *(bool *)member = strchr("0fn", *at) == NULL;
+    if (!m->key || m->kind == LISTED_FLAG) return true;
+    if (!is_number) return json_fail(j, "found no number");
+    if (m->kind == LISTED_NUMBER) {
+        *(double *)(void *)member = x;
+        return true;
+    }
+    if (x < 0 || x > m->kind) return json_fail(j, "found %g, need at most %d", x, m->kind);
+    *(int *)(void *)member = (int)x;
+    return true;
+}
 
 static bool read_shape(Json *j, Shape *s) {
     uint64_t size;
@@ -27,22 +63,6 @@ static bool read_shape(Json *j, Shape *s) {
            json_fail(j, "found an input of more than %d elements", JOB_CHANGES);
 }
 
-static bool read_number(Json *j, double *x) {
-    const char *at = j->text + j->at;
-    char *end;
-    if (!json_skip(j)) return false;
-    *x = strtod(at, &end);
-    return (end > at && isfinite(*x)) || json_fail(j, "found no number");
-}
-
-static bool read_int(Json *j, int max, int *x) {
-    uint64_t found;
-    if (!json_natural(j, &found)) return false;
-    *x = found <= (uint64_t)max ? (int)found : 0;
-    return found <= (uint64_t)max ||
-           json_fail(j, "found %ju, need at most %d", (uintmax_t)found, max);
-}
-
 /* A text of the plan, which is printable. */
 static const char *read_text(Json *j, Plan *p) {
     JsonString text;
@@ -51,47 +71,21 @@ static const char *read_text(Json *j, Plan *p) {
     return plan_text(p, text.text, NULL);
 }
 
-/* Reads a number that the key names; false: it names none. */
-static bool read_number_of(Json *j, const char *key, CheckInput *in) {
-    const struct {
-        const char *key;
-        double *to;
-    } numbers[] = {{"low", &in->low},
-                   {"high", &in->high},
-                   {"away_from", &in->away_from},
-                   {"margin", &in->margin}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        if (strcmp(key, numbers[i].key) != 0) continue;
-        read_number(j, numbers[i].to);
-        return true;
-    }
-    return false;
-}
-
 /* Reads input k of a case. */
 static bool read_input(Json *j, Plan *p, int k, CheckInput *in) {
     JsonString key;
-    int layout = CONTIGUOUS;
     for (json_enter(j, '{'); json_member(j, &key);) {
-        const char *word = key.text;
-        if (strcmp(word, "name") == 0) {
+        if (strcmp(key.text, "name") == 0)
             in->name = read_text(j, p);
-        } else if (strcmp(word, "shape") == 0) {
+        else if (strcmp(key.text, "shape") == 0)
             read_shape(j, &in->shape);
-        } else if (strcmp(word, "layout") == 0) {
-            read_int(j, REPEATED, &layout);
-        } else if (strcmp(word, "same_as") == 0) {
-            read_int(j, k, &in->same_as);
-        } else if (!read_number_of(j, word, in)) {
-            if (strcmp(word, "values") == 0) in->values = &to_come;
-            in->constant |= strcmp(word, "constant") == 0;
-            in->distinct |= strcmp(word, "distinct") == 0;
-            json_skip(j);
-        }
+        else if (!read_member(j, listing_input, key.text, in))
+            return false;
+        if (strcmp(key.text, "values") == 0) in->values = &to_come;
     }
-    in->layout = (CheckLayout)layout;
     if (j->failed) return false;
     if (!in->name) return json_fail(j, "found an input without a name");
+    if (in->same_as > k) return json_fail(j, "found input %d as a later one", k);
     return in->low <= in->high || json_fail(j, "found low %g and high %g", in->low, in->high);
 }
 
@@ -123,12 +117,8 @@ static bool read_case(Json *j, Plan *p, PlanItem *item) {
             REPORT_SET(item->name, item->c.name);
         } else if (strcmp(key.text, "inputs") == 0) {
             read_inputs(j, p, item->c.in);
-        } else if (strcmp(key.text, "points") == 0) {
-            read_number(j, &item->c.points);
-        } else {
-            item->c.flat |= strcmp(key.text, "flat") == 0;
-            item->c.kinks |= strcmp(key.text, "kinks") == 0;
-            json_skip(j);
+        } else if (!read_member(j, listing_case, key.text, &item->c)) {
+            return false;
         }
     }
     if (!*item->name) name_by_inputs(item);

@@ -107,6 +107,16 @@ char *functions_line(const PlanItem *item);
 
 /* ---- The cases that a program lists in its first line (listing.c) ---- */
 
+/* Members of a case or an input in that line, up to one without a key; of the other kinds an integer
+ * of at most as much. */
+enum { LISTED_NUMBER = -1, LISTED_FLAG = -2 };
+typedef struct ListedMember {
+    const char *key;
+    int kind;
+    size_t offset;
+} ListedMember;
+extern const ListedMember listing_input[], listing_case[];
+
 /* Takes the first line and its arrays. False: program->end or the error says why. */
 bool listing_take(Program *program, Plan *heard, const char *name, Error *e);
 

@@ -78,31 +78,31 @@ static const Op *load_op(const ServedFile *f) {
 
 /* ---- The first line: what PROTOCOL.md says, and what only cases in C have ---- */
 
-static void print_input(FILE *out, const CheckInput *in) {
-    fprintf(out, "{\"name\": ");
-    json_print(out, in->name);
-    fprintf(out, ", \"shape\": [");
-    for (int axis = 0; axis < in->shape.rank && axis < MAX_RANK; axis++)
-        fprintf(out, axis ? ", %ld" : "%ld", in->shape.size[axis]);
-    fprintf(out, "], \"low\": %.17g, \"high\": %.17g, \"away_from\": %.17g, \"margin\": %.17g",
-            in->low, in->high, in->away_from, in->margin);
-    fprintf(out, ", \"layout\": %u, \"same_as\": %d", (unsigned)in->layout, in->same_as);
-    if (in->distinct) fprintf(out, ", \"distinct\": 1");
-    if (in->constant) fprintf(out, ", \"constant\": 1");
-    if (in->values) fprintf(out, ", \"values\": 1");
-    fprintf(out, "}");
+/* Prints the members that are not 0. */
+static void print_members(FILE *out, const ListedMember *m, const void *of) {
+    for (; m->key; m++) {
+        const void *at = (const char *)of + m->offset;
+        double x = m->kind == LISTED_NUMBER ? *(const double *)at : 0;
+        if (m->kind == LISTED_FLAG) x = *(const bool *)at;
+        if (m->kind >= 0) x = *(const int *)at;
+        if (x != 0 && isfinite(x)) fprintf(out, ", \"%s\": %.17g", m->key, x);
+    }
 }
 
 static void print_case(FILE *out, const char *function, const CheckCase *c) {
     fprintf(out, "{\"function\": \"%s\", \"case\": ", function);
     json_print(out, c->name);
-    if (isfinite(c->points)) fprintf(out, ", \"points\": %.17g", c->points);
-    if (c->kinks) fprintf(out, ", \"kinks\": 1");
-    if (c->flat) fprintf(out, ", \"flat\": 1");
+    print_members(out, listing_case, c);
     fprintf(out, ", \"inputs\": [");
-    for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++) {
-        if (k) fprintf(out, ", ");
-        print_input(out, &c->in[k]);
+    for (const CheckInput *in = c->in; in < c->in + CHECK_INPUTS && in->name; in++) {
+        fprintf(out, in == c->in ? "{\"name\": " : ", {\"name\": ");
+        json_print(out, in->name);
+        fprintf(out, ", \"shape\": [");
+        for (int axis = 0; axis < in->shape.rank && axis < MAX_RANK; axis++)
+            fprintf(out, axis ? ", %ld" : "%ld", in->shape.size[axis]);
+        fprintf(out, in->values ? "], \"values\": 1" : "]");
+        print_members(out, listing_input, in);
+        fprintf(out, "}");
     }
     fprintf(out, "]}");
 }
