@@ -12,7 +12,7 @@ static SavedRun run_with(Model *m, const char *characters) {
     const Metadata notes[] = {{"vocabulary", characters}, {"begin_id", "4"}, {"end_id", "5"}};
     mkdir("run", 0777);
     CHECK(model_save(m, "run/model.safetensors", notes, 3, &e), "%s", e.text);
-    CHECK(saved_run_open(&r, "run", &e), "%s", e.text);
+    CHECK(saved_run_open(&r, "run", false, &e), "%s", e.text);
     return r;
 }
 

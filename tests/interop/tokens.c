@@ -26,7 +26,7 @@ int main(int argc, char **argv) {
     SavedRun run;
     Error e = {0};
     char line[2 * MAX_TEXT + 2];
-    if (argc != 2 || !saved_run_open(&run, argv[1], &e)) {
+    if (argc != 2 || !saved_run_open(&run, argv[1], false, &e)) {
         fprintf(stderr, "tokens: %s\n", e.text);
         return 1;
     }

@@ -56,10 +56,10 @@ static bool find_model(SavedRun *r, const char *name, Error *e) {
     return true;
 }
 
-bool saved_run_open(SavedRun *r, const char *name, Error *e) {
+bool saved_run_open(SavedRun *r, const char *name, bool training, Error *e) {
     *r = (SavedRun){.begin_id = NO_PAD, .end_id = NO_PAD, .opening_id = NO_PAD};
     if (!find_model(r, name, e)) return false;
-    r->model = model_load(r->path, false, &r->notes, e);
+    r->model = model_load(r->path, training, &r->notes, e);
     if (!r->model) return false;
     const char *vocabulary = model_notes_find(&r->notes, "vocabulary");
     if (!vocabulary)

@@ -17,10 +17,10 @@ typedef struct SavedRun {
     const char *lines;      /* lm: Task.lines; NULL: the examples are no lines */
 } SavedRun;
 
-/* Opens a run's model.safetensors, or another model file in its directory. The caller calls
- * saved_run_close, also after a failure. Errors of runs_find and model_load; STATUS_BAD_DATA if
- * vocabulary, begin_id or end_id do not fit the model. */
-bool saved_run_open(SavedRun *r, const char *name, Error *e);
+/* Opens a run's model.safetensors, or another model file in its directory; `training` gives the
+ * model gradients. The caller calls saved_run_close, also after a failure. Errors of runs_find and
+ * model_load; STATUS_BAD_DATA if vocabulary, begin_id or end_id do not fit the model. */
+bool saved_run_open(SavedRun *r, const char *name, bool training, Error *e);
 
 void saved_run_close(SavedRun *r);
 

@@ -34,6 +34,6 @@ header && (/Forward keeps/ || keeping) {
 header && /\*\// {
     header = 0
     if (formula["forward"] != "")
-        printf "{\"%s\", \"%s\", \"%s\", \"%s\"},\n", name, formula["forward"],
+        printf "{\"%s\", {\"%s\", \"%s\"}, \"%s\"},\n", name, formula["forward"],
             formula["backward"], keeps
 }

@@ -60,7 +60,7 @@ static int32_t join_earliest(const Tokenizer *k, int32_t *id, long *count) {
     return made;
 }
 
-bool pass_print_merges(const Pass *p, bool json, Error *e) {
+bool walk_print_merges(const Pass *p, bool json, Error *e) {
     const Tokenizer *k = p->run.tokenizer;
     Dictionary words = {0};
     if (!k || k->kind != &tokenizer_bpe)

@@ -109,26 +109,16 @@ static bool answer(Pass *p, Error *e) {
     int32_t *out = arena_alloc(&p->arena, ((size_t)max + 1) * sizeof *out);
     Sampler greedy = {.tokenizer = r->tokenizer};
     out[0] = r->begin_id;
-    if (!decode_answers(p->tape, r->model, &greedy, 1, (long[]){0, p->source.count}, p->source.id,
-                        r->begin_id, r->end_id, max, out + 1, &length, e))
-        return false;
-    p->target = text_of(p, out, length + 1);
-    return true;
-}
-
-/* Gives the run's model gradients. */
-static bool want_gradients(Pass *p, Error *e) {
-    Model *loaded = p->run.model, *m = model_new(&loaded->config, true, 0, e);
-    if (!m) return false;
-    size_t bytes = (size_t)m->parameters.size * sizeof(real);
-    memcpy(m->parameters.value, loaded->parameters.value, bytes);
-    model_free(loaded);
-    p->run.model = m;
-    return true;
+    Tape *t = tape_new();
+    bool ok = decode_answers(t, r->model, &greedy, 1, (long[]){0, p->source.count}, p->source.id,
+                             r->begin_id, r->end_id, max, out + 1, &length, e);
+    tape_free(t);
+    if (ok) p->target = text_of(p, out, length + 1);
+    return ok;
 }
 
 static bool open_run(Pass *p, const PassOptions *o, Error *e) {
-    if (!saved_run_open(&p->run, o->run, e) || !want_gradients(p, e)) return false;
+    if (!saved_run_open(&p->run, o->run, true, e)) return false;
     const ModelConfig *c = &p->run.model->config;
     PassText *read = config_is_lm(c) ? &p->target : &p->source;
     if (!read_tokens(p, read, e)) return false;
@@ -140,71 +130,41 @@ static bool open_run(Pass *p, const PassOptions *o, Error *e) {
 
 /* ---- Forward ---- */
 
-static bool fill_tokens(Tokens *tokens, const PassText *x, Error *e) {
-    if (!tokens_new(tokens, 1, x->count, e)) return false;
-    tokens_fill(tokens, 1, x->count, x->id, NO_PAD);
-    return true;
-}
-
-static bool run_forward(Pass *p, Error *e) {
-    const PassText *x = &p->target;
-    bool is_lm = config_is_lm(&p->run.model->config);
-    Forward f = {p->tape, p->run.model, is_lm ? NULL : &p->source_tokens, &p->target_tokens,
-                 .trace = &p->trace};
-    if (!fill_tokens(&p->target_tokens, x, e)) return false;
-    if (!is_lm && !fill_tokens(&p->source_tokens, &p->source, e)) return false;
-    p->tape->keep = true;
-    Tensor *logits = nn_logits(&f, nn_hidden(&f));
-    p->next = arena_alloc(&p->arena, (size_t)x->count * sizeof *p->next);
-    for (long i = 0; i < x->count; i++)
-        p->next[i] = i + 1 < x->count ? x->id[i + 1] : p->run.end_id;
-    if (x->count > 1 || p->next[0] != NO_PAD) {
-        Tensor *loss = tape_cross_entropy(p->tape, logits, p->next, NO_PAD, 0);
-        nn_trace_name(f.trace, f.tape, loss, "L", AXES(AXIS_UNKNOWN));
-    }
-    return !tape_failed(p->tape, e);
-}
-
-bool pass_open(Pass *p, const PassOptions *o, Error *e) {
-    const char *sentence = o->modern ? "low lower lowest slow slower slowest" : "I was myself";
-    if (o->characters) sentence = "无可奈何花落去，似曾相识燕归来";
-    *p = (Pass){.tape = tape_new(), .text = o->text ? o->text : sentence};
-    bool ok = o->run ? open_run(p, o, e) : open_random(p, o, e);
-    return ok && run_forward(p, e);
-}
-
-void pass_close(Pass *p) {
-    tape_free(p->tape);
-    tokens_free(&p->source_tokens);
-    tokens_free(&p->target_tokens);
-    saved_run_close(&p->run);
-    arena_free(&p->arena);
-}
-
 /* Labels of all ids: those of the text, and the tokenizer's. */
 static Labels label_vocabulary(Pass *p) {
     long size = p->run.model->config.vocab_size;
     Labels x = {size, arena_alloc(&p->arena, (size_t)size * sizeof *x.of)};
-    for (int32_t i = 0; i < size; i++) x.of[i] = "";
     for (int32_t i = 0; i < size; i++)
-        if (p->run.tokenizer)
-            x.of[i] = saved_run_label(&p->run, i, arena_alloc(&p->arena, TOKEN_LABEL));
+        x.of[i] = p->run.tokenizer
+                      ? saved_run_label(&p->run, i, arena_alloc(&p->arena, TOKEN_LABEL))
+                      : "";
     for (long i = 0; i < p->target.count; i++) x.of[p->target.id[i]] = p->target.labels.of[i];
     return x;
 }
 
-void pass_records(Pass *p, Records *r) {
-    *r = (Records){.model = p->run.model,
-                   .tape = p->tape,
-                   .trace = &p->trace,
-                   .labels = {[AXIS_SOURCE] = p->source.labels,
-                              [AXIS_TARGET] = p->target.labels,
-                              [AXIS_VOCABULARY] = label_vocabulary(p)}};
-    records_read(r, &p->arena);
+static bool run_forward(Pass *p, Error *e) {
+    const PassText *x = &p->target;
+    int32_t *next = arena_alloc(&p->arena, (size_t)x->count * sizeof *next);
+    memcpy(next, x->id + 1, (size_t)(x->count - 1) * sizeof *next);
+    next[x->count - 1] = p->run.end_id;
+    p->records = (Records){.model = p->run.model,
+                           .labels = {[AXIS_SOURCE] = p->source.labels,
+                                      [AXIS_TARGET] = x->labels,
+                                      [AXIS_VOCABULARY] = label_vocabulary(p)}};
+    return records_run(&p->records, &p->arena, p->source.count, p->source.id, x->count, x->id, next,
+                       e);
 }
 
-bool pass_has_head(const Pass *p, long head, Error *e) {
-    int heads = p->run.model->config.heads;
-    if (head <= heads) return true;
-    return error_set(e, STATUS_USAGE, "--head: found %ld, need at most %d", head, heads);
+bool walk_open(Pass *p, const PassOptions *o, Error *e) {
+    const char *sentence = o->modern ? "low lower lowest slow slower slowest" : "I was myself";
+    if (o->characters) sentence = "无可奈何花落去，似曾相识燕归来";
+    *p = (Pass){.text = o->text ? o->text : sentence};
+    bool ok = o->run ? open_run(p, o, e) : open_random(p, o, e);
+    return ok && run_forward(p, e);
+}
+
+void walk_close(Pass *p) {
+    records_close(&p->records);
+    saved_run_close(&p->run);
+    arena_free(&p->arena);
 }

@@ -2,133 +2,108 @@
 #include "explain/walk_records.h"
 #include "formats/json.h"
 #include <math.h>
-#include <stdio.h>
 
-static void print_number(double x) {
-    printf(isfinite(x) ? "%.17g" : "null", x);
-}
-
-static void show_text(const char *key, const char *text) {
-    printf("\"%s\": ", key);
-    json_print(stdout, text);
-    fputs(", ", stdout);
+static void print_axes(Shape s, Axes axes) {
+    printf(", \"axes\": [");
+    for (int i = 0; i < s.rank; i++) printf("%s\"%s\"", i ? ", " : "", axis_names[axes.of[i]]);
+    putchar(']');
 }
 
 static void print_shape(Shape s) {
-    printf("\"shape\": [");
+    printf(", \"shape\": [");
     for (int i = 0; i < s.rank; i++) printf("%s%ld", i ? "," : "", s.size[i]);
-    printf("], ");
-}
-
-static void print_axes(Axes axes, int rank) {
-    printf("\"axes\": [");
-    for (int i = 0; i < rank; i++) printf("%s\"%s\"", i ? ", " : "", axis_names[axes.of[i]]);
-    printf("], ");
-}
-
-/* `"key": [1, 2]`, of a tensor with any strides; values NULL: its own. */
-static void print_values(const char *key, const Tensor *x, const real *values) {
-    long count = shape_count(x->shape);
-    Arena arena = {0};
-    if (!values) {
-        real *copy = arena_alloc(&arena, (size_t)count * sizeof *copy);
-        tensor_copy_out(x, copy);
-        values = copy;
-    }
-    printf("\"%s\": [", key);
-    for (long i = 0; i < count; i++) {
-        if (i) putchar(',');
-        print_number((double)values[i]);
-    }
     putchar(']');
+}
+
+/* The values of a tensor with any strides. */
+static void print_values(const Tensor *x) {
+    Arena arena = {0};
+    long count = shape_count(x->shape);
+    real *copy = arena_alloc(&arena, (size_t)count * sizeof *copy);
+    tensor_copy_out(x, copy);
+    json_reals(stdout, "values", copy, count);
     arena_free(&arena);
 }
 
 /* ---- The model ---- */
 
-static void print_labels(const char *key, const Labels *x, const char *end) {
+static void print_labels(const char *key, const Labels *x) {
     printf("\"%s\": [", key);
     for (long i = 0; i < x->count; i++) {
         if (i) printf(", ");
         json_print(stdout, x->of[i]);
     }
-    printf("]%s", end);
+    putchar(']');
 }
 
 void records_json_head(const Records *r, bool backward) {
     const Tensor *loss = records_loss(r);
     ConfigField field;
-    printf("{\"walk\": \"%s\", \"records\": %ld, \"loss\": ", backward ? "backward" : "forward",
-           r->count);
-    print_number(loss ? (double)*loss->data : NAN);
+    printf("{\"walk\": \"%s\", \"records\": %ld", backward ? "backward" : "forward", r->count);
+    json_number(stdout, "loss", loss ? (double)*loss->data : NAN);
     printf(", \"model\": {");
     for (int i = 0; config_field(&r->model->config, i, &field); i++) {
         printf("%s\"%s\": ", i ? ", " : "", field.key);
         json_print(stdout, field.value);
     }
     printf("}, \"labels\": {");
-    print_labels("source", &r->labels[AXIS_SOURCE], ", ");
-    print_labels("target", &r->labels[AXIS_TARGET], ", ");
-    print_labels("vocabulary", &r->labels[AXIS_VOCABULARY], "}}\n");
-}
-
-static void print_rows(void *is_later, const char *name, long from, long count, long heads) {
-    bool *later = is_later;
-    printf("%s{\"makes\": \"%s\", \"from\": %ld, \"count\": %ld, \"heads\": %ld}",
-           *later ? ", " : "", name, from, count, heads);
-    *later = true;
+    for (Axis axis = AXIS_SOURCE; axis <= AXIS_VOCABULARY; axis++) {
+        if (axis != AXIS_SOURCE) printf(", ");
+        print_labels(axis_names[axis], &r->labels[axis]);
+    }
+    puts("}}");
 }
 
 void records_json_parameters(const Records *r, bool backward) {
     const Parameters *all = &r->model->parameters;
     for (int i = 0; i < all->count; i++) {
         const Parameter *p = &all->entry[i];
-        const real *values = (backward ? all->grad : all->value) + p->offset;
-        bool is_later = false;
-        printf("{");
-        show_text("parameter", p->name);
+        const char *comma = "";
+        printf("{\"parameter\": \"%s\"", p->name);
         print_shape(p->shape);
-        print_axes(record_axes(r, p->part[0]), p->shape.rank);
-        printf("\"rows\": [");
-        record_rows(r, p, print_rows, &is_later);
-        printf("], ");
-        print_values(backward ? "gradient" : "values", &(Tensor){.shape = p->shape}, values);
+        print_axes(p->shape, record_axes(r, p->part[0]));
+        printf(", \"rows\": [");
+        for (const TensorTrace *t = r->trace.tensors; t; t = t->next) {
+            long from, count, heads = t->x->shape.rank > 2 ? t->x->shape.size[0] : 1;
+            if (!record_rows(r, p, t->x, &from, &count)) continue;
+            printf("%s{\"makes\": \"%s\", \"from\": %ld, \"count\": %ld, \"heads\": %ld}", comma,
+                   t->name, from, count, heads);
+            comma = ", ";
+        }
+        putchar(']');
+        if (backward)
+            json_reals(stdout, "gradient", all->grad + p->offset, shape_count(p->shape));
+        else
+            json_reals(stdout, "values", all->value + p->offset, shape_count(p->shape));
         puts("}");
     }
 }
 
 /* ---- A record ---- */
 
-static void print_operand(const Records *r, const Node *n, int k) {
-    const Tensor *x = n->in[k];
-    char name[RECORD_NAME], input[BACKWARD_INPUT];
-    long row = 0;
-    const Parameter *p = record_parameter(r, x, &row);
-    show_text("input", backward_input(n, k, input));
-    show_text("name", record_name(r, x, name));
-    if (p) {
-        show_text("parameter", p->name);
-        printf("\"row\": %ld, ", row);
-    } else if (x->maker) {
-        printf("\"record\": %ld, ", x->maker->index);
-    } else {
-        print_values("values", x, NULL);
-        printf(", ");
-    }
-    print_shape(x->shape);
-}
-
 static void print_operands(const Records *r, const Node *n) {
     const char *comma = "";
-    printf("\"operands\": [");
+    printf(", \"operands\": [");
     for (int k = 0; k < n->inputs; k++) {
-        if (!n->in[k]) continue;
-        printf("%s{", comma);
-        print_operand(r, n, k);
-        printf("\"operand\": %d}", k);
+        const Tensor *x = n->in[k];
+        char name[RECORD_NAME], input[RECORD_INPUT];
+        long row = 0;
+        if (!x) continue;
+        const Parameter *p = record_parameter(r, x, &row);
+        printf("%s{\"operand\": %d", comma, k);
+        json_text(stdout, "input", record_input(n, k, input));
+        json_text(stdout, "name", record_name(r, x, name));
+        if (p)
+            printf(", \"parameter\": \"%s\", \"row\": %ld", p->name, row);
+        else if (x->maker)
+            printf(", \"record\": %ld", x->maker->index);
+        else
+            print_values(x);
+        print_shape(x->shape);
+        putchar('}');
         comma = ", ";
     }
-    printf("], ");
+    putchar(']');
 }
 
 /* The gradients that the operation adds to its operands. */
@@ -136,11 +111,11 @@ static void print_additions(const Records *r, Node *n) {
     const char *comma = "";
     printf(", \"adds\": [");
     for (int k = 0; k < n->inputs; k++) {
-        if (!backward_reaches(n, k)) continue;
+        if (!record_adds(n, k)) continue;
         Arena arena = {0};
         long visited, parts = record_parts(r, n->in[k], n->index, &visited);
-        printf("%s{\"operand\": %d, \"part\": %ld, \"parts\": %ld, ", comma, k, visited, parts);
-        print_values("values", n->in[k], backward_part(&arena, n, k));
+        printf("%s{\"operand\": %d, \"part\": %ld, \"parts\": %ld", comma, k, visited, parts);
+        json_reals(stdout, "values", record_part(&arena, n, k), shape_count(n->in[k]->shape));
         putchar('}');
         comma = ", ";
         arena_free(&arena);
@@ -150,78 +125,62 @@ static void print_additions(const Records *r, Node *n) {
 
 void record_json(const Records *r, long index, bool backward) {
     Node *n = r->of[index].node;
-    const Derivation *d = backward_derivation(n->op);
     char name[RECORD_NAME], formula[RECORD_FORMULA];
-    printf("{\"record\": %ld, \"operation\": \"%s\", \"view\": %s, ", index, n->op->name,
+    printf("{\"record\": %ld, \"operation\": \"%s\", \"view\": %s", index, n->op->name,
            n->op->view ? "true" : "false");
-    show_text("module", r->of[index].module);
-    show_text("name", record_name(r, n->out, name));
-    show_text("sentence", record_sentence(r, n));
-    printf("\"arguments\": {");
+    json_text(stdout, "module", r->of[index].module);
+    json_text(stdout, "name", record_name(r, n->out, name));
+    json_text(stdout, "sentence", record_sentence(r, n));
+    printf(", \"arguments\": {");
     if (n->op->arguments) n->op->arguments(n, stdout);
-    printf("}, ");
-    show_text("formula", record_formula(n, false, formula));
-    show_text("backward", record_formula(n, true, formula));
-    show_text("keeps", d ? d->keeps : "");
+    putchar('}');
+    json_text(stdout, "formula", record_formula(n, false, formula));
+    json_text(stdout, "backward", record_formula(n, true, formula));
+    json_text(stdout, "keeps", record_keeps(n));
     print_operands(r, n);
     print_shape(n->out->shape);
-    print_axes(r->of[index].axes, n->out->shape.rank);
+    print_axes(n->out->shape, r->of[index].axes);
     if (backward) {
-        print_values("gradient", n->out, n->out->grad);
+        json_reals(stdout, "gradient", n->out->grad, shape_count(n->out->shape));
         print_additions(r, n);
     } else {
-        print_values("values", n->out, NULL);
+        print_values(n->out);
     }
     puts("}");
 }
 
 /* ---- A cell ---- */
 
-void record_json_cell(const Records *r, long index, long element) {
+void record_json_sum(const Records *r, long index, int operand, long cell) {
     Node *n = r->of[index].node;
+    bool is_forward = operand < 0;
     Arena arena = {0};
-    ForwardSum s = forward_sum(&arena, n, element);
-    printf("{\"cell\": %ld, \"record\": %ld, \"value\": ", element, index);
-    print_number((double)s.value);
-    printf(", \"rest\": ");
-    print_number((double)s.rest);
+    Sum s = record_sum(&arena, n, operand, cell);
+    printf("{\"cell\": %ld, \"record\": %ld", cell, index);
+    if (!is_forward) printf(", \"operand\": %d", operand);
+    json_number(stdout, is_forward ? "value" : "added", s.value);
+    if (is_forward) json_number(stdout, "rest", s.rest);
     printf(", \"terms\": [");
     for (long i = 0; i < s.count; i++) {
-        ForwardTerm t = s.term[i];
-        printf("%s[%d, %ld, %.17g, %.17g]", i ? ", " : "", t.operand, t.element, (double)t.value,
-               (double)t.slope);
+        Term t = s.term[i];
+        printf(i ? ", [" : "[");
+        if (is_forward) printf("%d, ", t.operand);
+        printf("%ld, %.17g, %.17g]", t.element, t.value, t.slope);
     }
-    puts("]}");
-    arena_free(&arena);
-}
-
-void record_json_difference(const Records *r, long index, long element) {
-    Node *n = r->of[index].node;
-    Sweep s = backward_difference(n, element);
-    printf("{\"cell\": %ld, \"record\": %ld, \"gradient\": %.17g, \"difference\": ", element, index,
-           (double)n->out->grad[element]);
-    print_number(s.value);
-    printf(", \"error\": ");
-    print_number(s.error);
-    puts("}");
-}
-
-void record_json_addition(const Records *r, long index, int operand, long element) {
-    Node *n = r->of[index].node;
-    Arena arena = {0};
-    long count;
-    const real *added = backward_part(&arena, n, operand);
-    const BackwardTerm *term = backward_terms(&arena, n, operand, element, &count);
-    const Node *end = backward_end(n, operand, element);
-    printf("{\"cell\": %ld, \"record\": %ld, \"operand\": %d, \"added\": %.17g, \"terms\": [",
-           element, index, operand, (double)added[element]);
-    for (long i = 0; i < count; i++)
-        printf("%s[%ld, %.17g, %.17g]", i ? ", " : "", term[i].at, (double)term[i].dy,
-               (double)term[i].slope);
     putchar(']');
-    if (end)
-        printf(", \"end\": %ld, \"zero\": \"%s\"", end->index,
-               record_zero(r, end, n->in[operand], element));
+    if (s.end)
+        printf(", \"end\": %ld, \"zero\": \"%s\"", s.end->index,
+               record_zero(r, s.end, n->in[operand], cell));
     puts("}");
     arena_free(&arena);
+}
+
+void record_json_difference(const Records *r, long index, long cell) {
+    Node *n = r->of[index].node;
+    Sweep s = record_difference(n, cell);
+    printf("{\"cell\": %ld, \"record\": %ld", cell, index);
+    json_number(stdout, "gradient", (double)n->out->grad[cell]);
+    json_number(stdout, "difference", s.value);
+    json_number(stdout, "error", s.error);
+    puts("}");
 }

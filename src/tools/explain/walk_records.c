@@ -2,7 +2,6 @@
 #include "explain/walk_records.h"
 #include "base/append.h"
 #include "ops/ops.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,7 @@ const char *const axis_names[] = {[AXIS_UNKNOWN] = "",      [AXIS_SOURCE] = "sou
 /* ---- Names ---- */
 
 static const TensorTrace *trace_of(const Records *r, const Tensor *x) {
-    return nn_trace_name_of(r->trace, x);
+    return nn_trace_name_of(&r->trace, x);
 }
 
 const Parameter *record_parameter(const Records *r, const Tensor *x, long *row) {
@@ -113,15 +112,13 @@ Axes record_axes(const Records *r, const Tensor *x) {
 
 /* ---- Rows of parameters ---- */
 
-/* The node that multiplies x by rows of p, whose columns t shows through views and operations of
- * one operand that keep its shape. *from: the row of the first of these columns. NULL: there is
- * none. */
-static const Node *product_of(const Records *r, const Tensor *t, const Parameter *p, long *from) {
+bool record_rows(const Records *r, const Parameter *p, const Tensor *x, long *from, long *count) {
+    const Tensor *t = x;
     *from = 0;
     for (const Node *n = t->maker; n; n = t->maker) {
         const Tensor *window = t;
         for (; n && n->op->view; n = t->maker) t = n->in[0];
-        if (!n || t->shape.rank != 2) return NULL;
+        if (!n || t->shape.rank != 2) return false;
         *from += (window->data - t->data) % t->shape.size[1];
         for (int k = 1; k < n->inputs; k++) {
             long row = 0;
@@ -129,38 +126,63 @@ static const Node *product_of(const Records *r, const Tensor *t, const Parameter
             if (!w || record_parameter(r, w, &row) != p || w->shape.size[0] != t->shape.size[1])
                 continue;
             *from += row;
-            return n;
+            *count = shape_count(x->shape) / n->out->shape.size[0];
+            return true;
         }
-        if (n->inputs != 1 || !shape_equal(t->shape, n->in[0]->shape)) return NULL;
+        if (n->inputs != 1 || !shape_equal(t->shape, n->in[0]->shape)) return false;
         t = n->in[0];
     }
-    return NULL;
-}
-
-void record_rows(const Records *r, const Parameter *p, RowsFound *each, void *context) {
-    for (const TensorTrace *t = r->trace->tensors; t; t = t->next) {
-        long from;
-        const Node *product = product_of(r, t->x, p, &from);
-        if (!product) continue;
-        long count = shape_count(t->x->shape) / product->out->shape.size[0];
-        each(context, t->name, from, count, t->x->shape.rank > 2 ? t->x->shape.size[0] : 1);
-    }
+    return false;
 }
 
 /* ---- Formulas and sentences ---- */
 
+/* From the header comment of an operation's file. */
+static const struct Derivation {
+    const char *op;
+    const char *formula[2]; /* forward, backward; lines, a condition may follow a tab */
+    const char *keeps;
+} derivations[] = {
+#include "explain/derivations.inc"
+};
+
+/* An operation that is not of this project has none. */
+static const struct Derivation *derivation_of(const Op *op) {
+    static const struct Derivation none = {"", {"", ""}, ""};
+    for (size_t i = 0; i < sizeof derivations / sizeof *derivations; i++)
+        if (strcmp(derivations[i].op, op->name) == 0) return &derivations[i];
+    return &none;
+}
+
+const char *record_keeps(const Node *n) {
+    return derivation_of(n->op)->keeps;
+}
+
+const char *record_input(const Node *n, int i, char out[RECORD_INPUT]) {
+    const OpEntry *op = ops_find(n->op->name);
+    const char *at = op ? strstr(op->arguments, "Tensor *") : NULL;
+    char name[8] = "";
+    if (at && sscanf(at, "Tensor *const %7[A-Za-z]", name) == 1) { /* an array */
+        snprintf(out, RECORD_INPUT, "%s_%d", name, i + 1);
+        return out;
+    }
+    while (at && i-- > 0) at = strstr(at + 1, "Tensor *");
+    if (!at || sscanf(at, "Tensor *%7[A-Za-z]", out) != 1) *out = 0;
+    return out;
+}
+
 /* Whether the call has this operand or argument: "b", "act", "relu". An argument that is none,
  * false or empty is not there. */
 static bool call_has(const Node *n, const char *arguments, const char *word) {
-    char name[BACKWARD_INPUT], key[48];
+    char name[RECORD_INPUT], text[48];
     for (int k = 0; k < n->inputs; k++)
-        if (n->in[k] && strcmp(backward_input(n, k, name), word) == 0) return true;
-    snprintf(key, sizeof key, ": \"%s\"", word);
-    if (strstr(arguments, key)) return true;
-    snprintf(key, sizeof key, "\"%s\": ", word);
-    const char *value = strstr(arguments, key);
+        if (n->in[k] && strcmp(record_input(n, k, name), word) == 0) return true;
+    snprintf(text, sizeof text, ": \"%s\"", word);
+    if (strstr(arguments, text)) return true;
+    snprintf(text, sizeof text, "\"%s\": ", word);
+    const char *value = strstr(arguments, text);
     if (!value) return false;
-    value += strlen(key);
+    value += strlen(text);
     return strncmp(value, "\"none\"", 6) != 0 && strncmp(value, "false", 5) != 0 &&
            strncmp(value, "[]", 2) != 0;
 }
@@ -177,24 +199,13 @@ static bool condition_holds(const Node *n, const char *arguments, const char *te
     return true;
 }
 
-static const char *arguments_of(Arena *arena, const Node *n) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out && n->op->arguments) n->op->arguments(n, out);
-    if (!out || fclose(out) != 0 || !text) error_no_memory("the arguments of %s", n->op->name);
-    char *copy = arena_alloc(arena, size + 1);
-    memcpy(copy, text, size);
-    free(text);
-    return copy;
-}
-
 const char *record_formula(const Node *n, bool backward, char out[RECORD_FORMULA]) {
-    const Derivation *d = backward_derivation(n->op);
-    const char *line = "";
-    if (d) line = backward ? d->backward : d->forward;
-    Arena arena = {0};
-    const char *arguments = arguments_of(&arena, n);
+    const char *line = derivation_of(n->op)->formula[backward];
+    char *arguments;
+    size_t size;
+    FILE *text = text_open(&arguments, &size);
+    if (n->op->arguments) n->op->arguments(n, text);
+    text_close(text, &arguments);
     *out = 0;
     while (*line) {
         size_t length = strcspn(line, "\n"), formula = strcspn(line, "\t\n");
@@ -203,7 +214,7 @@ const char *record_formula(const Node *n, bool backward, char out[RECORD_FORMULA
         if (holds) text_append(out, RECORD_FORMULA, "%s%.*s", *out ? "\n" : "", (int)formula, line);
         line += length + (line[length] == '\n');
     }
-    arena_free(&arena);
+    free(arguments);
     return out;
 }
 
@@ -249,14 +260,42 @@ const char *record_sentence(const Records *r, const Node *n) {
 
 /* ---- The tape ---- */
 
-void records_read(Records *r, Arena *arena) {
-    r->count = r->tape->nodes;
+static bool take_tokens(Tokens *x, long count, const int32_t *ids, Error *e) {
+    if (!tokens_new(x, 1, count, e)) return false;
+    tokens_fill(x, 1, count, ids, NO_PAD);
+    return true;
+}
+
+bool records_run(Records *r, Arena *arena, long source_count, const int32_t *source,
+                 long target_count, const int32_t *target, const int32_t *next, Error *e) {
+    Tape *t = r->tape = tape_new();
+    bool is_lm = config_is_lm(&r->model->config), has_loss = false;
+    Forward f = {.tape = t, .model = r->model, .target = &r->target, .trace = &r->trace};
+    if (!take_tokens(&r->target, target_count, target, e)) return false;
+    if (!is_lm && !take_tokens(&r->source, source_count, source, e)) return false;
+    if (!is_lm) f.source = &r->source;
+    t->keep = true;
+    Tensor *logits = nn_logits(&f, nn_hidden(&f));
+    for (long i = 0; i < target_count; i++) has_loss |= next[i] != NO_PAD;
+    if (has_loss) {
+        Tensor *loss = tape_cross_entropy(t, logits, next, NO_PAD, 0);
+        nn_trace_name(f.trace, t, loss, "L", AXES(AXIS_UNKNOWN));
+    }
+    if (tape_failed(t, e)) return false;
+    r->count = t->nodes;
     r->of = arena_alloc(arena, (size_t)r->count * sizeof *r->of);
-    for (Node *n = r->tape->last; n; n = n->previous) r->of[n->index].node = n;
+    for (Node *n = t->last; n; n = n->previous) r->of[n->index].node = n;
     for (long i = 0; i < r->count; i++) {
         set_module(r, i);
         set_axes(r, i);
     }
+    return true;
+}
+
+void records_close(Records *r) {
+    tape_free(r->tape);
+    tokens_free(&r->source);
+    tokens_free(&r->target);
 }
 
 Tensor *records_loss(const Records *r) {
@@ -273,24 +312,4 @@ bool records_backward(Records *r, Error *e) {
     tape_backward(r->tape, loss);
     parameters_zero_unreached(&r->model->parameters);
     return !tape_failed(r->tape, e);
-}
-
-long record_parts(const Records *r, const Tensor *x, long at, long *visited) {
-    long parts = 0;
-    *visited = 0;
-    for (long i = r->count - 1; i >= 0; i--) {
-        const Node *n = r->of[i].node;
-        for (int k = 0; k < n->inputs; k++) {
-            if (!record_reached(n) || n->in[k] != x || !backward_reaches(n, k)) continue;
-            parts++;
-            *visited += i >= at;
-        }
-    }
-    return parts;
-}
-
-const char *record_zero(const Records *r, const Node *end, const Tensor *x, long element) {
-    if (x == &r->model->positions) return "positions";
-    bool is_contiguous = tensor_contiguous(x);
-    return is_contiguous && isinf(x->data[element]) ? "hidden" : end->op->name;
 }

@@ -48,10 +48,10 @@
 #pragma once
 
 #include "base/arena.h"
-#include "explain/backward.h"
+#include "check/gradcheck/numeric_derivative.h"
 #include "nn/nn.h"
 
-enum { RECORD_NAME = PARAMETER_NAME + 16, RECORD_FORMULA = 1200 };
+enum { RECORD_NAME = PARAMETER_NAME + 16, RECORD_FORMULA = 1200, RECORD_INPUT = 24 };
 
 /* A record, beyond the tape's own. */
 typedef struct Record {
@@ -68,21 +68,29 @@ typedef struct Labels {
 
 typedef struct Records {
     Model *model;
-    Tape *tape; /* with `keep`; its last record is the loss, or there is none */
-    const Trace *trace;
     Labels labels[AXIS_FEATURE + 1];
+    Tokens source, target;
+    Tape *tape; /* with `keep`; its last record is the loss, or there is none */
+    Trace trace;
     long count;
     Record *of; /* [count], in the order of recording */
 } Records;
 
-/* Reads the tape; the caller has set all members but count and `of`, which live in the arena. */
-void records_read(Records *r, Arena *arena);
+/* Runs r->model forward over `count` ids each, and reads the tape; a language model has no source.
+ * next: the token that each of the target's should predict, NO_PAD for none; if there is none at
+ * all, there is no loss. Names and axes live in the arena. The caller calls records_close, also
+ * after a failure. */
+bool records_run(Records *r, Arena *arena, long source_count, const int32_t *source,
+                 long target_count, const int32_t *target, const int32_t *next, Error *e);
+void records_close(Records *r);
 
 /* The last record's output, if it is one number: the loss. NULL: there is none. */
 Tensor *records_loss(const Records *r);
 
 /* Runs backward from the loss. STATUS_BAD_DATA: there is none. */
 bool records_backward(Records *r, Error *e);
+
+/* ---- A record ---- */
 
 /* "A", "embedding.weight", "softmax 12", "a constant" */
 const char *record_name(const Records *r, const Tensor *x, char out[RECORD_NAME]);
@@ -92,39 +100,80 @@ const Parameter *record_parameter(const Records *r, const Tensor *x, long *row);
 
 /* What the axes of x count. */
 Axes record_axes(const Records *r, const Tensor *x);
+extern const char *const axis_names[];
 
 /* The labels along an axis, or NULL. */
 const Labels *record_labels(const Records *r, Axis axis);
-extern const char *const axis_names[];
+
+/* The name of input i in the operation's formulas, "W"; "": it has none. */
+const char *record_input(const Node *n, int i, char out[RECORD_INPUT]);
 
 /* The lines of the operation's formulas that hold for this call. */
 const char *record_formula(const Node *n, bool backward, char out[RECORD_FORMULA]);
 
+/* "Forward keeps only y."; "": the header comment does not say it. */
+const char *record_keeps(const Node *n);
+
 /* What the result is good for: a sentence by its name, or else by its operation; "": none. */
 const char *record_sentence(const Records *r, const Node *n);
 
-/* The rows of a parameter that make columns of a named tensor, through views and operations that
- * keep the shape. Calls `each` with the name, the first row, the number of rows and of heads. */
-typedef void RowsFound(void *context, const char *name, long from, long count, long heads);
-void record_rows(const Records *r, const Parameter *p, RowsFound *each, void *context);
+/* The first row of parameter p that makes columns of x, through views and operations that keep the
+ * shape, and the number of these rows. False: none does. */
+bool record_rows(const Records *r, const Parameter *p, const Tensor *x, long *from, long *count);
+
+/* ---- Backward, one operation at a time: walk_sums.c. n->out->grad has arrived. ---- */
 
 /* Whether a gradient has arrived at the node. */
 static inline bool record_reached(const Node *n) {
     return n->out->grad_state >= GRAD_FRESH;
 }
 
-/* The cause of a gradient of 0 of a cell of x, whose way ends at node `end` (backward_end): the
- * name of its operation; "positions": x holds them; "hidden": the mask has set the cell to -inf. */
-const char *record_zero(const Records *r, const Node *end, const Tensor *x, long element);
+/* Whether input i takes a gradient, and is not an earlier input passed again. */
+bool record_adds(const Node *n, int i);
+
+/* The part that the node's backward adds to the gradient of input i, contiguous in its shape. */
+real *record_part(Arena *arena, Node *n, int i);
 
 /* How many operations add to the gradient of x, and how many of them backward visits up to
  * record `at`. */
 long record_parts(const Records *r, const Tensor *x, long at, long *visited);
 
-/* Print JSON as described above. */
+/* One number of the walk as a sum of elements, each times a slope. */
+typedef struct Term {
+    int operand; /* -1: an element of the output's gradient */
+    long element;
+    double value, slope;
+} Term;
+typedef struct Sum {
+    Term *term;
+    long count;
+    double value, rest; /* rest: value without the terms */
+    const Node *end;    /* why a gradient is 0: the first operation on its way to the loss whose
+                           output does not depend on it; NULL: the gradient is not 0 */
+} Sum;
+
+/* The sum of a cell of the output (operand -1): slopes are its derivatives by the operands'
+ * elements; without terms it is no such sum. Or of what backward adds to the gradient of a cell of
+ * an operand: dx is the sum of dy · ∂y/∂x over elements of y. */
+Sum record_sum(Arena *arena, Node *n, int operand, long cell);
+
+/* The cause of a gradient of 0 of a cell of x, whose way ends at node `end`: the name of its
+ * operation; "positions": x holds them; "hidden": the mask has set the cell to -inf. */
+const char *record_zero(const Records *r, const Node *end, const Tensor *x, long cell);
+
+/* The loss while one number of x, a node's output or a leaf, at `offset` in its data has another
+ * value: the operations after x run again. */
+real record_loss(const Records *r, const Tensor *x, long offset, real value);
+
+/* The derivative of the loss with respect to one element of the node's output, by differences. The
+ * node is no view. */
+Sweep record_difference(Node *n, long cell);
+
+/* ---- JSON: walk_json.c ---- */
+
+/* Print lines as described above: of the model, a record, a cell's sum, its derivative. */
 void records_json_head(const Records *r, bool backward);
 void records_json_parameters(const Records *r, bool backward);
 void record_json(const Records *r, long index, bool backward);
-void record_json_cell(const Records *r, long index, long element);
-void record_json_difference(const Records *r, long index, long element);
-void record_json_addition(const Records *r, long index, int operand, long element);
+void record_json_sum(const Records *r, long index, int operand, long cell);
+void record_json_difference(const Records *r, long index, long cell);

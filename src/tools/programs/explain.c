@@ -137,7 +137,8 @@ static bool run(const char *name, uint64_t seed, Error *e) {
     if (stat(name, &s) == 0 && S_ISDIR(s.st_mode)) {
         if (!check_flags(RUN, e)) return false;
         walk->pass.run = name;
-        return explain_run(walk, e);
+        walk->maps = true;
+        return explain_steps(walk, e);
     }
     return error_set(e, STATUS_USAGE, "found \"%s\", need the directory of a run or one of %s",
                      ESCAPED(name), all_names(names));

@@ -141,7 +141,7 @@ static void run_close(Run *r) {
 }
 
 static bool run_open(Run *r, const char *name, uint64_t seed, Error *e) {
-    if (!saved_run_open(&r->saved, name, e)) return false;
+    if (!saved_run_open(&r->saved, name, false, e)) return false;
     if (strncmp(name, r->saved.directory, strlen(r->saved.directory)) != 0)
         fprintf(stderr, "generate: %s: the run in %s\n", ESCAPED(name),
                 ESCAPED(r->saved.directory));

@@ -10,56 +10,27 @@
 /* The pass that was run last; the entry points below read its tape. */
 static struct {
     SavedRun run;
-    Tokens source, target;
-    Tape *tape;
-    Trace trace;
     Arena arena; /* of the records, and of what is asked of one */
     Records records;
 } kept;
 
-/* Opens the model in the directory `saved`, and gives it gradients. */
-static bool open_model(SavedRun *run, Error *e) {
-    if (!saved_run_open(run, "saved", e)) return false;
-    Model *loaded = run->model, *m = model_new(&loaded->config, true, 0, e);
-    if (!m) return false;
-    size_t bytes = (size_t)m->parameters.size * sizeof(real);
-    memcpy(m->parameters.value, loaded->parameters.value, bytes);
-    model_free(loaded);
-    run->model = m;
-    return true;
+static long ids_in(const char *file) {
+    return (long)(web_file_size(file) / sizeof(int32_t));
 }
 
-/* Reads the int32_t ids of a file. */
-static bool read_tokens(Tokens *x, const char *file, Error *e) {
-    const void *ids = web_file_data(file);
-    long count = (long)(web_file_size(file) / sizeof(int32_t));
-    if (!tokens_new(x, 1, count, e)) return false;
-    tokens_fill(x, 1, count, ids, NO_PAD);
-    return true;
-}
-
-/* Runs both passes over the tokens of the files `source` and `target`; the file `next` has the
- * token that each of the target should predict, NO_PAD for none. */
+/* Runs the model in the directory `saved` forward and back over the tokens of the files `source`
+ * and `target`; the file `next` has the token that each of the target should predict, NO_PAD for
+ * none. */
 static bool run_passes(bool mask, bool positions, Error *e) {
-    if (!open_model(&kept.run, e)) return false;
-    Model *m = kept.run.model;
-    bool lm = config_is_lm(&m->config);
+    if (!saved_run_open(&kept.run, "saved", true, e)) return false;
+    Model *m = kept.records.model = kept.run.model;
     m->unmasked = !mask;
     m->unplaced = !positions;
-    if (!read_tokens(&kept.target, "target", e)) return false;
-    if (!lm && !read_tokens(&kept.source, "source", e)) return false;
-    Tape *t = kept.tape = tape_new();
-    t->keep = true;
-    Forward f = {.tape = t, .model = m, .target = &kept.target, .trace = &kept.trace};
-    f.source = lm ? NULL : &kept.source;
-    const void *next = web_file_data("next");
-    Tensor *logits = nn_logits(&f, nn_hidden(&f));
-    Tensor *loss = tape_cross_entropy(t, logits, next, NO_PAD, 0);
-    nn_trace_name(f.trace, f.tape, loss, "L", AXES(AXIS_UNKNOWN));
-    if (tape_failed(t, e)) return false;
-    kept.records = (Records){.model = m, .tape = t, .trace = &kept.trace};
-    records_read(&kept.records, &kept.arena);
-    return records_backward(&kept.records, e);
+    const void *source = web_file_data("source"), *target = web_file_data("target"),
+               *next = web_file_data("next");
+    return records_run(&kept.records, &kept.arena, ids_in("source"), source, ids_in("target"),
+                       target, next, e) &&
+           records_backward(&kept.records, e);
 }
 
 /* ---- Records ---- */
@@ -119,7 +90,7 @@ static void print_leaves(void) {
 static void print_record(const Record *r) {
     const Node *n = r->node;
     char formula[RECORD_FORMULA];
-    const TensorTrace *named = nn_trace_name_of(&kept.trace, n->out);
+    const TensorTrace *named = nn_trace_name_of(&kept.records.trace, n->out);
     printf("{\"index\": %ld", n->index);
     printf(", \"view\": %s", n->op->view ? "true" : "false");
     printf(", \"named\": %s", named ? "true" : "false");
@@ -138,9 +109,7 @@ static void print_record(const Record *r) {
 
 /* Prints leaves and records, one JSON object a line. */
 WEB_EXPORT(void, walk, (int mask, int positions)) {
-    tape_free(kept.tape);
-    tokens_free(&kept.source);
-    tokens_free(&kept.target);
+    records_close(&kept.records);
     saved_run_close(&kept.run);
     arena_free(&kept.arena);
     memset(&kept, 0, sizeof kept);
@@ -170,8 +139,8 @@ WEB_EXPORT(void, parts, (int index)) {
     Node *n = kept.records.of[index].node;
     printf("{\"parts\": [");
     for (int i = 0; i < n->inputs; i++) {
-        bool reached = record_reached(n) && backward_reaches(n, i);
-        const real *part = reached ? backward_part(&kept.arena, n, i) : NULL;
+        bool reached = record_reached(n) && record_adds(n, i);
+        const real *part = reached ? record_part(&kept.arena, n, i) : NULL;
         printf(i ? ",%zu" : "%zu", (size_t)part);
     }
     puts("]}");
@@ -180,16 +149,16 @@ WEB_EXPORT(void, parts, (int index)) {
 /* Print one element of the record's output, or of what it adds to the gradient of an operand, as
  * walk_records.h describes it. */
 WEB_EXPORT(void, cell, (int index, int element)) {
-    if (has(index, element)) record_json_cell(&kept.records, index, element);
+    if (has(index, element)) record_json_sum(&kept.records, index, -1, element);
 }
 
 WEB_EXPORT(void, addition, (int index, int operand, int element)) {
     if (!has(index, 0)) return;
     Node *n = kept.records.of[index].node;
     bool reached =
-        operand >= 0 && operand < n->inputs && record_reached(n) && backward_reaches(n, operand);
+        operand >= 0 && operand < n->inputs && record_reached(n) && record_adds(n, operand);
     if (reached && element >= 0 && element < shape_count(n->in[operand]->shape))
-        record_json_addition(&kept.records, index, operand, element);
+        record_json_sum(&kept.records, index, operand, element);
     else
         has(-1, element);
 }
@@ -211,18 +180,17 @@ WEB_EXPORT(void, push, (int number, int element)) {
     const Tensor *base = x; /* the numbers that views show are those of one tensor */
     while (base->maker && base->maker->op->view) base = base->maker->in[0];
     offset += x->data - base->data;
-    const Tape *t = kept.tape;
     real loss[2 * HALF + 1], value = base->data[offset], range = 1;
     real slope = base->grad_state >= GRAD_FRESH ? base->grad[offset] : 0;
-    real now = *t->last->out->data, least = 0.01;
+    real now = *records_loss(&kept.records)->data, least = 0.01;
     while (range > least && fabs(slope) > 0) {
-        real up = backward_loss(t, base, offset, value + range) - now;
-        real down = backward_loss(t, base, offset, value - range) - now;
+        real up = record_loss(&kept.records, base, offset, value + range) - now;
+        real down = record_loss(&kept.records, base, offset, value - range) - now;
         if (fmax(fabs(up), fabs(down)) < 4 * fabs(slope) * range) break;
         range /= 10;
     }
     for (int i = -HALF; i <= HALF; i++)
-        loss[HALF + i] = backward_loss(t, base, offset, value + range * i / HALF);
+        loss[HALF + i] = record_loss(&kept.records, base, offset, value + range * i / HALF);
     printf("{\"number\": %d", number);
     json_number(stdout, "value", value);
     json_number(stdout, "gradient", slope);

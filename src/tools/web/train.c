@@ -111,7 +111,7 @@ WEB_EXPORT(void, start, (int mask, int positions)) {
 /* The model in upload/model.safetensors. */
 WEB_EXPORT(void, load, (void)) {
     Session next = {.trainer.tape = tape_new()};
-    if (take_over(&next, saved_run_open(&next.run, "upload", &web_error)))
+    if (take_over(&next, saved_run_open(&next.run, "upload", false, &web_error)))
         describe(model_notes_find(&session.run.notes, "task")), puts("}");
 }
 
