@@ -89,6 +89,10 @@ static bool read_natural(const Setting *s, void *values, const char *text) {
 static bool read_real(const Setting *s, void *values, const char *text) {
     char *end;
     double value = strtod(text, &end);
+    if (s->none && strcmp(text, s->none) == 0) {
+        *(double *)member(s, values) = (double)INFINITY;
+        return true;
+    }
     if (!is_decimal(text, "+-.0123456789eE") || *end || !isfinite(value)) return false;
     /* A number too small for a double must not silently become 0. */
     if (value == 0 && strcspn(text, "123456789") < strcspn(text, "eE")) return false;
@@ -208,7 +212,10 @@ const char *setting_text(const Setting *s, const void *values, char out[SETTING_
         snprintf(out, SETTING_VALUE, "%ld", integer_of(s, values));
         break;
     case SETTING_NATURAL: snprintf(out, SETTING_VALUE, "%" PRIu64, *(const uint64_t *)at); break;
-    case SETTING_REAL: write_real(*(const double *)at, out); break;
+    case SETTING_REAL:
+        if (s->none && isinf(*(const double *)at)) return s->none;
+        write_real(*(const double *)at, out);
+        break;
     case SETTING_FLAG:
     case SETTING_TRUTH:
     case SETTING_CHOICE: {

@@ -27,7 +27,8 @@ typedef enum SettingType {
     SETTING_INTEGER, /* int or long: decimal, also 1e3, in the interval `allowed`; or the word
                         `none`, which is -1 */
     SETTING_NATURAL, /* uint64_t: decimal */
-    SETTING_REAL,    /* double: decimal and finite, in the interval `allowed` */
+    SETTING_REAL,    /* double: decimal and finite, in the interval `allowed`; or the word `none`,
+                        which is INFINITY */
     SETTING_CHOICE,  /* int or enum: the index of a word of `allowed` */
     SETTING_KIND, /* pointer to a struct that begins with a Choice, one of `kinds`; the word `none`
                      is NULL */

@@ -1,7 +1,5 @@
 #include "training/checkpoint.h"
 #include "nn/model_file.h"
-#include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,39 +13,18 @@ static real *moment(const Trainer *t, int i) {
 
 /* ---- Metadata ---- */
 
-/* The numbers of a TrainState. Doubles are written with all digits. */
-static const struct StateField {
-    const char *name;
-    size_t offset;
-    bool is_real;
-} state_field[] = {
-    {"run.step", offsetof(TrainState, step), false},
-    {"run.tokens", offsetof(TrainState, tokens), false},
-    {"run.loss_sum", offsetof(TrainState, loss_sum), true},
-    {"run.losses", offsetof(TrainState, losses), false},
-    {"run.evaluated", offsetof(TrainState, evaluated), false},
-    {"run.best_loss", offsetof(TrainState, best_loss), true},
-    {"run.best_step", offsetof(TrainState, best_step), false},
+#define COUNT              "[0,1e18]"
+#define STATE(type, field) SETTING(type, TrainState, field)
+static const Setting run_state[] = {
+    {"run.step", NULL, COUNT, NULL, STATE(INTEGER, step)},
+    {"run.tokens", NULL, COUNT, NULL, STATE(INTEGER, tokens)},
+    {"run.loss_sum", NULL, "(-inf,inf)", NULL, STATE(REAL, loss_sum)},
+    {"run.losses", NULL, COUNT, NULL, STATE(INTEGER, losses)},
+    {"run.evaluated", NULL, COUNT, NULL, STATE(INTEGER, evaluated)},
+    {"run.best_loss", NULL, "(-inf,inf)", NULL, STATE(REAL, best_loss), .none = "inf"},
+    {"run.best_step", NULL, COUNT, NULL, STATE(INTEGER, best_step)},
+    {0},
 };
-enum { STATE_FIELDS = sizeof state_field / sizeof *state_field };
-
-static void print_field(const TrainState *s, const struct StateField *f, char out[NUMBER]) {
-    const void *at = (const char *)s + f->offset;
-    if (f->is_real)
-        snprintf(out, NUMBER, "%.17g", *(const double *)at);
-    else
-        snprintf(out, NUMBER, "%ld", *(const long *)at);
-}
-
-static bool parse_field(TrainState *s, const struct StateField *f, const char *text) {
-    void *at = (char *)s + f->offset;
-    char *end;
-    if (f->is_real)
-        *(double *)at = strtod(text, &end);
-    else
-        *(long *)at = strtol(text, &end, 10);
-    return end > text && !*end && (f->is_real ? !isnan(*(double *)at) : *(long *)at >= 0);
-}
 
 /* Properties that must not differ when a run continues. */
 enum { IDENTITIES = 3 };
@@ -83,15 +60,13 @@ static bool describe(const Trainer *t, Contents *c, Error *e) {
 /* Adds the state of the run and the optimizer's moments. */
 static void add_state(const Trainer *t, Contents *c) {
     const Parameters *p = &t->model->parameters;
-    char checksum[NUMBER], number[NUMBER];
+    char checksum[NUMBER], number[SETTING_VALUE];
     Metadata identity[IDENTITIES];
     identities(t, NULL, checksum, identity);
     for (int i = 1; i < IDENTITIES; i++) /* the first, the vocabulary, is there */
         contents_note(c, identity[i].key, identity[i].value);
-    for (int i = 0; i < STATE_FIELDS; i++) {
-        print_field(&t->state, &state_field[i], number);
-        contents_note(c, state_field[i].name, number);
-    }
+    for (const Setting *s = run_state; s->name; s++)
+        contents_note(c, s->name, setting_text(s, &t->state, number));
     for (int part = 0; part < t->optimizer.kind->moments; part++)
         for (const Parameter *w = p->entry; w < p->entry + p->count; w++)
             if (!w->frozen)
@@ -126,11 +101,11 @@ bool checkpoint_open(Checkpoint *c, const char *directory, Error *e) {
         return false;
     c->identity = file_identity(c->path);
     if (!safetensors_read(&c->file, c->path, e)) return false;
-    for (const struct StateField *f = state_field; f < state_field + STATE_FIELDS; f++) {
-        const char *text = safetensors_metadata(&c->file, f->name);
-        if (!text || !parse_field(&c->state, f, text))
-            return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a number",
-                             c->path, f->name, text ? ESCAPED(text) : "none");
+    for (const Setting *s = run_state; s->name; s++) {
+        char where[PATH_CAPACITY + 40];
+        const char *text = safetensors_metadata(&c->file, s->name);
+        snprintf(where, sizeof where, "%s: metadata: %s", c->path, s->name);
+        if (!setting_read(s, &c->state, text ? text : "", where, STATUS_BAD_DATA, e)) return false;
     }
     return true;
 }
