@@ -27,10 +27,10 @@ typedef struct Op {
     /* The output is another view of the first input's data; there is no forward. */
     bool view;
 
-    /* True: backward stores into an input's gradient if tensor_grad_adds is false, and adds
-     * otherwise. `+=` in a derivation then means either. The tape need not zero such a gradient
-     * first. False, and for a tensor that is passed twice: the tape zeroes a new gradient, and
-     * backward adds. */
+    /* False: backward adds to the gradients of its inputs; the tape zeroes a fresh gradient first.
+     * True: backward stores into a fresh gradient (tensor_grad_adds is false) and adds to any
+     * other, which spares the zeroing; `+=` in a derivation then means either. If a tensor is
+     * passed twice, its gradient is never fresh. */
     bool stores_fresh;
 
     /* A hash of the branches taken at the current inputs (the sign in relu, the winner in max): two

@@ -1,4 +1,4 @@
-/* A setting: a named member of a struct, which command lines and files give a value. One row of a
+/* A setting is a named member of a struct. Command lines and files give it a value. One row of a
  * table describes it; a table ends with {0}.
  *
  *     static struct Values { double lr; int norm; bool json; } values = {.lr = 1e-3};
@@ -52,9 +52,8 @@ typedef struct Setting {
     size_t offset, size;  /* of the member */
     const char *fallback; /* the default in words; NULL: the value before anything is read */
     Saved saved;
-    /* Names, separated by blanks, of the settings on which the effect depends. It has an effect if
-     * NAME is set, or if the kind chosen for NAME reads it, and if "!NAME" is not set. NULL:
-     * always. */
+    /* The settings that this one needs, by name, separated by blanks. It has an effect if each NAME
+     * is set or is a kind that reads it, and if each !NAME is not set. NULL: it needs none. */
     const char *of;
     const Choice *const *kinds; /* ends with NULL */
     const char *none;
@@ -97,8 +96,9 @@ bool choice_reads(const Choice *kind, const char *name);
  * "--beta1: found --optimizer sgd, need adamw or muon". */
 bool setting_check_effect(const Setting *table, const void *values, const Setting *s, Error *e);
 
-/* Write the interval of a number or all words of a choice; a description of all allowed values:
- * "one of post|pre". Return out. A table that allows no value is a bug. */
+/* Both describe the allowed values: setting_allowed as "[1,64]" or "post|pre", setting_wanted as
+ * "an integer in [1,64]" or "one of post|pre". Return out. A table that allows no value is a
+ * bug. */
 enum { SETTING_WORDS = 300, SETTING_WANTED = SETTING_WORDS + 20 };
 const char *setting_allowed(const Setting *s, char out[SETTING_WORDS]);
 const char *setting_wanted(const Setting *s, char out[SETTING_WANTED]);

@@ -13,10 +13,10 @@ int system_processors(void);
 /* Bytes of memory of the machine; INFINITY: unknown. */
 double system_memory(void);
 
-/* The limit of a container, "memory.max" in bytes or "cpu.max" in processors: the lowest limit of
- * the process's control group (version 2) and its parents; INFINITY: none. `groups` is a file like
- * /proc/self/cgroup, whose line `0::PATH` gives the process's place in the tree `root`, for example
- * /sys/fs/cgroup. */
+/* Returns a container's limit: of memory, in bytes, if `name` is "memory.max"; of processors if it
+ * is "cpu.max". It is the lowest limit of the process's control group (version 2) and its parents;
+ * INFINITY: there is none. The file `groups`, /proc/self/cgroup, has a line `0::PATH`, which names
+ * the group in the tree `root`, /sys/fs/cgroup. */
 double system_group_limit(const char *name, const char *groups, const char *root);
 
 /* The bytes of memory that the process has for itself now, without files that are mapped; the

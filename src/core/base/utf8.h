@@ -12,12 +12,12 @@ enum { UTF8_MAX = 4 }; /* bytes of the longest character */
  * bytes, 1 to 4; 0 if they are not UTF-8 or length is 0. */
 int utf8_decode(const char *text, size_t length, uint32_t *character);
 
-/* The same of any bytes: one that is not UTF-8 is a symbol of its own, NO_UTF8 + the byte. length
- * is not 0. */
+/* Decodes the first symbol of any bytes: a character, or a byte that is not UTF-8 as the symbol
+ * NO_UTF8 + the byte. Returns its bytes. length is not 0. */
 enum { NO_UTF8 = 0x110000 };
 size_t utf8_symbol(const char *text, size_t length, uint32_t *symbol);
 
-/* Whether the byte continues a character: it is none that a character begins with. */
+/* Whether the byte is the second or a later one of a character. */
 static inline bool utf8_continues(char byte) {
     return ((unsigned char)byte & 0xC0) == 0x80;
 }

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdint.h>
 
-/* The bound of sizes and bytes in a file, which a long holds; for messages. */
+/* The first number that a long cannot hold, for messages about sizes in a file. */
 #if LONG_MAX > 0x7fffffff
 #define LONG_BOUND "2^63"
 #else

@@ -15,9 +15,9 @@
  * tiles of nearly equal height, without padding.
  *
  * A tile needs more sums than the processor has multiply-adds in flight (8), and many of them for
- * each load. 16 registers hold 6 rows (12 sums, 2 vectors of B, 1 number of A), 32
- * registers for 14. If k is short, the stores of one tile and the first sums of the next should fit
- * into the processor's queues together: SHORT_ROWS.
+ * each load. 16 registers hold 6 rows (12 sums, 2 vectors of B, 1 number of A), 32 registers hold
+ * 14. If k is short, the stores of one tile and the first sums of the next should fit into the
+ * processor's queues together: SHORT_ROWS.
  *
  * A tall tile has free slots between its multiply-adds and prefetches its operands (ASK_AHEAD). A
  * tile of 12 sums has none: a step of k takes 6 cycles and issues as many loads as the processor
@@ -66,7 +66,7 @@ typedef struct Strip {
 typedef void Tile(long k, const Strip *a, const real *b, long ldb, real *c, long ldc, long last,
                   bool accumulate);
 
-/* [packed][vectors - 1][rows - 1]. A packed strip has row 1 and step STRIP_WIDTH. Its tile
+/* The tiles, by [packed][vectors - 1][rows - 1]. A packed strip has row 1 and step STRIP_WIDTH. Its tile
  * prefetches its operands, which are in the second-level cache, and the next tile of C, a->next:
  * one row at a time, spread over the loop, so that this delays no operand. */
 extern Tile *const gemm_tile[2][TILE_VECTORS][TILE_ROWS];

@@ -1,6 +1,6 @@
 /* The choices of a model. Each kind of a choice is one constant struct, which holds what the kind
- * does. A ModelConfig has a pointer to one kind of each choice. Code calls and tests members of the
- * kind; only `.with` in a table of settings names a kind. */
+ * does. A ModelConfig has a pointer to one kind of each choice. Code calls and tests the members of
+ * a kind; only defaults name one. */
 #pragma once
 
 #include "nn/builder.h"
@@ -18,8 +18,7 @@ typedef Tensor *Sublayer(const Forward *f, void *module, Tensor *x);
  * it. */
 struct Positions {
     Choice choice;
-    /* The model's table, [max_length, width]: its number of columns, and the function that computes
-     * a row. */
+    /* The model's table, [max_length, width]: `width` returns its columns, `row` computes a row. */
     long (*width)(const ModelConfig *c);
     void (*row)(const ModelConfig *c, long position, real *out);
     /* Adds a learned table, m->positions. The model's maximum length is then fixed. */

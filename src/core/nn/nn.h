@@ -30,8 +30,8 @@ typedef struct Model {
     Parameters parameters;
     Arena modules;    /* memory of the modules */
     Tensor embedding; /* [vocab_size, d_model], for source, target and, if tied, output */
-    /* [max_length, d_model], added to embeddings: learned, or over position_table. Or what else
-     * positions learn. */
+    /* [max_length, d_model], added to embeddings: learned weights, or a view of position_table.
+     * Another kind of positions may learn a tensor of another shape. */
     Tensor positions;
     Tensor output;                     /* [vocab_size, d_model], if not tied */
     EncoderLayer *encoder;             /* [encoder_layers]; a language model has only these */

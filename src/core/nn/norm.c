@@ -1,20 +1,15 @@
-/* The kinds of norm, and what is common to them: the parameters of the configured kind. */
+/* The kinds of norm. A Norm is the module of the configured kind. */
 #include "nn/nn.h"
 
-struct Norm {
-    void *module;
-};
-
 Norm *nn_norm_new(Builder *b, const char *name) {
-    Norm *n = build_module(b, sizeof *n);
     size_t outside = build_enter(b, "%s", name);
-    n->module = b->config->norm_kind->add(b);
+    Norm *n = b->config->norm_kind->add(b);
     build_leave(b, outside);
     return n;
 }
 
 Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x) {
-    Tensor *y = f->model->config.norm_kind->forward(f, norm->module, x);
+    Tensor *y = f->model->config.norm_kind->forward(f, norm, x);
     nn_trace_name(f->trace, f->tape, y, "N", AXES(AXIS_UNKNOWN, AXIS_FEATURE));
     return y;
 }

@@ -63,11 +63,12 @@ extern const Setting train_settings[];
  * STATUS_NO_MEMORY. */
 char *train_config_command(const TrainConfig *r, Error *e);
 
-/* Finds the directory of the run that &r->resume or &r->from names, which has the file. As
+/* Replaces the name of a run, r->resume or r->from, by its directory, which has the file. Errors of
  * runs_find. */
 bool train_config_find(TrainConfig *r, const char **run, const char *file, Error *e);
 
-/* Takes a text over, for train_config_free. NULL: there was no memory for it. */
+/* Makes r the owner of a text from malloc, which train_config_free frees. Returns the text. NULL,
+ * STATUS_NO_MEMORY: the text is NULL. */
 char *train_config_keep(TrainConfig *r, char *text, Error *e);
 
 /* The defaults of a task with a preset, without those that depend on other settings. */
@@ -76,10 +77,10 @@ TrainConfig train_config_defaults(bool lm, Preset preset);
 /* The defaults that depend on the length of a text that is not open yet. */
 void train_config_fit_text(TrainConfig *r);
 
-/* Opens the task and fits the defaults to it; the caller frees it with task_free. Chooses a wider
- * model with a longer context if the user chose no size and --minutes are enough to read the text
- * too often. NULL: an error of task_open; if a file is missing, the error also names the option
- * that helps. */
+/* Opens the task, which the caller frees with task_free, and fits the defaults to it. If the user
+ * chose no size and --minutes suffice to read the text many times, takes a wider model with a
+ * longer context. NULL: an error of task_open; about a missing file it also names the option that
+ * helps. */
 Task *train_config_open(TrainConfig *r, Error *e);
 
 /* Returns how many times the training reads the text of an lm. */
