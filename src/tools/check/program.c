@@ -265,6 +265,8 @@ static void take_outputs(Program *p, const Job *j, Result *r) {
     if (j->dy && all != j->outputs)
         refuse(p, "the output has %ld elements at one point and %ld at another", j->outputs, all);
     if (all > JOB_OUTPUTS) refuse(p, "an output of %ld elements is too large to be checked", all);
+    r->parts = p->outputs;
+    memcpy(r->part, p->shape, sizeof r->part);
     r->shape = p->outputs == 1 ? p->shape[0] : SHAPE(all);
     r->wants_grad = true;
     r->nodes = 0;

@@ -11,7 +11,7 @@
 #include "check/gradcheck/check_run.h"
 #include "formats/array.h"
 
-enum { PROGRAM_OUTPUTS = 16, PROGRAM_BLOCK = 1 << 14, PROGRAM_LINE = 1024 };
+enum { PROGRAM_OUTPUTS = JOB_PARTS, PROGRAM_BLOCK = 1 << 14, PROGRAM_LINE = 1024 };
 
 typedef struct Program {
     Child *child;

@@ -328,6 +328,8 @@ void check_gradients(Gradients *g, CaseReport *report) {
     bool wanted = by_reference && is_recorded(g->differences, &outputs);
     bool recorded = is_recorded(run, &g->outputs);
     report->outputs = g->outputs;
+    report->parts = run->result.parts;
+    memcpy(report->part, run->result.part, sizeof report->part);
     report->inputs = 0;
     report_shapes(run, report);
     for (int k = 0; k < run->point->inputs; k++) any |= point_has_gradient(run->point, k);

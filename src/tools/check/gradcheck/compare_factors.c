@@ -1,75 +1,92 @@
-/* M = s J: one factor for all entries, or one for each group of elements or of outputs. */
+/* M = s J: one factor for all entries, one for each group of them, or functions of values. */
 #include "check/gradcheck/comparison.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A factor for each group. */
+/* ---- One factor for each group ---- */
+
 typedef struct Factors {
-    bool of_outputs;
     Groups groups;
     double *factor;
     bool *known; /* the group has an entry that is not small */
-    bool differ; /* not all known factors are the same */
-    bool any_0;  /* a known factor is 0 */
+    long count;  /* of known factors */
+    bool differ; /* not all of them are the same */
+    bool any_0;
 } Factors;
 
-static long group_of(const Comparison *m, const Factors *f, long at) {
-    return f->groups.of[f->of_outputs ? at / m->elements - 1 : at % m->elements];
-}
-
-/* Takes the factor of each group from its largest entry. */
-static void take_factors(const Comparison *m, Factors *f, long first) {
-    size_t count = (size_t)f->groups.count;
+/* Takes the factor of each group from its largest entry. Returns whether the factors predict every
+ * number. */
+static bool find_factors(Comparison *m, unsigned axes, unsigned y_axes, Factors *f) {
     const double small = 1e-4; /* the digits of smaller numbers say little */
-    double *largest = arena_alloc(m->arena, count * sizeof *largest), all = 0, seen = NAN;
+    double all = 0, seen = NAN;
+    *f = (Factors){.groups = compare_groups(m, axes, y_axes)};
+    size_t count = (size_t)f->groups.count;
+    double *largest = arena_alloc(m->arena, count * sizeof *largest);
     f->factor = arena_alloc(m->arena, count * sizeof *f->factor);
     f->known = arena_alloc(m->arena, count * sizeof *f->known);
-    for (long at = first; at < m->entries; at++) {
-        long g = group_of(m, f, at);
+    for (long at = 0; at < m->entries; at++) {
+        long g = f->groups.of[at];
         if (!(fabs(m->right[at]) > largest[g])) continue;
         largest[g] = fabs(m->right[at]);
         f->factor[g] = m->yours[at] / m->right[at];
+        all = fmax(all, largest[g]);
     }
-    for (size_t g = 0; g < count; g++) all = fmax(all, largest[g]);
     for (size_t g = 0; g < count; g++) {
         f->known[g] = largest[g] > small * all;
         if (!f->known[g]) continue;
+        f->count++;
         f->any_0 |= f->factor[g] == 0;
         f->differ |= fabs(f->factor[g] - seen) > m->tolerance * fabs(seen);
         seen = f->factor[g];
     }
-}
-
-/* Finds a factor for each group of elements or outputs that share their indices along some axes.
- * Returns whether the factors predict every number. */
-static bool find_factors(Comparison *m, bool of_outputs, unsigned axes, Factors *f) {
-    Shape s = of_outputs ? m->y_shape : m->shape;
-    long first = of_outputs ? m->elements : 0;
-    *f = (Factors){.of_outputs = of_outputs};
-    f->groups = compare_groups(m, s, axes);
-    take_factors(m, f, first);
     for (long at = 0; at < m->entries; at++)
-        m->expected[at] = at < first ? m->yours[at] : m->right[at] * f->factor[group_of(m, f, at)];
+        m->expected[at] = m->right[at] * f->factor[f->groups.of[at]];
     return compare_fits(m);
 }
 
-/* ---- One factor: agreement.c finds where it comes from ---- */
-
+/* agreement.c finds where a constant factor comes from. */
 bool compare_factor(Comparison *m) {
     Factors all;
     char number[REPORT_WORD];
     long effects = 0;
-    if (!find_factors(m, false, 0, &all) || !isfinite(all.factor[0]) || all.any_0) return false;
+    if (!find_factors(m, 0, 0, &all) || !isfinite(all.factor[0]) || all.any_0) return false;
     double k = all.factor[0];
     for (long q = 0; q < m->rows; q++) effects += m->right[q * m->elements] != 0;
     bool plain = fabs(k * 12 - round(k * 12)) < m->tolerance;
-    if (!plain && m->elements == 1 && effects < 3)
+    if (!plain && m->elements == 1 && effects < 2)
         return false; /* any number is a multiple of another */
     m->factor = k;
     if (fabs(k + 1) < m->tolerance) return compare_say(m, "every element has the wrong sign");
     compare_number_text(number, k);
     return compare_say(m, "every element is multiplied by %s", number);
+}
+
+/* One factor for each line of elements, or for the part of each output, not 0 and not the same in
+ * all, as when a row's 1/σ is dropped. Groups have several entries that are not 0. */
+bool compare_factor_of_lines(Comparison *m) {
+    Factors f;
+    char text[REPORT_WORD];
+    long used = 0;
+    unsigned x_all = compare_all_axes(m->shape), y_all = compare_all_axes(m->y_shape);
+    for (long at = 0; at < m->entries; at++) used += compare_counts(m, at) && m->right[at] != 0;
+    for (unsigned set = 1; set <= x_all + (m->whole ? y_all : 0); set++) {
+        bool of_y = set > x_all;
+        unsigned axes = of_y ? set - x_all : set, along = (of_y ? y_all : x_all) & ~axes;
+        if (!of_y && !along) continue;
+        bool fits = find_factors(m, of_y ? 0 : axes, of_y ? axes : 0, &f);
+        if (!fits || !f.differ || f.any_0 || f.groups.count < 2) continue;
+        if (m->whole && used < 2 * f.count) continue;
+        compare_axes_text(text, along);
+        if (!along)
+            return compare_say(m, "a factor is wrong or missing in the part of each output: it "
+                                  "is the same for all elements");
+        return compare_say(m,
+                           "a factor is wrong or missing. It is the same along %s%s and differs "
+                           "between lines",
+                           text, of_y ? " of the output" : "");
+    }
+    return false;
 }
 
 /* ---- Factors that are functions of values ---- */
@@ -103,219 +120,122 @@ static double value_of(int which, double v) {
     return of[which];
 }
 
-/* Whether each factor is f(v) / g(v). */
-static bool is_quotient(const Factors *t, const double *value, int f, int g, double tolerance) {
-    for (long i = 0; i < t->groups.count; i++) {
-        if (!t->known[i]) continue;
-        double found = t->factor[i] * value_of(g, value[i]), want = value_of(f, value[i]);
-        if (want == 0 && value_of(g, value[i]) == 0) return false; /* any factor would fit */
+/* Entries of which quotients are taken, and one value beside each. */
+typedef struct Sides {
+    long count;
+    double *yours, *right;
+} Sides;
+
+/* Takes the entries that are not small, of elements that are wrong. */
+static Sides take_sides(const Comparison *m, long **at) {
+    const double small = 1e-4;
+    Sides s = {0, arena_alloc(m->arena, 2 * (size_t)m->entries * sizeof *s.yours), NULL};
+    s.right = s.yours + m->entries;
+    *at = arena_alloc(m->arena, (size_t)m->entries * sizeof **at);
+    for (long i = 0; i < m->entries; i++) {
+        double size = fmax(fabs(m->yours[i]), fabs(m->right[i]));
+        if (!compare_counts(m, i) || size <= small * m->scale[i / m->elements]) continue;
+        if (m->e->state[i % m->elements] != ENTRY_WRONG) continue;
+        s.yours[s.count] = m->yours[i];
+        s.right[s.count] = m->right[i];
+        (*at)[s.count++] = i;
+    }
+    return s;
+}
+
+/* Whether M g(u) = J f(v) in all entries. */
+static bool is_quotient(const Sides *s, int f, const double *v, int g, const double *u,
+                        double tolerance) {
+    for (long i = 0; i < s->count; i++) {
+        double below = value_of(g, u[i]), above = value_of(f, v[i]);
+        double found = s->yours[i] * below, want = s->right[i] * above;
+        if (above == 0 && below == 0) return false; /* any factor would fit */
         if (!(fabs(found - want) <= tolerance * fmax(fabs(found), fabs(want)))) return false;
     }
     return true;
 }
 
-/* One value everywhere is no evidence, nor is one factor, such as a wrong sign, or an infinite
- * value. */
-static bool values_differ(const Factors *t, const double *value, double tolerance) {
-    long first = -1;
-    bool values = false, factors = false;
-    for (long i = 0; i < t->groups.count; i++) {
-        if (!t->known[i]) continue;
-        if (!isfinite(value[i])) return false;
-        if (first < 0) first = i;
-        values |= value[i] != value[first];
-        factors |= fabs(t->factor[i] - t->factor[first]) > tolerance * fabs(t->factor[first]);
-    }
-    return values && factors;
-}
-
 /* The quotient of two functions in words. */
-static void say_quotient(int f, int g, const char *name, char text[REPORT_TEXT / 2]) {
+static void say_quotient(int f, const char *v, int g, const char *u, bool turned,
+                         char text[REPORT_TEXT / 2]) {
     char above[64], below[64];
-    snprintf(above, sizeof above, function[f], name, name);
-    snprintf(below, sizeof below, function[g], name, name);
+    snprintf(above, sizeof above, function[f], v, v);
+    snprintf(below, sizeof below, function[g], u, u);
     if (g == 0)
         snprintf(text, REPORT_TEXT / 2, "multiplied by a factor %s too many", above);
     else if (f == 0)
         snprintf(text, REPORT_TEXT / 2, "missing a factor %s", below);
     else
-        snprintf(text, REPORT_TEXT / 2, "multiplied by %.48s instead of %.48s", above, below);
+        snprintf(text, REPORT_TEXT / 2, "multiplied by %.32s%s instead of %.32s", above,
+                 turned ? " transposed" : "", below);
 }
 
-/* Finds functions of an input or of the output whose quotients the factors are, the simplest ones
- * first. */
-static bool name_factors(const Comparison *m, const Factors *t, Shape over,
-                         char text[REPORT_TEXT / 2]) {
-    double *v = arena_alloc(m->arena, (size_t)t->groups.count * sizeof *v);
-    const char *name;
-    for (int which = 0; which <= m->point->inputs; which++) {
-        int functions = which == m->point->inputs ? RARE : FUNCTIONS;
-        if (!compare_values_over(m, over, which, v, &name)) continue;
-        if (!values_differ(t, v, m->tolerance)) continue;
-        for (int k = 0; k < functions * functions * 2; k++) {
+/* Three wrong numbers, of values and factors that differ, are evidence. */
+static bool is_evidence(const Sides *s, const double *v, double tolerance) {
+    bool values = false, factors = false;
+    for (long i = 0; i < s->count; i++) {
+        if (!isfinite(v[i])) return false;
+        double other = s->yours[i] * s->right[0] - s->yours[0] * s->right[i];
+        values |= v[i] != v[0];
+        factors |= fabs(other) > tolerance * fabs(s->yours[i] * s->right[0]);
+    }
+    return s->count >= 3 && values && factors;
+}
+
+/* Of one array in two functions (of which one may be 1), then of two arrays in place of each
+ * other. The simplest functions come first. */
+bool compare_factor_of_values(Comparison *m) {
+    char text[REPORT_TEXT / 2] = "";
+    long *at;
+    Sides s = take_sides(m, &at);
+    ValuesList list = compare_values(m, m->whole);
+    const Values *found = NULL, *a = list.v, *end = list.v + list.count;
+    double **v = arena_alloc(m->arena, (size_t)list.count * sizeof *v + 1);
+    for (; a < end; a++) {
+        double *of = v[a - list.v] = arena_alloc(m->arena, (size_t)s.count * sizeof *of + 1);
+        for (long i = 0; i < s.count; i++) of[i] = compare_value(m, a, at[i]);
+        int functions = a->which == m->point->inputs ? RARE : FUNCTIONS;
+        if (found || !is_evidence(&s, of, m->tolerance)) continue;
+        for (int k = 0; !found && k < functions * functions * 2; k++) {
             int sum = k / functions, f = k % functions, g = sum - f;
             if (g < 0 || g >= functions || f == g) continue;
-            if (!is_quotient(t, v, f, g, 10 * m->tolerance)) continue;
-            say_quotient(f, g, name, text);
-            return true;
+            if (!is_quotient(&s, f, of, g, of, 10 * m->tolerance)) continue;
+            say_quotient(f, a->name, g, a->name, false, text);
+            found = a;
         }
     }
-    return false;
-}
-
-/* Sides: factors of the elements, and where the Jacobian is known of the outputs. */
-static bool has_side(const Comparison *m, int side) {
-    return side == 0 || (side == 1 && compare_known(m) == ROWS);
-}
-
-bool compare_factor_of_values(Comparison *m) {
-    enum { EVIDENCE = 3 }; /* factors */
-    char text[REPORT_TEXT / 2];
-    for (int side = 0; has_side(m, side); side++) {
-        Factors f;
-        Shape s = side ? m->y_shape : m->shape;
-        long known = 0;
-        if (!find_factors(m, side, compare_all_axes(s), &f)) continue;
-        for (long i = 0; i < f.groups.count; i++) {
-            f.known[i] &= side || m->e->state[i] == ENTRY_WRONG;
-            known += f.known[i];
-        }
-        if (known < EVIDENCE || !name_factors(m, &f, s, text)) continue;
-        if (side) return compare_say(m, "the part of every output is %s", text);
-        return compare_say(m, "every %selement is %s", known < m->elements ? "wrong " : "", text);
+    for (long k = 0; !found && k < list.count * list.count; k++) {
+        const Values *above = &list.v[k / list.count], *below = &list.v[k % list.count];
+        const double *u = v[k % list.count];
+        if (above == below || !is_evidence(&s, v[k / list.count], m->tolerance)) continue;
+        if (!is_quotient(&s, 1, v[k / list.count], 1, u, 10 * m->tolerance)) continue;
+        say_quotient(1, above->name, 1, below->name, above->which == below->which, text);
+        found = below;
     }
-    return false;
-}
-
-/* ---- Factors of lines ---- */
-
-/* Whether each group has several entries that are not 0 and its factor explains all of them. */
-static bool is_evidence(const Comparison *m, const Factors *f) {
-    long used = 0, known = 0;
-    for (long at = m->elements; at < m->entries; at++)
-        used += compare_counts(m, at) && m->right[at] != 0;
-    for (long g = 0; g < f->groups.count; g++) known += f->known[g];
-    return compare_known(m) < ROWS || used >= 2 * known;
-}
-
-/* One factor for each line of elements, or for the part of each output, not 0 and not the same in
- * all, as when a row's 1/σ is dropped. */
-bool compare_factor_of_lines(Comparison *m) {
-    Factors f;
-    char text[REPORT_WORD];
-    for (int side = 0; has_side(m, side); side++) {
-        Shape s = side ? m->y_shape : m->shape;
-        for (unsigned axes = 1; axes <= compare_all_axes(s); axes++) {
-            unsigned along = compare_all_axes(s) & ~axes;
-            if (!side && !along) continue;
-            bool fits = find_factors(m, side, axes, &f);
-            if (!fits || !f.differ || f.any_0 || f.groups.count < 2 || !is_evidence(m, &f))
-                continue;
-            compare_axes_text(text, along);
-            if (!along)
-                return compare_say(m, "a factor is wrong or missing in the part of each output: it "
-                                      "is the same for all elements");
-            return compare_say(m,
-                               "a factor is wrong or missing. It is the same along %s%s and "
-                               "differs between lines",
-                               text, side ? " of the output" : "");
-        }
-    }
-    return false;
-}
-
-/* ---- Factors of 0 ---- */
-
-/* Whether all known factors are 1 or 0; the set of those that are 0. */
-static bool find_lost(const Comparison *m, const Factors *f, WrongSet *lost) {
-    long zeros = 0, ones = 0;
-    for (long i = 0; i < f->groups.count; i++) {
-        if (!f->known[i]) continue;
-        bool one = fabs(f->factor[i] - 1) <= 10 * m->tolerance;
-        if (!one && f->factor[i] != 0) return false;
-        zeros += !one;
-        ones += one;
-        lost->idle[i] = false;
-        lost->wrong[i] = !one;
-    }
-    return zeros && ones;
-}
-
-/* Sets the words of the elements or outputs whose part is missing. */
-static bool name_lost(Comparison *m, bool of_outputs, char wrong[REPORT_TEXT / 2],
-                      char right[REPORT_TEXT / 2]) {
-    Factors f;
-    Shape s = of_outputs ? m->y_shape : m->shape;
-    WrongSet lost = compare_new_set(m, of_outputs ? "y" : m->in->name, s);
-    return find_factors(m, of_outputs, compare_all_axes(s), &f) && find_lost(m, &f, &lost) &&
-           compare_set_rule(m, &lost, wrong, right);
-}
-
-/* An example is a loop that ends early or skips a remainder. */
-bool compare_lost_elements(Comparison *m) {
-    char wrong[REPORT_TEXT / 2], right[REPORT_TEXT / 2];
-    return (m->elements > 2 || m->shape.rank > 1) && name_lost(m, false, wrong, right) &&
-           compare_say(m, "no gradient arrives at %s. %s %s right", wrong, right,
-                       compare_is_one(right) ? "is" : "are");
-}
-
-/* Finds the first entry that is lost; -1: an entry is neither right nor lost, or no element has
- * entries of both kinds. */
-static long first_lost(const Comparison *m) {
-    long n = m->elements, first = -1;
-    bool in_part = false;
-    for (long j = 0; j < n; j++) {
-        bool lost = false, kept = false;
-        for (long at = n + j; at < m->entries; at += n) {
-            if (!compare_counts(m, at) || (m->right[at] == 0 && m->yours[at] == 0)) continue;
-            bool wrong = compare_is_wrong(m, at);
-            if (wrong && m->yours[at] != 0) return -1;
-            if (wrong && (first < 0 || at < first)) first = at;
-            lost |= wrong;
-            kept |= !wrong;
-        }
-        in_part |= lost && kept;
-    }
-    return in_part ? first : -1;
-}
-
-/* Examples are a broadcast that is not summed, and a gradient that is overwritten. */
-bool compare_lost_uses(Comparison *m) {
-    char wrong[REPORT_TEXT / 2], right[REPORT_TEXT / 2], x[REPORT_NAME], y[REPORT_NAME];
-    long first = first_lost(m), n = m->elements;
-    if (first < 0) return false;
-    if (name_lost(m, true, wrong, right))
-        return compare_say(m,
-                           "a sum over the outputs is overwritten, missing or ends early: those in "
-                           "%s count, those in %s do not",
-                           right, wrong);
-    return compare_say(
-        m,
-        "some uses of an element are lost: is it overwritten instead of accumulated, "
-        "or does a loop end early? %.60s gets nothing from %.60s",
-        gradcheck_element_text(x, m->in->name, m->shape, first % n),
-        gradcheck_element_text(y, "y", m->y_shape, first / n - 1));
+    if (!found) return false;
+    if (found->of_outputs && !found->of_elements)
+        return compare_say(m, "the part of every output is %s", text);
+    bool some = false;
+    for (long j = 0; j < m->elements; j++) some |= m->e->state[j] != ENTRY_WRONG;
+    return compare_say(m, "every %selement is %s", some ? "wrong " : "", text);
 }
 
 /* ---- Wrong slopes, and slopes that are off by a little ---- */
 
-/* Each output depends on one element, as of an elementwise operation, and all other entries are
- * 0. */
+/* The gradients that must be 0 are: an output depends on one element, as of an elementwise operation,
+ * or on some. */
 bool compare_slope(Comparison *m) {
-    long n = m->elements, wrong = 0;
-    if (m->outputs < 2) return false;
-    for (long i = 1; i <= m->outputs; i++) {
-        long used = 0;
-        for (long at = i * n; at < (i + 1) * n; at++) {
-            if (m->right[at] == 0 && m->yours[at] != 0) return false;
-            used += m->right[at] != 0;
-            wrong += compare_is_wrong(m, at);
-        }
-        if (used > 1) return false;
+    long wrong = 0, used = 0;
+    for (long at = 0; at < m->entries; at++) {
+        if (m->right[at] == 0 && m->yours[at] != 0) return false;
+        used += m->right[at] != 0;
+        wrong += compare_is_wrong(m, at);
     }
-    return wrong > 1 &&
-           compare_say(m, "the formula of the derivative is wrong: each gradient arrives from the "
-                          "right output at the right element, with a wrong slope");
+    return m->rows > 1 && wrong > 1 && 2 * used <= m->entries &&
+           compare_say(m,
+                       "the formula of the derivative is wrong: each gradient arrives from the "
+                       "right output%s at the right element, with a wrong slope",
+                       PLURAL(used > m->rows ? 2 : 1));
 }
 
 /* Mistakes in a formula show in the first digits. If only later digits are wrong, a share of all
@@ -336,13 +256,18 @@ static bool is_nearly_right(const Comparison *m, double part, double of_itself, 
 }
 
 bool compare_nearly_right(Comparison *m) {
-    if (sizeof(real) > sizeof(float) && is_nearly_right(m, 4 * (double)FLT_EPSILON, INFINITY, 0.25))
-        return compare_say(
-            m, "right to the digits of a float. Is a number computed or kept in single precision?");
-    if (is_nearly_right(m, 1e-4, INFINITY, 0.25))
-        return compare_say(m,
-                           "right to four digits. Is an epsilon different from forward's, or has a "
-                           "constant too few digits?");
-    return is_nearly_right(m, 0.01, 0.01, 0.75) &&
-           compare_say(m, "right to 1 %% of the largest. Is a small term or factor left out?");
+    static const struct {
+        double part, of_itself, share;
+        const char *says;
+    } near[] = {
+        {4 * (double)FLT_EPSILON, INFINITY, 0.25,
+         "right to the digits of a float. Is a number computed or kept in single precision?"},
+        {1e-4, INFINITY, 0.25,
+         "right to four digits. Is an epsilon different from forward's, or has a constant too few "
+         "digits?"},
+        {0.01, 0.01, 0.75, "right to 1 % of the largest. Is a small term or factor left out?"}};
+    for (int i = sizeof(real) == sizeof(float); i < 3; i++)
+        if (is_nearly_right(m, near[i].part, near[i].of_itself, near[i].share))
+            return compare_say(m, "%s", near[i].says);
+    return false;
 }

@@ -1,4 +1,4 @@
-/* Right numbers in wrong places: M is J with rows or columns moved, or rows left out. */
+/* Right numbers in wrong places: M is J with rows or columns moved, or with another operand. */
 #include "check/gradcheck/comparison.h"
 #include <math.h>
 #include <stdio.h>
@@ -13,62 +13,52 @@ static long *new_places(const Comparison *m, long count) {
     return from;
 }
 
-/* Whether element j has the gradient of element from[j]; -1: it may have any. */
-static bool fits_columns(Comparison *m, const long *from) {
+/* Whether element j has the gradient of element from[j] (-1: it may have any); or output i reads
+ * the upstream gradient of output from[i], or 1 or nothing. */
+static bool fits_move(Comparison *m, bool of_outputs, const long *from) {
+    long n = m->elements, wrong = 0, predicted = 0;
+    if (of_outputs) memset(m->expected, 0, (size_t)m->entries * sizeof *m->expected);
     for (long at = 0; at < m->entries; at++) {
-        long j = at % m->elements;
-        m->expected[at] = from[j] < 0 ? m->yours[at] : m->right[at - j + from[j]];
+        long j = at % n, i = at / n;
+        if (!of_outputs)
+            m->expected[at] = from[j] < 0 ? m->yours[at] : m->right[at - j + from[j]];
+        else if (isfinite(m->right[at]) && from[i] >= 0)
+            m->expected[from[i] * n + j] += m->right[at];
+        for (long q = 0; q < m->rows && of_outputs && from[i] == READS_ONE; q++)
+            m->expected[q * n + j] += m->right[at];
     }
-    return compare_fits(m);
-}
-
-/* Whether the gradient comes from a Jacobian if output i reads the upstream gradient of output
- * from[i], or 1 or nothing. */
-static bool fits_rows(Comparison *m, const double *jacobian, const long *from) {
-    long n = m->elements;
-    for (long q = 0; q < m->rows; q++) {
-        const real *dy = m->e->cotangent + q * m->outputs;
-        double *row = memset(m->expected + q * n, 0, (size_t)n * sizeof *row);
-        for (long i = 0; i < m->outputs; i++) {
-            double w = from[i] < 0 ? from[i] == READS_ONE : (double)dy[from[i]];
-            for (long j = 0; w != 0 && j < n; j++) row[j] += w * jacobian[i * n + j];
-        }
-        for (long at = q * n; at < (q + 1) * n; at++)
-            if (compare_counts(m, at) && !compare_near(m, at, m->yours[at], m->expected[at]))
-                return false;
+    for (long at = 0; at < m->entries; at++) {
+        if (!compare_is_wrong(m, at)) continue;
+        wrong++;
+        predicted += of_outputs || from[at % n] >= 0;
     }
-    return true;
-}
-
-/* Copies the Jacobian, [outputs][elements]. */
-static double *copy_jacobian(const Comparison *m) {
-    long n = m->elements, count = m->outputs * n;
-    double *copy = arena_alloc(m->arena, (size_t)count * sizeof *copy);
-    for (long at = 0; at < count; at++)
-        if (isfinite(m->right[n + at])) copy[at] = m->right[n + at];
-    return copy;
+    return 2 * predicted >= wrong && compare_fits(m);
 }
 
 /* ---- Moves of an array ---- */
 
 /* The index from which index i of an axis of n takes its value; -1: none. */
-enum { BEFORE, AFTER, REVERSED, FIRST, LAST, WAYS };
-static const char *const way_text[WAYS] = {"the one before it", "the one after it",
-                                           "the one at the other end", "the first", "the last"};
+enum { BEFORE, AFTER, REVERSED, HALVES, PAIRS, FIRST, LAST, WAYS };
+static const char *const way_text[WAYS] = {"the one before it",
+                                           "the one after it",
+                                           "the one at the other end",
+                                           "the one in the other half",
+                                           "its neighbour in a pair (even and odd exchanged)",
+                                           "the first. Is the index used?",
+                                           "the last. Is the index used?"};
 static long take_index(int way, long i, long n) {
-    const long from[WAYS] = {i - 1, i + 1, n - 1 - i, 0, n - 1};
+    const long from[WAYS] = {i - 1, i + 1, n - 1 - i, (i + n / 2) % n, i ^ 1, 0, n - 1};
     return from[way] < n ? from[way] : -1;
 }
 
-/* Along an axis of at least `min` indices each element takes the value of another. */
-static bool move_along(Shape s, int axis, int way, long min, long *from) {
-    long n = s.size[axis];
-    if (n < min) return false;
+/* Along an axis each element takes the value of another. */
+static void move_along(Shape s, int axis, int way, long *from) {
+    long step = 1;
+    for (int inner = s.rank - 1; inner > axis; inner--) step *= s.size[inner];
     for (long j = 0; j < shape_count(s); j++) {
-        long to = take_index(way, compare_index(s, axis, j), n);
-        from[j] = to < 0 ? -1 : compare_at_index(s, axis, j, to);
+        long i = compare_index(s, axis, j), to = take_index(way, i, s.size[axis]);
+        from[j] = to < 0 ? -1 : j + (to - i) * step;
     }
-    return true;
 }
 
 /* The axes in another order: a number with two bits for each. False: it is no order, or moves
@@ -92,29 +82,62 @@ static bool move_axes(Shape s, unsigned order, long *from) {
 
 /* Tries all moves of the elements, or of the outputs from which the upstream gradient is read. */
 static bool find_move(Comparison *m, bool of_outputs) {
+    static const char *const words[][2] = {
+        {"it is the right gradient", "each element has the "
+                                     "gradient of"},
+        {"the upstream gradient is read", "the upstream gradient of each output is that of"}};
     Shape s = of_outputs ? m->y_shape : m->shape;
-    const double *jacobian = of_outputs ? copy_jacobian(m) : NULL;
     long *from = new_places(m, shape_count(s));
     unsigned orders = s.rank > 1 && s.rank <= 4 ? 1u << 2 * s.rank : 0;
-    for (unsigned order = 0; order < orders; order++) {
-        if (!move_axes(s, order, from)) continue;
-        if (of_outputs ? fits_rows(m, jacobian, from) : fits_columns(m, from))
-            return compare_say(
-                m, of_outputs ? "the upstream gradient is read with its axes in another order "
-                                "(transposed)"
-                              : "it is the right gradient with its axes in another order "
-                                "(transposed)");
-    }
+    for (unsigned order = 0; order < orders; order++)
+        if (move_axes(s, order, from) && fits_move(m, of_outputs, from))
+            return compare_say(m, "%s with its axes in another order (transposed)",
+                               words[of_outputs][0]);
     for (int axis = 0; axis < s.rank; axis++)
         for (int way = 0; way < WAYS; way++) {
-            if (!move_along(s, axis, way, of_outputs && way >= FIRST ? 2 : 3, from)) continue;
-            if (of_outputs ? fits_rows(m, jacobian, from) : fits_columns(m, from))
-                return compare_say(m, "along axis %d %s %s%s", axis,
-                                   of_outputs ? "the upstream gradient of each output is that of"
-                                              : "each element has the gradient of",
-                                   way_text[way], way < FIRST ? "" : ". Is the index used?");
+            bool odd = s.size[axis] % 2 && (way == HALVES || way == PAIRS);
+            if (odd || s.size[axis] < (of_outputs && way >= FIRST ? 2 : 3)) continue;
+            move_along(s, axis, way, from);
+            if (fits_move(m, of_outputs, from))
+                return compare_say(m, "along axis %d %s %s", axis, words[of_outputs][1],
+                                   way_text[way]);
         }
     return false;
+}
+
+/* The element whose right gradient is yours of element j; -1: there is none. */
+static long find_column(const Comparison *m, long j) {
+    for (long to = 0; to < m->elements; to++) {
+        bool fits = true, any = false;
+        for (long at = 0; fits && at < m->entries; at += m->elements) {
+            fits = compare_near(m, at + j, m->yours[at + j], m->right[at + to]);
+            any |= m->right[at + to] != 0;
+        }
+        if (fits && any) return to;
+    }
+    return -1;
+}
+
+/* Examples are gates or columns in another order. */
+bool compare_elsewhere(Comparison *m) {
+    char one[INDEX_TEXT], other[INDEX_TEXT];
+    long first = -1, to = -1, wrong = 0;
+    bool *taken = arena_alloc(m->arena, (size_t)m->elements);
+    if (m->rows < 3 || (double)m->elements * (double)m->entries > 1 << 24) return false;
+    for (long j = m->elements - 1; j >= 0; j--) {
+        if (m->e->state[j] != ENTRY_WRONG) continue;
+        to = find_column(m, j);
+        if (to < 0 || taken[to]) return false;
+        taken[to] = true;
+        first = j;
+        wrong++;
+    }
+    return wrong > 1 &&
+           compare_say(m,
+                       "%ld elements have the right gradients of other elements: %.60s has that of "
+                       "%.60s",
+                       wrong, gradcheck_element_text(one, m->in->name, m->shape, first),
+                       gradcheck_element_text(other, m->in->name, m->shape, to));
 }
 
 bool compare_moved_elements(Comparison *m) {
@@ -122,15 +145,14 @@ bool compare_moved_elements(Comparison *m) {
 }
 
 bool compare_moved_outputs(Comparison *m) {
-    long n = m->outputs, *from = new_places(m, n);
+    long n = m->rows, *from = new_places(m, n);
     if (find_move(m, true)) return true;
-    const double *jacobian = copy_jacobian(m);
     for (long by = 1 - n; by < n; by++) {
         if (by == 0) continue;
         for (long i = 0; i < n; i++) from[i] = i + by >= 0 && i + by < n ? i + by : READS_NOTHING;
-        if (fits_rows(m, jacobian, from))
+        if (fits_move(m, true, from))
             return compare_say(m, "the upstream gradient is read %ld element%s too %s", labs(by),
-                               labs(by) == 1 ? "" : "s", by < 0 ? "early" : "late");
+                               PLURAL(labs(by)), by < 0 ? "early" : "late");
     }
     return false;
 }
@@ -141,7 +163,8 @@ bool compare_another_input(Comparison *m) {
     for (int k = 0; k < m->point->inputs; k++) {
         const Entries *other = &m->g->element[k];
         if (other == m->e || !other->entry || other->coordinates != m->elements) continue;
-        for (long i = 0; i < m->entries; i++) m->expected[i] = other->entry[i].numeric;
+        const Entry *entry = other->entry + (m->entry - m->e->entry);
+        for (long i = 0; i < m->entries; i++) m->expected[i] = entry[i].numeric;
         if (compare_fits(m))
             return compare_say(m, "it is the gradient of %s", m->point->in[k].name);
     }
@@ -149,9 +172,15 @@ bool compare_another_input(Comparison *m) {
 }
 
 bool compare_upstream_ignored(Comparison *m) {
-    long *from = new_places(m, m->outputs);
-    for (long i = 0; i < m->outputs; i++) from[i] = READS_ONE;
-    return fits_rows(m, copy_jacobian(m), from) &&
+    long n = m->elements, *from = new_places(m, m->rows);
+    const Entry *random = m->e->entry; /* the answer to a random upstream gradient */
+    for (long i = 0; i < m->rows; i++) from[i] = READS_ONE;
+    for (long j = 0; j < n; j++) {
+        double sum = 0;
+        for (long at = j; at < m->entries; at += n) sum += m->right[at];
+        if (!compare_near(m, j, random[j].analytic, sum)) return false;
+    }
+    return (m->rows == 1 || fits_move(m, true, from)) &&
            compare_say(m, "the upstream gradient is not used: the result is that for an upstream "
                           "gradient of 1");
 }
@@ -160,13 +189,135 @@ bool compare_upstream_ignored(Comparison *m) {
  * in forward. */
 bool compare_jacobian(Comparison *m) {
     long n = m->elements;
-    if (m->outputs != n || n < 2) return false;
-    const double *jacobian = copy_jacobian(m);
-    double *transposed = copy_jacobian(m);
-    for (long i = 0; i < n * n; i++) transposed[i % n * n + i / n] = jacobian[i];
-    return fits_rows(m, transposed, new_places(m, n)) &&
+    if (m->rows != n || n < 2) return false;
+    for (long i = 0; i < n * n; i++) m->expected[i] = m->right[i % n * n + i / n];
+    return compare_fits(m) &&
            compare_say(m, "the Jacobian is used in place of its transpose: backward goes the same "
                           "way as forward (A for Aᵀ, or a cumulative sum in forward's direction)");
+}
+
+/* ---- Another operand of a product ---- */
+
+/* A matrix [n][d] of an input or the output: of one with more axes, one for each of its slices;
+ * -1: the unit matrix. */
+typedef struct Operand {
+    int which;
+    bool turned;
+    Shape shape;
+    const real *value;
+} Operand;
+
+static double operand_at(const Operand *a, long slice, long row, long column) {
+    Shape s = a->shape;
+    if (a->which < 0) return row == column;
+    long n = s.size[s.rank - 2], d = s.size[s.rank - 1];
+    return (double)a->value[slice * n * d + (a->turned ? column * d + row : row * d + column)];
+}
+
+/* Finds all matrices of lines of d numbers along an axis of the elements: all have n lines, and as
+ * many slices as the elements have before this axis. */
+static int operands(const Comparison *m, int axis, long n, Operand a[4 * CHECK_INPUTS]) {
+    long d = m->shape.size[axis];
+    int count = 0;
+    if (n == d) a[count++] = (Operand){.which = -1};
+    for (int k = 0; k <= m->point->inputs; k++) {
+        bool is_y = k == m->point->inputs;
+        Shape s = is_y ? m->y_shape : m->point->in[k].shape;
+        const real *value = is_y ? m->y : m->point->in[k].value;
+        bool fits = s.rank >= 2 && s.rank - 2 <= axis;
+        for (int i = 0; fits && i < s.rank - 2; i++) fits = s.size[i] == m->shape.size[i];
+        for (int turned = 0; fits && turned < 2; turned++)
+            if (s.size[s.rank - 2 + turned] == n && s.size[s.rank - 1 - turned] == d)
+                a[count++] = (Operand){k, turned, s, value};
+    }
+    return count;
+}
+
+/* Makes v of 2 d numbers orthogonal to `count` vectors of length 1; returns its length. */
+static double orthogonal(double *v, const double *basis, long count, long d2) {
+    double length = 0;
+    for (int twice = 0; twice < 2; twice++)
+        for (long k = 0; k < count; k++) {
+            double dot = 0;
+            for (long i = 0; i < d2; i++) dot += v[i] * basis[k * d2 + i];
+            for (long i = 0; i < d2; i++) v[i] -= dot * basis[k * d2 + i];
+        }
+    for (long i = 0; i < d2; i++) length += v[i] * v[i];
+    return sqrt(length);
+}
+
+/* Whether each line of J along the axis is a combination of the lines of a, and that of M is the
+ * same combination of the lines of b. */
+static bool is_same_combination(const Comparison *m, int axis, long n, const Operand *a,
+                                const Operand *b) {
+    enum { EVIDENCE = 4 };
+    long d = m->shape.size[axis], step = 1, slices = 1, evidence = 0;
+    int lead = (a->which < 0 ? b : a)->shape.rank - 2;
+    for (int i = m->shape.rank - 1; i > axis; i--) step *= m->shape.size[i];
+    for (int i = 0; i < lead; i++) slices *= m->shape.size[i];
+    double *basis = arena_alloc(m->arena, (size_t)(2 * (n + 1) * d) * sizeof *basis);
+    for (long slice = 0; slice < slices; slice++) {
+        long count = 0;
+        for (long row = 0; row < n; row++) {
+            double *v = basis + 2 * count * d, size = 0;
+            for (long i = 0; i < d; i++) {
+                v[i] = operand_at(a, slice, row, i);
+                v[d + i] = operand_at(b, slice, row, i);
+                size = fmax(size, fmax(fabs(v[i]), fabs(v[d + i])));
+            }
+            double length = orthogonal(v, basis, count, 2 * d);
+            if (length <= 1e-9 * size) continue;
+            for (long i = 0; i < 2 * d; i++) v[i] /= length;
+            count++;
+        }
+        if (count >= 2 * d) return false;
+        double *line = basis + 2 * count * d;
+        for (long at = 0; at < m->entries; at++) {
+            long j = at % m->elements;
+            if (compare_index(m->shape, axis, j) || j / (m->elements / slices) != slice) continue;
+            double right = 0, yours = 0;
+            for (long i = 0; i < d; i++) {
+                if (!compare_counts(m, at + i * step)) return false;
+                line[i] = m->right[at + i * step];
+                line[d + i] = m->yours[at + i * step];
+                right = fmax(right, fabs(line[i]));
+                yours = fmax(yours, fabs(line[d + i]));
+            }
+            double off = orthogonal(line, basis, count, 2 * d);
+            if (off > 10 * m->tolerance * fmax(right, yours)) return false;
+            if ((right == 0) != (yours == 0)) return false; /* any combination may give 0 */
+            evidence += right > 0 ? 2 * d - count : 0;
+        }
+    }
+    return evidence >= EVIDENCE;
+}
+
+static void name_operand(const Comparison *m, const Operand *a, char text[REPORT_NAME]) {
+    const char *name = a->which < m->point->inputs ? m->point->in[a->which].name : "the output";
+    snprintf(text, REPORT_NAME, "%.40s%s", name, a->turned ? " transposed" : "");
+}
+
+bool compare_operand(Comparison *m) {
+    char wrong[REPORT_NAME], right[REPORT_NAME];
+    Operand a[4 * CHECK_INPUTS];
+    for (int axis = 0; axis < m->shape.rank; axis++)
+        for (long n = 2; m->shape.size[axis] > 1 && n < 2 * m->shape.size[axis]; n++) {
+            int count = operands(m, axis, n, a);
+            for (int k = 0; k < count * count; k++) {
+                const Operand *need = &a[k / count], *found = &a[k % count];
+                bool one = need->which < 0 || found->which < 0;
+                if (need == found || (!one && need->shape.rank != found->shape.rank)) continue;
+                if (!is_same_combination(m, axis, n, need, found)) continue;
+                if (need->which >= 0) name_operand(m, need, right);
+                if (found->which >= 0) name_operand(m, found, wrong);
+                if (found->which < 0)
+                    return compare_say(m, "the product with %s is missing", right);
+                if (need->which < 0)
+                    return compare_say(m, "there is a product with %s too many", wrong);
+                return compare_say(m, "the product uses %s in place of %s", wrong, right);
+            }
+        }
+    return false;
 }
 
 /* ---- Wrong indices ---- */
@@ -185,39 +336,41 @@ typedef struct Misread {
 } Misread;
 
 /* Returns the first entry that is not in its place, if all entries have to be ± numbers of the
- * input or 0 and are such numbers. Entry -1: there is none. */
-static Misread find_misread(const Comparison *m, const PointInput *in) {
+ * input or 0 and are such numbers of `other`. Entry -1: there is none. */
+static Misread find_misread(const Comparison *m, const PointInput *in, const PointInput *other) {
     enum { EVIDENCE = 4 };
     long numbers = 0, last = -1;
     double tolerance = fmin(m->tolerance, 1e-6);
     Misread first = {-1, -1, -1};
-    for (long at = m->elements; at < m->entries; at++) {
+    for (long at = 0; at < m->entries; at++) {
         bool is_zero = compare_near(m, at, m->right[at], 0) && compare_near(m, at, m->yours[at], 0);
         if (!compare_counts(m, at) || is_zero) continue;
-        long found = find(in, m->yours[at], tolerance), need = find(in, m->right[at], tolerance);
-        bool other = (m->right[at] != 0 && need < 0) || (m->yours[at] != 0 && found < 0);
-        if (other) return (Misread){-1, -1, -1};
+        long found = find(other, m->yours[at], tolerance), need = find(in, m->right[at], tolerance);
+        if ((m->right[at] != 0 && need < 0) || (m->yours[at] != 0 && found < 0))
+            return (Misread){-1, -1, -1};
         numbers += need >= 0 && need != last;
         last = need;
-        if (first.entry < 0 && found >= 0 && need >= 0 && found != need)
-            first = (Misread){at, need, found};
+        bool elsewhere = found >= 0 && need >= 0 && (found != need || other != in);
+        if (first.entry < 0 && elsewhere) first = (Misread){at, need, found};
     }
     return numbers >= EVIDENCE ? first : (Misread){-1, -1, -1};
 }
 
-/* An example is a product whose backward reads an operand at another index. */
+/* An example is a product whose backward reads an operand at another index, or another operand. */
 bool compare_operand_elsewhere(Comparison *m) {
-    char element[REPORT_NAME], right[REPORT_NAME], wrong[REPORT_NAME];
-    for (int k = 0; k < m->point->inputs; k++) {
-        const PointInput *in = &m->point->in[k];
-        if (k == m->e->input || in->count < 3) continue;
-        Misread first = find_misread(m, in);
+    char element[INDEX_TEXT], right[INDEX_TEXT], wrong[INDEX_TEXT];
+    int inputs = m->point->inputs;
+    for (int k = 0; k < inputs * inputs; k++) {
+        const PointInput *in = &m->point->in[k / inputs];
+        const PointInput *other = &m->point->in[(k / inputs + k % inputs) % inputs];
+        if (in == m->in || in->count < 3) continue;
+        Misread first = find_misread(m, in, other);
         if (first.entry < 0) continue;
         return compare_say(
             m, "%.40s is read at a wrong index: the gradient of %.60s uses %.60s instead of %.60s",
             in->name,
             gradcheck_element_text(element, m->in->name, m->shape, first.entry % m->elements),
-            gradcheck_element_text(wrong, in->name, in->shape, first.found),
+            gradcheck_element_text(wrong, other->name, other->shape, first.found),
             gradcheck_element_text(right, in->name, in->shape, first.need));
     }
     return false;

@@ -37,7 +37,7 @@ static void name_causes(const Comparison *m, long i, char *text, size_t size) {
 bool compare_forward(Comparison *m) {
     char name[INDEX_TEXT], more[32] = "", where[REPORT_TEXT / 2];
     long first = -1, count = 0;
-    for (long i = m->outputs - 1; i >= 0; i--)
+    for (long i = m->e->outputs - 1; i >= 0; i--)
         if (!isfinite(m->y[i])) {
             first = i;
             count++;
@@ -47,8 +47,8 @@ bool compare_forward(Comparison *m) {
     if (count > 1) snprintf(more, sizeof more, " (and %ld more)", count - 1);
     double value =
         isnan(m->y[first]) ? (double)NAN : (double)m->y[first]; /* a NaN's sign says nothing */
-    return compare_say(m, "forward gives %g at %s%s%s", value,
-                       gradcheck_element_text(name, "y", m->y_shape, first), more, where);
+    return compare_say(m, "forward gives %g at %s%s%s", value, compare_output_text(m, name, first),
+                       more, where);
 }
 
 bool compare_none(Comparison *m) {

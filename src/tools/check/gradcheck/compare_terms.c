@@ -1,5 +1,5 @@
-/* M - J, the error, in each group of elements: a multiple of 1 or of known values, or always a
- * multiple of the same numbers; and axes along which M and J are tied differently. */
+/* M - J, the error, in each group: a multiple of 1 or of known values, or of numbers that do not
+ * depend on the upstream gradient; and axes along which M and J are tied differently. */
 #include "check/gradcheck/comparison.h"
 #include <math.h>
 #include <stdio.h>
@@ -9,145 +9,116 @@ enum { EVIDENCE = 3 }; /* elements of a group */
 
 /* ---- Multiples of known values ---- */
 
-/* Sums of a group of elements. */
+/* Sums of a group of entries. */
 typedef struct Sums {
-    double ve, vv;
+    double v, ve, vv, count;
 } Sums;
 
 /* Whether in every group the error is a multiple of v. */
-static bool error_is_multiple(const Comparison *m, const Groups *g, const double *v, Sums *sums) {
-    long n = m->elements;
-    for (long q = 0; q < m->rows; q++) {
-        memset(sums, 0, (size_t)g->count * sizeof *sums);
-        for (long j = 0; j < n; j++) {
-            Sums *of = &sums[g->of[j]];
-            of->ve += v[j] * (m->yours[q * n + j] - m->right[q * n + j]);
-            of->vv += v[j] * v[j];
-        }
-        for (long at = q * n; at < (q + 1) * n; at++) {
-            const Sums *of = &sums[g->of[at % n]];
-            double error = of->vv > 0 ? of->ve / of->vv * v[at % n] : 0;
-            if (!compare_counts(m, at)) continue;
-            if (!compare_near(m, at, m->yours[at], m->right[at] + error)) return false;
-        }
-    }
-    return true;
-}
-
-/* Sets v to form `which` of the values of an input or the output: themselves, e to their power,
- * less their mean in each group; form 0 is 1. False: there is none. */
-enum { FORMS = 3 };
-static bool take_form(const Comparison *m, const Groups *g, int which, double *v, Sums *sums,
-                      char text[REPORT_NAME]) {
-    static const char *const forms[FORMS] = {"%.40s", "exp(%.40s)", "(%.40s minus its mean)"};
-    long n = m->elements;
-    const char *name;
-    for (long j = 0; j < n; j++) v[j] = 1;
-    if (which == 0) return true;
-    int form = (which - 1) % FORMS, input = m->point->inputs - (which - 1) / FORMS;
-    if (!compare_values_over(m, m->shape, input, v, &name)) return false;
-    snprintf(text, REPORT_NAME, forms[form], name);
-    if (form == 0) return true;
-    if (form == 1) {
-        for (long j = 0; j < n; j++) v[j] = exp(v[j]);
-        return true;
-    }
-    double size = (double)(n / g->count);
-    memset(sums, 0, (size_t)g->count * sizeof *sums);
-    for (long j = 0; j < n; j++) sums[g->of[j]].ve += v[j] / size;
-    for (long j = 0; j < n; j++) v[j] -= sums[g->of[j]].ve;
-    return true;
-}
-
-static bool is_known_term(Comparison *m, const Groups *g, const char *along) {
-    double *v = arena_alloc(m->arena, (size_t)m->elements * sizeof *v);
+static bool error_is_multiple(const Comparison *m, const Groups *g, const double *v) {
     Sums *sums = arena_alloc(m->arena, (size_t)g->count * sizeof *sums);
+    for (long at = 0; at < m->entries; at++) {
+        Sums *of = &sums[g->of[at]];
+        of->ve += v[at] * (m->yours[at] - m->right[at]);
+        of->vv += v[at] * v[at];
+    }
+    for (long at = 0; at < m->entries; at++) {
+        const Sums *of = &sums[g->of[at]];
+        double error = of->vv > 0 ? of->ve / of->vv * v[at] : 0;
+        if (compare_counts(m, at) && !compare_near(m, at, m->yours[at], m->right[at] + error))
+            return false;
+    }
+    return true;
+}
+
+/* Sets v to a form of values: themselves, e to their power, less their mean in each group. */
+enum { FORMS = 3 };
+static void take_form(const Comparison *m, const Groups *g, const Values *values, int form,
+                      double *v) {
+    Sums *sums = arena_alloc(m->arena, (size_t)g->count * sizeof *sums);
+    for (long at = 0; at < m->entries; at++) {
+        v[at] = compare_value(m, values, at);
+        sums[g->of[at]].v += v[at];
+        sums[g->of[at]].count++;
+        if (form == 1) v[at] = exp(v[at]);
+    }
+    for (long at = 0; form == 2 && at < m->entries; at++)
+        v[at] -= sums[g->of[at]].v / sums[g->of[at]].count;
+}
+
+/* Groups of elements for each row. */
+static bool is_known_term(Comparison *m, const Groups *g, const ValuesList *list,
+                          const char *along) {
+    static const char *const forms[FORMS] = {"%.40s", "exp(%.40s)", "(%.40s minus its mean)"};
+    double *v = arena_alloc(m->arena, (size_t)m->entries * sizeof *v);
     char text[REPORT_NAME] = "";
-    for (int which = 0; which <= FORMS * (m->point->inputs + 1); which++) {
-        if (!take_form(m, g, which, v, sums, text) || !error_is_multiple(m, g, v, sums)) continue;
-        return which == 0 ? compare_say(m,
-                                        "the error is constant along %s. A term that is the same "
-                                        "along it, such as a sum, is missing, wrong or one too "
-                                        "many",
-                                        along)
-                          : compare_say(m,
-                                        "the error is %s times a number that is the same along "
-                                        "%s. A term, such as a sum times %s, is missing, wrong or "
-                                        "one too many",
-                                        text, along, text);
+    for (long at = 0; at < m->entries; at++) v[at] = 1;
+    if (error_is_multiple(m, g, v))
+        return compare_say(m,
+                           "the error is constant along %s. A term that is the same along it, such "
+                           "as a sum, is missing, wrong or one too many",
+                           along);
+    for (long k = 0; k < FORMS * list->count; k++) {
+        const Values *values = &list->v[list->count - 1 - k / FORMS];
+        take_form(m, g, values, (int)(k % FORMS), v);
+        if (!error_is_multiple(m, g, v)) continue;
+        snprintf(text, sizeof text, forms[k % FORMS], values->name);
+        return compare_say(m,
+                           "the error is %s times a number that is the same along %s. A term, such "
+                           "as a sum times %s, is missing, wrong or one too many",
+                           text, along, text);
     }
     return false;
 }
 
 /* ---- Multiples of unknown numbers ---- */
 
-/* A part of a matrix: the elements of one group, and the outputs of one. */
+/* The numbers of a group of entries, as a matrix: the largest, and those that are not 0 in its row
+ * and in its column. */
 typedef struct Block {
-    const Groups *elements, *outputs;
-    long element, output; /* which groups */
+    long largest, row, column;
+    bool is_product; /* of one column and one row */
 } Block;
 
-/* Whether entry `at` lies in the block. */
-static bool is_in(const Comparison *m, const Block *b, long at) {
-    long row = at / m->elements;
-    if (b->elements->of[at % m->elements] != b->element || !compare_counts(m, at)) return false;
-    return compare_known(m) < ROWS || (row > 0 && b->outputs->of[row - 1] == b->output);
+static Block *find_blocks(const Comparison *m, const Groups *g, const double *a) {
+    Block *block = arena_alloc(m->arena, (size_t)g->count * sizeof *block);
+    long n = m->elements;
+    for (long k = 0; k < g->count; k++) block[k] = (Block){-1, 0, 0, true};
+    for (long at = 0; at < m->entries; at++) {
+        Block *b = &block[g->of[at]];
+        if (a[at] != 0 && (b->largest < 0 || fabs(a[at]) > fabs(a[b->largest]))) b->largest = at;
+    }
+    for (long at = 0; at < m->entries; at++) {
+        Block *b = &block[g->of[at]];
+        if (b->largest < 0) continue;
+        long right = b->largest / n * n + at % n, above = at / n * n + b->largest % n;
+        b->row += right == at && a[at] != 0;
+        b->column += above == at && a[at] != 0;
+        double product = a[right] * a[above] / a[b->largest];
+        b->is_product &= compare_near(m, at, m->right[at] + a[at], m->right[at] + product);
+    }
+    return block;
 }
 
-/* Whether the block of a - b is one column times one row. *rows and *columns get the numbers of
- * those that are not 0. b may be NULL. */
-static bool is_product(const Comparison *m, const Block *block, const double *a, const double *b,
-                       long *rows, long *columns) {
-    long n = m->elements, largest = -1;
-    *rows = *columns = 0;
-    for (long at = 0; at < m->entries; at++) {
-        double difference = b ? a[at] - b[at] : a[at];
-        bool is_0 = fabs(difference) <= m->tolerance * m->scale[at / n] || !is_in(m, block, at);
-        m->expected[at] = is_0 ? 0 : difference;
-        if (is_0 || (largest >= 0 && fabs(difference) <= fabs(m->expected[largest]))) continue;
-        largest = at;
-    }
-    if (largest < 0) return true;
-    const double *row = m->expected + largest / n * n, *column = m->expected + largest % n;
-    for (long j = 0; j < n; j++) *columns += row[j] != 0;
-    for (long q = 0; q < m->rows; q++) *rows += column[q * n] != 0;
-    for (long at = 0; at < m->entries; at++) {
-        double product = column[at / n * n] * row[at % n] / m->expected[largest];
-        if (!is_in(m, block, at)) continue;
-        if (!compare_near(m, at, m->right[at] + m->expected[at], m->right[at] + product))
-            return false;
-    }
-    return true;
-}
-
-/* Whether the error of every block is a product and no right block is: then a term is a sum over
+/* Whether the error of every group is a product and no right group is: then a term is a sum over
  * the upstream gradient times numbers that do not depend on it. */
-static bool is_product_everywhere(const Comparison *m, const Groups *elements,
-                                  const Groups *outputs) {
-    bool any = false;
-    long rows, columns;
-    for (long i = 0; i < elements->count; i++)
-        for (long o = 0; o < outputs->count; o++) {
-            const Block b = {elements, outputs, i, o};
-            if (!is_product(m, &b, m->yours, m->right, &rows, &columns)) return false;
-            if (rows == 0) continue;
-            if (rows < 2 || columns < EVIDENCE) return false;
-            if (is_product(m, &b, m->right, NULL, &rows, &columns)) return false;
-            any = true;
-        }
-    return any;
-}
-
 static bool is_unknown_term(Comparison *m) {
-    bool whole = compare_known(m) == ROWS;
-    Shape one = {0}, y = whole ? m->y_shape : one;
-    for (unsigned a = 0; a <= compare_all_axes(m->shape); a++)
-        for (unsigned b = 0; b <= compare_all_axes(y); b++) {
-            Groups elements = compare_groups(m, m->shape, a), outputs = compare_groups(m, y, b);
-            const double limit = 1 << 22;
-            if ((double)elements.count * (double)outputs.count * (double)m->entries > limit)
-                continue;
-            if (is_product_everywhere(m, &elements, &outputs))
+    double *error = m->expected;
+    unsigned x_all = compare_all_axes(m->shape), y_all = compare_all_axes(m->y_shape);
+    for (long at = 0; at < m->entries; at++)
+        error[at] = compare_is_wrong(m, at) ? m->yours[at] - m->right[at] : 0;
+    for (unsigned a = 0; a <= x_all; a++)
+        for (unsigned b = 0; b <= (m->whole ? y_all : 0); b++) {
+            Groups g = compare_groups(m, a, b);
+            Block *of_error = find_blocks(m, &g, error), *of_right = find_blocks(m, &g, m->right);
+            bool fits = true, any = false;
+            for (long k = 0; k < g.count; k++) {
+                if (of_error[k].largest < 0) continue;
+                any = true;
+                fits &= of_error[k].is_product && !of_right[k].is_product &&
+                        of_error[k].row >= EVIDENCE && of_error[k].column >= 2;
+            }
+            if (fits && any)
                 return compare_say(m, "the error is one number of the upstream gradient times "
                                       "numbers that do not depend on it. A term, such as a sum, "
                                       "is missing, wrong or one too many");
@@ -159,11 +130,14 @@ static bool is_unknown_term(Comparison *m) {
 bool compare_term(Comparison *m) {
     unsigned all = compare_all_axes(m->shape);
     char along[REPORT_WORD];
+    ValuesList list = compare_values(m, false);
     for (unsigned set = 1; set <= all; set++) {
-        Groups g = compare_groups(m, m->shape, all & ~set);
+        Groups g = compare_groups(m, all & ~set, 0);
         if (m->elements / g.count < EVIDENCE) continue;
+        for (long at = 0; at < m->entries; at++) g.of[at] += at / m->elements * g.count;
+        g.count *= m->rows;
         compare_axes_text(along, set);
-        if (is_known_term(m, &g, along)) return true;
+        if (is_known_term(m, &g, &list, along)) return true;
     }
     return is_unknown_term(m);
 }
@@ -175,10 +149,10 @@ bool compare_term(Comparison *m) {
 static int is_tied(const Comparison *m, const double *matrix, int a, int b) {
     long n = m->elements, first = -1;
     bool several = false;
-    for (long at = n; at < m->entries; at++) {
+    for (long at = 0; at < m->entries; at++) {
         if (matrix[at] == 0 || !isfinite(matrix[at]) || !compare_counts(m, at)) continue;
         long index = compare_index(m->shape, a, at % n);
-        if (index != compare_index(m->y_shape, b, at / n - 1)) return -1;
+        if (index != compare_index(m->y_shape, b, at / n)) return -1;
         several |= first >= 0 && index != first;
         first = index;
     }

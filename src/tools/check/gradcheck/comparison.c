@@ -6,18 +6,12 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Numbers ---- */
 
-CompareNeeds compare_known(const Comparison *m) {
-    if (m->e->place) return SAMPLE;
-    return m->e->whole ? ROWS : ALL;
-}
-
 bool compare_counts(const Comparison *m, long at) {
-    return m->e->entry[at].state != ENTRY_KINK && isfinite(m->right[at]);
+    return m->entry[at].state != ENTRY_KINK && isfinite(m->right[at]);
 }
 
 bool compare_near(const Comparison *m, long at, double a, double b) {
@@ -35,7 +29,7 @@ bool compare_fits(const Comparison *m) {
     for (long at = 0; at < m->entries; at++) {
         if (!compare_counts(m, at)) continue;
         double times = m->right[at] == 0 ? 0 : fabs(m->expected[at] / m->right[at]);
-        double error = SWEEP_TRUST * m->e->entry[at].estimate * times;
+        double error = SWEEP_TRUST * m->entry[at].estimate * times;
         bool fits = compare_near(m, at, m->yours[at], m->expected[at]) ||
                     fabs(m->yours[at] - m->expected[at]) <= error;
         if (!fits) return false;
@@ -68,7 +62,7 @@ static double tolerance_of(const Comparison *m) {
  * of a right 0 would refute an explanation. */
 static void take_entries(Comparison *m) {
     for (long i = 0; i < m->entries; i++) {
-        const Entry *entry = &m->e->entry[i];
+        const Entry *entry = &m->entry[i];
         double smallest = SWEEP_TRUST * entry->estimate, *scale = &m->scale[i / m->elements];
         bool resolved = !(fabs(entry->numeric) <= smallest);
         m->right[i] = resolved ? entry->numeric : 0;
@@ -77,20 +71,32 @@ static void take_entries(Comparison *m) {
     }
 }
 
+/* Several outputs of one shape have an axis more, the first; others are flat. */
+static Shape shape_of_outputs(const CheckRun *run) {
+    const Result *r = &run->result;
+    Shape s = r->part[0];
+    for (int k = 1; k < r->parts; k++)
+        if (!shape_equal(r->part[k], s) || s.rank == MAX_RANK) return run->y->shape;
+    if (r->parts < 2) return s;
+    memmove(s.size + 1, s.size, (size_t)s.rank++ * sizeof *s.size);
+    s.size[0] = r->parts;
+    return s;
+}
+
 Comparison compare_input(const Gradients *g, int k) {
     const Entries *e = &g->element[k];
     const PointInput *in = &g->run->point->in[k];
-    const Tensor *y = g->run->y;
     Comparison m = {.g = g, .e = e, .point = g->run->point, .in = in, .arena = g->arena};
+    m.whole = e->whole;
     m.elements = e->coordinates;
-    m.rows = e->cotangents;
-    m.outputs = e->outputs;
+    m.entry = e->entry + (e->whole ? m.elements : 0); /* not the random row */
+    m.rows = e->cotangents - e->whole;
     m.entries = m.rows * m.elements;
     m.shape = in->shape;
-    m.y_shape = y->shape;
+    m.y_shape = shape_of_outputs(g->run);
     if (in->stored < in->count) m.shape.size[0] = 1;
-    m.y = arena_alloc(m.arena, (size_t)m.outputs * sizeof *m.y);
-    tensor_copy_out(y, m.y);
+    m.y = arena_alloc(m.arena, (size_t)e->outputs * sizeof *m.y);
+    tensor_copy_out(g->run->y, m.y);
     m.scale = arena_alloc(m.arena, (size_t)m.rows * sizeof *m.scale);
     m.yours = arena_alloc(m.arena, 3 * (size_t)m.entries * sizeof *m.yours);
     m.right = m.yours + m.entries;
@@ -122,18 +128,21 @@ long compare_index(Shape s, int axis, long i) {
     return i % s.size[axis];
 }
 
-long compare_at_index(Shape s, int axis, long i, long to) {
-    long step = to - compare_index(s, axis, i);
-    for (int inner = s.rank - 1; inner > axis; inner--) step *= s.size[inner];
-    return i + step;
+const char *compare_output_text(const Comparison *m, char text[INDEX_TEXT], long i) {
+    const Result *r = &m->g->run->result;
+    return report_output_text(text, r->part, r->parts, i);
 }
 
-Groups compare_groups(const Comparison *m, Shape s, unsigned axes) {
-    long n = shape_count(s);
-    Groups g = {axes, 1, arena_alloc(m->arena, (size_t)n * sizeof *g.of)};
-    for (int axis = 0; axis < s.rank; axis++) {
-        if (!(axes >> axis & 1)) continue;
-        for (long i = 0; i < n; i++) g.of[i] = g.of[i] * s.size[axis] + compare_index(s, axis, i);
+Groups compare_groups(const Comparison *m, unsigned axes, unsigned y_axes) {
+    Groups g = {1, arena_alloc(m->arena, (size_t)m->entries * sizeof *g.of)};
+    for (int k = 0; k < m->shape.rank + m->y_shape.rank; k++) {
+        bool of_y = k >= m->shape.rank;
+        Shape s = of_y ? m->y_shape : m->shape;
+        int axis = of_y ? k - m->shape.rank : k;
+        if (!((of_y ? y_axes : axes) >> axis & 1)) continue;
+        for (long at = 0; at < m->entries; at++)
+            g.of[at] = g.of[at] * s.size[axis] +
+                       compare_index(s, axis, of_y ? at / m->elements : at % m->elements);
         g.count *= s.size[axis];
     }
     return g;
@@ -147,30 +156,52 @@ void compare_axes_text(char text[REPORT_WORD], unsigned axes) {
     }
 }
 
-/* Whether shape `from` broadcasts to `over` with its first axis at axis `first`. */
-static bool lies_at(Shape from, Shape over, int first) {
-    if (first < 0) return false;
-    for (int i = 0; i < from.rank; i++)
-        if (from.size[i] != 1 && from.size[i] != over.size[first + i]) return false;
-    return true;
+/* ---- Values beside the entries ---- */
+
+double compare_value(const Comparison *m, const Values *v, long at) {
+    long i = 0;
+    for (int k = 0; k < v->shape.rank; k++) {
+        int axis = v->along[k], of_y = axis - m->shape.rank;
+        i *= v->shape.size[k];
+        if (axis >= 0 && of_y < 0) i += compare_index(m->shape, axis, at % m->elements);
+        if (of_y >= 0) i += compare_index(m->y_shape, of_y, at / m->elements);
+    }
+    return (double)v->value[i];
 }
 
-bool compare_values_over(const Comparison *m, Shape over, int which, double *v, const char **name) {
-    const CheckPoint *p = m->point;
-    Shape from = which < p->inputs ? p->in[which].shape : m->y_shape;
-    const real *value = which < p->inputs ? p->in[which].value : m->y;
-    *name = which < p->inputs ? p->in[which].name : "the output";
-    if (from.rank > over.rank || shape_count(from) == 0) return false;
-    int first = over.rank - from.rank;
-    if (!lies_at(from, over, first)) first = 0; /* as one number for each row does */
-    if (!lies_at(from, over, first)) return false;
-    for (long j = 0; j < shape_count(over); j++) {
-        long at = 0;
-        for (int axis = 0; axis < from.rank; axis++)
-            at = at * from.size[axis] + compare_index(over, first + axis, j) % from.size[axis];
-        v[j] = (double)value[at];
+/* Adds all ways to lay the axes of *v from `axis` on along axes that are not `used`. */
+static void lay_along(const Comparison *m, Values *v, int axis, unsigned used, int axes,
+                      ValuesList *list) {
+    if (axis == v->shape.rank) {
+        v->of_elements = used & compare_all_axes(m->shape);
+        v->of_outputs = used >> m->shape.rank;
+        list->v[list->count] = *v;
+        list->count += list->count + 1 < list->capacity;
+        return;
     }
-    return true;
+    v->along[axis] = -1;
+    if (v->shape.size[axis] == 1) lay_along(m, v, axis + 1, used, axes, list);
+    for (int k = 0; k < axes && v->shape.size[axis] > 1; k++) {
+        long size = k < m->shape.rank ? m->shape.size[k] : m->y_shape.size[k - m->shape.rank];
+        if (used >> k & 1 || size != v->shape.size[axis]) continue;
+        v->along[axis] = k;
+        lay_along(m, v, axis + 1, used | 1u << k, axes, list);
+    }
+}
+
+ValuesList compare_values(const Comparison *m, bool beside_outputs) {
+    enum { MAX_VALUES = 256 };
+    ValuesList list = {.capacity = MAX_VALUES};
+    int axes = m->shape.rank + (beside_outputs ? m->y_shape.rank : 0);
+    list.v = arena_alloc(m->arena, MAX_VALUES * sizeof *list.v);
+    for (int which = 0; which <= m->point->inputs; which++) {
+        const PointInput *in = &m->point->in[which];
+        bool is_y = which == m->point->inputs;
+        Values v = {which, "the output", m->y_shape, m->y, {0}, false, false};
+        if (!is_y) v = (Values){which, in->name, in->shape, in->value, {0}, false, false};
+        if (shape_count(v.shape) > 0) lay_along(m, &v, 0, 0, axes, &list);
+    }
+    return list;
 }
 
 /* ---- Explanations ---- */
@@ -181,53 +212,74 @@ static uint64_t form_of(const char *text) {
     const uint64_t basis = 0xcbf29ce484222325, prime = 0x100000001b3; /* FNV-1a, 64 bits */
     uint64_t form = basis;
     for (const char *at = text; *at; at++) {
-        bool number = isdigit((unsigned char)*at) || (*at == '-' && isdigit((unsigned char)at[1]));
         bool of_an_axis = at - text >= 5 && strncmp(at - 5, "axis ", 5) == 0;
-        unsigned char c = (unsigned char)*at;
-        if (*at == '[' && isdigit((unsigned char)at[1])) {
-            at += strcspn(at, "]");
-            continue;
-        }
-        if (number && !of_an_axis) {
-            char *end;
-            strtod(at, &end);
-            at = end - 1;
-            c = 0;
-        }
-        form = (form ^ c) * prime;
+        bool is_index = *at == '[' && isdigit((unsigned char)at[1]);
+        if (is_index && strchr(at, ']')) at = strchr(at, ']');
+        if (of_an_axis || !strchr("0123456789.-]", *at)) form = (form ^ (unsigned char)*at) * prime;
     }
     return form;
 }
 
-/* Sets the explanations of input k's report; the first gives its pattern and reason. */
-static void explain(const Gradients *g, int k, InputReport *report) {
-    static const struct {
-        Pattern pattern;
-        bool (*explains)(Comparison *m);
-        CompareNeeds needs;
-        bool sure;
-    } tried[] = {
+static const struct {
+    Pattern pattern;
+    bool (*explains)(Comparison *m);
+    CompareNeeds needs;
+    bool sure;
+} tried[] = {
 #define PATTERN(constant, name)
 #define TRIED(constant, name, function, needs, sure)                                               \
     {PATTERN_##constant, compare_##function, needs, sure},
 #include "check/gradcheck/patterns.def"
-    };
+};
+
+/* Adds the explanations that fit; `where` ends a reason that is about parts of axes. */
+static void add_explanations(Comparison *m, InputReport *report, const char *where) {
+    CompareNeeds known = m->whole ? ROWS : ALL;
+    bool sure = false, wrong = false;
+    if (m->e->place) known = SAMPLE;
+    for (long at = 0; at < m->entries; at++)
+        wrong |= compare_is_wrong(m, at) || !compare_counts(m, at);
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        bool random_alone = tried[i].pattern == PATTERN_UPSTREAM_IGNORED;
+        if (report->explanations == EXPLANATIONS) break;
+        if ((sure && !tried[i].sure) || tried[i].needs > known || !(wrong || random_alone))
+            continue;
+        if ((*where && !tried[i].sure) || !tried[i].explains(m)) continue;
+        Explanation *x = &report->explanation[report->explanations++];
+        *x = (Explanation){.pattern = tried[i].pattern, .sure = tried[i].sure, .factor = m->factor};
+        bool place = x->pattern == PATTERN_ONLY_SOMEWHERE; /* it may differ between cases */
+        text_append(m->reason, REPORT_TEXT, "%s", where);
+        x->form = form_of(place ? report_pattern[x->pattern] : m->reason);
+        REPORT_SET(x->reason, m->reason);
+        sure |= x->sure;
+    }
+}
+
+/* Splits the last axis of a shape of an even size into two: halves, or pairs. */
+static bool split(Shape *s, bool pairs) {
+    if (s->rank < 1 || s->rank == MAX_RANK) return false;
+    long *n = &s->size[s->rank - 1];
+    if (*n % 2 || *n < 4) return false;
+    n[1] = pairs ? 2 : *n / 2;
+    n[0] /= n[1];
+    s->rank++;
+    return true;
+}
+
+/* Sets the explanations of input k's report; the first gives its pattern and reason. Groups that no
+ * axis has, such as attention's heads, are those of a split axis. */
+static void explain(const Gradients *g, int k, InputReport *report) {
     char reason[REPORT_TEXT];
     Comparison m = compare_input(g, k);
-    bool sure = false;
-    const CompareNeeds known = compare_known(&m);
     report->explanations = 0;
     m.reason = reason;
-    if (known > SAMPLE) compare_map(&m, report->map);
-    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
-        if (report->explanations == EXPLANATIONS) break;
-        if ((sure && !tried[i].sure) || tried[i].needs > known || !tried[i].explains(&m)) continue;
-        Explanation *x = &report->explanation[report->explanations++];
-        *x = (Explanation){.pattern = tried[i].pattern, .sure = tried[i].sure, .factor = m.factor};
-        bool place = x->pattern == PATTERN_ONLY_SOMEWHERE; /* it may differ between cases */
-        x->form = form_of(place ? report_pattern[x->pattern] : reason);
-        REPORT_SET(x->reason, reason);
-        sure |= x->sure;
+    if (!m.e->place) compare_map(&m, report->map);
+    add_explanations(&m, report, "");
+    for (int pairs = 0; !report->explanations && !m.e->place && pairs < 2; pairs++) {
+        Comparison of_parts = m;
+        bool of_x = split(&of_parts.shape, pairs), of_y = split(&of_parts.y_shape, pairs);
+        if (of_x || of_y)
+            add_explanations(&of_parts, report, pairs ? " (of pairs)" : " (of halves)");
     }
     report_explain_by(report, report->explanations ? report->explanation : NULL);
 }

@@ -1,15 +1,14 @@
 /* A wrong gradient as a matrix beside the right one, and what explains the difference.
  *
- * Row q of `yours` is backward's answer to upstream gradient q, and row q of `right` the numeric
- * one. Where the whole Jacobian J is known, row 0 is random and row 1 + i belongs to output i
- * alone. M, the matrix of the answers, is explained by one of three families, over groups of
- * elements or of outputs:
+ * M is the matrix of backward's answers to upstream gradients, J the numeric Jacobian. Where all of J
+ * is known, row i is that of output i; else each row belongs to a random upstream gradient.
+ * patterns.def lists the explanations, of three families:
  *
- *     compare_factors.c   M = s J, with s constant or known in each group
- *     compare_moves.c     M is J with rows or columns moved
+ *     compare_factors.c   M = s J, with s constant, known, or one number in each group of entries
+ *     compare_moves.c     M is J with rows or columns moved, or with another operand
  *     compare_terms.c     M - J is constant, known, or one product in each group
  *
- * compare_places.c says where M is wrong, compare_not_finite.c which numbers are none. */
+ * compare_places.c says where M is wrong, compare_not_finite.c which numbers say nothing. */
 #pragma once
 
 #include "check/gradcheck/check_gradients.h"
@@ -21,10 +20,11 @@ typedef struct Comparison {
     const PointInput *in;
     Arena *arena;
     long elements, rows, entries; /* entries: of a matrix, [rows][elements] */
-    long outputs;
-    Shape shape; /* of the elements: an axis along which memory repeats has size 1 */
-    Shape y_shape;
-    real *y; /* the output at the point */
+    bool whole;                   /* row i belongs to output i */
+    Shape shape;   /* of the elements: an axis along which memory repeats has size 1 */
+    Shape y_shape; /* of the outputs; outputs of one shape are stacked, others flat */
+    real *y;       /* the outputs at the point */
+    const Entry *entry;
     double *yours, *right;
     double *expected; /* the gradient that the explanation at hand predicts */
     double *scale;    /* of each row: its largest right entry */
@@ -48,17 +48,18 @@ bool compare_is_wrong(const Comparison *m, long at);
 /* Whether `expected` is the gradient found wherever there is a derivative. */
 bool compare_fits(const Comparison *m);
 
-/* The index of element i of a shape along an axis, and the element with index `to` there. */
+/* The index of element i of a shape along an axis. */
 long compare_index(Shape s, int axis, long i);
-long compare_at_index(Shape s, int axis, long i, long to);
 
-/* Groups of the elements of a shape: those of a group have the same indices along `axes`, a set of
- * bits. of[i] is the group of element i. */
+/* The name of an output: "y[1,2]", or "y1[0,2]" of the second of several. */
+const char *compare_output_text(const Comparison *m, char text[INDEX_TEXT], long i);
+
+/* Groups of the entries: those of a group have the same indices along some axes of the elements and
+ * of the outputs, which are sets of bits. of[at] is the group of an entry. */
 typedef struct Groups {
-    unsigned axes;
     long count, *of;
 } Groups;
-Groups compare_groups(const Comparison *m, Shape s, unsigned axes);
+Groups compare_groups(const Comparison *m, unsigned axes, unsigned y_axes);
 
 /* All axes of a shape; "axis 1" or "axes 0 and 2" of a set of them. */
 static inline unsigned compare_all_axes(Shape s) {
@@ -66,9 +67,25 @@ static inline unsigned compare_all_axes(Shape s) {
 }
 void compare_axes_text(char text[REPORT_WORD], unsigned axes);
 
-/* Sets v to the values of input `which`, or for which = inputs of the output, beside the elements
- * of a shape that they broadcast to. False: they do not. */
-bool compare_values_over(const Comparison *m, Shape over, int which, double *v, const char **name);
+/* The values of an input or of the outputs beside the entries: axis i of the array lies along axis
+ * along[i] of the elements or, from the elements' rank on, of the outputs; -1: it has size 1. */
+typedef struct Values {
+    int which; /* an input; the number of inputs: the outputs */
+    const char *name;
+    Shape shape;
+    const real *value;
+    int along[MAX_RANK];
+    bool of_elements, of_outputs; /* they differ between elements, between outputs */
+} Values;
+double compare_value(const Comparison *m, const Values *v, long at);
+
+/* All arrays that lie beside the elements, or beside all entries, in each way that their sizes
+ * allow. */
+typedef struct ValuesList {
+    Values *v;
+    long count, capacity;
+} ValuesList;
+ValuesList compare_values(const Comparison *m, bool beside_outputs);
 
 /* Writes a number, as "2.64575 = √7" if it is a root or a quotient. */
 void compare_number_text(char text[REPORT_WORD], double k);
@@ -80,32 +97,9 @@ typedef enum CompareNeeds {
     ROWS,   /* the whole Jacobian */
 } CompareNeeds;
 
-/* Returns what is known of the numbers of a gradient. */
-CompareNeeds compare_known(const Comparison *m);
-
-/* ---- Which elements of an array are wrong, in the words of an array (compare_places.c) ---- */
-
-/* A set of elements of a shape. `idle` elements are rightly 0 and prove nothing. */
-typedef struct WrongSet {
-    const char *name; /* of the array */
-    Shape shape;
-    bool *wrong, *idle;
-    long count; /* all elements */
-} WrongSet;
-WrongSet compare_new_set(const Comparison *m, const char *name, Shape shape);
-
-/* Writes "rows 4 and 5", "column 0", "x[1,2]": the wrong elements, and the right ones by the same
- * rule. False: no rule of indices tells them apart. */
-bool compare_set_rule(const Comparison *m, const WrongSet *set, char wrong[REPORT_TEXT / 2],
-                      char right[REPORT_TEXT / 2]);
-
-/* Writes the rule of the wrong elements, of the outputs for which they are wrong, or of the
- * elements for one output; without a rule it lists some elements. True if a rule of all elements or
- * outputs holds. */
+/* Writes which elements are wrong, for which outputs, or which for one output; without a rule it
+ * lists some (compare_places.c). Returns whether a rule of all elements or outputs holds. */
 bool compare_map(const Comparison *m, char text[REPORT_TEXT]);
-
-/* Whether words name one element, row, column or index. */
-bool compare_is_one(const char *words);
 
 /* Each explanation, compare_NAME, returns true and gives the reason if it explains the gradient. */
 #define PATTERN(constant, name)

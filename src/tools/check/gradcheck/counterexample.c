@@ -11,7 +11,7 @@ enum { MAX_NUMBERS = 12, MAX_ROWS = 14, FEW_ROWS = 6 };
 
 static void add_array(FILE *t, const char *name, Shape s, const real *v) {
     long count = shape_count(s);
-    fprintf(t, "%.24s %s =", name, shape_text(s));
+    fprintf(t, "%.32s %s =", name, shape_text(s));
     for (long i = 0; i < count && i < MAX_NUMBERS; i++) fprintf(t, " %.6g", (double)v[i]);
     fprintf(t, count > MAX_NUMBERS ? " …\n" : "\n");
 }
@@ -43,8 +43,10 @@ static void add_row(FILE *t, const char *element, const char *output, const Entr
  * on both sides have no row. Returns the number of all such rows. */
 static long add_rows(FILE *t, const Gradients *g, const Entries *e, const PointInput *in, long q,
                      bool wrong, long room) {
-    char x[REPORT_NAME], y[REPORT_NAME] = "";
-    if (q > 0) gradcheck_element_text(y, "for y", g->run->y->shape, q - 1);
+    char x[INDEX_TEXT], y[INDEX_TEXT + 8] = "", of[INDEX_TEXT];
+    const Result *r = &g->run->result;
+    if (q > 0) report_output_text(of, r->part, r->parts, q - 1);
+    if (q > 0) snprintf(y, sizeof y, "for %s", of);
     long rows = 0;
     for (long j = 0; j < e->coordinates; j++) {
         const Entry *entry = &e->entry[q * e->coordinates + j];
@@ -95,7 +97,13 @@ bool counterexample_write(const Gradients *g, int k, const char *how, InputRepor
             fprintf(t, "%.24s is %.24s\n", p->in[i].name, p->in[p->in[i].same_as].name);
         else
             add_array(t, p->in[i].name, p->in[i].shape, p->in[i].value);
-    add_array(t, "upstream gradient", g->run->y->shape, g->cotangent);
+    const Result *r = &g->run->result;
+    const real *dy = g->cotangent;
+    for (int i = 0; i == 0 || i < r->parts; dy += shape_count(r->part[i++])) {
+        char name[REPORT_WORD] = "upstream gradient";
+        if (r->parts > 1) snprintf(name, sizeof name, "upstream gradient of y%d", i);
+        add_array(t, name, r->part[i], dy);
+    }
     fprintf(t, "%s, for this upstream gradient:\n", report->name);
     add_table(t, g, e, &p->in[k], 0, 1);
     if (g->whole && g->outputs > 1) {

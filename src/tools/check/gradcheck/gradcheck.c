@@ -182,6 +182,7 @@ static bool try_smaller(Trial *t, const char *how, CaseReport *report) {
     CaseReport *small = arena_alloc(t->arena, sizeof *small);
     bool any = false;
     judge_gradients(t, false, small);
+    if (small->verdict == FAIL) gradcheck_diagnose(&t->gradients, small);
     if (!check_smooth_outputs(&t->run)) return false; /* forward does not take this size */
     if (small->inputs != report->inputs) return false;
     int i = 0;
@@ -189,7 +190,9 @@ static bool try_smaller(Trial *t, const char *how, CaseReport *report) {
         if (!t->gradients.element[k].entry) continue;
         InputReport *in = &report->in[i], *found = &small->in[i++];
         if (!in->wrong || !found->wrong) continue;
-        any |= counterexample_write(&t->gradients, k, how, in);
+        if (!counterexample_write(&t->gradients, k, how, in)) continue;
+        any = true;
+        report_explain_better(in, found);
     }
     return any;
 }

@@ -118,9 +118,10 @@ static double plain(double x) {
 }
 
 static void explain_worst(FILE *out, const CaseReport *r, const InputReport *in) {
-    char at[INDEX_TEXT], where[96] = "";
+    char at[INDEX_TEXT], y[INDEX_TEXT], where[96] = "";
     if (in->output >= 0 && r->outputs > 1)
-        snprintf(where, sizeof where, ", for output element %ld", in->output);
+        snprintf(where, sizeof where, ", for output %.60s",
+                 report_output_text(y, r->part, r->parts, in->output));
     else if (in->output < 0 && !r->by_reference)
         snprintf(where, sizeof where, ", for a random upstream gradient");
     int digits = report_digits(in->analytic, in->numeric, 10);
@@ -280,7 +281,7 @@ static void explain_gradient(FILE *out, const CaseReport *all, long count, const
         if (!in || r == head) continue;
         bool same = is_alike(in, first);
         const char *unlike = in->reason[0] && !r->added ? in->reason : in->map;
-        if (r->added && same)
+        if (r->added && !head->added)
             added++;
         else
             explain_line(out, r, in, same ? "" : unlike);

@@ -8,6 +8,9 @@
 /* Limits of a job: runs, changes, numbers of all outputs, numbers of all gradients. */
 enum { JOB_RUNS = 1 << 12, JOB_CHANGES = 1 << 20, JOB_OUTPUTS = 1 << 20, JOB_GRADIENTS = 1 << 23 };
 
+/* Outputs whose shapes a result keeps. */
+enum { JOB_PARTS = 16 };
+
 /* A stored element of an input, and its value in a run. */
 typedef struct JobChange {
     long input, element;
@@ -43,6 +46,8 @@ typedef struct Job {
 enum { DAMAGE_TEXT = 128 };
 typedef struct Result {
     Shape shape; /* of the output of each run */
+    int parts;   /* tensors that are one output, one after the other; at most 1: it is one */
+    Shape part[JOB_PARTS];
     bool wants_grad;
     long nodes;               /* on the tape */
     real *y;                  /* [runs][outputs] */

@@ -44,6 +44,14 @@ void report_explain_by(InputReport *r, const Explanation *x) {
     r->factor = x ? x->factor : 0;
 }
 
+void report_explain_better(InputReport *r, const InputReport *smaller) {
+    const Explanation *own = r->explanations ? r->explanation : NULL, *x = smaller->explanation;
+    if (!smaller->explanations || (own && (own->sure || own->pattern <= x->pattern))) return;
+    r->explanations = smaller->explanations;
+    memcpy(r->explanation, x, sizeof r->explanation);
+    report_explain_by(r, x);
+}
+
 const char *gradcheck_verdict_text(Verdict v) {
     return (const char *[]){"PASS", "INCONCLUSIVE", "FAIL"}[v];
 }
@@ -64,6 +72,14 @@ const char *gradcheck_element_text(char text[INDEX_TEXT], const char *name, Shap
     char at[INDEX_TEXT];
     snprintf(text, INDEX_TEXT, "%.40s%.80s", name, gradcheck_index_text(at, s, i));
     return text;
+}
+
+const char *report_output_text(char text[INDEX_TEXT], const Shape *part, int parts, long i) {
+    char name[REPORT_WORD] = "y";
+    int k = 0;
+    for (; k + 1 < parts && i >= shape_count(part[k]); k++) i -= shape_count(part[k]);
+    if (parts > 1) snprintf(name, sizeof name, "y%d", k);
+    return gradcheck_element_text(text, name, part[k], i);
 }
 
 int report_digits(double a, double b, int least) {

@@ -1,7 +1,7 @@
 /* The findings of a gradient check: for a case, and for each of its inputs. */
 #pragma once
 
-#include "autograd/check_case.h"
+#include "check/gradcheck/job.h"
 
 typedef enum Verdict {
     PASS,
@@ -116,7 +116,9 @@ typedef struct CaseReport {
     char broken[PROPERTIES][REPORT_TEXT];
     /* How the property is broken, or the case as a whole failed; may have several lines. */
     char trouble[REPORT_FULL];
-    long outputs;                    /* elements of the output */
+    long outputs; /* elements of the output */
+    int parts;    /* tensors that the output is made of (job.h) */
+    Shape part[JOB_PARTS];
     NamedShape shape[REPORT_INPUTS]; /* of the inputs, and of the output: the last with a name */
     bool recorded;                   /* the output takes a gradient */
     bool kinks, flat;                /* the case promises kinks; saturation */
@@ -146,6 +148,9 @@ Property report_broken(const CaseReport *r);
 /* Sets pattern, reason and factor of a wrong gradient to those of an explanation; NULL: to none. */
 void report_explain_by(InputReport *r, const Explanation *x);
 
+/* Takes the explanations of the same gradient in a smaller case, if they tell more. */
+void report_explain_better(InputReport *r, const InputReport *smaller);
+
 /* "PASS", "INCONCLUSIVE" or "FAIL". */
 const char *gradcheck_verdict_text(Verdict v);
 
@@ -154,6 +159,9 @@ const char *gradcheck_verdict_text(Verdict v);
 enum { INDEX_TEXT = 128 };
 const char *gradcheck_index_text(char text[INDEX_TEXT], Shape s, long i);
 const char *gradcheck_element_text(char text[INDEX_TEXT], const char *name, Shape s, long i);
+
+/* "y[1,2]": element i of the output; "y1[0,2]" of the second of several parts. */
+const char *report_output_text(char text[INDEX_TEXT], const Shape *part, int parts, long i);
 
 /* The number of significant digits, at least `least`, by which two printed numbers differ if they
  * are different. */
