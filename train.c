@@ -14,17 +14,20 @@
 #include "run/page.h"
 #include "run/run.h"
 
-static bool evaluate(Trainer *t, Run *r, Error *e) {
+static bool evaluate(Trainer *t, Run *r, Pace *p, Error *e) {
     Evaluation v;
-    return trainer_evaluate(t, trainer_evaluation_rows(t), &v, e) && run_evaluated(r, &v, e);
+    double start = clock_seconds();
+    if (!trainer_evaluate(t, trainer_evaluation_rows(t), &v, e)) return false;
+    p->row = (clock_seconds() - start) / (double)v.rows; /* other programs may take the time */
+    return run_evaluated(r, &v, e);
 }
 
 /* Section 5. Ctrl-C ends the training between two micro-batches, without the step's update. */
-static bool train(Trainer *t, Run *r, const Pace *p, Error *e) {
+static bool train(Trainer *t, Run *r, Pace *p, Error *e) {
     StepResult step;
     for (;;) {
         /* A resumed run may owe the evaluation of its step. */
-        if (trainer_evaluation_due(t) && !evaluate(t, r, e)) return false;
+        if (trainer_evaluation_due(t) && !evaluate(t, r, p, e)) return false;
         /* 5.2: a fixed number of steps. */
         if (t->state.step >= t->schedule.steps || !run_goes_on(r)) return true;
         if (pace_is_late(p, clock_seconds())) return true;

@@ -86,6 +86,12 @@ size_t utf8_count(const char *text, size_t length) {
     return count;
 }
 
+size_t utf8_prefix(const char *text, size_t length, size_t characters) {
+    size_t at = 0;
+    while (at < length && (utf8_continues(text[at]) || characters-- > 0)) at++;
+    return at;
+}
+
 bool utf8_drives_terminal(uint32_t c) {
     return c < ' ' || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
            (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);

@@ -42,6 +42,9 @@ size_t utf8_unfinished(const char *text, size_t length);
 /* Characters in text, which is UTF-8. */
 size_t utf8_count(const char *text, size_t length);
 
+/* Bytes of the first `characters` characters of text, or all. */
+size_t utf8_prefix(const char *text, size_t length, size_t characters);
+
 /* Whether the character has no shape of its own: it moves the cursor, ends a line or turns the
  * direction of writing. */
 bool utf8_drives_terminal(uint32_t character);

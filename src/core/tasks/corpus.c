@@ -7,13 +7,6 @@
 
 enum { CHUNK = 1 << 20 }; /* bytes encoded at a time */
 
-/* Bytes of the first `characters` characters of a text. */
-static size_t prefix(const char *text, size_t length, size_t characters) {
-    size_t at = 0;
-    while (at < length && (utf8_continues(text[at]) || characters-- > 0)) at++;
-    return at;
-}
-
 /* The parts to encode: the texts, or lines and their ends in turn, so that an end is a token of its
  * own. An empty line has none. */
 typedef struct Parts {
@@ -54,7 +47,7 @@ static void hold_out_tails(const Parts *p) {
         const Passage *text = &p->all[i];
         double characters = (double)utf8_count(text->text, text->length);
         p->training[i].length =
-            prefix(text->text, text->length, (size_t)(characters * (1 - p->held_out)));
+            utf8_prefix(text->text, text->length, (size_t)(characters * (1 - p->held_out)));
     }
 }
 

@@ -37,18 +37,16 @@ static void open_lesson(Lab *l, Lesson *x) {
 void lesson_learn(Lab *l, Lesson *x) {
     if (l->shorter) x->steps /= l->shorter;
     open_lesson(l, x);
-    char loss[32];
-    Progress progress = progress_start(x->name, x->steps, false);
-    Report report = {.words = loss, .more = "", .unit = "tok/s"};
+    Progress progress = progress_start(x->name, "tok/s", x->steps, false);
     double begin = clock_seconds(), tokens = 0;
     while (x->trainer.state.step < x->steps) {
         StepResult r;
         lab_want(l, trainer_step(&x->trainer, &r, &l->error));
         tokens += (double)r.tokens;
-        snprintf(loss, sizeof loss, "loss %.3f", r.loss);
-        report.done = x->trainer.state.step;
-        report.rate = tokens / (clock_seconds() - begin);
-        if (progress.terminal) progress_show(&progress, &report);
+        snprintf(progress.words, sizeof progress.words, "loss %.3f", r.loss);
+        progress.done = x->trainer.state.step;
+        progress.rate = tokens / (clock_seconds() - begin);
+        if (progress.terminal) progress_show(&progress);
     }
     progress_clear(&progress);
     x->seconds = clock_seconds() - begin;

@@ -7,8 +7,6 @@
 
 typedef struct Watching {
     Progress bar;
-    Report report;
-    double start;
     bool was_stopped; /* a signal had ended the training */
 } Watching;
 
@@ -16,10 +14,10 @@ typedef struct Watching {
 static bool goes_on(void *watching, long judged) {
     enum { SECONDS = 2 };
     Watching *w = watching;
-    double seconds = clock_seconds() - w->start;
-    w->report.done = judged;
-    w->report.rate = (double)judged / seconds;
-    if (seconds > SECONDS) progress_show(&w->bar, &w->report);
+    double seconds = clock_seconds() - w->bar.start;
+    w->bar.done = judged;
+    w->bar.rate = (double)judged / seconds;
+    if (seconds > SECONDS) progress_show(&w->bar);
     return w->was_stopped || !interrupt_signal();
 }
 
@@ -48,27 +46,19 @@ static long answers_of(const Run *r) {
     return all ? task->questions : QUESTIONS;
 }
 
-static void begin(Watching *w, const Run *r, const char *label, long rows) {
-    w->bar = progress_start(label, rows, r->config->quiet);
-    w->start = clock_seconds();
-}
-
 bool run_evaluate_last(Run *r, Evaluation *v, double *exact, Error *e) {
-    Trainer *t = r->trainer;
-    Watching w = {.report = {.words = "", .more = "", .unit = "rows/s"},
-                  .was_stopped = interrupt_signal()};
-    EvaluationWatch watch = {goes_on, &w};
+    bool quiet = r->config->quiet;
     long rows = rows_of(r, r->pace->row);
-    begin(&w, r, "last evaluation", rows);
-    bool ok = trainer_evaluate_watched(t, rows, &watch, v, e);
+    Watching w = {progress_start("last evaluation", "rows/s", rows, quiet), interrupt_signal()};
+    EvaluationWatch watch = {goes_on, &w};
+    bool ok = trainer_evaluate_watched(r->trainer, rows, &watch, v, e);
     progress_clear(&w.bar);
     if (!ok) return false;
     say_rows(r, v->rows);
     r->answers = answers_of(r);
     if (r->answers == 0) return true;
-    begin(&w, r, "last answers", r->answers);
-    bool lm = task_is_language_model(t->task);
-    ok = (lm ? samples_questions : samples_answers)(t, &r->answers, &watch, exact, e);
+    w.bar = progress_start("last answers", "rows/s", r->answers, quiet);
+    ok = samples_answers(r->trainer, &r->answers, &watch, exact, e);
     progress_clear(&w.bar);
     return ok;
 }

@@ -10,7 +10,7 @@ typedef struct Pace {
     double budget;     /* seconds of the last evaluation at most */
     double step;       /* seconds of a step */
     double evaluation; /* of an evaluation on the way */
-    double row;        /* of a held-out row in an evaluation */
+    double row;        /* of a held-out row in the last evaluation */
     double answer;     /* of a decoded answer; 0: the task has none */
 } Pace;
 

@@ -1,4 +1,5 @@
 #include "run/progress.h"
+#include "base/append.h"
 #include "base/clock.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
@@ -9,7 +10,7 @@
 
 /* A bar is redrawn ten times a second; otherwise a line is printed for each tenth of the steps. */
 #define REDRAW_SECONDS 0.1
-enum { LINES = 10, NARROWEST_BAR = 8, WIDEST_BAR = 30, LINE = 1024 };
+enum { LINES = 10, NARROWEST_BAR = 8, WIDEST_BAR = 30, FRAME = 3, LINE = 512 };
 
 /* A terminal that can move its cursor. */
 static bool can_redraw(void) {
@@ -17,18 +18,14 @@ static bool can_redraw(void) {
     return isatty(STDERR_FILENO) && !(kind && strcmp(kind, "dumb") == 0);
 }
 
-Progress progress_start(const char *label, long total, bool quiet) {
+Progress progress_start(const char *label, const char *unit, long total, bool quiet) {
     return (Progress){.label = label,
+                      .unit = unit,
                       .total = total,
                       .quiet = quiet,
                       .terminal = !quiet && can_redraw(),
                       .start = clock_seconds(),
                       .shown = -1};
-}
-
-static int terminal_width(void) {
-    int width = terminal_columns(stderr);
-    return width < LINE ? width : LINE;
 }
 
 static int columns_of(const char *text) {
@@ -69,69 +66,69 @@ static const char *short_number(char out[32], double x) {
     return out;
 }
 
-/* Writes the line without its bar; returns its columns. `left_out` parts are omitted. */
-static int compose(char out[LINE], const Progress *p, const Report *r, bool last, int left_out) {
-    double elapsed = clock_seconds() - p->start, here = (double)(r->done - p->before),
-           left = here > 0 ? elapsed / here * (double)(p->total - r->done) : 0;
-    char clock[32], all[32], number[32], words[LINE / 4] = "", more[LINE / 4] = "", rate[64] = "",
-                                                      time[64] = "";
-    if (left_out < 4) snprintf(words, sizeof words, "  %s", r->words);
+/* Writes the line without its bar, and without the first parts that are dropped where it is too
+ * long: rate, more, time, words. Returns its columns. */
+enum { PARTS = 4 };
+static int compose(char out[LINE], const Progress *p, bool is_last, int dropped) {
+    static const int order[PARTS] = {3, 1, 0, 2}; /* in which each is dropped */
+    double elapsed = clock_seconds() - p->start, here = (double)(p->done - p->before);
+    double left = here > 0 ? elapsed / here * (double)(p->total - p->done) : 0;
+    char clock[32], all[32], rate[64], time[70];
+    const char *part[PARTS] = {p->words, p->more, rate, time};
     clock_text(clock, elapsed);
     clock_text(all, elapsed + left);
-    if (left_out < 3) snprintf(time, sizeof time, last ? "  %s taken" : "  %s of %s", clock, all);
-    if (left_out < 2 && *r->more) snprintf(more, sizeof more, "  %s", r->more);
-    if (left_out < 1)
-        snprintf(rate, sizeof rate, "  %s %s", short_number(number, r->rate), r->unit);
-    snprintf(out, LINE, " %ld/%ld%s%s%s%s", r->done, p->total, words, more, rate, time);
+    snprintf(rate, sizeof rate, "%s %s", short_number((char[32]){0}, p->rate), p->unit);
+    snprintf(time, sizeof time, is_last ? "%s taken" : "%s of %s", clock, all);
+    snprintf(out, LINE, " %ld/%ld", p->done, p->total);
+    for (int i = 0; i < PARTS; i++)
+        if (order[i] >= dropped && *part[i]) text_append(out, LINE, "  %s", part[i]);
     return columns_of(out);
 }
 
-static void print_line(const Progress *p, const Report *r, bool last) {
-    char tail[LINE], bar[WIDEST_BAR + 4] = "", line[2 * LINE];
+/* Writes a bar of `cells` cells at most, if it is not too narrow. */
+static void draw_bar(char out[WIDEST_BAR + FRAME + 1], const Progress *p, int cells) {
+    *out = 0;
+    if (cells < NARROWEST_BAR) return;
+    if (cells > WIDEST_BAR) cells = WIDEST_BAR;
+    int full = p->total > 0 ? (int)((double)p->done / (double)p->total * cells) : cells;
+    char *end = out + sprintf(out, " [");
+    for (int i = 0; i < cells; i++) *end++ = i < full ? '#' : '.';
+    strcpy(end, "]");
+}
+
+static void print_line(const Progress *p, bool is_last) {
+    char tail[LINE], bar[WIDEST_BAR + FRAME + 1], line[2 * LINE];
+    int dropped = 0, used = compose(tail, p, is_last, dropped);
     if (!p->terminal) {
-        compose(tail, p, r, last, 0);
         fprintf(stderr, "%s%s\n", p->label, tail);
         return;
     }
-    /* The last column stays free: some terminals would begin a new line. The rate is omitted
-     * before the bar. */
-    int width = terminal_width() - 1, room = width - columns_of(p->label), left_out = 0;
-    int used = compose(tail, p, r, last, left_out), bar_room = (int)strlen(" []") + NARROWEST_BAR;
-    while (used + (left_out < 1 ? bar_room : 0) > room && left_out < 4)
-        used = compose(tail, p, r, last, ++left_out);
-    int cells = room - used - (int)strlen(" []");
-    if (cells >= NARROWEST_BAR) {
-        if (cells > WIDEST_BAR) cells = WIDEST_BAR;
-        int full = p->total > 0 ? (int)((double)r->done / (double)p->total * cells) : cells;
-        char *end = bar + sprintf(bar, " [");
-        for (int i = 0; i < cells; i++) *end++ = i < full ? '#' : '.';
-        strcpy(end, "]");
-    }
+    /* The last column stays free: some terminals would begin a new line. The rate is dropped before
+     * the bar. */
+    int width = terminal_columns(stderr) - 1, columns = width - columns_of(p->label);
+    while (used + (dropped ? 0 : FRAME + NARROWEST_BAR) > columns && dropped < PARTS)
+        used = compose(tail, p, is_last, ++dropped);
+    draw_bar(bar, p, columns - used - FRAME);
     snprintf(line, sizeof line, "%s%s%s", p->label, bar, tail);
-    size_t bytes = 0;
-    for (int columns = 0; line[bytes]; bytes++) {
-        bool starts = !utf8_continues(line[bytes]);
-        if (starts && columns == width) break;
-        columns += starts;
-    }
-    fprintf(stderr, "\r\033[K%.*s%s", (int)bytes, line, last ? "\n" : "");
+    size_t bytes = utf8_prefix(line, strlen(line), (size_t)(width > 0 ? width : 0));
+    fprintf(stderr, "\r\033[K%.*s%s", (int)bytes, line, is_last ? "\n" : "");
     fflush(stderr);
 }
 
-bool progress_show(Progress *p, const Report *r) {
-    if (p->quiet || r->done >= p->total) return false;
+bool progress_show(Progress *p) {
+    if (p->quiet || p->done >= p->total) return false;
     double now = clock_seconds();
-    if (p->terminal ? p->shown >= 0 && now - p->shown < REDRAW_SECONDS
-                    : r->done * LINES < (p->lines + 1) * p->total)
-        return false;
-    if (!p->terminal) p->lines = r->done * LINES / p->total;
+    bool is_due = p->done * LINES >= (p->lines + 1) * p->total;
+    if (p->terminal) is_due = p->shown < 0 || now - p->shown >= REDRAW_SECONDS;
+    if (!is_due) return false;
+    if (!p->terminal) p->lines = p->done * LINES / p->total;
     p->shown = now;
-    print_line(p, r, false);
+    print_line(p, false);
     return true;
 }
 
-void progress_end(Progress *p, const Report *r) {
-    if (!p->quiet) print_line(p, r, true);
+void progress_end(Progress *p) {
+    if (!p->quiet) print_line(p, true);
 }
 
 void progress_clear(Progress *p) {

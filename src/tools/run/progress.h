@@ -5,22 +5,14 @@
 #include <stddef.h>
 
 typedef struct Progress {
-    const char *label;
-    long total,
-        before; /* steps, and those of an earlier part of the run, which took no time here */
+    const char *label, *unit; /* unit: of the rate, "tok/s" */
+    long done, total, before; /* steps; before: those that took no time here */
+    double rate;              /* units per second */
+    char words[64], more[64]; /* "loss 0.71"; shown if there is room: "val 0.65 at 400" */
     bool quiet, terminal;
-    double start, shown; /* times of the start and of the last output */
+    double start, shown; /* times of the start and of the last output; shown -1: none */
     long lines;          /* printed, if stderr is not a terminal */
 } Progress;
-
-/* The state of the work. */
-typedef struct Report {
-    long done;         /* of total */
-    const char *words; /* "loss 0.71" */
-    const char *more;  /* shown if there is room: "val 0.65 at 400"; or "" */
-    double rate;       /* `unit` per second: 7300 */
-    const char *unit;  /* "tokens/s" */
-} Report;
 
 /* "1:05", "2:03:04" */
 const char *clock_text(char out[32], double seconds);
@@ -30,14 +22,14 @@ enum { NUMBER_TEXT = 32 };
 const char *number_text(char out[NUMBER_TEXT], long number);
 
 /* A bar, or plain lines, for `total` steps; nothing if quiet. */
-Progress progress_start(const char *label, long total, bool quiet);
+Progress progress_start(const char *label, const char *unit, long total, bool quiet);
 
 /* Prints the state, and the time of the whole work, at most ten times a second, and not at the end.
  * False: it was not the time. */
-bool progress_show(Progress *p, const Report *r);
+bool progress_show(Progress *p);
 
 /* Prints the last line, with the time taken. */
-void progress_end(Progress *p, const Report *r);
+void progress_end(Progress *p);
 
 /* Erases the bar, so that something else can be printed; the next progress_show redraws it. */
 void progress_clear(Progress *p);

@@ -45,7 +45,7 @@ static void record_step(Run *r, const StepResult *step, double seconds) {
 
 /* Where lines stay on the screen, one of them has the newest evaluation. */
 static void show_progress(Run *r) {
-    if (progress_show(&r->bar, &r->report) && !r->bar.terminal) *r->val_loss = 0;
+    if (progress_show(&r->bar) && !r->bar.terminal) *r->bar.more = 0;
 }
 
 void run_stepped(Run *r, const StepResult *step) {
@@ -54,9 +54,9 @@ void run_stepped(Run *r, const StepResult *step) {
     r->steps_here++;
     r->tokens += (double)step->tokens;
     record_step(r, step, seconds);
-    snprintf(r->loss, sizeof r->loss, "loss %.3f", run_shown_loss(r, step->loss));
-    r->report.done = r->trainer->state.step;
-    r->report.rate = r->tokens / r->training_seconds;
+    snprintf(r->bar.words, sizeof r->bar.words, "loss %.3f", run_shown_loss(r, step->loss));
+    r->bar.done = r->trainer->state.step;
+    r->bar.rate = r->tokens / r->training_seconds;
     if (!trainer_evaluation_due(r->trainer)) show_progress(r);
 }
 
@@ -132,7 +132,7 @@ static bool write_page(Run *r, Error *e) {
 /* "val 1.476 nats/char at 400"; a bar has no room for the unit. */
 static void show_evaluation(Run *r, const Evaluation *v) {
     bool bar = r->bar.terminal;
-    snprintf(r->val_loss, sizeof r->val_loss, "val %.3f%s%s at %ld", run_shown_loss(r, v->loss),
+    snprintf(r->bar.more, sizeof r->bar.more, "val %.3f%s%s at %ld", run_shown_loss(r, v->loss),
              bar ? "" : " nats/", bar ? "" : task_unit(r->trainer->task), r->trainer->state.step);
     if (r->steps_here > 0) show_progress(r);
 }
@@ -211,7 +211,7 @@ static bool finish(Run *r, Error *e) {
 /* The last line of the bar. */
 static void end_bar(Run *r, bool trained) {
     if (trained)
-        progress_end(&r->bar, &r->report);
+        progress_end(&r->bar);
     else
         progress_clear(&r->bar);
     long step = r->trainer->state.step, steps = r->config->schedule.steps;

@@ -19,8 +19,7 @@ typedef struct Run {
     const Pace *pace;
     long answers; /* decoded at the end */
     Progress bar;
-    Report report;
-    char loss[64], val_loss[200], warning[256];
+    char warning[256];
     double train_loss; /* mean before the last evaluation */
     Evaluation last;   /* the last evaluation … */
     long judged;       /* … and its step; -1: none in this process */

@@ -211,10 +211,8 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Yardsticks *y
     char remark[LOSS_REMARK];
     if (!config->quiet && *loss_remark(remark, config)) fprintf(stderr, "%s\n", remark);
     r->start = clock_seconds();
-    r->report =
-        (Report){.done = t->state.step, .words = r->loss, .more = r->val_loss, .unit = "tok/s"};
-    r->bar = progress_start(t->task->name, config->schedule.steps, config->quiet);
-    r->bar.before = t->state.step;
+    r->bar = progress_start(t->task->name, "tok/s", config->schedule.steps, config->quiet);
+    r->bar.before = r->bar.done = t->state.step;
     r->train_loss = INFINITY;
     r->saved = r->start;
     r->saved_step = t->state.step;

@@ -172,7 +172,7 @@ static void show_line(const Task *task, const int32_t *id, long count, const int
                       long answered) {
     enum { ALL = TOKEN_BYTES * (PROMPT + MAX_SAMPLE + MAX_ANSWER) + 8 };
     char text[ALL];
-    size_t bytes = tokenizer_decode(task->tokenizer, id, count, text), at = 0;
+    size_t bytes = tokenizer_decode(task->tokenizer, id, count, text);
     bytes -= utf8_unfinished(text, bytes);
     if (answer) {
         memcpy(text + bytes, " -> ", 4);
@@ -180,12 +180,10 @@ static void show_line(const Task *task, const int32_t *id, long count, const int
     }
     text[bytes] = 0;
     utf8_make_printable(text, "\n");
-    for (int columns = 4; text[at]; at++) {
-        columns += !utf8_continues(text[at]);
-        if (columns > terminal_columns(stderr)) break;
-        if (text[at] == '\n') text[at] = ' ';
-    }
-    fprintf(stderr, "  %.*s\n", (int)at, text);
+    for (char *feed = strchr(text, '\n'); feed; feed = strchr(feed, '\n')) *feed = ' ';
+    int columns = terminal_columns(stderr) - 4;
+    bytes = utf8_prefix(text, strlen(text), (size_t)(columns > 0 ? columns : 0));
+    fprintf(stderr, "  %.*s\n", (int)bytes, text);
 }
 
 /* Decodes and records the answer to a source. */
