@@ -285,34 +285,6 @@ TEST(beams_are_those_of_a_plain_search) {
     CHECK(early >= 5, "only %d searches stopped early", early);
 }
 
-/* Width 1 gives the greedy tokens, whatever the penalty. */
-TEST(a_beam_of_one_is_greedy) {
-    for (int i = 0; i < 60; i++) {
-        Setup s = numbered(i, 8, 14);
-        int32_t greedy[LONGEST];
-        long count = 0, length = s.more, n = s.n;
-        Error e = {0};
-        Hypothesis best = {0};
-        Decoder d;
-        memcpy(greedy, s.prompt, sizeof greedy);
-        if (i % 5 > 1)
-            CHECK(decode_continue(s.tape, s.m, &(Sampler){0}, greedy, n, s.more, NULL, NULL, &e),
-                  "%s", e.text);
-        else
-            CHECK(decode_answers(s.tape, s.m, &(Sampler){0}, 1, (long[]){0, SOURCE}, s.source,
-                                 BEGIN, END, s.more, greedy + n, &length, &e),
-                  "%s", e.text);
-        open_decoder(&d, &s, 1);
-        CHECK(beam_search(&d, &(BeamOptions){penalties[i % 4], 1}, &best, &count, &e) &&
-              count == 1);
-        CHECK(best.n == length && !memcmp(best.ids, greedy + n, (size_t)length * sizeof *greedy),
-              "case %d", i);
-        free(best.ids);
-        decoder_close(&d);
-        setup_free(&s);
-    }
-}
-
 /* ---- Sequences that grow together ---- */
 
 /* Rows of the cache that are exchanged, copied and dropped at random give the scores computed from

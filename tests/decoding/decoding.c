@@ -269,85 +269,40 @@ TEST(a_text_ends_when_emit_returns_false) {
 
 enum { TOGETHER = 3, LONG = 90 };
 
-/* Sequences of tokens, with sources in a seq2seq model, and a cache for them. */
-typedef struct Known {
-    Model *model;
-    Tape *tape;
-    Tokens source, tokens;
-    KvCache cache;
-    int32_t from[TOGETHER][LONGEST_SOURCE], id[TOGETHER][LONG];
-} Known;
-
-static Known *known_new(ModelConfig c, uint64_t seed) {
-    Error e = {0};
-    Known *k = calloc(1, sizeof *k);
-    k = must(k, &e);
-    k->model = lively(c, seed);
-    k->tape = tape_new();
-    k->tape->no_grad = true;
-    for (int i = 0; i < TOGETHER; i++) {
-        batch_random_tokens(&c, random_key(seed, (uint64_t)i), LONGEST_SOURCE, k->from[i]);
-        batch_random_tokens(&c, random_key(seed, 100 + (uint64_t)i), LONG, k->id[i]);
-    }
-    bool ok = tokens_new(&k->source, TOGETHER, TOGETHER * LONGEST_SOURCE, &e) &&
-              tokens_new(&k->tokens, TOGETHER, TOGETHER * LONG, &e) &&
-              kv_cache_new(&k->cache, &c, &k->model->parameters, TOGETHER, LONG,
-                           TOGETHER * LONGEST_SOURCE, &e);
-    CHECK(ok, "%s", e.text);
-    tokens_fill(&k->source, TOGETHER, LONGEST_SOURCE, k->from[0], NO_PAD);
-    return k;
-}
-
-static void known_free(Known *k) {
-    tokens_free(&k->source);
-    tokens_free(&k->tokens);
-    kv_cache_free(&k->cache);
-    tape_free(k->tape);
-    model_free(k->model);
-    free(k);
-}
-
-/* The scores of row `row` are those of the first n tokens of sequence s computed from scratch, to
- * the bit. */
-static void check_scores(Known *k, const Tensor *logits, long row, int s, long n) {
-    bool lm = config_is_lm(&k->model->config);
-    long V = k->model->config.vocab_size;
-    real *want = calloc((size_t)V, sizeof *want);
-    if (!want) exit(1);
-    next_scores(k->model, k->from[s], lm ? 0 : LONGEST_SOURCE, k->id[s], n, want);
-    enum { EPSILONS = 50000 }; /* large weights amplify rounding; a tenth of this was seen */
-    CHECK(same_sums(logits->data + row * V, want, V, EPSILONS), "sequence %d after %ld tokens", s,
-          n);
-    free(want);
-}
-
-/* `begin` tokens at once, then one token at a time. The second sequence ends halfway. */
+/* Sequences that begin alike with `begin` tokens, and then grow by a token of their own at a time:
+ * their scores are those of all their tokens computed from scratch. */
 static void check_cache(ModelConfig c, uint64_t seed, long begin) {
-    c.max_length = LONG;
-    Known *k = known_new(c, seed);
+    enum { EPSILONS = 50000 }; /* large weights amplify rounding; a tenth of this was seen */
     bool lm = config_is_lm(&c);
-    for (long n = begin; n <= LONG; n++) {
-        int32_t newest[TOGETHER], start[TOGETHER * LONG];
-        long over = n > LONG / 2 ? 1 : -1;
-        for (int s = 0; s < TOGETHER; s++) {
-            newest[s] = s == over ? NO_PAD : k->id[s][n - 1];
-            memcpy(start + s * n, k->id[s], (size_t)n * sizeof *start);
-        }
-        if (n == begin)
-            tokens_fill(&k->tokens, TOGETHER, n, start, NO_PAD);
-        else
-            tokens_next(&k->tokens, TOGETHER, newest, n - 1);
-        Forward f = {k->tape, k->model, &k->source, &k->tokens, &k->cache};
-        Tensor *hidden = n > begin && !lm ? nn_decoder(&f) : nn_hidden(&f);
-        const Tensor *logits = nn_logits(&f, hidden);
-        for (int s = 0; s < TOGETHER; s++) {
-            const Sequences *q = &k->tokens.sequences;
-            if (s != over && (n < begin + 20 || n % 7 == 0 || n > LONG - 3))
-                check_scores(k, logits, q->start[s] + q->rows[s] - 1, s, n);
-        }
-        tape_reset(k->tape);
+    int32_t source[LONGEST_SOURCE], text[TOGETHER][LONG + 1];
+    long start[] = {0, LONGEST_SOURCE};
+    real want[64];
+    Error e = {0};
+    Decoder d;
+    c.max_length = LONG;
+    Model *m = lively(c, seed);
+    Tape *t = tape_new();
+    batch_random_tokens(&c, random_key(seed, 1), LONGEST_SOURCE, source);
+    for (int s = 0; s < TOGETHER; s++) {
+        batch_random_tokens(&c, random_key(seed, 100 + (uint64_t)s), LONG + 1, text[s]);
+        memcpy(text[s], text[0], (size_t)begin * sizeof **text);
     }
-    known_free(k);
+    Given given = {text[0], begin, lm ? 0 : 1, start, source, {NULL, NO_PAD, NO_PAD, NO_PAD}};
+    CHECK(decoder_open(&d, t, m, TOGETHER, &given, LONG + 1 - begin, &e), "%s", e.text);
+    for (long n = begin; n <= LONG; n++) {
+        CHECK(decoder_next(&d, &e), "%s", e.text);
+        for (int s = 0; s < TOGETHER; s++) {
+            decoder_ids(&d, s)[n] = text[s][n];
+            if (n >= begin + 20 && n % 7 && n < LONG - 2) continue;
+            next_scores(m, source, lm ? 0 : LONGEST_SOURCE, text[s], n, want);
+            CHECK(same_sums(decoder_scores(&d, s).scores, want, c.vocab_size, EPSILONS),
+                  "sequence %d after %ld tokens", s, n);
+        }
+        decoder_advance(&d);
+    }
+    decoder_close(&d);
+    tape_free(t);
+    model_free(m);
 }
 
 /* Scores with the cache have the bits of those computed from scratch: over more tokens than a block
@@ -389,27 +344,31 @@ TEST(cached_scores_are_the_recomputed_ones) {
 
 /* Tokens without room, or several after the first pass, are a bug. */
 TEST(a_cache_is_not_overrun) {
-    Known *k = known_new(small_language_model(), 1);
-    tokens_fill(&k->tokens, TOGETHER, LONG, k->id[0], NO_PAD);
-    kv_cache_advance(&k->cache, &k->tokens.sequences);
-    EXPECT_BUG("kv_cache: several tokens, want one: others came before",
-               kv_cache_advance(&k->cache, &k->tokens.sequences));
-    tokens_next(&k->tokens, TOGETHER, k->from[0], 1);
-    EXPECT_BUG("kv_cache: more than 90 tokens", kv_cache_advance(&k->cache, &k->tokens.sequences));
-    EXPECT_BUG("kv_cache: 1 sequences, want 3",
-               kv_cache_advance(&k->cache, &(Sequences){.count = 1}));
-    EXPECT_BUG("kv_cache: a source is [99999,16], want at most [27,16]",
-               kv_layer_keep_source(&k->cache.layer[0], &(Tensor){.shape = SHAPE(99999, 16)}));
+    ModelConfig c = small_language_model();
+    Model *m = new_model(c, 1);
+    KvCache cache;
     Tokens two;
     Error e = {0};
-    CHECK(tokens_new(&two, 1, 2, &e), "%s", e.text);
-    EXPECT_BUG("tokens: 2 sequences, want at most 1", tokens_next(&two, 2, k->from[0], 0));
-    EXPECT_BUG("tokens: more than 2 rows", tokens_pack(&two, 1, (long[]){0, 3}, k->id[0]));
+    static const int32_t ids[4] = {0};
+    CHECK(tokens_new(&two, 2, 4, &e) && kv_cache_new(&cache, &c, &m->parameters, 2, 2, 2, &e), "%s",
+          e.text);
+    tokens_fill(&two, 2, 2, ids, NO_PAD);
+    kv_cache_advance(&cache, &two.sequences);
+    EXPECT_BUG("kv_cache: several tokens, want one: others came before",
+               kv_cache_advance(&cache, &two.sequences));
+    tokens_next(&two, 2, ids, 1);
+    EXPECT_BUG("kv_cache: more than 2 tokens", kv_cache_advance(&cache, &two.sequences));
+    EXPECT_BUG("kv_cache: 1 sequences, want 2", kv_cache_advance(&cache, &(Sequences){.count = 1}));
+    EXPECT_BUG("kv_cache: a source is [99999,16], want at most [2,16]",
+               kv_layer_keep_source(&cache.layer[0], &(Tensor){.shape = SHAPE(99999, 16)}));
+    EXPECT_BUG("tokens: 3 sequences, want at most 2", tokens_next(&two, 3, ids, 0));
+    EXPECT_BUG("tokens: more than 4 rows", tokens_pack(&two, 1, (long[]){0, 5}, ids));
+    kv_cache_clear(&cache);
+    kv_cache_advance(&cache, &two.sequences);
+    CHECK(cache.length[1] == 1);
     tokens_free(&two);
-    kv_cache_clear(&k->cache);
-    kv_cache_advance(&k->cache, &k->tokens.sequences);
-    CHECK(k->cache.length[TOGETHER - 1] == 1);
-    known_free(k);
+    kv_cache_free(&cache);
+    model_free(m);
 }
 
 /* Decoding in the middle of training leaves dropout on. */
