@@ -155,7 +155,10 @@ bool show_finish(Show *show, Error *e) {
     if (!how->apart) show_gap(how, stdout);
     bool written = show_write(how, show->report, show->count, seconds, e);
     show_free(show);
-    if (!written) return false;
+    return written && show_conclude(t, e);
+}
+
+bool show_conclude(const CheckTotals *t, Error *e) {
     if (t->failed)
         return error_set(e, STATUS_NO, "%ld of %ld case%s failed", t->failed, t->cases,
                          PLURAL(t->cases));

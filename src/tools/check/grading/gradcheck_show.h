@@ -77,6 +77,9 @@ void show_free(Show *show);
  * a case is inconclusive and none failed, or a report file cannot be written. */
 bool show_finish(Show *show, Error *e);
 
+/* The verdict on all cases: false, as above, unless all passed. */
+bool show_conclude(const CheckTotals *t, Error *e);
+
 /* ---- Reports for other programs. A CaseReport has a part for each gradient: of an input, of an
  * array in a file, of a parameter of a model ---- */
 

@@ -1,5 +1,6 @@
 /* A directory of files: each is judged by a process of its own, which writes its report. */
 #include "base/append.h"
+#include "base/clock.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/pool.h"
@@ -11,12 +12,18 @@
 
 static const char *const SOURCES[] = {".c", ".py", NULL};
 
+/* What the process of a file sends before its reports. */
+typedef struct FileNews {
+    Error why; /* it is not judged, if that has a status */
+    double seconds;
+    char notes[COMPILE_WARNINGS + 256];
+} FileNews;
+
 /* The words about a file. */
 typedef struct FileEnd {
     bool ended, again;          /* it is judged again, alone: the machine lacked something */
     Error found;                /* the verdict */
     char *row, *lines, *warned; /* for stdout, reports and stderr */
-    size_t row_size, lines_size;
 } FileEnd;
 
 typedef struct FolderRun {
@@ -48,35 +55,6 @@ static bool report_path(const char *directory, const char *file, long number,
     return directory_make(folder, e);
 }
 
-/* How the reports of file i are written: `path` gets room for one. */
-static bool show_of(const FolderRun *run, long i, char path[PATH_CAPACITY], ShowOptions *how,
-                    Error *e) {
-    const char *name = run->files.name[i];
-    *how = run->all->show;
-    how->apart = true;
-    how->reports = NULL;
-    if (!how->gradescope) return true;
-    how->gradescope = path;
-    return report_path(run->all->show.gradescope, name, i, path, e);
-}
-
-/* Says what came of a file, in a row and in lines. `why`: as e->text. */
-static void say(FileEnd *f, const char *name, const CaseReport *r, long count, const char *why) {
-    double of, points = grade_points(r, count, &of);
-    CheckTotals t = {0};
-    FILE *lines = text_open(&f->lines, &f->lines_size);
-    for (long i = 0; i < count; i++) {
-        show_add_to_totals(&t, &r[i]);
-        show_json(lines, name, &r[i]);
-        if (!*why && r[i].verdict != PASS) why = r[i].trouble;
-    }
-    text_close(lines, &f->lines);
-    FILE *row = text_open(&f->row, &f->row_size);
-    fprintf(row, "%-28s %6ld %7ld %7ld %8ld %8.4g %8.4g  %.*s\n", ESCAPED(name), t.cases, t.passed,
-            t.failed, t.inconclusive, points, of, (int)strcspn(why, "\n"), why);
-    text_close(row, &f->row);
-}
-
 static void forget(FileEnd *f) {
     free(f->row);
     free(f->lines);
@@ -84,53 +62,75 @@ static void forget(FileEnd *f) {
     *f = (FileEnd){0};
 }
 
-/* Writes the report of a file that is not judged at the cases of a plan, and says so. */
-static bool say_unjudged(FolderRun *run, const Plan *p, long i, const Error *why, Error *e) {
-    char path[PATH_CAPACITY];
-    ShowOptions how;
-    long count;
-    CaseReport *all = grade_reports(p, grade_verdict_on(why), why->text, &count);
+/* Keeps what is said of file i, in a row and in lines, and writes its report. */
+static bool say(FolderRun *run, long i, const CaseReport *r, long count, const FileNews *news,
+                Error *e) {
     FileEnd *f = &run->end[i];
+    ShowOptions how = {.notes = news->notes};
+    CheckTotals t = {0};
+    char path[PATH_CAPACITY];
+    const char *name = run->files.name[i], *why = news->why.text, *folder;
+    double of, points = grade_points(r, count, &of);
+    size_t size;
     forget(f);
-    f->found = *why;
-    say(f, run->files.name[i], all, count, why->text);
-    bool ok = show_of(run, i, path, &how, e) && show_write(&how, all, count, 0, e);
-    free(all);
+    FILE *out = text_open(&f->lines, &size);
+    for (long k = 0; k < count; k++) {
+        show_add_to_totals(&t, &r[k]);
+        show_json(out, name, &r[k]);
+        if (!*why && r[k].verdict != PASS) why = r[k].trouble;
+    }
+    text_close(out, &f->lines);
+    out = text_open(&f->row, &size);
+    fprintf(out, "%-28s %6ld %7ld %7ld %8ld %8.4g %8.4g  %.*s\n", ESCAPED(name), t.cases, t.passed,
+            t.failed, t.inconclusive, points, of, (int)strcspn(why, "\n"), why);
+    text_close(out, &f->row);
+    f->found = news->why;
+    if (!f->found.status) show_conclude(&t, &f->found);
+    folder = run->all->show.gradescope;
+    if (!folder) return true;
+    how.gradescope = path;
+    return report_path(folder, name, i, path, e) && show_write(&how, r, count, news->seconds, e);
+}
+
+/* Says that a file is not judged at the cases of the run. */
+static bool say_unjudged(FolderRun *run, long i, const Error *why, Error *e) {
+    FileNews news = {.why = *why};
+    long count;
+    memcpy(news.notes, run->all->notes, sizeof news.notes);
+    CaseReport *r = grade_reports(&run->all->plan, grade_verdict_on(why), news.why.text, &count);
+    bool ok = say(run, i, r, count, &news, e);
+    free(r);
     return ok;
 }
 
 static bool say_all_unjudged(FolderRun *run, const Error *why, Error *e) {
     for (long i = 0; i < run->files.count; i++)
-        if (!say_unjudged(run, &run->all->plan, i, why, e)) return false;
+        if (!say_unjudged(run, i, why, e)) return false;
     return true;
 }
 
-/* In the process of a file: judges it and sends what is to be said. The compiler's warnings go to
- * stderr, below the rows. */
+/* In the process of a file: judges it and sends the reports. The compiler's warnings go to stderr,
+ * below the rows. */
 static void judge_one(void *context, long job) {
     FolderRun *run = context;
     Grading g = *run->all;
     Show show;
-    Error e = {0}, unwritten = {0};
-    char source[PATH_CAPACITY], path[PATH_CAPACITY];
+    FileNews news = {0};
+    char source[PATH_CAPACITY];
     long i = run->job[job];
-    FileEnd *f = &run->end[i];
     if (run->error->status) return;
-    forget(f);
     if (run->files.count > 1) pool_set_threads(1); /* the files are judged side by side */
-    bool ok = show_of(run, i, path, &g.show, &e) &&
-              directory_file(source, run->path, run->files.name[i], STATUS_NO_INPUT, &e);
+    g.show = (ShowOptions){.apart = true, .own_cases = g.show.own_cases};
     show_begin(&show, &g.show);
-    ok = ok && grade_in(&g, run->folder, i, source, run->files.name[i], &show, &e);
-    if (ok) {
-        say(f, run->files.name[i], show.report, show.count, "");
-        show_finish(&show, &f->found);
-    } else {
-        say_unjudged(run, &g.plan, i, &e, &unwritten);
-    }
-    child_send(f, sizeof *f);
-    child_send(f->lines, f->lines_size);
-    child_send(f->row, f->row_size);
+    bool ok = directory_file(source, run->path, run->files.name[i], STATUS_NO_INPUT, &news.why) &&
+              grade_in(&g, run->folder, i, source, run->files.name[i], &show, &news.why);
+    if (!ok)
+        show.report =
+            grade_reports(&g.plan, grade_verdict_on(&news.why), news.why.text, &show.count);
+    memcpy(news.notes, g.notes, sizeof news.notes);
+    news.seconds = clock_seconds() - show.start;
+    child_send(&news, sizeof news);
+    child_send(show.report, (size_t)show.count * sizeof *show.report);
 }
 
 /* Prints what is known of the next files, in their order. */
@@ -151,23 +151,24 @@ static void take_worst(FolderRun *run, Status found) {
 static void take_one(void *context, long job, const ChildEnd *end) {
     FolderRun *run = context;
     long i = run->job[job];
-    FileEnd *f = &run->end[i], sent;
+    FileEnd *f = &run->end[i];
+    FileNews news = {0};
+    Error unwritten = {0};
     char text[CHILD_TEXT];
     if (end->fate == CHILD_INTERRUPTED) return;
-    bool told = end->fate == CHILD_DONE && end->size >= sizeof sent;
-    if (told) {
-        memcpy(&sent, end->result, sizeof sent);
-        const char *lines = end->result + sizeof sent, *row = lines + sent.lines_size;
-        forget(f);
-        f->found = sent.found;
-        f->lines = strndup(lines, sent.lines_size);
-        f->row = strdup(row);
+    if (end->fate == CHILD_DONE && end->size >= sizeof news) {
+        size_t size = end->size - sizeof news;
+        CaseReport *r = malloc(size + 1);
+        if (!r) error_no_memory("reports");
+        memcpy(&news, end->result, sizeof news);
+        memcpy(r, end->result + sizeof news, size);
+        if (!say(run, i, r, (long)(size / sizeof *r), &news, &unwritten)) f->found = unwritten;
         f->warned = strdup(end->printed);
+        free(r);
     } else {
-        Error why = {0};
-        error_set(&why, STATUS_NO_MEMORY, "not judged: the judge %s",
+        error_set(&news.why, STATUS_NO_MEMORY, "not judged: the judge %s",
                   child_text(text, end, &(ChildLimits){0}));
-        say_unjudged(run, &run->all->plan, i, &why, run->error);
+        if (!say_unjudged(run, i, &news.why, &unwritten)) f->found = unwritten;
     }
     bool lacked = f->found.status != STATUS_UNAVAILABLE &&
                   (grade_is_lack(f->found.status) || child_lacks(f->lines));
