@@ -1,5 +1,4 @@
 #include "check/program.h"
-#include "base/append.h"
 #include "check/gradcheck/report.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -131,22 +130,28 @@ static void put_changes(const Job *j) {
     free(value);
 }
 
+/* Puts the ways of a job on a tape, and how its inputs lie in memory. */
+static void put_ways(const JobWays *w, const CheckPoint *p) {
+    double ways[PROGRAM_WAYS + 3 * CHECK_INPUTS] = {
+        w->guard, w->keep, w->relayed, w->watch, w->together, (double)w->first, (double)w->fill};
+    double *at = ways + PROGRAM_WAYS;
+    for (const PointInput *in = p->in; in < p->in + p->inputs; in++) {
+        *at++ = in->layout;
+        *at++ = in->same_as;
+        *at++ = in->constant;
+    }
+    program_put_array(DTYPE_F64, 0, SHAPE(at - ways), ways);
+}
+
 static void put_forward(Program *p, const Job *j) {
-    char line[PROGRAM_LINE] = "";
-    const CheckPoint *point = j->point;
-    const JobWays *w = &j->ways;
+    char line[64];
     long changes = j->start ? j->start[j->runs] - j->start[0] : 0;
     p->awaited = "forward";
-    text_append(line, sizeof line, "forward %ld %ld%s", j->runs, changes, w->watch ? " watch" : "");
-    if (p->on_tape)
-        text_append(line, sizeof line, " ways %d %d %d %d %a %ld", w->guard, w->keep, w->relayed,
-                    w->together, (double)w->fill, w->first);
-    for (int k = 0; k < (p->on_tape ? point->inputs : 0); k++)
-        text_append(line, sizeof line, " %u %d %d", (unsigned)point->in[k].layout,
-                    point->in[k].same_as, point->in[k].constant);
-    text_append(line, sizeof line, "\n");
+    snprintf(line, sizeof line, "forward %ld %ld%s\n", j->runs, changes,
+             j->ways.watch ? " watch" : "");
     program_put(line, strlen(line));
-    for (int k = 0; k < point->inputs; k++) put_input(&point->in[k]);
+    if (p->on_tape) put_ways(&j->ways, j->point);
+    for (int k = 0; k < j->point->inputs; k++) put_input(&j->point->in[k]);
     if (changes) put_changes(j);
 }
 

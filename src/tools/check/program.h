@@ -2,16 +2,21 @@
  * another language, or a C file (grading/serve.c). Both ends in C put and take with the functions
  * below. The judge checks all that it takes, and keeps the expected values.
  *
- * A C file gets the job's ways and the inputs' layouts at the end of the line `forward`, and its
- * answers have more: "ok 2 WANTS_GRAD NODES DAMAGE" with the outputs and the branches, "ok N
- * DAMAGE" with the gradients. */
+ * A C file gets an array more after the line `forward`: the job's ways, and of each input layout,
+ * same_as and constant. It answers "ok 2 WANTS_GRAD NODES DAMAGE" with the output and the branches,
+ * and "ok N DAMAGE" with the gradients. */
 #pragma once
 
 #include "check/child.h"
 #include "check/gradcheck/check_run.h"
 #include "formats/array.h"
 
-enum { PROGRAM_OUTPUTS = JOB_PARTS, PROGRAM_BLOCK = 1 << 14, PROGRAM_LINE = 1024 };
+enum {
+    PROGRAM_OUTPUTS = JOB_PARTS,
+    PROGRAM_BLOCK = 1 << 14,
+    PROGRAM_LINE = 1024,
+    PROGRAM_WAYS = 7
+};
 
 typedef struct Program {
     Child *child;

@@ -171,43 +171,39 @@ static void take_changes(Server *s, long changes) {
     j->start = start;
 }
 
+/* Takes the inputs, whose layouts are given: as program.c puts them. */
+static void take_inputs(Server *s, const real *given) {
+    CheckPoint *p = &s->point;
+    *p = (CheckPoint){0};
+    for (; p->inputs < CHECK_INPUTS && s->tape.c->in[p->inputs].name; p->inputs++, given += 3) {
+        PointInput *in = &p->in[p->inputs];
+        in->name = s->tape.c->in[p->inputs].name;
+        in->layout = (CheckLayout)given[0];
+        in->same_as = (int)given[1];
+        in->constant = given[2] != 0;
+        in->value = take_array(s, &in->shape, false);
+        in->count = in->stored = shape_count(in->shape);
+        bool repeated = in->layout == REPEATED && in->shape.rank && in->shape.size[0];
+        if (repeated) in->stored /= in->shape.size[0];
+    }
+}
+
 /* Takes the job that the rest of a line describes. */
 static void take_job(Server *s, const char *line) {
     Job *j = &s->job;
-    long changes = 0, first = 0;
-    int guard = 0, keep = 0, relayed = 0, together = 0, end = 0;
-    double fill = 0;
-    const char *ways = strstr(line, " ways");
+    long changes = 0;
     arena_reset(&s->arena);
     *j = (Job){.point = &s->point};
     sscanf(line, "%ld %ld", &j->runs, &changes);
-    sscanf(ways ? ways : "", " ways %d %d %d %d %la %ld%n", &guard, &keep, &relayed, &together,
-           &fill, &first, &end);
-    j->ways = (JobWays){.guard = guard,
-                        .keep = keep,
-                        .relayed = relayed,
-                        .watch = strstr(line, " watch") != NULL,
-                        .together = together,
-                        .fill = (real)fill,
-                        .first = first};
-    s->point.inputs = 0;
-    for (const CheckInput *given = s->tape.c->in; given < s->tape.c->in + CHECK_INPUTS; given++) {
-        PointInput *in = &s->point.in[s->point.inputs];
-        unsigned layout = CONTIGUOUS;
-        int same_as = -1, constant = 0;
-        if (!given->name) break;
-        ways += end;
-        sscanf(ways, "%u %d %d%n", &layout, &same_as, &constant, &end);
-        *in = (PointInput){.name = given->name,
-                           .layout = (CheckLayout)layout,
-                           .same_as = same_as,
-                           .constant = constant};
-        in->value = take_array(s, &in->shape, false);
-        in->count = in->stored = shape_count(in->shape);
-        if (layout == REPEATED && in->shape.rank && in->shape.size[0])
-            in->stored /= in->shape.size[0];
-        s->point.inputs++;
-    }
+    const real *ways = take_array(s, NULL, false);
+    j->ways = (JobWays){.guard = ways[0] != 0,
+                        .keep = ways[1] != 0,
+                        .relayed = ways[2] != 0,
+                        .watch = ways[3] != 0,
+                        .together = ways[4] != 0,
+                        .first = (long)ways[5],
+                        .fill = ways[6]};
+    take_inputs(s, ways + PROGRAM_WAYS);
     if (changes) take_changes(s, changes);
 }
 
