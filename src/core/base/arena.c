@@ -51,6 +51,11 @@ void *arena_alloc(Arena *a, size_t bytes) {
     return memset(block, 0, bytes);
 }
 
+char *arena_text(Arena *a, const char *text) {
+    size_t bytes = strlen(text) + 1;
+    return memcpy(arena_alloc(a, bytes), text, bytes);
+}
+
 void arena_free(Arena *a) {
     for (int i = 0; i < a->regions; i++) pages_free(a->region[i].base, a->region[i].bytes);
     *a = (Arena){0};

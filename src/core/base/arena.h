@@ -35,6 +35,9 @@ void arena_give_back(Arena *a, size_t bytes);
 /* Returns a block of zeros. Without memory the process ends: error_no_memory. */
 void *arena_alloc(Arena *a, size_t bytes);
 
+/* Returns a copy of a text in a block. Without memory the process ends. */
+char *arena_text(Arena *a, const char *text);
+
 /* Resets to one region of at least `bytes`. Touches these bytes so that their first use causes no
  * page fault. False with STATUS_NO_MEMORY. */
 bool arena_reserve(Arena *a, size_t bytes, const char *what, Error *e);

@@ -405,18 +405,11 @@ bool safetensors_write(const char *path, const Metadata *metadata, int metadata_
 
 /* ---- Contents ---- */
 
-static const char *joined(Contents *c, const char *a, const char *b) {
-    size_t length = strlen(a), more = strlen(b) + 1;
-    char *text = arena_alloc(&c->texts, length + more);
-    memcpy(text, a, length);
-    memcpy(text + length, b, more);
-    return text;
-}
-
 void contents_note(Contents *c, const char *key, const char *value) {
     c->metadata =
         array_grown(c->metadata, c->metadata_count, &c->metadata_capacity, sizeof *c->metadata);
-    c->metadata[c->metadata_count++] = (Metadata){joined(c, "", key), joined(c, "", value)};
+    c->metadata[c->metadata_count++] =
+        (Metadata){arena_text(&c->texts, key), arena_text(&c->texts, value)};
 }
 
 void contents_number(Contents *c, const char *key, long value) {
@@ -427,7 +420,9 @@ void contents_number(Contents *c, const char *key, long value) {
 
 void contents_tensor(Contents *c, const char *prefix, const char *name, Shape s, const real *x) {
     c->tensor = array_grown(c->tensor, c->tensors, &c->tensor_capacity, sizeof *c->tensor);
-    c->tensor[c->tensors++] = array_over(joined(c, prefix, name), DTYPE_REAL, s, x);
+    char *whole = arena_alloc(&c->texts, strlen(prefix) + strlen(name) + 1);
+    strcat(strcpy(whole, prefix), name);
+    c->tensor[c->tensors++] = array_over(whole, DTYPE_REAL, s, x);
 }
 
 void contents_free(Contents *c) {

@@ -16,21 +16,15 @@ static bool *given(TrainConfig *r, const char *name) {
     return &r->given[setting_find(train_settings, name) - train_settings];
 }
 
-char *train_config_keep(TrainConfig *r, char *text, Error *e) {
-    if (r->texts == TRAIN_TEXTS)
-        error_bug("train_config_keep: found more than %d texts", TRAIN_TEXTS);
-    if (!text) error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
-    return text ? (r->text[r->texts++] = text) : NULL;
-}
-
 void train_config_free(TrainConfig *r) {
-    for (int i = 0; i < r->texts; i++) free(r->text[i]);
+    arena_free(&r->texts);
 }
 
 bool train_config_find(TrainConfig *r, const char **run, const char *file, Error *e) {
     char directory[PATH_CAPACITY];
     if (!runs_find(directory, *run, file, e)) return false;
-    return (*run = train_config_keep(r, strdup(directory), e));
+    *run = arena_text(&r->texts, directory);
+    return true;
 }
 
 bool train_config_is_set(const TrainConfig *r, const void *field) {
@@ -71,11 +65,13 @@ static bool config_line(TrainConfig *r, const bool *by_user, const char *where, 
 static bool read_config(TrainConfig *r, Error *e) {
     enum { MAX_BYTES = 1 << 20 };
     size_t size;
-    char where[300], *line;
+    char where[300], *text;
     bool by_user[TRAIN_SETTINGS];
     memcpy(by_user, r->given, sizeof by_user);
-    if (!file_read(r->config, MAX_BYTES, &line, &size, e)) return false;
-    if (!utf8_check(r->config, train_config_keep(r, line, e), size, e)) return false;
+    if (!file_read(r->config, MAX_BYTES, &text, &size, e)) return false;
+    char *line = memcpy(arena_alloc(&r->texts, size + 1), text, size + 1);
+    free(text);
+    if (!utf8_check(r->config, line, size, e)) return false;
     if (utf8_mark(line, size)) fprintf(stderr, "train: %s: skipped a byte-order mark\n", r->config);
     line += utf8_mark(line, size);
     for (long number = 1; line; number++) {
@@ -100,8 +96,7 @@ static bool add_texts(TrainConfig *r, char *const *path, int count, Error *e) {
             return error_set(e, STATUS_USAGE, "\"%s\": found a line break, need a name without one",
                              ESCAPED(path[i]));
     }
-    char *all = malloc(bytes);
-    if (!train_config_keep(r, all, e)) return false;
+    char *all = arena_alloc(&r->texts, bytes);
     char *end = all + sprintf(all, "%s", before);
     for (int i = 0; i < count; i++) end += sprintf(end, "%s%s", end > all ? "\n" : "", path[i]);
     r->data.text = all;

@@ -1,11 +1,12 @@
 /* The configuration of a training run. The table in settings.c has a row for each setting. */
 #pragma once
 
+#include "base/arena.h"
 #include "base/options.h"
 #include "formats/safetensors.h"
 #include "training/trainer.h"
 
-enum { TRAIN_SETTINGS = 96, TRAIN_TEXTS = 12, TRAIN_COMPARED = 8 }; /* at most */
+enum { TRAIN_SETTINGS = 96, TRAIN_COMPARED = 8 }; /* at most */
 
 typedef struct TrainConfig {
     const char *task;
@@ -38,9 +39,7 @@ typedef struct TrainConfig {
 
     bool given[TRAIN_SETTINGS]; /* by row of the table: set by the user, not by a default */
     bool taken[TRAIN_SETTINGS]; /* set by the checkpoint to resume, or by the run of --from */
-    char *text[TRAIN_TEXTS];    /* texts that strings point into: a --config file, a checkpoint's
-                                   values */
-    int texts;
+    Arena texts;         /* that strings point into: a --config file, a checkpoint's values */
     char directory[256]; /* the default of `run` */
 } TrainConfig;
 
@@ -66,10 +65,6 @@ char *train_config_command(const TrainConfig *r, Error *e);
 /* Replaces the name of a run, r->resume or r->from, by its directory, which has the file. Errors of
  * runs_find. */
 bool train_config_find(TrainConfig *r, const char **run, const char *file, Error *e);
-
-/* Makes r the owner of a text from malloc, which train_config_free frees. Returns the text. NULL,
- * STATUS_NO_MEMORY: the text is NULL. */
-char *train_config_keep(TrainConfig *r, char *text, Error *e);
 
 /* The defaults of a task with a preset, without those that depend on other settings. */
 TrainConfig train_config_defaults(bool lm, Preset preset);

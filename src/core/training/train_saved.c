@@ -66,8 +66,7 @@ static bool resume_setting(TrainConfig *r, const Setting *s, const Safetensors *
         r->planned_steps = strtol(text, NULL, 10);
     r->taken[s - train_settings] = true;
     if (s->saved == SAVED_CHANGEABLE && *given(r, s)) return true;
-    if (s->type == SETTING_TEXT) text = train_config_keep(r, strdup(text), e);
-    if (!text) return false;
+    if (s->type == SETTING_TEXT) text = arena_text(&r->texts, text);
     snprintf(where, sizeof where, "%.200s: metadata: %s", checkpoint->path, key);
     if (!setting_read(s, &theirs, text, where, STATUS_BAD_DATA, e)) return false;
     take(r, s, &theirs, differences);
@@ -103,8 +102,7 @@ bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e
     if (!task) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", where);
     if (!check_removed(checkpoint, e)) return false;
     if (r->task && strcmp(r->task, task) != 0) train_difference(differences, "task", task, r->task);
-    r->task = train_config_keep(r, strdup(task), e);
-    if (!r->task) return false;
+    r->task = arena_text(&r->texts, task);
     for (const Setting *s = train_settings; s->name; s++)
         if (s->saved != SAVED_NOWHERE && !resume_setting(r, s, checkpoint, differences, e))
             return false;
@@ -161,14 +159,14 @@ static bool take_vocabulary(TrainConfig *r, const Safetensors *run, Error *e) {
     take(r, tokenizer, &theirs, differences);
     r->taken[size - train_settings] = true;
     if (!made_with(run, differences, e)) return false;
-    return (r->data.vocabulary = train_config_keep(r, strdup(vocabulary), e));
+    r->data.vocabulary = arena_text(&r->texts, vocabulary);
+    return true;
 }
 
 bool train_config_begin_from(TrainConfig *r, const Safetensors *run, Error *e) {
     const char *task = safetensors_metadata(run, "task");
     if (!r->task && !task)
         return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", run->path);
-    if (!r->task) r->task = train_config_keep(r, strdup(task), e);
-    if (!r->task) return false;
+    if (!r->task) r->task = arena_text(&r->texts, task);
     return take_model(r, run, e) && take_vocabulary(r, run, e);
 }
