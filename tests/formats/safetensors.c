@@ -410,13 +410,13 @@ TEST(notices_every_flipped_bit) {
 TEST(knows_files_of_ours) {
     static const struct {
         const char *find, *replace;
-        bool ok, checksum;
-    } cases[] = {{"crc32", "crc32", true, true},
-                 {"crc32", "crc-2", false, false},
-                 {"crc32", "hello", false, false},
-                 {"__\": {", "__\":{ ", true, false},
-                 {"crc32\": \"", "crc32\":\" ", true, false},
-                 {"abc", "abd", false, false}};
+        bool ok;
+    } cases[] = {{"crc32", "crc32", true},
+                 {"crc32", "crc-2", false},
+                 {"crc32", "hello", false},
+                 {"__\": {", "__\":{ ", true},
+                 {"crc32\": \"", "crc32\":\" ", true},
+                 {"abc", "abd", false}};
     Array a = array_over("x", DTYPE_F16, SHAPE(3), "abcdef");
     Error e = {0};
     CHECK(safetensors_write(in_folder("ours"), metadata, METADATA, &a, 1, &e), "%s", e.text);
@@ -428,9 +428,8 @@ TEST(knows_files_of_ours) {
         write_bytes(in_folder("changed"), file, size);
         Safetensors s;
         Error error = {0};
-        CHECK(safetensors_read(&s, in_folder("changed"), &error) == cases[i].ok &&
-                  s.checksum == cases[i].checksum,
-              "%s: %s", cases[i].replace, error.text);
+        CHECK(safetensors_read(&s, in_folder("changed"), &error) == cases[i].ok, "%s: %s",
+              cases[i].replace, error.text);
         CHECK(cases[i].ok || strstr(error.text, "the file is damaged: found "), "%s", error.text);
         safetensors_free(&s);
         free(file);
