@@ -187,9 +187,10 @@ def what_cannot_go():
     assert hf("export", "letters", "letters-hf", says="need --tokenizer bpe") == 1
     assert hf("export", "none", "none-hf", says="none/model.safetensors") == 1
     assert hf("export", "tied-hf", "again-hf", says="found no run of ./train") == 1
-    assert hf("import", "tied-hf", "tied", says="tied: found a run, need another name") == 1
+    assert hf("import", "tied-hf", "tied", says="tied/model.safetensors: found a file, need another name") == 1
+    assert hf("export", "tied", "tied-hf", says="tied-hf/config.json: found a file, need another name") == 1
     os.makedirs("broken", exist_ok=True)
-    for text, says in (("{", "damaged"), ("{}", "model_type None"), ('{"model_type": "llama"}', "hidden_size")):
+    for text, says in (("{", "damaged"), ("{}", "model_type None"), ("[]", "damaged"), ('{"model_type": "llama"}', "hidden_size")):
         with open("broken/config.json", "w") as file:
             file.write(text)
         assert hf("import", "broken", "broken-run", says=says) == 1

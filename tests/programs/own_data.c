@@ -102,7 +102,8 @@ TEST(directories_and_stdin) {
     MUST(run_program("train", words, (Streams){.input = "long"}));
     CHECK(same_files("run/model.safetensors", "whole/model.safetensors"));
     CHECK(TRAIN("--resume", "run", "--steps", "4") == 65 &&
-              strstr(err, "; the text of the run is needed at stdin again"),
+              strstr(err, "stdin: found 0 tokens, need at least 2; the text of the run is needed "
+                          "at stdin again"),
           "%s", err);
     CHECK(TRAIN("lm", "empty", SMALL) == 66 && strstr(err, "empty: found no file, need texts"),
           "%s", err);

@@ -193,7 +193,7 @@ static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
         task_remark(out, "%s: its tokens are not kept, the next start encodes them again: %s", name,
                     c->unkept);
     if (c->byte_order_mark) task_remark(out, "%s: skipped a byte-order mark", name);
-    if (c->carriage_returns && !c->line)
+    if (c->carriage_returns && !c->line && c->tokenizer->utf8)
         task_remark(out,
                     "%s: kept %ld carriage return%s as characters; --newline unix makes each end "
                     "of a line LF",

@@ -20,6 +20,11 @@ static bool is_utf16(const char *text, size_t length) {
     return length < 4 || memcmp(text + 2, "\0\0", 2) != 0;
 }
 
+/* The operand of a command that reads the text. */
+static const char *path_of(const char *where) {
+    return strcmp(where, "stdin") == 0 ? "-" : where;
+}
+
 /* Formats that are known by their first bytes, and the program that prints what is in them. */
 static const struct Format {
     const char *begin, *name, *printer;
@@ -54,7 +59,7 @@ static const struct Format *format_of(const char *text, size_t length) {
 
 /* A file of another format: what it is, and how it is read if a program prints its text. */
 static bool refuse_format(const char *where, const struct Format *f, Error *e) {
-    char train[PROGRAM_COMMAND], *words[] = {(char *)f->printer, (char *)where};
+    char train[PROGRAM_COMMAND], *words[] = {(char *)f->printer, (char *)path_of(where)};
     char *command = f->printer ? shell_command(2, words, &(Error){0}) : NULL;
     if (command)
         error_set(e, STATUS_BAD_DATA, "%s: found %s, need text; %s | %s lm - reads it", where,
@@ -71,8 +76,8 @@ bool text_check(const char *where, const char *text, size_t length, Error *e) {
     const struct Format *format = format_of(text, length);
     if (format) return refuse_format(where, format, e);
     bool utf16 = is_utf16(text, length);
-    char found[64],
-        *words[] = {"iconv", "-f", utf16 ? "UTF-16" : "ENCODING", "-t", "UTF-8", (char *)where};
+    char found[64], *words[] = {"iconv", "-f",    utf16 ? "UTF-16" : "ENCODING",
+                                "-t",    "UTF-8", (char *)path_of(where)};
     char *command = shell_command(6, words, &(Error){0});
     snprintf(found, sizeof found, "byte %zu: found 0x%02X", offset,
              (unsigned)(unsigned char)text[offset]);

@@ -6,6 +6,11 @@
 
 /* ---- Files ---- */
 
+/* The path for messages. */
+static const char *shown_path(const char *path) {
+    return strcmp(path, "-") == 0 ? "stdin" : path;
+}
+
 /* Makes each CR LF and each CR alone an LF; returns the new length. */
 static size_t make_unix(char *text, size_t length) {
     const char *first = memchr(text, '\r', length); /* pages before it stay those of the file */
@@ -24,7 +29,7 @@ static bool read_file(Texts *t, const char *path, bool unix_newlines, Error *e) 
     size_t mark = utf8_mark(m->data, m->size), length = m->size - mark;
     char *text = m->data ? m->data + mark : NULL;
     if (text && unix_newlines) length = make_unix(text, length);
-    t->text[t->count++] = (Passage){path, text ? text : "", length};
+    t->text[t->count++] = (Passage){shown_path(path), text ? text : "", length};
     t->byte_order_mark |= mark > 0;
     return true;
 }
@@ -60,7 +65,7 @@ const char *texts_name(char out[TEXTS_NAME], const char *paths) {
     long more = 0;
     for (const char *at = paths + length; *at; at++) more += *at == '\n';
     snprintf(first, sizeof first, "%.*s", (int)length, paths);
-    int used = snprintf(out, TEXTS_NAME, "%s", ESCAPED(first));
+    int used = snprintf(out, TEXTS_NAME, "%s", ESCAPED(shown_path(first)));
     if (more) snprintf(out + used, (size_t)(TEXTS_NAME - used), " and %ld more", more);
     return out;
 }

@@ -88,6 +88,12 @@ def read_json(folder, name):
         return json.load(file)
 
 
+def check_free(*paths):
+    for path in paths:
+        if os.path.exists(path):
+            raise Refused(f"{path}: found a file, need another name")
+
+
 def write_json(folder, name, value):
     with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
         json.dump(value, file, indent=1, ensure_ascii=False)
@@ -309,6 +315,7 @@ def read_run(run):
 def export(run, folder):
     weights, config, meta = read_run(run)
     tokens, merges = read_vocabulary(run, meta)
+    check_free(*(os.path.join(folder, name) for name in ("config.json", "model.safetensors")))
     os.makedirs(folder, exist_ok=True)
     write_json(folder, "config.json", config)
     write_tokenizer(folder, tokens, merges, config)
@@ -344,6 +351,7 @@ def export_gguf(run, path):
     weights, config, meta = read_run(run)
     tokens, merges = read_vocabulary(run, meta)
     heads = config["num_attention_heads"]
+    check_free(path)
     out = gguf.GGUFWriter(path, "llama")
     out.add_context_length(config["max_position_embeddings"])
     out.add_embedding_length(config["hidden_size"])
@@ -448,8 +456,7 @@ def rows_of_tokens(x, order):
 
 
 def import_folder(folder, run):
-    if os.path.exists(os.path.join(run, "model.safetensors")):
-        raise Refused(f"{run}: found a run, need another name")
+    check_free(os.path.join(run, "model.safetensors"))
     tensors, config, theta = read_folder(folder)
     config["scale"] = (EPSILON / config["rms_norm_eps"]) ** 0.5
     order, tied = None, config.get("tie_word_embeddings", False)
@@ -506,7 +513,9 @@ def main():
         sys.exit(f"tapeformer_hf: {e.filename}: {e.strerror}")
     except KeyError as e:
         sys.exit(f"tapeformer_hf: {sys.argv[2]}: found no {e}, need it")
-    except ValueError as e:
+    except ImportError as e:
+        sys.exit(f"tapeformer_hf: {e}: install it, as in pip install gguf")
+    except (ValueError, TypeError, AttributeError, IndexError, ArithmeticError) as e:
         sys.exit(f"tapeformer_hf: {sys.argv[2]}: found a damaged file: {e}")
     except Refused as e:
         sys.exit(f"tapeformer_hf: {e}")
