@@ -27,14 +27,15 @@ TEST(bytes_that_are_no_text) {
         {"f", BYTES("Wind, Füß\xC3"),
          "f: byte 11: found 0xC3" CONVERTS("ENCODING") "f >NEW converts it"},
         {"a.gz", BYTES("\x1F\x8B\x08\0"),
-         "a.gz: found a gzip file, need text; zcat a.gz | ./train lm - reads it"},
+         "a.gz: found a gzip file, need text; zcat a.gz | ./train pairs - reads it"},
         {"f", BYTES("\x28\xB5\x2F\xFD\0"),
          "f: found a zstd file, need text; zstdcat f | ./train lm - reads it"},
         {"f", BYTES("%PDF-1.7\n%\xE2\xE3"), "f: found a PDF file, need text"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Error e = {0};
-        CHECK(!text_check(cases[i].where, cases[i].text, cases[i].length, &e) &&
+        CHECK(!text_check(cases[i].where, cases[i].text, cases[i].length, i % 2 ? "lm" : "pairs",
+                          &e) &&
                   e.status == STATUS_BAD_DATA && !strcmp(e.text, cases[i].want),
               "found %s, want %s", e.text, cases[i].want);
     }
@@ -42,8 +43,8 @@ TEST(bytes_that_are_no_text) {
 
 TEST(text_is_text) {
     Error e = {0};
-    CHECK(text_check("f", BYTES("\xEF\xBB\xBFWind, Füße, 无可奈何, \n\t"), &e), "%s", e.text);
-    CHECK(text_check("f", "", 0, &e), "%s", e.text);
+    CHECK(text_check("f", BYTES("\xEF\xBB\xBFWind, Füße, 无可奈何, \n\t"), "lm", &e), "%s", e.text);
+    CHECK(text_check("f", "", 0, "lm", &e), "%s", e.text);
 }
 
 RUN_TESTS

@@ -188,7 +188,7 @@ TEST(ids_are_numbers) {
     }
     e = (Error){0};
     CHECK(!tokenizer_encode(k, "prompt", "5 x", 3, (int32_t[3]){0}, &(long){0}, &e));
-    CHECK_ERROR(e, STATUS_BAD_DATA, "prompt: byte 2: found 'x', need an id below 13");
+    CHECK_ERROR(e, STATUS_BAD_DATA, "prompt: byte 2: found 'x', need numbers below 65536");
     tokenizer_free(k);
 }
 

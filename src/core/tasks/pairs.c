@@ -73,7 +73,7 @@ static bool read_pairs(PairsTask *t, const TaskOptions *o, Error *e) {
     long lines;
     if (!texts_open(&t->file, o->pairs, true, e)) return false;
     const Passage *text = t->file.text;
-    if (!o->tokenizer->any_bytes && !text_check(o->pairs, text->text, text->length, e))
+    if (!o->tokenizer->any_bytes && !text_check(o->pairs, text->text, text->length, "pairs", e))
         return false;
     if (t->file.byte_order_mark)
         task_remark(t->task.remark, "%s: skipped a byte-order mark", o->pairs);

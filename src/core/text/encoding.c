@@ -58,23 +58,23 @@ static const struct Format *format_of(const char *text, size_t length) {
 }
 
 /* A file of another format: what it is, and how it is read if a program prints its text. */
-static bool refuse_format(const char *where, const struct Format *f, Error *e) {
+static bool refuse_format(const char *where, const struct Format *f, const char *task, Error *e) {
     char train[PROGRAM_COMMAND], *words[] = {(char *)f->printer, (char *)path_of(where)};
     char *command = f->printer ? shell_command(2, words, &(Error){0}) : NULL;
     if (command)
-        error_set(e, STATUS_BAD_DATA, "%s: found %s, need text; %s | %s lm - reads it", where,
-                  f->name, command, program_command("train", train));
+        error_set(e, STATUS_BAD_DATA, "%s: found %s, need text; %s | %s %s - reads it", where,
+                  f->name, command, program_command("train", train), task);
     else
         error_set(e, STATUS_BAD_DATA, "%s: found %s, need text", where, f->name);
     free(command);
     return false;
 }
 
-bool text_check(const char *where, const char *text, size_t length, Error *e) {
+bool text_check(const char *where, const char *text, size_t length, const char *task, Error *e) {
     size_t offset = text_valid(text, length);
     if (offset == length) return true;
     const struct Format *format = format_of(text, length);
-    if (format) return refuse_format(where, format, e);
+    if (format) return refuse_format(where, format, task, e);
     bool utf16 = is_utf16(text, length);
     char found[64], *words[] = {"iconv", "-f",    utf16 ? "UTF-16" : "ENCODING",
                                 "-t",    "UTF-8", (char *)path_of(where)};

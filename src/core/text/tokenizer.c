@@ -66,7 +66,8 @@ bool tokenizer_bad_line(const char *where, long line, const char *need, Error *e
 
 bool passages_check(const Passage *passage, long passages, Error *e) {
     for (long i = 0; i < passages; i++)
-        if (!text_check(passage[i].where, passage[i].text, passage[i].length, e)) return false;
+        if (!text_check(passage[i].where, passage[i].text, passage[i].length, "lm", e))
+            return false;
     return true;
 }
 

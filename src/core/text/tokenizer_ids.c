@@ -34,18 +34,22 @@ static bool take(Tokenizer *k, long size, const char *where, Error *e) {
     return true;
 }
 
+/* The piece at this byte, of n bytes with the blanks behind it, is no number below `end`. */
+static bool refuse(const Passage *p, size_t at, size_t n, long end, Error *e) {
+    char found[TOKEN_BYTES + 1] = {0};
+    memcpy(found, p->text + at, n);
+    while (isspace((unsigned char)found[n - 1])) found[--n] = 0;
+    return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found '%s', need numbers below %ld",
+                     p->where, at, ESCAPED(found), end);
+}
+
 static bool encode(const Tokenizer *k, const Passage *p, size_t *at, size_t end, int32_t *ids,
                    long *count, Error *e) {
     while (*at < end && isspace((unsigned char)p->text[*at])) ++*at;
     while (*at < end) {
         size_t n = piece(p->text + *at, p->length - *at);
         long id = number_of(p->text + *at, n);
-        if (id < 0 || id >= k->size) {
-            char found[TOKEN_BYTES + 1] = {0};
-            memcpy(found, p->text + *at, n);
-            return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found '%s', need an id below %ld",
-                             p->where, *at, ESCAPED(found), k->size);
-        }
+        if (id < 0 || id >= k->size) return refuse(p, *at, n, id < 0 ? MAX_VOCABULARY : k->size, e);
         ids[(*count)++] = (int32_t)id;
         *at += n;
     }
