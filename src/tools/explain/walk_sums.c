@@ -7,14 +7,12 @@ static real *reals(Arena *a, long count) {
     return arena_alloc(a, (size_t)count * sizeof(real));
 }
 
-/* Runs a node's forward, or its backward, with scratch memory of its own. */
-static void run(Node *n, bool backward) {
+/* Runs a node's forward, or its backward, with scratch memory from the arena. */
+static void run(Arena *arena, Node *n, bool backward) {
     void (*direction)(Node *) = backward ? n->op->backward : n->op->forward;
-    Arena arena = {0};
     if (!direction) return;
-    if (n->op->scratch) n->scratch = reals(&arena, n->op->scratch(n, backward));
+    if (n->op->scratch) n->scratch = reals(arena, n->op->scratch(n, backward));
     direction(n);
-    arena_free(&arena);
     n->scratch = NULL;
 }
 
@@ -43,7 +41,7 @@ static void run_alone(Arena *arena, Node *n, bool all, const real *dy, real *dx[
         n->in[i]->grad = dx[i] = reals(arena, shape_count(n->in[i]->shape));
         n->in[i]->grad_state = GRAD_SUM;
     }
-    run(n, true);
+    run(arena, n, true);
     y->grad = arrived;
     for (int i = 0; i < n->inputs; i++)
         if (dx[i]) *n->in[i] = before[i];
@@ -187,42 +185,47 @@ const char *record_zero(const Records *r, const Node *end, const Tensor *x, long
 /* ---- Differences ---- */
 
 /* Runs the operations behind `from` again, up to n; NULL: all. */
-static void run_up_to(Node *n, const Node *from) {
+static void run_up_to(Arena *arena, Node *n, const Node *from) {
     if (n == from) return;
-    run_up_to(n->previous, from);
-    run(n, false);
+    run_up_to(arena, n->previous, from);
+    arena_reset(arena);
+    run(arena, n, false);
 }
 
-static real loss_after(const Tape *t, const Node *from) {
-    run_up_to(t->last, from);
+static real loss_after(Arena *arena, const Tape *t, const Node *from) {
+    run_up_to(arena, t->last, from);
     return *t->last->out->data;
 }
 
 real record_loss(const Records *r, const Tensor *x, long offset, real value) {
+    Arena arena = {0};
     real was = x->data[offset];
     x->data[offset] = value;
-    real loss = loss_after(r->tape, x->maker);
+    real loss = loss_after(&arena, r->tape, x->maker);
     x->data[offset] = was;
-    loss_after(r->tape, x->maker);
+    loss_after(&arena, r->tape, x->maker);
+    arena_free(&arena);
     return loss;
 }
 
 Sweep record_difference(Node *n, long cell) {
     enum { HALVINGS = 24 };
     Sweep s;
+    Arena arena = {0};
     real *x = n->out->data + cell, at = *x;
     double step = 0.125 * fmax(1, fabs((double)at)), loss = fabs((double)*n->tape->last->out->data);
     sweep_start(&s, CENTRAL);
     for (int i = 0; i < HALVINGS; i++) {
         if (sweep_settled(&s, 64 * (double)REAL_EPSILON)) break;
-        real up = *x = at + (real)step, above = loss_after(n->tape, n);
-        real down = *x = at - (real)step, below = loss_after(n->tape, n);
+        real up = *x = at + (real)step, above = loss_after(&arena, n->tape, n);
+        real down = *x = at - (real)step, below = loss_after(&arena, n->tape, n);
         double width = (double)(up - down);
         sweep_add(&s, step, (double)(above - below) / width,
                   4 * (double)REAL_EPSILON * loss / width);
         step /= 2;
     }
     *x = at;
-    loss_after(n->tape, n);
+    loss_after(&arena, n->tape, n);
+    arena_free(&arena);
     return s;
 }
