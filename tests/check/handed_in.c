@@ -1,7 +1,6 @@
 /* Students' files before they run, the cases that their processes send, and the report files of
  * graders. */
 #include "check/child.h"
-#include "check/grading/compile.h"
 #include "check/grading/gradcheck_show.h"
 #include "check/grading/student_file.h"
 #include "folder.h"

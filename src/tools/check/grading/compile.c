@@ -1,8 +1,8 @@
-#include "check/grading/compile.h"
 #include "base/file.h"
 #include "base/utf8.h"
 #include "check/child.h"
 #include "check/directories.h"
+#include "check/grading/student_file.h"
 #include "check/sandbox.h"
 #include <ctype.h>
 #include <fcntl.h>

@@ -115,14 +115,6 @@ static void lost_program(void *context, const ChildEnd *end, const CheckRun *run
     give_up(judged);
 }
 
-/* Gives the case up if there is no process for it. */
-static void need(const Judging *j, const Child *child) {
-    const ChildEnd none = {.fate = CHILD_NOT_BORN, .result = "", .printed = ""};
-    if (child) return;
-    CaseReport r = ended(&none, &j->run->limits, NULL);
-    give_up(&r);
-}
-
 /* Starts a process that runs the item's case, and perhaps the next ones. */
 static void start(Judging *j, Program *p, bool reference, long cases) {
     ChildLimits limits = j->run->limits;
@@ -132,7 +124,9 @@ static void start(Judging *j, Program *p, bool reference, long cases) {
                    .begin = functions_line(j->item),
                    .lost = reference ? lost_reference : lost_program,
                    .context = j};
-    need(j, p->child);
+    if (p->child) return;
+    CaseReport r = ended(&(ChildEnd){.fate = CHILD_NOT_BORN, .printed = ""}, &limits, NULL);
+    give_up(&r);
 }
 
 /* The case of the built-in reference; NULL: there is none. */

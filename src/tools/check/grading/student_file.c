@@ -2,7 +2,6 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "check/directories.h"
-#include "check/grading/compile.h"
 #include <fcntl.h>
 #include <regex.h>
 #include <stdio.h>
