@@ -52,16 +52,17 @@ static bool is_unproved(const CaseReport *r, long count) {
     return !any && !all;
 }
 
-/* Scores a part of a case. The points of a vacuous case have to be earned elsewhere. */
-static void score(const Parts *all, Part *p, const CaseReport *r) {
-    if (p->verdict == PASS && all->unearned && is_vacuous(r)) {
+/* Scores a part of a case. The points of a vacuous case have to be earned elsewhere; false: they are
+ * not. */
+static bool score(const Parts *all, Part *p, const CaseReport *r) {
+    bool unearned = all->unearned && r->inputs && is_vacuous(r) && p->verdict != FAIL;
+    if (unearned) {
         p->verdict = INCONCLUSIVE;
-        fprintf(
-            all->text,
-            "Nothing is proved where no gradient has a slope. This counts if the other cases are "
-            "right.\n");
+        fprintf(all->text, "Nothing is proved where every gradient is 0. This counts if the other "
+                           "cases are right.\n");
     }
     p->score = p->verdict == PASS ? p->points : 0;
+    return !unearned;
 }
 
 /* ---- Of a case ---- */
@@ -73,12 +74,12 @@ static void add_gradient(Parts *all, const CaseReport *r, const char *name, cons
     Part *p = add(all, r, points, in ? in->verdict : r->verdict);
     CaseReport alone = *r;
     snprintf(p->name, sizeof p->name, "%s%s%s", r->name, *name ? ": " : "", name);
-    score(all, p, r);
+    bool earned = score(all, p, r);
     alone.verdict = p->verdict;
     alone.inputs = in != NULL;
     if (in) alone.in[0] = *in;
     if (in) alone.trouble[0] = 0;
-    if (in || p->verdict != PASS || r->trouble[0]) gradcheck_explain(all->text, &alone);
+    if (earned && (in || p->verdict != PASS || r->trouble[0])) gradcheck_explain(all->text, &alone);
     if (p->verdict == PASS && in)
         fprintf(all->text, "PASS, worst relative error %.1e\n", in->error);
     if (p->verdict == PASS && !in) fprintf(all->text, "PASS\n");
@@ -116,30 +117,34 @@ static bool costs_points(const CaseReport *r, int k) {
 
 /* Adds the properties of a case: one that is broken costs the points of all. */
 static void add_properties(Parts *all, const CaseReport *r, double points) {
+    enum { FIRST = PROPERTY_FORWARD + 1 };
     Part *p = add(all, r, points, PASS);
     double right = right_part(r);
+    char held[PROPERTIES * REPORT_WORD] = "";
     snprintf(p->name, sizeof p->name, "%s: properties", r->name);
-    for (int k = PROPERTY_FORWARD + 1; k < PROPERTIES; k++) {
+    for (int k = FIRST; k < PROPERTIES; k++) {
         const struct PropertyWords *words = &report_property[k];
         bool checked = k < r->properties, costs = costs_points(r, k);
         if (r->functions && !words->of_functions) continue;
         if (costs) p->verdict = checked ? FAIL : r->verdict;
         if (!checked && costs) {
-            fprintf(all->text, "%s: the properties from '%s' on are not checked: %s\n",
-                    gradcheck_verdict_text(r->verdict), words->name, r->trouble);
+            fprintf(all->text, "%s: the properties %s%s%sare not checked: %s\n",
+                    gradcheck_verdict_text(r->verdict), k > FIRST ? "from '" : "",
+                    k > FIRST ? words->name : "", k > FIRST ? "' on " : "", r->trouble);
             break;
         }
         if (checked && r->broken[k][0])
             fprintf(all->text, "FAIL%s: the property '%s' (%s) does not hold: %s\n",
                     costs ? "" : ", without points", words->name, words->meaning, r->broken[k]);
         else if (checked)
-            fprintf(all->text, "holds: %s, %s\n", words->name, words->meaning);
+            text_append(held, sizeof held, "%s%s", *held ? ", " : "", words->name);
     }
+    if (*held) fprintf(all->text, "These hold: %s\n", held);
     bool hold = p->verdict == PASS;
     score(all, p, r);
     p->score *= right;
     if (hold && p->verdict == PASS && right < 1)
-        fprintf(all->text, "They hold, and count as far as the gradients are right: %.3g\n", right);
+        fprintf(all->text, "They count as far as the gradients are right: %.3g\n", right);
     if (hold && right == 0) p->verdict = INCONCLUSIVE;
     text_close(all->text, &p->text);
 }
