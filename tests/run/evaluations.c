@@ -54,18 +54,6 @@ TEST(the_same_rows_every_time) {
     }
 }
 
-/* The drawn tasks, too. */
-TEST(the_same_sequences_every_time) {
-    double first = NAN, loss[3];
-    for (int i = 0; i < 2; i++) {
-        MUST(TRAIN(COPY, STILL, "--held-out", "700", "--symbols", "9", "--batch", i ? "64" : "2",
-                   "--steps", "2", "--eval-every", "1", "--run", "run", "--force", "--quiet"));
-        CHECK(losses_of("run", loss, 3) == 2);
-        if (i == 0) first = loss[0];
-        CHECK(loss[0] == first && loss[1] != first, "%.6f, %.6f", loss[0], loss[1]);
-    }
-}
-
 static void (*add_held_out_row)(const Task *task, long row, Batch *b);
 static long rows_until_signal;
 

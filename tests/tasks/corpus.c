@@ -31,6 +31,7 @@ TEST(windows_cover_the_text) {
         o.validation = cases[i].tail;
         Task *task = opened("lm", o);
         const Corpus *c = task_text_corpus(task);
+        CHECK(task->begin_id == NO_TOKEN && task->end_id == NO_TOKEN && task->pad_id == NO_TOKEN);
         CHECK(c->count == 100 && c->training == cases[i].training &&
               c->validation == cases[i].start);
         CHECK(task->held_out == cases[i].windows && task->max_T == context, "%ld", task->held_out);
@@ -226,38 +227,7 @@ TEST(a_corpus_from_a_file) {
           "%s", e.text);
 }
 
-/* ---- lm, and the texts that ship ---- */
-
-TEST(lm_rows_are_windows_shifted_by_one) {
-    Task *task = opened("lm", task_defaults());
-    const Corpus *c = task_text_corpus(task);
-    CHECK(c && task->vocab_size == c->tokenizer->size && task->max_S == 0 && task->max_T == 64);
-    CHECK(task->begin_id == NO_TOKEN && task->end_id == NO_TOKEN && task->pad_id == NO_TOKEN);
-    CHECK(c->training == c->count * 9 / 10, "%ld of %ld", c->training, c->count);
-    CHECK(task->held_out == (c->count - c->training - 1 + 63) / 64);
-    Batch *b = batch_for(task, 12);
-    for (uint64_t step = 0; step < 50; step++) {
-        task_training_batch(task, step, 0, 12, b);
-        CHECK(b->rows == 12 && batch_target_tokens(b) == 12 * 64);
-        for (long r = 0; r < 12; r++) {
-            BatchRow row = batch_row(b, r);
-            const int32_t *in = row.target_in, *out = row.target_out;
-            CHECK(row.S == 0 && row.T == 64);
-            CHECK(!memcmp(in + 1, out, 63 * sizeof *in) && out[63] >= 0 &&
-                  out[63] < task->vocab_size);
-        }
-    }
-    CHECK(task_held_out_batch(task, 1, 2, b) == 2);
-    for (long i = 0; i < 128; i++) {
-        CHECK(b->target_in[i] == c->ids[c->training + 64 + i]);
-        CHECK(b->target_out[i] == c->ids[c->training + 65 + i]);
-    }
-    batch_free(b);
-    task_free(task);
-    task = opened("copy", task_defaults());
-    CHECK(!task_text_corpus(task));
-    task_free(task);
-}
+/* ---- The texts that ship ---- */
 
 static int by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);

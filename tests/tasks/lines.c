@@ -1,8 +1,6 @@
-/* lm --lines: an example is a line, training never sees a line that is held out, and its loss is
- * that of its tokens. */
+/* lm --lines: an example is a line, and training never sees a line that is held out. */
 #include "folder.h"
 #include "task_helpers.h"
-#include "training/trainer.h"
 
 /* 24 different lines, of which four stand twice, with every kind of line end, two empty lines and
  * no last end. */
@@ -93,39 +91,6 @@ TEST(long_lines_are_cut) {
     batch_free(b);
     task_free(whole);
     task_free(cut);
-}
-
-/* A model whose scores are all equal has the loss log V on every token, ends included. */
-TEST(a_uniform_model_loses_log_v_a_token) {
-    write_lines();
-    for (const Choice *const *all = all_tokenizers; *all != &tokenizer_ids.choice; all++) {
-        Error e = {0};
-        Task *task = lines_task((const TokenizerKind *)*all, 64, 0);
-        ModelConfig c = config_language_model((int)task->vocab_size, (int)task->max_T);
-        c.d_model = 8;
-        c.d_ff = 8;
-        c.heads = 2;
-        c.encoder_layers = 1;
-        Trainer t = {.model = model_new(&c, true, 1, &e),
-                     .task = task,
-                     .rows = 5,
-                     .accumulate = 1,
-                     .schedule = {.kind = &schedule_constant},
-                     .seed = 1};
-        t.optimizer = optim_default(&optimizer_adamw);
-        CHECK(t.model && trainer_start(&t, &e), "%s", e.text);
-        memset(t.model->parameters.value, 0, (size_t)t.model->parameters.size * sizeof(real));
-        Batch *b = batch_for(task, 28);
-        Evaluation v;
-        CHECK(trainer_evaluate(&t, 0, &v, &e), "%s", e.text);
-        task_held_out_batch(task, 0, 28, b);
-        CHECK(v.tokens == batch_target_tokens(b), "%ld tokens", v.tokens);
-        CHECK_NEAR(v.loss, log((double)task->vocab_size), 1e-5);
-        batch_free(b);
-        trainer_stop(&t);
-        model_free(t.model);
-        task_free(task);
-    }
 }
 
 TEST(lines_that_cannot_be_read) {

@@ -1,7 +1,7 @@
 /* Byte-pair encoding: merges and tokens are those of a plain version that counts everything anew
  * for each merge, and any bytes come back. */
 #include "base/random.h"
-#include "decoding/next_tokens.h"
+#include "decoding/decode.h"
 #include "task_helpers.h"
 
 enum { MAX_BYTES = 1 << 16, MAX_MERGES = 300 };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/runs.h"
-#include "decoding/next_tokens.h"
+#include "decoding/decode.h"
 #include "nn/model_file.h"
 
 typedef struct SavedRun {

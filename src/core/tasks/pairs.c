@@ -7,7 +7,7 @@
  * tokenizer learns from the training pairs. Only char learns from all pairs. */
 #include "base/crc32.h"
 #include "base/random.h"
-#include "tasks/tasks.h"
+#include "tasks/task.h"
 #include "text/encoding.h"
 #include "text/lines.h"
 #include <stdio.h>

@@ -14,7 +14,7 @@
  * x₁: uniform over the set, without rejection. */
 #pragma once
 
-#include "tasks/tasks.h"
+#include "tasks/task.h"
 
 /* Their answers: write n tokens to y, which does not overlap x: x, x in reverse order, x in
  * ascending order. */

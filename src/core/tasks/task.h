@@ -85,6 +85,11 @@ typedef struct TaskKind {
 } TaskKind;
 extern const Choice *const all_tasks[]; /* ends with NULL */
 
+/* The functions that open the tasks of tasks.def. */
+#define TASK(name, reads, summary, open, answer, text) TaskOpen open;
+#include "tasks/tasks.def"
+#undef TASK
+
 /* The kind of this name, or NULL. */
 const TaskKind *task_kind(const char *name);
 

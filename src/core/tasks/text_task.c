@@ -9,7 +9,6 @@
  * context is cut. */
 #include "base/random.h"
 #include "tasks/corpus.h"
-#include "tasks/tasks.h"
 #include "text/lines.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -174,12 +174,13 @@ bool token_file_end(File *f, Corpus *c, uint32_t crc32, Error *e) {
     t.corpus = *c;
     t.corpus.tokenizer = NULL;
     t.corpus.ids = NULL;
-    t.string = strlen(string) + 1;
+    size_t length = strlen(string) + 1;
+    t.string = length;
     t.tokens = (uint64_t)c->count;
     t.tokens_crc32 = crc32;
     set_mark(t.mark);
-    t.crc32 = crc32_update(crc32_update(0, string, t.string), &t, offsetof(Trailer, crc32));
-    file_write(f, string, t.string);
+    t.crc32 = crc32_update(crc32_update(0, string, length), &t, offsetof(Trailer, crc32));
+    file_write(f, string, length);
     file_write(f, &t, sizeof t);
     free(string);
     snprintf(path, sizeof path, "%s", file_path(f));

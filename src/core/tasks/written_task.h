@@ -6,7 +6,7 @@
  * are the characters of the alphabet, then begin, end and padding. */
 #pragma once
 
-#include "tasks/tasks.h"
+#include "tasks/task.h"
 
 enum { WRITTEN_BYTES = 64 }; /* of a source and of a target, with NUL */
 

@@ -156,42 +156,21 @@ def read_vocabulary(run, metadata):
 
 
 def write_tokenizer(folder, tokens, merges, config):
-    model = {
-        "type": "BPE",
-        "dropout": None,
-        "unk_token": None,
-        "continuing_subword_prefix": None,
-        "end_of_word_suffix": None,
-        "fuse_unk": False,
-        "byte_fallback": False,
-        "ignore_merges": False,
-        "vocab": {token: i for i, token in enumerate(tokens)},
-        "merges": merges,
+    vocabulary = {token: i for i, token in enumerate(tokens)}
+    tokenizer = {
+        "version": "1.0",
+        "added_tokens": [],
+        "pre_tokenizer": PRE_TOKENIZER,
+        "decoder": DECODER,
+        "model": {"type": "BPE", "vocab": vocabulary, "merges": merges},
     }
-    write_json(
-        folder,
-        "tokenizer.json",
-        {
-            "version": "1.0",
-            "truncation": None,
-            "padding": None,
-            "added_tokens": [],
-            "normalizer": None,
-            "pre_tokenizer": PRE_TOKENIZER,
-            "post_processor": None,
-            "decoder": DECODER,
-            "model": model,
-        },
-    )
-    write_json(
-        folder,
-        "tokenizer_config.json",
-        {
-            "tokenizer_class": "PreTrainedTokenizerFast",
-            "clean_up_tokenization_spaces": False,
-            "model_max_length": config["max_position_embeddings"],
-        },
-    )
+    write_json(folder, "tokenizer.json", tokenizer)
+    about = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces": False,
+        "model_max_length": config["max_position_embeddings"],
+    }
+    write_json(folder, "tokenizer_config.json", about)
 
 
 def read_tokenizer(folder):
@@ -202,21 +181,11 @@ def read_tokenizer(folder):
         raise Refused(f"{path}: found no such file")
     tokenizer = read_json(folder, "tokenizer.json")
     model = tokenizer["model"]
-    if (
-        model.get("type") != "BPE"
-        or model.get("byte_fallback")
-        or not set(LETTER.values()) <= set(model["vocab"])
-    ):
-        raise Refused(
-            f"{path}: found a tokenizer of type {model.get('type')}, need byte pairs of all bytes"
-        )
-    for key in (
-        "dropout",
-        "unk_token",
-        "continuing_subword_prefix",
-        "end_of_word_suffix",
-        "ignore_merges",
-    ):
+    kind, of_bytes = model.get("type"), not model.get("byte_fallback")
+    if kind != "BPE" or not of_bytes or not set(LETTER.values()) <= set(model["vocab"]):
+        raise Refused(f"{path}: found a tokenizer of type {kind}, need byte pairs of all bytes")
+    wordlike = ("unk_token", "continuing_subword_prefix", "end_of_word_suffix")
+    for key in ("dropout", "ignore_merges", *wordlike):
         if model.get(key):
             raise Refused(f"{path}: found {key} {model[key]}, need none")
     if tokenizer.get("normalizer"):
@@ -268,11 +237,8 @@ def read_run(run):
             raise Refused(f"{path}: found {key} {found}, need {word}: ./train lm --preset llama")
     if meta["attention"] not in ("dot", "plain"):
         raise Refused(f"{path}: found attention {meta['attention']}, need dot")
-    biases, layers, heads = (
-        meta.get("biases") != "false",
-        int(meta["encoder_layers"]),
-        int(meta["heads"]),
-    )
+    biases = meta.get("biases") != "false"
+    layers, heads = int(meta["encoder_layers"]), int(meta["heads"])
     weights = {"model.embed_tokens.weight": tensors["embedding.weight"]}
     for i in range(layers):
         ours, theirs = f"encoder.layers.{i}.", f"model.layers.{i}."

@@ -112,12 +112,10 @@ class Attention(nn.MultiheadAttention):
         super().__init__(
             stock.embed_dim, stock.num_heads, bias=stock.in_proj_bias is not None, batch_first=True
         )
-        self.turns, self.falls = (
-            places and meta["positions"] == kind for kind in ("rotary", "alibi")
-        )
-        self.normalises, self.base = meta.get("qk_norm") == "true", float(
-            meta.get("rotary_base", 10000)
-        )
+        self.turns = places and meta["positions"] == "rotary"
+        self.falls = places and meta["positions"] == "alibi"
+        self.normalises = meta.get("qk_norm") == "true"
+        self.base = float(meta.get("rotary_base", 10000))
         if meta["attention"] == "additive":
             self.score_weight = nn.Parameter(torch.zeros(stock.embed_dim))
 
@@ -127,16 +125,7 @@ class Attention(nn.MultiheadAttention):
         pairs = torch.tanh(q[:, :, :, None] + k[:, :, None])  # [B, heads, T, S, d_k]
         return (pairs * self.score_weight.view(self.num_heads, 1, 1, -1)).sum(-1)
 
-    def forward(
-        self,
-        query,
-        key,
-        value,
-        key_padding_mask=None,
-        attn_mask=None,
-        need_weights=False,
-        is_causal=False,
-    ):
+    def forward(self, query, key, value, key_padding_mask=None, attn_mask=None, **unused):
         weights = self.in_proj_weight.chunk(3)
         biases = [None] * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
         q, k, v = (
@@ -149,22 +138,14 @@ class Attention(nn.MultiheadAttention):
             q, k = turned(q, self.base), turned(k, self.base)
         scores = self.scores(q, k)
         if self.falls:
-            place = torch.arange(q.shape[-2])
-            scores = (
-                scores
-                - torch.tensor(slopes(self.num_heads)).to(q)[:, None, None]
-                * (place[:, None] - place).abs()
-            )
-        for mask in (
-            attn_mask,
-            None if key_padding_mask is None else key_padding_mask[:, None, None],
-        ):
-            if mask is not None:
-                scores = (
-                    scores.masked_fill(mask, -math.inf)
-                    if mask.dtype == torch.bool
-                    else scores + mask
-                )
+            place, slope = torch.arange(q.shape[-2]), torch.tensor(slopes(self.num_heads)).to(q)
+            scores = scores - slope[:, None, None] * (place[:, None] - place).abs()
+        padding = None if key_padding_mask is None else key_padding_mask[:, None, None]
+        for mask in (attn_mask, padding):
+            if mask is not None and mask.dtype == torch.bool:
+                scores = scores.masked_fill(mask, -math.inf)
+            elif mask is not None:
+                scores = scores + mask
         return self.out_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2)), None
 
 
@@ -179,11 +160,8 @@ def swiglu(x):
 
 def amend(layer, meta):
     """Gives a stock layer the parts that it lacks."""
-    if (
-        meta["positions"] in ("rotary", "alibi")
-        or meta["attention"] == "additive"
-        or meta.get("qk_norm") == "true"
-    ):
+    relative, additive = meta["positions"] in ("rotary", "alibi"), meta["attention"] == "additive"
+    if relative or additive or meta.get("qk_norm") == "true":
         layer.self_attn = Attention(layer.self_attn, meta, True)
         if hasattr(layer, "multihead_attn"):
             layer.multihead_attn = Attention(layer.multihead_attn, meta, False)
@@ -237,11 +215,9 @@ class Model(nn.Module):
             return norm(meta, d_model) if wanted and meta["final_norm"] == "true" else None
 
         self.embedding = nn.Embedding(vocab_size, d_model)
-        self.positions = (
-            nn.Embedding(int(meta["max_length"]), d_model)
-            if meta["positions"] == "learned"
-            else None
-        )
+        self.positions = None
+        if meta["positions"] == "learned":
+            self.positions = nn.Embedding(int(meta["max_length"]), d_model)
         self.encoder = nn.TransformerEncoder(
             nn.TransformerEncoderLayer(**layer),
             int(meta["encoder_layers"]),
@@ -331,9 +307,8 @@ def load(run):
     """The model of a run's directory, or of its model.safetensors."""
     path = run if run.endswith(".safetensors") else os.path.join(run, "model.safetensors")
     with safe_open(path, "pt") as file:
-        model, weights = Model(file.metadata()), {
-            name: file.get_tensor(name) for name in file.keys()
-        }
+        model = Model(file.metadata())
+        weights = {name: file.get_tensor(name) for name in file.keys()}
     model.to(weights["embedding.weight"].dtype)
     model.load_state_dict(weights, strict=True)
     return model
