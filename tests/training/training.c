@@ -521,6 +521,28 @@ TEST(k_batches_of_B_are_one_of_kB) {
     task_free(task);
 }
 
+/* The first step of gradient descent is as long as the rate times the clipped norm, however many
+ * batches the gradient is a mean of. */
+TEST(a_step_is_clipped) {
+    Task *task = open_copy();
+    for (int k = 1; k <= 3; k++) {
+        Trainer *t = trainer_new(task, 8, k, 0);
+        Parameters *p = &t->model->parameters;
+        optim_stop(&t->optimizer);
+        t->optimizer = optim_default(&optimizer_sgd);
+        t->optimizer.clip_norm = 0.25;
+        start_optimizer(&t->optimizer, p);
+        real *before = copy_of(p->value, p->size);
+        double squares = 0;
+        CHECK(take_step(t).grad_norm > 1);
+        for (long i = 0; i < p->size; i++) squares += pow((double)(p->value[i] - before[i]), 2);
+        CHECK_NEAR(sqrt(squares), 2e-3 * 0.25, 1e-6);
+        free(before);
+        trainer_free(t);
+    }
+    task_free(task);
+}
+
 /* With dropout too: the same seed gives the same weights, for any number of threads; another seed
  * others. */
 TEST(the_same_seed_gives_the_same_bits) {
