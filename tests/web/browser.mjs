@@ -340,6 +340,23 @@ test('backward is written, judged, kept and taken along', () => visit({}, async 
   await says('PASS');
 }));
 
+test('memory stays flat while it trains and is looked at', () => visit({query: ENDLESS + '&d-model=16'}, async page => {
+  await open_(page, 'decoder.layers.0.multihead_attn A');
+  await page.run("$('run').click()");
+  const memory = async step => { // after so many steps
+    await page.holds(`state.step >= ${step}`);
+    await page.send('HeapProfiler.collectGarbage');
+    const {usedSize, backingStorageSize} = await page.send('Runtime.getHeapUsage');
+    const {nodes, jsEventListeners} = await page.send('Memory.getDOMCounters');
+    const {bytes} = await page.run("ask('memory')");
+    return {heap: usedSize + backingStorageSize, nodes, jsEventListeners, bytes};
+  };
+  const before = await memory(300), after = await memory(1800);
+  assert(after.heap < before.heap + 5e5, `${before.heap} bytes, then ${after.heap}`);
+  assert(after.nodes < before.nodes + 100 && after.jsEventListeners < before.jsEventListeners + 20, JSON.stringify([before, after]));
+  assert.equal(after.bytes, before.bytes, 'memory of the modules');
+}));
+
 test('hostile texts and 10,000 clicks', () => visit({query: ENDLESS}, async page => {
   const markup = '<img src=x onerror="document.title = 1"><script>document.title = 1</script>';
   await type(page, markup);
