@@ -1,4 +1,4 @@
-// Elements, colours, curves and heat maps. Text from outside is set with textContent only.
+// Elements, colours, curves and matrices. Text from outside is set with textContent only.
 'use strict';
 const $ = id => document.getElementById(id);
 
@@ -12,44 +12,57 @@ function make(tag, properties = {}, ...children) {
   x.append(...children);
   return x;
 }
+const button = (text, act, more = {}) =>
+  make('button', {type: 'button', onclick: act, ...more}, text);
 
-// Sets a text, attributes, where they differ: equal ones would cost a layout, too.
+// Set a text, attributes, where they differ: equal ones would cost a layout, too.
 function write(x, text) { if (x.textContent !== text) x.textContent = text; }
 function attributes(x, values) {
-  for (const [name, value] of Object.entries(values)) if (x.getAttribute(name) !== String(value)) x.setAttribute(name, value);
+  for (const [name, value] of Object.entries(values))
+    if (x.getAttribute(name) !== String(value)) x.setAttribute(name, value);
 }
 
-const button = (text, act, more = {}) => make('button', {type: 'button', onclick: act, ...more}, text);
+// Hands the reader a file.
+function download(name, contents, type) {
+  const href = URL.createObjectURL(new Blob([contents], {type}));
+  make('a', {href, download: name}).click();
+  setTimeout(() => URL.revokeObjectURL(href), 10000);
+}
 
-// The colours of the style sheet, read anew when the scheme changes; shade and minus as the pixel of an image.
+// The colours of the style sheet, read anew when the scheme changes. Those of elements, three
+// numbers in the style sheet, are a pixel of an image, without opacity.
 let palette = null;
 function colours() {
-  if (!palette) {
-    const style = getComputedStyle(document.documentElement), value = name => style.getPropertyValue('--' + name).trim();
-    palette = {};
-    const plain = 'ink paper faint line panel accent wrong glow wire soft ghost attend norm feed embed out loss';
-    for (const name of plain.split(' ')) palette[name] = value(name);
-    for (const name of ['shade', 'minus', 'veil']) palette[name] = value(name).split(' ').reduceRight((sum, x) => sum * 256 + +x, 0);
-    palette.veil = (palette.veil | 255 << 24) >>> 0;
+  if (palette) return palette;
+  const style = getComputedStyle(document.documentElement);
+  palette = {};
+  const names = 'ink paper faint line panel accent wrong glow wire soft ghost attend norm feed';
+  for (const name of `${names} embed out loss shade minus veil`.split(' ')) {
+    const value = style.getPropertyValue('--' + name).trim(), parts = value.split(' ');
+    palette[name] = parts.length < 3 ? value : parts.reduceRight((sum, x) => sum * 256 + +x, 0);
   }
   return palette;
 }
 
 // The sections in sight, below the bar that stays at the top.
 const inSight = new Set(), watch = new IntersectionObserver(entries => {
-  for (const e of entries) e.isIntersecting ? inSight.add(e.target.id) : inSight.delete(e.target.id);
+  for (const {isIntersecting, target: {id}} of entries)
+    isIntersecting ? inSight.add(id) : inSight.delete(id);
   if (entries.some(e => e.isIntersecting)) renew(), schedule();
 }, {rootMargin: `-${getComputedStyle(document.documentElement).scrollPaddingTop} 0px 0px`});
 
-// Painters run in turn, one a frame, so that no frame takes long; none in a frame that reads the worker's answer; with
-// reduced motion, while it trains, one each half second. During training, one of a section waits until that is in sight.
+// Painters run in turn, one a frame, so that no frame takes long; none in a frame that reads the
+// worker's answer; with reduced motion, while it trains, one each half second. During training, one
+// of a section waits until that is in sight.
 const painters = new Map(), calm = matchMedia('(prefers-reduced-motion: reduce)');
 let painting = false, heard = false, waited = false;
+function painter(name, draw, section) { painters.set(name, {draw, section, due: false}); }
 function paint(name) {
   painters.get(name).due = true;
   schedule();
 }
-const ready = () => [...painters].filter(([, p]) => p.due && (!p.section || !running || inSight.has(p.section)));
+const ready = () => [...painters].filter(
+  ([, {due, section}]) => due && (!section || !running || inSight.has(section)));
 function schedule() {
   if (painting || !ready().length) return;
   painting = true;
@@ -63,19 +76,19 @@ function schedule() {
   calm.matches && running ? setTimeout(frame, 500) : frame();
 }
 function draw(turn) {
-  for (const [name, p] of turn) p.due = false, painters.delete(name), painters.set(name, p), p.draw();
+  for (const [name, p] of turn)
+    p.due = false, painters.delete(name), painters.set(name, p), p.draw();
 }
-function painter(name, draw, section) { painters.set(name, {draw, section, due: false}); }
 function repaint() { palette = null; painters.forEach((p, name) => paint(name)); }
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
 addEventListener('resize', repaint);
-function paper(printing) {
-  document.documentElement.classList.toggle('printing', printing);
-  repaint();
-  for (let due = [...painters]; due.length; due = [...painters].filter(([, p]) => p.due)) draw(due);
-}
-addEventListener('beforeprint', () => paper(true));
-addEventListener('afterprint', () => paper(false));
+for (const event of ['beforeprint', 'afterprint'])
+  addEventListener(event, () => {
+    document.documentElement.classList.toggle('printing', event === 'beforeprint');
+    repaint();
+    const due = () => [...painters].filter(([, p]) => p.due);
+    while (due().length) draw(due());
+  });
 
 // The context of a canvas of this size in CSS pixels, cleared.
 function clear(canvas, width, height) {
@@ -90,7 +103,10 @@ function clear(canvas, width, height) {
 
 // Points of a curve, at most 1,000; beyond that, every second is left out.
 class Curve {
-  constructor() { this.x = []; this.y = []; this.every = 1; this.count = 0; }
+  x = [];
+  y = [];
+  every = 1;
+  count = 0;
   add(x, y) {
     if (this.count++ % this.every) return;
     this.x.push(x), this.y.push(y);
@@ -106,9 +122,10 @@ function round(x) {
   return [1, 1.2, 1.6, 2, 2.4, 3, 4, 6, 8, 10].find(m => m * p >= x * 0.999) * p;
 }
 
-// Curves with axes. lines: [{x, y, colour, width, dots}]; across, up: {from, to, text, room} of an axis; goal: a dashed line.
+// Curves with axes. lines: [{x, y, colour, width, dots}]; across, up: {from, to, text, room} of an
+// axis; goal: a dashed line.
 function drawChart(canvas, lines, across, up, goal) {
-  const w = canvas.clientWidth, h = canvas.clientHeight, c = clear(canvas, w, h), p = colours(), marks = [0, .25, .5, .75, 1];
+  const w = canvas.clientWidth, h = canvas.clientHeight, c = clear(canvas, w, h), p = colours();
   const left = up.room ?? 48, bottom = h - 22, right = w - 10, head = 8;
   const X = x => left + (right - left) * (x - across.from) / (across.to - across.from);
   const Y = y => bottom - (bottom - head) * (y - up.from) / (up.to - up.from);
@@ -119,121 +136,135 @@ function drawChart(canvas, lines, across, up, goal) {
     c.stroke();
   };
   const level = (y, colour) => draw([across.from, across.to], [y, y], colour, 1);
-  const share = (axis, s) => axis.from + (axis.to - axis.from) * s;
   c.font = '12px system-ui, sans-serif', c.lineJoin = 'round';
-  for (const s of marks) {
-    level(share(up, s), 'line');
+  for (const share of [0, .25, .5, .75, 1]) {
+    const [x, y] = [across, up].map(axis => axis.from + (axis.to - axis.from) * share);
+    level(y, 'line');
     c.fillStyle = p.faint, c.textBaseline = 'middle', c.textAlign = 'right';
-    c.fillText(up.text(share(up, s)), left - 6, Y(share(up, s)));
-    c.textBaseline = 'bottom', c.textAlign = {0: 'left', 1: 'right'}[s] || 'center';
-    c.fillText(across.text(share(across, s)), X(share(across, s)), h - 2);
+    c.fillText(up.text(y), left - 6, Y(y));
+    c.textBaseline = 'bottom', c.textAlign = {0: 'left', 1: 'right'}[share] || 'center';
+    c.fillText(across.text(x), X(x), h - 2);
   }
   c.save(), c.beginPath(), c.rect(left, head - 4, w - left, bottom - head + 8), c.clip();
   c.setLineDash([4, 4]), level(goal, 'faint'), c.setLineDash([]);
   for (const {x, y, colour, width, dots} of lines) {
     draw(x, y, colour, width);
-    if (dots && x.length < 60) x.forEach((x, i) => { c.beginPath(), c.arc(X(x), Y(y[i]), 3, 0, 7), c.fill(); });
+    if (!dots || x.length >= 60) continue;
+    x.forEach((x, i) => { c.beginPath(), c.arc(X(x), Y(y[i]), 3, 0, 7), c.fill(); });
   }
   c.restore();
 }
 
-// A tensor as rows and columns; a scalar and a vector have one row.
-function grid({shape, values}) {
-  const columns = shape.length ? shape[shape.length - 1] : 1;
-  return {rows: columns ? values.length / columns : 0, columns, values};
+// ---- Matrices: {rows, columns, values} ----
+
+// The largest size of a finite number.
+function largestSize(values) {
+  let top = 0;
+  for (const v of values) if (Math.abs(v) > top && Number.isFinite(v)) top = Math.abs(v);
+  return top;
 }
 
-// An image of m: {rows, columns, values}, a pixel for each element: above zero blue, below zero ochre, as opaque as its share
-// of `top`. The next call overwrites it.
+// Sets pixels of an image from (x, y) on, one for each element of the first w columns and h rows:
+// above zero blue, below zero ochre, as opaque as its share of `top`; what is masked is grey.
+function shade(image, {rows, columns, values}, top, x = 0, y = 0, w = columns, h = rows) {
+  const pixels = new Uint32Array(image.data.buffer), {shade, minus, veil} = colours();
+  for (let i = 0; i < h; i++)
+    for (let j = 0; j < w; j++) {
+      const v = values[i * columns + j], share = top ? Math.min(1, Math.abs(v) / top) : 0;
+      const opaque = Number.isFinite(v) ? 255 * share : 255;
+      const colour = Number.isFinite(v) ? v < 0 ? minus : shade : veil;
+      pixels[(y + i) * image.width + x + j] = (colour | opaque << 24) >>> 0;
+    }
+}
+
+// An image of m, a pixel for each element. The next call overwrites it.
 const scratch = make('canvas');
-function imageOf({rows, columns, values}, top) {
-  if (scratch.width !== columns || scratch.height !== rows) scratch.width = columns, scratch.height = rows;
-  const c = scratch.getContext('2d'), image = c.createImageData(columns, rows), {shade, minus} = colours();
-  const pixels = new Uint32Array(image.data.buffer);
-  for (let i = 0; i < values.length; i++) {
-    const v = values[i], share = Number.isFinite(v) && top ? Math.min(1, Math.abs(v) / top) : 0;
-    pixels[i] = (v < 0 ? minus : shade) | 255 * share << 24;
-  }
+function imageOf(m, top) {
+  scratch.width = m.columns, scratch.height = m.rows;
+  const c = scratch.getContext('2d'), image = c.createImageData(m.columns, m.rows);
+  shade(image, m, top);
   c.putImageData(image, 0, 0);
   return scratch;
 }
 
-// A heat map of m with labels and marks, its name in the caption before it. -infinity is crossed out, a zero gets a dot.
-// Sets what costs a layout, and returns the drawing, which can have its own frame. A map that `grows` never shrinks.
-// o: {name, shape, unit, cell, high, grows, top, labels: {rows, columns}, mark: {row, column, cell}, numbers}
-function heatMap(canvas, m, o) {
-  const {cell, high, mark = {}, labels: {rows, columns} = {}} = o, [width, height] = o.grows && canvas.size || [0, 0];
-  const left = rows ? 6 + 9 * Math.min(7, Math.max(...rows.map(wide))) : 0, above = columns ? 20 : 0;
-  const w = left + m.columns * cell, h = above + m.rows * high, size = [Math.max(width, w), Math.max(height, h)];
-  Object.assign(canvas, {left, above, cell, high, size, shows: m, marked: mark});
-  write(canvas.previousSibling, `${o.name} [${o.shape.join(' × ')}]${o.unit || ''}`);
-  const label = t('matrix', o.name, m.rows, m.columns) + (canvas.tabIndex < 0 ? '' : t('matrix_keys'));
-  attributes(canvas, {'aria-label': label, style: `width: ${size[0]}px; height: ${size[1]}px`});
-  return () => {
-    const p = colours(), c = clear(canvas, ...size);
-    let top = o.top || 0;
-    if (!top) for (const v of m.values) if (Number.isFinite(v)) top = Math.max(top, Math.abs(v));
+// A figure of a matrix. Arrow keys, after a press in it, choose a cell: choose(row, column).
+// figure.show(m, o) draws m with name, labels and a mark. −∞ is crossed out, a zero has a dot.
+// o: {name, unit, cell, high, top, rows, columns, numbers, mark: {row, column, cell}}
+function matrixFigure(choose) {
+  const canvas = make('canvas', {role: 'application', tabIndex: 0}), caption = make('figcaption');
+  const figure = make('figure', {}, caption, canvas);
+  let at = [0, 0], shown, left = 0, above = 0, cell = 0, high = 0;
+  const go = (i, j) => {
+    at = [clamp(0, i, shown.rows - 1), clamp(0, j, shown.columns - 1)];
+    choose(...at);
+  };
+  canvas.addEventListener('pointerdown', ({clientX, clientY}) => {
+    const box = canvas.getBoundingClientRect();
+    const i = (clientY - box.top - above) / high, j = (clientX - box.left - left) / cell;
+    if (shown) go(Math.floor(i), Math.floor(j));
+  });
+  const keys = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
+  canvas.addEventListener('keydown', e => {
+    const by = keys[e.key];
+    if (by && !e.ctrlKey && !e.metaKey && !e.altKey)
+      e.preventDefault(), go(at[0] + by[0], at[1] + by[1]);
+  });
+  figure.show = (m, o) => {
+    const {rows, columns, values} = m, {mark} = o, p = colours();
+    const mono = size => c.font = size + 'px ui-monospace, monospace';
+    ({cell, high} = o), shown = m, canvas.marked = mark, at = mark.cell ?? at;
+    left = o.rows ? 6 + 9 * Math.min(7, Math.max(...o.rows.map(letters))) : 0;
+    above = o.columns ? 20 : 0;
+    const w = left + columns * cell, h = above + rows * high;
+    write(caption, `${o.name} [${rows} × ${columns}]${o.unit}`);
+    attributes(canvas, {'aria-label': t('matrix', o.name, rows, columns),
+                        style: `width: ${w}px; height: ${h}px`});
+    const c = clear(canvas, w, h);
     c.fillStyle = p.panel, c.fillRect(left, above, w - left, h - above);
     c.imageSmoothingEnabled = false;
-    c.drawImage(imageOf(m, top), left, above, w - left, h - above);
+    c.drawImage(imageOf(m, o.top || largestSize(values)), left, above, w - left, h - above);
     c.textBaseline = 'middle', c.textAlign = 'center';
-    c.font = Math.min(13, cell / 3.4) + 'px ui-monospace, monospace';
-    const cells = f => m.values.forEach((v, i) => {
-      f(left + i % m.columns * cell, above + Math.floor(i / m.columns) * high, v, i);
-    });
-    const stroke = (colour, width, path) => {
-      c.strokeStyle = colour, c.lineWidth = width, c.beginPath();
+    const cells = draw => values.forEach((v, i) =>
+      draw(left + i % columns * cell, above + Math.floor(i / columns) * high, v));
+    const stroke = (colour, path) => {
+      c.strokeStyle = colour, c.lineWidth = 1, c.beginPath();
       cells(path);
       c.stroke();
     };
-    stroke(p.faint, 1, (x, y, v) => { if (!Number.isFinite(v)) c.moveTo(x + 2, y + high - 2), c.lineTo(x + cell - 2, y + 2); });
-    if (cell >= 12) stroke(p.line, 1, (x, y) => c.rect(x + .5, y + .5, cell - 1, high - 1));
-    if (!o.numbers) stroke(p.ink, 1, (x, y, v) => { if (!v) c.rect(x + cell / 2 - .5, y + high / 2 - .5, 1, 1); });
-    c.fillStyle = p.ink;
+    stroke(p.faint, (x, y, v) => {
+      if (!Number.isFinite(v)) c.moveTo(x + 2, y + high - 2), c.lineTo(x + cell - 2, y + 2);
+    });
+    if (cell >= 12) stroke(p.line, (x, y) => c.rect(x + .5, y + .5, cell - 1, high - 1));
+    c.fillStyle = p.ink, mono(Math.min(13, cell / 3.4));
     if (o.numbers) cells((x, y, v) => c.fillText(o.numbers(v), x + cell / 2, y + high / 2));
-    c.font = '14px ui-monospace, monospace', c.fillStyle = p.faint;
-    if (columns && cell >= 9) columns.forEach((t, j) => c.fillText(short(t, cell / 9), left + (j + .5) * cell, above / 2));
-    c.textAlign = 'right', c.font = Math.min(14, high + 2) + 'px ui-monospace, monospace';
-    if (rows) rows.forEach((r, i) => c.fillText(short(r), left - 5, above + (i + .5) * high));
-    c.strokeStyle = p.accent, c.lineWidth = 2;
-    if (mark.row >= 0) c.strokeRect(left + 1, above + mark.row * high, w - left - 2, high);
-    if (mark.column >= 0) c.strokeRect(left + mark.column * cell, above + 1, cell, h - above - 2);
-    if (mark.cell) {
-      c.lineWidth = 3, c.strokeStyle = p.ink;
-      c.strokeRect(left + mark.cell[1] * cell + 1, above + mark.cell[0] * high + 1, cell - 2, high - 2);
-    }
+    const dot = (x, y, v) => { if (!v) c.rect(x + cell / 2 - .5, y + high / 2 - .5, 1, 1); };
+    if (!o.numbers) stroke(p.ink, dot);
+    c.fillStyle = p.faint, mono(14);
+    const names = cell >= 9 && o.columns || [];
+    names.forEach((s, j) => c.fillText(short(s, cell / 9), left + (j + .5) * cell, above / 2));
+    c.textAlign = 'right', mono(Math.min(14, high + 2));
+    o.rows?.forEach((s, i) => c.fillText(short(s), left - 5, above + (i + .5) * high));
+    const frame = (i, j, rows, columns, colour, width) => {
+      c.strokeStyle = colour, c.lineWidth = width;
+      c.strokeRect(left + j * cell + 1, above + i * high + 1, columns * cell - 2, rows * high - 2);
+    };
+    if (mark.row >= 0) frame(mark.row, 0, 1, columns, p.accent, 2);
+    if (mark.column >= 0) frame(0, mark.column, rows, 1, p.accent, 2);
+    if (mark.cell) frame(...mark.cell, 1, 1, p.ink, 3);
   };
+  return figure;
 }
-const wide = s => [...short(s)].reduce((n, c) => n + (c > '\u2000' ? 1.7 : 1), 0);
+// About how many letters wide a label is.
+const letters = s => [...short(s)].reduce((n, c) => n + (c > '\u2000' ? 1.7 : 1), 0);
 function short(s, most = 7) {
-  const c = [...s.replace(/\n/g, '⏎').replace(/ /g, '␣').replace(/[\u0590-\u08ff]$/, '$&\u200e')]; // then on to the right
-  return c.length > most ? c.slice(0, Math.max(1, most - 1)).join('') + (most > 2 ? '…' : '') : c.join('');
+  const marked = s.replace(/\n/g, '⏎').replace(/ /g, '␣');
+  const c = [...marked.replace(/[\u0590-\u08ff]$/, '$&\u200e')]; // then on to the right
+  if (c.length <= most) return c.join('');
+  return c.slice(0, Math.max(1, most - 1)).join('') + (most > 2 ? '…' : '');
 }
 // A token as a reader sees it.
-const MARKS = {'<begin>': '▷', '<end>': '■', '<pad>': '·'}, mark = (token, most) => MARKS[token] || short(token, most);
-
-// Lets arrow keys and pointer, or with `clicks` only its click, choose a cell of a heat map: choose(row, column).
-function choosable(canvas, size, choose, clicks) {
-  let at = [0, 0];
-  const go = (i, j) => {
-    const {rows, columns} = size();
-    at = [Math.max(0, Math.min(rows - 1, i)), Math.max(0, Math.min(columns - 1, j))];
-    choose(...at);
-  };
-  const point = e => {
-    const box = canvas.getBoundingClientRect(), {left, above, cell, high} = canvas;
-    if (cell) go(Math.floor((e.clientY - box.top - above) / high), Math.floor((e.clientX - box.left - left) / cell));
-  };
-  canvas.addEventListener('pointermove', e => { if (e.pointerType === 'mouse' && !clicks) point(e); });
-  canvas.addEventListener('pointerdown', point);
-  const keys = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
-  canvas.addEventListener('keydown', e => {
-    const d = keys[e.key];
-    if (d && !e.ctrlKey && !e.metaKey && !e.altKey) e.preventDefault(), go(at[0] + d[0], at[1] + d[1]);
-  });
-  canvas.tabIndex = 0;
-  return (i, j) => { at = [i, j]; };
-}
+const MARKS = {'<begin>': '▷', '<end>': '■', '<pad>': '·'};
+const mark = (token, most) => MARKS[token] || short(token, most);
 
 const clamp = (low, x, high) => Math.max(low, Math.min(high, x));
 

@@ -1,7 +1,7 @@
 // The page: language, the worker, training, the address. The files that follow add the other parts.
 'use strict';
 // Set by figure.js and step.js: draw anew what is looked at, open a step, go to the next one.
-let renewFigure, arrangeFigure, markFigure, focusOpen, renewStep, openStep, stepBy;
+let renewFigure, arrangeFigure, markFigure, renewStep, openStep, stepBy;
 
 // ---- Language ----
 
@@ -17,7 +17,8 @@ function translate() {
   document.documentElement.lang = language ? 'zh-Hans' : 'en';
   document.title = t('title');
   for (const x of document.querySelectorAll('[data-t]')) x.textContent = t(x.dataset.t);
-  for (const x of document.querySelectorAll('[data-label]')) x.setAttribute('aria-label', t(x.dataset.label));
+  for (const x of document.querySelectorAll('[data-label]'))
+    attributes(x, {'aria-label': t(x.dataset.label)});
   $('language').textContent = language ? 'English' : '中文';
   $('language').lang = language ? 'en' : 'zh-Hans';
   translators.forEach(f => f());
@@ -34,20 +35,18 @@ for (const part of document.querySelectorAll('main > section')) {
   part.setAttribute('aria-labelledby', title.id);
   part.prepend(title, make('p', {'data-t': id + '_lead'}));
 }
-for (const box of document.querySelectorAll('[data-selects]'))
-  for (const id of box.dataset.selects.split(' '))
-    box.append(make('label', {}, make('span', {'data-t': id}), ' ', make('select', {id})));
-// Fills a select with [value, text key] pairs, keeping the choice.
-function fill(select, pairs, chosen = select.value) {
+// Fills a select with [value, text] pairs and chooses one.
+function fill(select, pairs, chosen) {
   select.replaceChildren(...pairs.map(([value, text]) => make('option', {value}, text)));
-  select.value = pairs.some(p => String(p[0]) === String(chosen)) ? chosen : pairs[0] && pairs[0][0];
+  select.value = chosen;
 }
 
 // ---- The worker ----
 
 const waiting = new Map(), REPLACED = 'replaced';
 let worker = null, requests = 0;
-// Asks the worker. An answer for a model that has been replaced is an error that is not shown; of null: for any model.
+// Asks the worker. An answer for a model that has been replaced is an error that is not shown; of
+// null: for any model.
 function ask(op, more = {}, of = model) {
   if (!worker) {
     worker = openWorker();
@@ -66,7 +65,7 @@ function ask(op, more = {}, of = model) {
   return new Promise((done, fail) => waiting.set(id, {done, fail, of}));
 }
 
-// Gives up a worker that has crashed: pending requests fail, and the next request opens a new worker.
+// Gives up a worker that has crashed: pending requests fail, and the next request opens a new one.
 function lose(why) {
   worker.terminate();
   worker = model = null, running = false;
@@ -114,7 +113,7 @@ const SETTINGS = [
   ['positions', ['sinusoidal', 'learned', 'rotary', 'none'], 'sinusoidal'],
   ['mask', ['on', 'off'], 'on'],
   ['optimizer', ['adamw', 'muon', 'sgd'], 'adamw'],
-  ['lr', ['0.0005', '0.001', '0.002', '0.005', '0.01', '0.02', '0.05', '0.1', '0.2', '0.5'], '0.005'],
+  ['lr', '0.0005 0.001 0.002 0.005 0.01 0.02 0.05 0.1 0.2 0.5'.split(' '), '0.005'],
   ['seed', /^[1-9]\d{0,8}$/, '1'],
   ['steps', ['200', '400', '600', '800', '1200', '2000', '5000', '20000'], '400'],
 ];
@@ -122,10 +121,16 @@ const SETTINGS = [
 const STEPS = {copy: '400', reverse: '600', sort: '800', add: '2000', lm: '400'};
 const RATES = {adamw: '0.005', muon: '0.005', sgd: '0.1'};
 const choice = Object.fromEntries(SETTINGS.map(([name, , preset]) => [name, preset]));
-const preset = name => ({steps: STEPS[choice.task], lr: RATES[choice.optimizer]})[name] ?? SETTINGS.find(s => s[0] === name)[2];
-const allowed = (values, value) => Array.isArray(values) ? values.includes(value) : values.test(value);
+const preset = name => {
+  const follows = {steps: STEPS[choice.task], lr: RATES[choice.optimizer]};
+  return follows[name] ?? SETTINGS.find(s => s[0] === name)[2];
+};
+const allowed = (values, value) =>
+  Array.isArray(values) ? values.includes(value) : values.test(value);
 const MAX_TEXT = 200000; // the field takes one more, which tells that there is more
-const own = make('textarea', {id: 'own', maxLength: MAX_TEXT + 1, spellcheck: false, dir: 'auto', onchange: () => start()});
+const own = make('textarea', {
+  id: 'own', maxLength: MAX_TEXT + 1, spellcheck: false, dir: 'auto', onchange: () => start(),
+});
 const EXAMPLES = {copy: '31415926', reverse: '31415926', sort: '31415926', add: '47+85'};
 const example = () =>
   choice.task === 'lm' ? [...own.value].slice(0, language ? 3 : 8).join('') : EXAMPLES[choice.task];
@@ -135,12 +140,16 @@ const ELSEWHERE = {task: 'quick', layers: 'quick', heads: 'quick', lr: 'rate'};
 function buildSettings() {
   const text = (tag, key) => make(tag, {'data-t': key});
   for (const [name, values] of SETTINGS) {
-    const id = 's-' + name, type = {type: 'number', min: 1, max: 999999999};
-    const field = Array.isArray(values) ? make('select', {name, id}) : make('input', {name, id, ...type});
-    field.addEventListener('change', () => allowed(values, field.value) ? change(name, field.value) : nameSettings());
-    $(ELSEWHERE[name] ?? 'settings').append(make('label', {}, text('span', 's_' + name), ' ', field));
+    const id = 's-' + name, many = Array.isArray(values);
+    const type = many ? {} : {type: 'number', min: 1, max: 999999999};
+    const field = make(many ? 'select' : 'input', {name, id, ...type});
+    field.addEventListener('change', () =>
+      allowed(values, field.value) ? change(name, field.value) : nameSettings());
+    const label = make('label', {}, text('span', 's_' + name), ' ', field);
+    $(ELSEWHERE[name] ?? 'settings').append(label);
   }
-  $('settings').prepend(make('label', {className: 'own', hidden: true}, text('span', 'own_text'), own));
+  const label = make('label', {className: 'own', hidden: true}, text('span', 'own_text'), own);
+  $('settings').prepend(label);
   $('settings').append(make('p', {id: 'hint'}), make('p', {id: 'model-says', className: 'faint'}),
                        make('details', {}, text('summary', 'words'), text('p', 'glossary')));
   $('settings').addEventListener('submit', e => e.preventDefault());
@@ -148,7 +157,7 @@ function buildSettings() {
 function nameSettings() {
   for (const [name, values] of SETTINGS)
     if (!Array.isArray(values)) $('s-' + name).value = choice[name];
-    else fill($('s-' + name), values.map(v => [v, t(TEXTS['o_' + v] ? 'o_' + v : v)]), choice[name]);
+    else fill($('s-' + name), values.map(v => [v, textOr('o_' + v, v)]), choice[name]);
 }
 // Sets a choice, and what follows from it.
 function set(name, value) {
@@ -173,7 +182,8 @@ function change(name, value) {
 // ?task=sort&heads=2&at=decoder.layers.0.multihead_attn+A&cell=2,2&way=backward&step=200&lang=zh
 let wanted = 0; // the step to train to at once
 function readAddress() {
-  const query = new URLSearchParams(location.search), pace = query.get('pace'), at = query.get('at');
+  const query = new URLSearchParams(location.search);
+  const pace = query.get('pace'), at = query.get('at');
   const whole = name => /^\d{1,6}$/.test(query.get(name) ?? '') ? +query.get(name) : 0;
   for (const [name, values] of SETTINGS)
     if (query.has(name) && allowed(values, query.get(name))) set(name, query.get(name));
@@ -188,14 +198,16 @@ function readAddress() {
 }
 let writing = 0;
 function writeAddress() {
-  const query = new URLSearchParams(), hold = (name, value, when) => { if (when) query.set(name, value); };
+  const query = new URLSearchParams();
+  const hold = (name, value, when) => { if (when) query.set(name, value); };
   for (const [name] of SETTINGS) hold(name, choice[name], choice[name] !== preset(name));
   hold('pace', $('pace').value, $('pace').value !== PACE);
   hold('ask', $('input').value, $('input').value !== example());
   hold('step', state.step, state.step && !running && model?.steps);
   hold('at', view.open, view.open), hold('cell', String(view.cell), view.open && view.cell);
   hold('operand', view.operand, view.open && view.operand >= 0);
-  hold('way', 'backward', view.backward), hold('head', view.head, view.head), hold('layer', view.layer, view.layer);
+  hold('way', 'backward', view.backward);
+  for (const name of ['head', 'layer']) hold(name, view[name], view[name]);
   hold('scene', scene, scene), hold('lang', LANGUAGES[language], true);
   history.replaceState(null, '', location.pathname + '?' + query + location.hash);
 }
@@ -205,9 +217,11 @@ function moved() {
   writing = setTimeout(writeAddress, 150);
 }
 
-addEventListener('popstate', writeAddress); // a step back leads to an older address: it gets the settings of now
+// A step back leads to an older address: it gets the settings of now.
+addEventListener('popstate', writeAddress);
 
-// The options of ./train for the same training. After `steps` the learning rate stays at its minimum.
+// The options of ./train for the same training. After `steps` the learning rate stays at its
+// minimum.
 function options() {
   const text = choice.task === 'lm';
   const o = {...choice, dropout: 0, schedule: 'cosine', warmup: 50, 'min-lr': choice.lr / 10,
@@ -260,7 +274,10 @@ const start = latest(async () => {
 function took(m) {
   model = m;
   // What a model was trained without it has not.
-  for (const id of ['mask', 'positions']) $(id).checked = !($(id).disabled = m.steps > 0 && /off|none/.test(choice[id]));
+  for (const id of ['mask', 'positions']) {
+    $(id).disabled = m.steps > 0 && /off|none/.test(choice[id]);
+    $(id).checked = !$(id).disabled;
+  }
   clearCurves();
   fitInput();
   show();
@@ -271,7 +288,8 @@ function took(m) {
 function fitInput() {
   const letters = model.tokens.filter(x => [...x].length === 1);
   const fits = text => text && [...text].every(c => letters.includes(c));
-  const text = ofCharacters() ? [$('input').value, example()].find(fits) || letters.slice(0, 5).join('') : $('input').value;
+  let text = $('input').value;
+  if (ofCharacters()) text = [text, example()].find(fits) || letters.slice(0, 5).join('');
   $('input').value = [...text].slice(0, mostTyped()).join('');
 }
 
@@ -289,9 +307,11 @@ async function loop() {
   looping = true;
   let owed = 1, then = performance.now(), looked = 0;
   try {
-    while (running && model && !starting) { // a step asked for during a start would be the new model's first
+    // A step asked for during a start would be the new model's first.
+    while (running && model && !starting) {
       const rate = state.step < wanted ? Infinity : pace(), now = performance.now();
-      owed = rate === Infinity ? 1000 : Math.min(owed + rate * (now - then) / 1000, Math.max(1, rate));
+      const more = rate === Infinity ? 1000 : rate * (now - then) / 1000;
+      owed = Math.min(owed + more, Math.max(1, rate), 1000);
       then = now;
       const most = state.step < wanted ? wanted - state.step : owed;
       if (owed >= 1) owed -= await advance(Math.floor(Math.min(owed, most)), 40);
@@ -313,7 +333,8 @@ async function loop() {
   }
 }
 
-// Trains up to n steps in about ms milliseconds, and evaluates if that is due. Returns the number of steps.
+// Trains up to n steps in about ms milliseconds, and evaluates if that is due. Returns the number
+// of steps.
 async function advance(n, ms) {
   const left = model.steps - state.step;
   const r = await ask('step', {n: left > 0 ? Math.min(n, left) : n, ms, more: true});
@@ -370,7 +391,8 @@ const mostTyped = () => Math.min(model.maxSource, 24);
 
 // The model's answer and, as `wanted`, the right one if there is one.
 async function askAnswer(request) {
-  const r = await ask('answer', request), sum = model?.task === 'add' && request.text.match(/^(\d+)\+(\d+)$/);
+  const r = await ask('answer', request);
+  const sum = model?.task === 'add' && request.text.match(/^(\d+)\+(\d+)$/);
   return sum ? {...r, wanted: [...String(+sum[1] + +sum[2])].reverse().join('')} : r;
 }
 const answer = reading(async text => {
@@ -387,7 +409,8 @@ const answer = reading(async text => {
   paint('answers');
 });
 
-// The answer with its wrong characters marked and a tick or a cross; with `whole`, also the right answer.
+// The answer with its wrong characters marked and a tick or a cross; with `whole`, also the right
+// answer.
 function marked(r, whole) {
   const answer = r.answer.replace(/\n/g, '⏎').replace(/\ufffd/g, '·'); // a dot: no character
   if (r.wanted === null || r.wanted === undefined) return [answer];
@@ -397,7 +420,8 @@ function marked(r, whole) {
     if (i && wrong(i) === wrong(i - 1)) shown[shown.length - 1].textContent += c;
     else shown.push(make('span', {className: wrong(i) ? 'wrong' : ''}, c));
   });
-  const verdict = make('span', {className: 'faint'}, ' ✗' + (whole ? ' ' + t('wanted', r.wanted) : ''));
+  const right = whole ? ' ' + t('wanted', r.wanted) : '';
+  const verdict = make('span', {className: 'faint'}, ' ✗' + right);
   return [...shown, got.length ? '' : t('nothing'), verdict];
 }
 
@@ -414,42 +438,45 @@ $('ask').addEventListener('submit', e => { e.preventDefault(); answered(); });
 
 document.querySelectorAll('main > section').forEach(s => watch.observe(s));
 // During training only visible parts are renewed.
-function renew() { for (const v of viewers) if (model && (!running || inSight.has(v.section))) v.renew(); }
+function renew() {
+  for (const v of viewers) if (model && (!running || inSight.has(v.section))) v.renew();
+}
 
-function show() { for (const name of ['state', 'about', 'command', 'loss', 'exact', 'answers']) paint(name); }
+const show = () => ['state', 'about', 'command', 'loss', 'exact', 'answers'].forEach(paint);
 painter('state', () => {
   const begin = state.step ? 'go_on' : 'start';
   write($('run'), t(running ? 'pause' : begin));
   $('run').disabled = $('reset').disabled = !model && running;
   $('step-once').disabled = !model || !model.steps;
   $('save').disabled = !model;
-  write($('pace-says'), pace() < Infinity ? t('pace_says', pace().toFixed(pace() < 10 ? 1 : 0)) : t('pace_all'));
+  const rate = pace().toFixed(pace() < 10 ? 1 : 0);
+  write($('pace-says'), pace() < Infinity ? t('pace_says', rate) : t('pace_all'));
   attributes($('pace'), {'aria-valuetext': $('pace-says').textContent});
-  for (const id of ['answer', 'figure-says']) attributes($(id), {'aria-live': running ? 'off' : 'polite'});
+  for (const id of ['answer', 'figure-says'])
+    attributes($(id), {'aria-live': running ? 'off' : 'polite'});
   const ended = state.step && state.step === model?.steps && state.measured === state.step;
   write($('done'), ended ? t('done', number(state.step), t(measure()), percent(state.exact)) : '');
   const {step, loss, exact, measured} = state;
-  const share = exact === null ? '–' : percent(exact);
-  const figures = [
-    ['step', number(step)],
-    ['loss', loss === null ? '–' : loss.toFixed(3)],
-    [measure(), exact === null || measured === step ? share : t('measured_at', share, number(measured))],
-  ];
-  figures.forEach(([key, value], i) => {
+  let share = exact === null ? '–' : percent(exact);
+  if (exact !== null && measured !== step) share = t('measured_at', share, number(measured));
+  const figures = {step: number(step), loss: loss?.toFixed(3) ?? '–', [measure()]: share};
+  Object.entries(figures).forEach(([key, value], i) => {
     const {firstChild: name, lastChild: b} = $('state').children[i];
     write(name, t(key) + ' '), write(b, value);
   });
 });
 painter('answer', () => {
   if (!said) return;
-  const shows = said.fault ? [make('span', {className: 'wrong'}, said.fault)] : ['→ ', ...marked(said, true)];
+  const fault = make('span', {className: 'wrong'}, said.fault ?? '');
+  const shows = said.fault ? [fault] : ['→ ', ...marked(said, true)];
   const wanted = make('output', {}, ...shows);
   if ($('answer').innerHTML !== wanted.innerHTML) $('answer').replaceChildren(...shows);
   attributes($('answer'), {title: wanted.textContent});
 });
 painter('about', () => {
   if (!model) return;
-  const alphabet = model.tokens.filter(x => [...x].length === 1).join(''), rule = 'rule_' + model.task;
+  const alphabet = model.tokens.filter(x => [...x].length === 1).join('');
+  const rule = 'rule_' + model.task;
   write($('rule'), t(TEXTS[rule] ? rule : 'rule', mostTyped(), alphabet));
   let hint = model.lm ? '' : 'hint_' + choice.positions;
   if (choice.mask === 'off') hint = 'hint_off';
@@ -463,7 +490,8 @@ painter('command', () => {
   const words = [`./train ${o.task}`, ...Object.entries(o).slice(1).map(([k, v]) => `--${k} ${v}`),
                  ...(model.lm ? ['--text FILE'] : []), '--run runs/mine'];
   $('command').replaceChildren(...words.flatMap(w => [make('span', {}, w), ' ']));
-  $('command-part').hidden = !model.steps || model.steady === false || choice.mask === 'off' || choice.positions === 'none';
+  const other = choice.mask === 'off' || choice.positions === 'none'; // ./train has neither
+  $('command-part').hidden = !model.steps || model.steady === false || other;
 }, 'take');
 const measure = () => model?.lm ? 'accuracy' : 'exact';
 const percent = x => (x === 1 ? 100 : Math.floor(x * 1000) / 10) + '\u00a0%';
@@ -476,9 +504,10 @@ painter('loss', () => {
   const old = ghost ? [{...ghost.train, colour: 'ghost', width: 3}] : [];
   const up = {from: 0, to: round(guess * 1.05), text: y => +y.toFixed(2)};
   drawChart($('loss'), [...old, training, unseen], steps(), up, guess);
-  const label = t('loss_label', number(state.step), figure(state.loss || guess, 3), figure(guess, 3));
-  $('loss').setAttribute('aria-label', label);
-  write(document.querySelector('[data-t^=loss_caption]'), t(model.lm ? 'loss_caption_text' : 'loss_caption'));
+  const now = [state.loss || guess, guess].map(x => figure(x, 3));
+  attributes($('loss'), {'aria-label': t('loss_label', number(state.step), ...now)});
+  const caption = model.lm ? 'loss_caption_text' : 'loss_caption';
+  write(document.querySelector('[data-t^=loss_caption]'), t(caption));
 }, 'figure');
 painter('exact', () => {
   if (!model) return;
@@ -486,13 +515,16 @@ painter('exact', () => {
   const old = ghost ? [{...ghost.exact, colour: 'ghost', width: 3}] : [];
   drawChart($('exact'), [...old, curve], steps(), {from: 0, to: 1, text: percent}, .99);
   write($('exact-caption'), t(measure() + '_caption') + (ghost ? ' ' + t('ghost_caption') : ''));
-  $('exact').setAttribute('aria-label', t('exact_label', percent(state.exact || 0), number(state.step)));
+  const label = t('exact_label', percent(state.exact || 0), number(state.step));
+  attributes($('exact'), {'aria-label': label});
 }, 'figure');
 painter('answers', () => {
   if (!model) return;
   for (const h of answers) {
-    h.row ??= make('tr', {}, make('th', {scope: 'row'}), make('td', {}, h.text.replace(/\n/g, '⏎')), make('td', {}, ...marked(h.r)));
-    write(h.row.firstChild, t('at_step', number(h.from) + (h.from === h.to ? '' : ' – ' + number(h.to))));
+    const text = h.text.replace(/\n/g, '⏎'), to = h.from === h.to ? '' : ' – ' + number(h.to);
+    h.row ??= make('tr', {}, make('th', {scope: 'row'}), make('td', {}, text),
+                   make('td', {}, ...marked(h.r)));
+    write(h.row.firstChild, t('at_step', number(h.from) + to));
   }
   const body = $('answers').tBodies[0], rows = answers.map(h => h.row);
   body.prepend(...rows.filter(row => !row.parentNode));
@@ -503,9 +535,7 @@ painter('answers', () => {
 
 $('save').addEventListener('click', latest(async () => {
   const {bytes} = await ask('save');
-  const url = URL.createObjectURL(new Blob([bytes], {type: 'application/octet-stream'}));
-  make('a', {href: url, download: 'model.safetensors'}).click();
-  setTimeout(() => URL.revokeObjectURL(url), 10000);
+  download('model.safetensors', bytes, 'application/octet-stream');
   $('take-says').textContent = t('saved', number(bytes.byteLength));
 }));
 $('load').addEventListener('change', async () => {
@@ -539,7 +569,8 @@ function turn(backward) {
   view.backward = backward, view.operand = -1, view.cell = null;
   paint('way'), moved(), arrangeFigure(), renewFigure();
 }
-for (const way of ['forward', 'backward']) $(way).addEventListener('click', () => turn(way === 'backward'));
+for (const way of ['forward', 'backward'])
+  $(way).addEventListener('click', () => turn(way === 'backward'));
 for (const id of ['mask', 'positions']) $(id).addEventListener('change', answered);
 painter('way', () => {
   for (const way of ['forward', 'backward'])
@@ -554,7 +585,9 @@ $('large').addEventListener('click', enlarge);
 addEventListener('keydown', e => {
   const busy = /^(INPUT|TEXTAREA|SELECT|CANVAS|PRE)$/.test(document.activeElement.tagName);
   if (busy || e.ctrlKey || e.metaKey || e.altKey) return;
-  const act = {l: enlarge, L: enlarge, ArrowRight: () => showScene(scene + 1), ArrowLeft: () => showScene(scene - 1),
-               Escape: () => openStep(null)}[e.key];
+  const act = {
+    l: enlarge, L: enlarge, Escape: () => openStep(null),
+    ArrowRight: () => showScene(scene + 1), ArrowLeft: () => showScene(scene - 1),
+  }[e.key];
   if (act) e.preventDefault(), act();
 });

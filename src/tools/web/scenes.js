@@ -7,7 +7,8 @@ const learnt = async () => {
   if (choice.mask === 'off') change('mask', 'on');
   if (state.step < model.steps && !running) wanted = model.steps, running = true, loop();
 };
-const attention = (column, part) => walk?.boxes.find(b => b.attends && new RegExp(part).test(b.module) && b.column === column)?.attends;
+const attention = (column, part) =>
+  walk?.boxes.find(b => b.attends && b.module.includes(part) && b.column === column)?.attends;
 const look = async (find, cell, operand) => {
   for (let i = 0; i < 100 && !(walk && find()); i++) await rest(50);
   if (walk && find()) openStep(find().id, cell, operand);
@@ -20,9 +21,15 @@ const SCENES = [
     view.token = {side: 'target', i: 2, kept: true};
     look(() => attention('decoder', 'multihead'), [2, 2]);
   },
-  () => { view.backward = false; look(() => walk.shown.find(r => r.operation === 'masked_fill'), [0, 1]); },
+  () => {
+    view.backward = false;
+    look(() => walk.shown.find(r => r.operation === 'masked_fill'), [0, 1]);
+  },
   () => { openStep(null), turn(true); },
-  () => { $('editor').dispatchEvent(new CustomEvent('exercise', {detail: 'softmax'})), $('editor').scrollIntoView(); },
+  () => {
+    $('editor').dispatchEvent(new CustomEvent('exercise', {detail: 'softmax'}));
+    $('editor').scrollIntoView();
+  },
 ];
 async function showScene(n) {
   scene = Math.max(0, Math.min(SCENES.length, n));

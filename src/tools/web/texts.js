@@ -58,7 +58,7 @@ const TEXTS = {
   token_source: ['Position {0} of the source: {1}', '输入的位置 {0}：{1}'], token_target: ['Position {0} of the answer: {1}', '答案的位置 {0}：{1}'],
   token_is: ['“{0}” at position {1}', '位置 {1} 的“{0}”'], token_reads: ['At position {1} the decoder reads “{0}” and writes “{2}”: it', '解码器在位置 {1} 读到“{0}”，接着写“{2}”：它'],
   itself: ['itself', '自己'], attends_encoder: ['attends to {0}', '在看 {0}'], attends_decoder: ['looks back at {0}', '回看 {0}'], attends_cross: ['looks across at {0} of the source', '看输入的 {0}'],
-  more_products: ['(and {0} more)', '（还有 {0} 个）'], is_masked: ['a later token, which may not be seen', '后面的词元，不许看'], matrix: ['Heat map of {0}, {1} rows, {2} columns', '{0} 的热图，{1} 行 {2} 列'], matrix_keys: ['; arrow keys choose a cell', '；方向键选格子'],
+  more_products: ['(and {0} more)', '（还有 {0} 个）'], is_masked: ['a later token, which may not be seen', '后面的词元，不许看'], matrix: ['Heat map of {0}, {1} rows, {2} columns; arrow keys choose a cell', '{0} 的热图，{1} 行 {2} 列；方向键选格子'],
   figure: ['Figure 1', '图 1'], figure_label: ['Figure 1: arrow keys step along it', '图 1：方向键沿图前进'],
   direction: ['Direction', '方向'], forward: ['forward', '前向'], backward: ['backward', '反向'], head: ['Head', '头'],
   large: ['Large type (L)', '大字（L）'], close: ['Close', '关闭'], previous: ['Step back', '上一步'], next: ['Next step', '下一步'],

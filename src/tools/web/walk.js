@@ -29,7 +29,8 @@ function linked({all, ...found}) {
   const ids = new Map();
   for (const r of all) {
     const place = r.stack ? r.module : `${r.column} ${r.module}`.trim();
-    const id = r.index < 0 ? r.parameter || 'constant' : `${place} ${r.named ? r.name : r.operation}`;
+    const named = `${place} ${r.named ? r.name : r.operation}`;
+    const id = r.index < 0 ? r.parameter || 'constant' : named;
     ids.set(id, (ids.get(id) ?? 0) + 1);
     r.id = ids.get(id) > 1 ? `${id} ${ids.get(id)}` : id;
   }
@@ -103,14 +104,23 @@ function flatIndex(r, at) {
   return index.reduce((e, i, k) => e * r.shape[k] + i, 0);
 }
 
-// A record, or one of its heads, as a matrix: {rows, columns, values, grad, first, row, column}.
+// A record, or one of its heads (the last, if there are fewer), as a matrix.
 function matrix(r, head = view.head) {
   const columns = r.rank ? r.shape.at(-1) : 1, rows = r.rank > 1 ? r.shape.at(-2) : 1;
   const heads = r.rank > 2 ? r.shape[0] : 1, size = rows * columns;
-  const first = Math.min(head, heads - 1) * size, part = x => x && x.subarray(first, first + size);
+  head = Math.min(head, heads - 1);
+  const first = head * size, part = x => x && x.subarray(first, first + size);
   const names = (axis, n) => (walk.labels[axis] ?? []).slice(0, n);
-  return {rows, columns, heads, first, values: part(r.values), grad: part(r.grad),
+  return {rows, columns, heads, head, first, values: part(r.values), grad: part(r.grad),
           row: names(r.axes.at(-2), rows), column: names(r.axes.at(-1), columns)};
+}
+
+const textOr = (key, otherwise = '') => TEXTS[key] ? t(key) : otherwise;
+// What a step does, in the direction of the view.
+function sentenceOf(r) {
+  const way = view.backward ? 'b_' : 'm_', {operation, sentence} = made(r);
+  const own = view.backward ? '' : r.sentence || sentence;
+  return textOr(way + r.name, textOr(way + operation, own));
 }
 
 // What the gradient of x is called: dX, d(masked S).
