@@ -1,6 +1,7 @@
 """Prints each place that breaks a rule of style that clang-tidy lacks; status 1 if one does."""
 import pathlib, re, sys
 
+LONG = ["texts.js"]  # a text of the page is a line
 SKIP = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^#(?:\\\n|[^\n])*'
 ASSIGN = r"(?<![=!<>])=(?!=)|<<=|>>="
 HEADERS = r"[\s}]*((for|if|else|while|switch|do|default:|case [^:]*:)\s+)*"
@@ -65,7 +66,7 @@ for say.path in sorted(path for top in tops for path in [top, *top.rglob("*")]):
     if not re.search(r"\.([ch]|py|sh|awk|js|mjs|css)$|Makefile$|\.ci/run$", str(say.path)): continue
     text = say.path.read_text()
     for say.line, row in enumerate(text.split("\n"), 1):
-        if len(row) > 100: say("longer than 100 columns")
+        if len(row) > 100 and say.path.name not in LONG: say("longer than 100 columns")
     say.line = 1
     code = re.sub(r"\n[ \t]+", "\n", re.sub(SKIP, blank, text, flags=re.S | re.M))
     if say.path.suffix in (".c", ".h"): check(re.sub(r"([{,]\s*)(\.[\w.]+ = )+", r"\1", code), say)

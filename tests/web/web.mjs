@@ -241,7 +241,7 @@ const tests = {
             const {all} = await made({op: "walk", text});
             assert.ok(follow(all) >= 20, config);
             for (const r of all.filter(r => r.index >= 0)) { // a cell that is a sum has its terms
-                const element = (37 * r.index) % r.values.length, {value, rest, terms} = await made({op: "cell", index: r.index, element});
+                const element = (37 * r.index) % r.values.length, {value, rest, terms} = await made({op: "sum", index: r.index, element});
                 const sum = terms.reduce((sum, [, , x, slope]) => sum + x * slope, rest);
                 assert.ok(Number.isFinite(r.values[element]) ? value === r.values[element] : value === null);
                 if (terms.length) near(sum, value, 1e-9 * Math.max(1, Math.abs(value)));
@@ -260,7 +260,7 @@ const tests = {
                 const operands = reads.map(k => of.get(k)), {parts} = await made({op: "parts", index, shapes: operands.map(x => x?.shape)});
                 for (const [input, x] of operands.entries()) {
                     if (!parts[input] || view) continue;
-                    const element = (37 * cells++) % x.values.length, {added, terms} = await made({op: "addition", index, input, element});
+                    const element = (37 * cells++) % x.values.length, {added, terms} = await made({op: "sum", index, operand: input, element});
                     near(terms.reduce((sum, [, dy, slope]) => sum + dy * slope, 0), added, 1e-12);
                     assert.equal(parts[input][element], added);
                     const {value, gradient, range, losses} = await made({op: "push", number: x.index, element});
@@ -279,7 +279,7 @@ const tests = {
         }
         assert.ok(cells > 200 && weights > 60 && bent <= 3, `${cells} cells, ${weights} weights, ${bent} bent`);
         for (const q of [{op: "push", number: 999}, {op: "push", number: -999}, {op: "push", number: 93, element: 1e9},
-            {op: "cell", index: 999}, {op: "addition", index: 0, input: 9}, {op: "parts", index: -1}])
+            {op: "sum", index: 999}, {op: "sum", index: 0, operand: 9}, {op: "parts", index: -1}])
             assert.match((await ask({element: 0, ...q})).error, /need one of the walk/);
     },
 

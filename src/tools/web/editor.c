@@ -1,5 +1,6 @@
-/* Entry points of the module in double precision that judge a visitor's functions: ./gradcheck --program, whose program is
- * a host in the worker (host.js). The functions of check/child.h reach it by imports instead of pipes. */
+/* Entry points of the module in double precision that judge a visitor's functions: ./gradcheck
+ * --program, whose program is a host in the worker (host.js). The functions of check/child.h reach
+ * it by imports instead of pipes. */
 #include "check/child.h"
 #include "check/directories.h"
 #include "check/gradcheck/gradcheck.h"
@@ -140,9 +141,8 @@ static void print_gradients(void *context, long i) {
     const PlanItem *item = &s->plan->item[i];
     Arena arena = {0};
     CheckPoint p;
-    s->program = (Program){.child = child_start(0, NULL, NULL, NULL),
-                           .lost = lost,
-                           .begin = functions_line(item)};
+    s->program = (Program){
+        .child = child_start(0, NULL, NULL, NULL), .lost = lost, .begin = functions_line(item)};
     point_draw(&p, &arena, item->op, &item->c, s->plan->seed, POINT_DRAWN, 0);
     CheckRun r = {
         .op = item->op, .c = &item->c, .point = &p, .runner = program_run, .where = &s->program};
@@ -168,8 +168,8 @@ static void print_gradients(void *context, long i) {
 
 static void ignore(void *context, long i, const ChildEnd *end) {}
 
-/* Judges the host's functions: prints what ./gradcheck --program prints, after a form feed the lines of --json, and after
- * another the gradients of the first case. */
+/* Judges the host's functions: prints what ./gradcheck --program prints, after a form feed the
+ * lines of --json, and after another the gradients of the first case. */
 WEB_EXPORT(void, judge, (void)) {
     Plan plan = {.seed = 1, .seeds = 1, .limits = {.seconds = 2}};
     ShowOptions how = {.own_cases = true, .reports = "reports"};

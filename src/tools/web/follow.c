@@ -12,6 +12,8 @@ static struct {
     SavedRun run;
     Arena arena; /* of the records, and of what is asked of one */
     Records records;
+    const Tensor **leaf; /* [leaves] operands that no record makes, each once */
+    int leaves;
 } kept;
 
 static long ids_in(const char *file) {
@@ -56,35 +58,29 @@ static void print_tensor(const Tensor *x) {
     printf(", \"grad\": %zu", x->grad_state >= GRAD_FRESH ? (size_t)x->grad : 0);
 }
 
-/* Operand `number` of those that no record makes, counted through all records. */
-static const Tensor *leaf(int number) {
-    for (long i = 0; i < kept.records.count; i++) {
-        const Node *n = kept.records.of[i].node;
-        for (int k = 0; k < n->inputs; k++)
-            if (n->in[k] && !n->in[k]->maker && number-- == 0) return n->in[k];
-    }
-    return NULL;
-}
-
-/* The number of a tensor: a record's index, or -1, -2, … for a leaf. */
+/* The number of a tensor: a record's index, or -1, -2, … for a leaf, which is new if need be. */
 static int number_of(const Tensor *x) {
     if (x->maker) return (int)x->maker->index;
-    int number = 0;
-    while (leaf(number) != x) number++;
-    return -1 - number;
+    int i = 0;
+    while (i < kept.leaves && kept.leaf[i] != x) i++;
+    kept.leaf[i] = x;
+    if (i == kept.leaves) kept.leaves++;
+    return -1 - i;
 }
 
-static void print_leaves(void) {
-    const Tensor *x = leaf(0);
-    for (int i = 0; x; x = leaf(++i)) {
-        long row = 0;
-        const Parameter *p = record_parameter(&kept.records, x, &row);
-        if (number_of(x) != -1 - i) continue;
-        printf("{\"index\": %d, \"row\": %ld", -1 - i, row);
-        json_text(stdout, "parameter", p ? p->name : "");
-        print_tensor(x);
-        puts("}");
-    }
+/* The tensor with this number, or NULL. */
+static const Tensor *tensor_at(int number) {
+    if (number < 0) return -1 - number < kept.leaves ? kept.leaf[-1 - number] : NULL;
+    return number < kept.records.count ? kept.records.of[number].node->out : NULL;
+}
+
+static void print_leaf(int i) {
+    long row = 0;
+    const Parameter *p = record_parameter(&kept.records, kept.leaf[i], &row);
+    printf("{\"index\": %d, \"row\": %ld", -1 - i, row);
+    json_text(stdout, "parameter", p ? p->name : "");
+    print_tensor(kept.leaf[i]);
+    puts("}");
 }
 
 static void print_record(const Record *r) {
@@ -107,7 +103,7 @@ static void print_record(const Record *r) {
     puts("}");
 }
 
-/* Prints leaves and records, one JSON object a line. */
+/* Prints records and leaves, one JSON object a line. */
 WEB_EXPORT(void, walk, (int mask, int positions)) {
     records_close(&kept.records);
     saved_run_close(&kept.run);
@@ -117,50 +113,48 @@ WEB_EXPORT(void, walk, (int mask, int positions)) {
         kept.records.count = 0;
         return;
     }
-    print_leaves();
+    size_t capacity = (size_t)kept.records.count * MAX_INPUTS;
+    kept.leaf = arena_alloc(&kept.arena, capacity * sizeof *kept.leaf);
     for (long i = 0; i < kept.records.count; i++) print_record(&kept.records.of[i]);
+    for (int i = 0; i < kept.leaves; i++) print_leaf(i);
 }
 
 /* ---- One record ---- */
 
-/* Whether there is a record with this index, and an element; else an error. */
-static bool has(int index, int element) {
-    const Records *r = &kept.records;
-    if (index >= 0 && index < r->count && element >= 0 &&
-        element < shape_count(r->of[index].node->out->shape))
-        return true;
-    return error_set(&web_error, STATUS_USAGE,
-                     "found element %d of record %d, need one of the walk", element, index);
+/* Whether there is such an element; else an error. */
+static bool has(const Tensor *x, int element) {
+    if (x && element >= 0 && element < shape_count(x->shape)) return true;
+    return error_set(&web_error, STATUS_USAGE, "found element %d, need one of the walk", element);
+}
+
+/* The record with this index, or NULL. */
+static Node *node_at(int index) {
+    return index >= 0 && tensor_at(index) ? kept.records.of[index].node : NULL;
+}
+
+static bool adds(const Node *n, int operand) {
+    return operand < n->inputs && record_reached(n) && record_adds(n, operand);
 }
 
 /* Prints where the parts are that the record's backward adds to the gradients of its operands. */
 WEB_EXPORT(void, parts, (int index)) {
-    if (!has(index, 0)) return;
-    Node *n = kept.records.of[index].node;
+    Node *n = node_at(index);
+    if (!has(n ? n->out : NULL, 0)) return;
     printf("{\"parts\": [");
     for (int i = 0; i < n->inputs; i++) {
-        bool reached = record_reached(n) && record_adds(n, i);
-        const real *part = reached ? record_part(&kept.arena, n, i) : NULL;
+        const real *part = adds(n, i) ? record_part(&kept.arena, n, i) : NULL;
         printf(i ? ",%zu" : "%zu", (size_t)part);
     }
     puts("]}");
 }
 
-/* Print one element of the record's output, or of what it adds to the gradient of an operand, as
- * walk_records.h describes it. */
-WEB_EXPORT(void, cell, (int index, int element)) {
-    if (has(index, element)) record_json_sum(&kept.records, index, -1, element);
-}
-
-WEB_EXPORT(void, addition, (int index, int operand, int element)) {
-    if (!has(index, 0)) return;
-    Node *n = kept.records.of[index].node;
-    bool reached =
-        operand >= 0 && operand < n->inputs && record_reached(n) && record_adds(n, operand);
-    if (reached && element >= 0 && element < shape_count(n->in[operand]->shape))
-        record_json_sum(&kept.records, index, operand, element);
-    else
-        has(-1, element);
+/* Prints one element of the record's output (operand -1), or of what it adds to the gradient of an
+ * operand, as walk_records.h describes it. */
+WEB_EXPORT(void, sum, (int index, int operand, int element)) {
+    const Node *n = node_at(index);
+    const Tensor *x = n && operand < 0 ? n->out : NULL;
+    if (n && operand >= 0 && adds(n, operand)) x = n->in[operand];
+    if (has(x, element)) record_json_sum(&kept.records, index, operand, element);
 }
 
 /* Prints the loss while one element of a leaf or an output is pushed by -range, -0.95 range, …
@@ -168,15 +162,13 @@ WEB_EXPORT(void, addition, (int index, int operand, int element)) {
  * but at least 0.01. */
 WEB_EXPORT(void, push, (int number, int element)) {
     enum { HALF = 20 };
-    const Tensor *x = number < 0 ? leaf(-1 - number) : NULL;
-    if (number >= 0 && number < kept.records.count) x = kept.records.of[number].node->out;
-    if (!x || element < 0 || element >= shape_count(x->shape)) {
-        has(-1, element);
-        return;
-    }
+    const Tensor *x = tensor_at(number);
+    if (!has(x, element)) return;
     long offset = 0, rest = element;
-    for (int axis = x->shape.rank - 1; axis >= 0; rest /= x->shape.size[axis--])
+    for (int axis = x->shape.rank - 1; axis >= 0; axis--) {
         offset += rest % x->shape.size[axis] * x->stride[axis];
+        rest /= x->shape.size[axis];
+    }
     const Tensor *base = x; /* the numbers that views show are those of one tensor */
     while (base->maker && base->maker->op->view) base = base->maker->in[0];
     offset += x->data - base->data;

@@ -31,6 +31,7 @@ ANSWER(char *, strsignal, (int number), "")
 ANSWER(int, interrupt_signal, (void), 0)
 ANSWER(bool, program_start, (const char *argv0, Error *e), true)
 ANSWER(const char *, program_prefix, (void), "")
+ANSWER(bool, file_reserve, (File * f, size_t size, Error *e), true)
 ANSWER(char *, shell_command, (int argc, char *const *argv, Error *e), NULL)
 
 void pool_set_threads(int threads) {}
@@ -64,7 +65,8 @@ static File *find(const char *path) {
 /* An empty file at this path. NULL: there are too many files. */
 static File *emptied(const char *path) {
     File *f = find(path);
-    if (!f && !(f = find(""))) return NULL;
+    if (!f) f = find("");
+    if (!f) return NULL;
     free(f->data);
     *f = (File){0};
     snprintf(f->path, sizeof f->path, "%s", path);
@@ -90,7 +92,8 @@ WEB_EXPORT(size_t, file_size, (const char *path)) {
 /* Room for new contents. NULL: no memory. */
 WEB_EXPORT(char *, file_write, (const char *path, size_t size)) {
     File *f = emptied(path);
-    if (!f || !(f->data = calloc(1, size + 1))) return NULL;
+    if (f) f->data = calloc(1, size + 1);
+    if (!f || !f->data) return NULL;
     f->size = size;
     return f->data;
 }
@@ -105,7 +108,8 @@ int file_open(const char *path, uintmax_t *bytes, Error *e) {
 bool file_read(const char *path, size_t limit, char **data, size_t *size, Error *e) {
     uintmax_t bytes;
     if (file_open(path, &bytes, e) < 0) return false;
-    *size = (size_t)bytes, *data = malloc(*size + 1);
+    *size = (size_t)bytes;
+    *data = malloc(*size + 1);
     if (!*data)
         return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its %ju bytes", path, bytes);
     memcpy(*data, web_file_data(path), *size + 1);
@@ -124,7 +128,8 @@ void file_unmap(FileMap *m) {
 
 File *file_create(const char *path, Error *e) {
     File *f = emptied(path);
-    if (f && (f->stream = open_memstream(&f->data, &f->size))) return f;
+    if (f) f->stream = open_memstream(&f->data, &f->size);
+    if (f && f->stream) return f;
     error_set(e, STATUS_NO_MEMORY, "%s: no memory", path);
     return NULL;
 }
@@ -135,13 +140,6 @@ void file_write(File *f, const void *data, size_t size) {
 
 const char *file_path(const File *f) {
     return f->path;
-}
-
-bool file_reserve(File *f, size_t size, Error *e) {
-    (void)f;
-    (void)size;
-    (void)e;
-    return true;
 }
 
 bool file_commit(File *f, Error *e) {

@@ -68,12 +68,12 @@
   const askNow = latest(async () => {
     const c = chosen(), mine = walk, found = {walk: mine};
     if (!c) return;
-    const {base, operand: input, element} = c, {index} = base;
+    const {base, operand, element} = c, {index} = base, sum = {index, operand, element};
     if (view.open && view.backward) {
       found.parts = (await ask('parts', {index, shapes: base.of.map(x => x?.shape)})).parts;
-      if (found.parts[input]) Object.assign(found, await ask('addition', {index, input, element}));
-    } else if (view.open && input < 0)
-      Object.assign(found, await ask('cell', {index, element: origin(c.r, element)}));
+      if (found.parts[operand]) Object.assign(found, await ask('sum', sum));
+    } else if (view.open && operand < 0)
+      Object.assign(found, await ask('sum', {...sum, element: origin(c.r, element)}));
     found.push = await ask('push', {number: c.of.r.index, element});
     if (mine !== walk) return;
     told = Object.assign(found, {key: c.key});
@@ -278,7 +278,8 @@
     if (terms.length > 3) text.push(t('more_products', terms.length - 3));
     let why = terms.length ? t('terms', gradientOf(c.result.name.replace(/, .*/, ''))) : '';
     const end = walk.by.get(now.end);
-    if (end) why = textOr('zero_' + end.operation, t('zero'));
+    const cause = now.zero === 'hidden' ? 'masked_fill' : now.zero;
+    if (end) why = textOr('zero_' + cause, t('zero'));
     if (end && end !== c.base) why += ' ' + t('since', nameOf(end));
     const others = Math.abs(total - added) > 1e-9 * Math.abs(total);
     says(`${gradientOf(name)} += ${text.length ? text.join(' + ') + ' = ' : ''}${v(added)}`,

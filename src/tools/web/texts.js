@@ -114,6 +114,7 @@ const TEXTS = {
   since: ['It becomes zero in the step {0}.', '在 {0} 这一步变成零。'],
   zero_softmax: ['Zero, because this token sees one token only: there is one score, and its share is 1 however large it is.', '是零，因为这个词元只看得见一个词元：得分只有一个，不管多大，份额总是 1。'],
   zero_cross_entropy: ['Zero, because the loss does not count this place: the text ends here, and what comes next is not known.', '是零，因为损失不算这一处：文本到此为止，不知道下一个是什么。'],
+  zero_positions: ['Zero, because the sequence is shorter: no token stands at this position.', '是零，因为序列更短：这个位置上没有词元。'],
   zero_masked_fill: ['Zero, because the mask hides the score: a later token may not be seen, so the loss cannot depend on it.', '是零，因为掩码遮住了得分：后面的词元不许看，损失不可能取决于它。'],
   zero_linear: ['Zero, because of the ReLU: it set to 0 every hidden value that this number acts through. After a small change they are still 0.', '是零，因为 ReLU：这个数只能通过一些隐藏值起作用，它们全被置为 0，稍微一动也还是 0。'],
   zero_embedding: ['Zero, because this token does not occur in what is read here.', '是零，因为这里读到的序列里没有这个词元。'],

@@ -1,5 +1,5 @@
-/* Entry points of the module in single precision: train a model, save and load it, answer the reader's text, show
- * attention and the walk. Texts are files in memory. */
+/* Entry points of the module in single precision: train a model, save and load it, answer the
+ * reader's text. Texts are files in memory. */
 #include "base/arena.h"
 #include "base/clock.h"
 #include "decoding/decode.h"
@@ -78,6 +78,7 @@ static void describe(const char *task) {
     json_number(stdout, "maxSource", s->task && s->task->max_S ? s->task->max_S : c->max_length);
     print_labels(c->vocab_size);
     if (task) json_text(stdout, "task", task);
+    puts("}");
 }
 
 /* As train.c: configuration, task, model, trainer. */
@@ -95,24 +96,27 @@ static bool open_training(Session *s, bool mask, bool positions, Error *e) {
     Model *m = s->run.model = s->trainer.model = model_new(&c, true, r->data.seed, e);
     if (!m) return false;
     m->dropout = r->dropout;
-    m->unmasked = !mask, m->unplaced = !positions;
+    m->unmasked = !mask;
+    m->unplaced = !positions;
     s->run.tokenizer = s->task->tokenizer;
-    s->run.begin_id = s->task->begin_id, s->run.end_id = s->task->end_id;
+    s->run.begin_id = s->task->begin_id;
+    s->run.end_id = s->task->end_id;
     return trainer_start(&s->trainer, e);
 }
 
-/* The file `settings` holds lines of a --config file. Trains with or without a causal mask, and positions. */
+/* The file `settings` holds lines of a --config file. Trains with or without a causal mask, and
+ * positions. */
 WEB_EXPORT(void, start, (int mask, int positions)) {
     Session next = {0};
-    if (!take_over(&next, open_training(&next, mask, positions, &web_error))) return;
-    describe(session.task->name), puts("}");
+    if (take_over(&next, open_training(&next, mask, positions, &web_error)))
+        describe(session.task->name);
 }
 
 /* The model in upload/model.safetensors. */
 WEB_EXPORT(void, load, (void)) {
     Session next = {.trainer.tape = tape_new()};
     if (take_over(&next, saved_run_open(&next.run, "upload", false, &web_error)))
-        describe(model_notes_find(&session.run.notes, "task")), puts("}");
+        describe(model_notes_find(&session.run.notes, "task"));
 }
 
 WEB_EXPORT(bool, save, (void)) {
@@ -135,20 +139,22 @@ static bool is_training(void) {
            error_set(&web_error, STATUS_NO_INPUT, "found no training, need start first");
 }
 
-/* At most n steps, none after one that ends later than `ms` milliseconds from now, or after which an evaluation is
- * due, and none beyond the last unless `more`. */
+/* At most n steps, none after one that ends later than `ms` milliseconds from now, or after which
+ * an evaluation is due, and none beyond the last unless `more`. */
 WEB_EXPORT(void, step, (int n, double ms, int more)) {
     if (!is_training()) return;
     Trainer *t = &session.trainer;
     StepResult r = {0};
     double began = clock_seconds();
     bool due = false;
+    long left = t->schedule.steps - t->state.step;
+    if (!more && n > left) n = (int)left;
     printf("{\"losses\": [");
-    for (int i = 0; i < n && !due && (more || t->state.step < t->schedule.steps); i++) {
+    for (int i = 0; i < n; i++) {
         if (!trainer_step(t, &r, &web_error)) return;
         printf(i ? ",%.9g" : "%.9g", r.loss);
         due = trainer_evaluation_due(t);
-        if (clock_seconds() - began > ms * 1e-3) break;
+        if (due || clock_seconds() - began > ms * 1e-3) break;
     }
     printf("], \"step\": %ld, \"due\": %s}\n", t->state.step, due ? "true" : "false");
 }
@@ -156,10 +162,13 @@ WEB_EXPORT(void, step, (int n, double ms, int more)) {
 /* The learning rate from now on, before warm-up and decay. */
 WEB_EXPORT(void, rate, (double rate)) {
     Schedule *s = &session.trainer.schedule;
-    if (is_training() &&
-        (rate > 0 ||
-         error_set(&web_error, STATUS_USAGE, "found the learning rate %g, need more than 0", rate)))
-        s->min_rate *= rate / s->rate, s->rate = rate;
+    if (!is_training()) return;
+    if (!(rate > 0)) {
+        error_set(&web_error, STATUS_USAGE, "found the learning rate %g, need more than 0", rate);
+        return;
+    }
+    s->min_rate *= rate / s->rate;
+    s->rate = rate;
 }
 
 /* Evaluates `rows` held-out rows. `aside`: not as an evaluation of the run. */
@@ -175,8 +184,9 @@ WEB_EXPORT(void, evaluate, (int rows, int aside)) {
     if (!lm && !samples_answers(t, &answers, NULL, &exact, e)) return;
     if (!aside) trainer_evaluated(t);
     printf("{\"step\": %ld", t->state.step);
-    json_number(stdout, "loss", v.loss), json_number(stdout, "accuracy", v.accuracy),
-        json_number(stdout, "exact", exact);
+    json_number(stdout, "loss", v.loss);
+    json_number(stdout, "accuracy", v.accuracy);
+    json_number(stdout, "exact", exact);
     puts("}");
 }
 
@@ -188,8 +198,9 @@ static struct {
     bool unmasked, unplaced;
 } kept;
 
-/* Switches off the heads of the file `off`, and mask and positions where they are false; at the second call all on again.
- * A line of the file is an attention's name and a head, from 0: "encoder.layers.0.self_attn 2". */
+/* Switches off the heads of the file `off`, and mask and positions where they are false; at the
+ * second call all on again. A line of the file is an attention's name and a head, from 0:
+ * "encoder.layers.0.self_attn 2". */
 WEB_EXPORT(void, flip, (int mask, int positions)) {
     Model *m = session.run.model;
     char name[PARAMETER_NAME];
@@ -199,14 +210,19 @@ WEB_EXPORT(void, flip, (int mask, int positions)) {
     size_t bytes = parameters_bytes(p, false);
     if (kept.values) {
         memcpy(p->value, kept.values, bytes);
-        m->unmasked = kept.unmasked, m->unplaced = kept.unplaced;
-        free(kept.values), kept.values = NULL;
+        m->unmasked = kept.unmasked;
+        m->unplaced = kept.unplaced;
+        free(kept.values);
+        kept.values = NULL;
         return;
     }
-    kept.values = malloc(bytes), kept.unmasked = m->unmasked, kept.unplaced = m->unplaced;
+    kept.values = malloc(bytes);
+    kept.unmasked = m->unmasked;
+    kept.unplaced = m->unplaced;
     if (!kept.values) error_no_memory("%zu bytes of weights", bytes);
     memcpy(kept.values, p->value, bytes);
-    m->unmasked |= !mask, m->unplaced |= !positions;
+    m->unmasked |= !mask;
+    m->unplaced |= !positions;
     for (const char *line = web_file_data("off");
          sscanf(line, "%40s %ld\n%ln", name, &head, &length) == 2; line += length) {
         const Parameter *out = parameters_find(p, strcat(name, ".out_proj.weight"));
@@ -244,7 +260,8 @@ static bool read_text(Reading *r, long more) {
     if (r->count == 0 || r->count > most)
         return error_set(e, STATUS_BAD_DATA, "text: found %ld tokens, need 1 to %ld", r->count,
                          most);
-    r->length = more, r->answer = r->text + r->count;
+    r->length = more;
+    r->answer = r->text + r->count;
     Sampler greedy = {.tokenizer = run->tokenizer};
     if (lm) return decode_continue(t, m, &greedy, r->text, r->count, more, NULL, NULL, e);
     r->answer = arena_alloc(&r->arena, (size_t)most * sizeof *r->answer);

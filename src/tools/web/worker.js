@@ -178,8 +178,7 @@ function serve(modules, scope) {
       const {parts} = m.ask('parts', number(q.index));
       return {parts: parts.map((at, k) => copied(m, q.shapes[k] ?? [], at))};
     },
-    cell: (q, m) => m.ask('cell', number(q.index), number(q.element)),
-    addition: (q, m) => m.ask('addition', number(q.index), number(q.input), number(q.element)),
+    sum: (q, m) => m.ask('sum', number(q.index), number(q.operand), number(q.element)),
     push: (q, m) => m.ask('push', number(q.number), number(q.element)),
     // Judges q.program, a module whose default is (read, write) => a function that answers a
     // message (host.js).
