@@ -420,8 +420,8 @@ function marked(r, whole) {
     if (i && wrong(i) === wrong(i - 1)) shown[shown.length - 1].textContent += c;
     else shown.push(make('span', {className: wrong(i) ? 'wrong' : ''}, c));
   });
-  const right = whole ? ' ' + t('wanted', r.wanted) : '';
-  const verdict = make('span', {className: 'faint'}, ' ✗' + right);
+  const right = make('span', {className: 'wanted'}, whole ? ' ' + t('wanted', r.wanted) : '');
+  const verdict = make('span', {className: 'faint'}, ' ✗', right);
   return [...shown, got.length ? '' : t('nothing'), verdict];
 }
 
