@@ -263,7 +263,7 @@ const tests = {
                     const element = (37 * cells++) % x.values.length, {added, terms} = await made({op: "sum", index, operand: input, element});
                     near(terms.reduce((sum, [, dy, slope]) => sum + dy * slope, 0), added, 1e-12);
                     assert.equal(parts[input][element], added);
-                    const {value, gradient, range, losses} = await made({op: "push", number: x.index, element});
+                    const {value, gradient, range, losses} = await made({op: "push", index, operand: input, element});
                     assert.equal(gradient, x.grad[element]);
                     const difference = (8 * (losses[21] - losses[19]) - losses[22] + losses[18]) / (12 * .05 * range);
                     const close = d => Math.abs(d - gradient) <= 2e-3 + .05 * Math.abs(gradient);
@@ -278,7 +278,7 @@ const tests = {
             }
         }
         assert.ok(cells > 200 && weights > 60 && bent <= 3, `${cells} cells, ${weights} weights, ${bent} bent`);
-        for (const q of [{op: "push", number: 999}, {op: "push", number: -999}, {op: "push", number: 93, element: 1e9},
+        for (const q of [{op: "push", index: 999}, {op: "push", index: 0, operand: 99}, {op: "push", index: 3, element: 1e9},
             {op: "sum", index: 999}, {op: "sum", index: 0, operand: 9}, {op: "parts", index: -1}])
             assert.match((await ask({element: 0, ...q})).error, /need one of the walk/);
     },

@@ -15,9 +15,13 @@ static void print_shape(Shape s) {
     putchar(']');
 }
 
-/* The values of a tensor with any strides. */
-static void print_values(const Tensor *x) {
+/* The values of a tensor with any strides, or where they are. */
+static void print_values(const Records *r, const Tensor *x) {
     Arena arena = {0};
+    if (r->print_place) {
+        r->print_place(x);
+        return;
+    }
     long count = shape_count(x->shape);
     real *copy = arena_alloc(&arena, (size_t)count * sizeof *copy);
     tensor_copy_out(x, copy);
@@ -93,13 +97,11 @@ static void print_operands(const Records *r, const Node *n) {
         printf("%s{\"operand\": %d", comma, k);
         json_text(stdout, "input", record_input(n, k, input));
         json_text(stdout, "name", record_name(r, x, name));
-        if (p)
-            printf(", \"parameter\": \"%s\", \"row\": %ld", p->name, row);
-        else if (x->maker)
-            printf(", \"record\": %ld", x->maker->index);
-        else
-            print_values(x);
+        if (p) printf(", \"parameter\": \"%s\", \"row\": %ld", p->name, row);
+        if (x->maker) printf(", \"record\": %ld", x->maker->index);
+        if (!x->maker && (!p || r->print_place)) print_values(r, x);
         print_shape(x->shape);
+        print_axes(x->shape, record_axes(r, x));
         putchar('}');
         comma = ", ";
     }
@@ -144,7 +146,7 @@ void record_json(const Records *r, long index, bool backward) {
         json_reals(stdout, "gradient", n->out->grad, shape_count(n->out->shape));
         print_additions(r, n);
     } else {
-        print_values(n->out);
+        print_values(r, n->out);
     }
     puts("}");
 }

@@ -19,9 +19,10 @@
  *      "arguments": {"axis": 2},                          those that are no tensors
  *      "formula": "y_i = …",                              lines
  *      "backward": "dx_k += …", "keeps": "Forward keeps only y.",
- *      "operands": [{"input": "x", "name": "masked S'", "record": 11, "shape": […]},
- *                   {"input": "W", "name": …, "parameter": "…weight", "row": 0, "shape": …},
- *                   {"input": "P", "name": "a constant", "shape": …, "values": […]}],
+ *      "operands": [{"operand": 0, "input": "x", "name": "masked S'", "record": 11,
+ *                    "shape": […], "axes": […]},
+ *                   {"operand": 1, "input": "W", "name": …, "parameter": "…weight", "row": 0, …},
+ *                   {"operand": 2, "input": "P", "name": "a constant", "values": […], …}],
  *      "shape": [4,15,15], "axes": ["head", "source", "source"],
  *      "values": […]}
  *
@@ -74,6 +75,8 @@ typedef struct Records {
     Trace trace;
     long count;
     Record *of; /* [count], in the order of recording */
+    /* Prints members with the place of a tensor's numbers, in place of "values"; NULL: none. */
+    void (*print_place)(const Tensor *x);
 } Records;
 
 /* Runs r->model forward over `count` ids each, and reads the tape; a language model has no source.

@@ -74,7 +74,8 @@
       if (found.parts[operand]) Object.assign(found, await ask('sum', sum));
     } else if (view.open && operand < 0)
       Object.assign(found, await ask('sum', {...sum, element: origin(c.r, element)}));
-    found.push = await ask('push', {number: c.of.r.index, element});
+    const [at, input] = c.of.r.read ?? [c.of.r.index, RESULT]; // of a leaf, where it is read
+    found.push = await ask('push', {index: at, operand: input, element});
     if (mine !== walk) return;
     told = Object.assign(found, {key: c.key});
     paint('step');
@@ -166,7 +167,7 @@
       fill($('head'), Array.from({length: heads}, (_, h) => [String(h), t('only_head', h + 1)]));
     }
     $('head').value = head;
-    const formula = pretty(view.backward ? base.derivative : base.formula);
+    const formula = pretty(view.backward ? base.backward : base.formula);
     write($('step-formula'), formula.replace(/,? +(in matrices|over i, j along).*/gm, ''));
     write($('step-says'), sentenceOf(r));
     const key = off.has(headId(r, view.head)) ? 'head_on' : 'head_off';

@@ -167,7 +167,19 @@ function serve(modules, scope) {
       for (const [name, ids] of Object.entries({source, target, next}))
         m.write(name, new Uint8Array(Int32Array.from(ids).buffer));
       const lines = m.call('walk', q.mask !== false, q.positions !== false).trim().split('\n');
-      const all = lines.map(line => JSON.parse(line));
+      const records = lines.map(line => JSON.parse(line)), leaves = new Map();
+      for (const r of records) {
+        // A name of its own is not one that is made of a number or of another.
+        Object.assign(r, {index: r.record, named: !/( \d+|\^T)$/.test(r.name), reads: []});
+        // What no record makes is a leaf, with a number below zero; it is found where it is read.
+        for (const {operand, record, ...x} of r.operands) {
+          const leaf = {index: -1 - leaves.size, read: [r.record, operand], parameter: '', ...x};
+          if (record === undefined && !leaves.has(x.data)) leaves.set(x.data, leaf);
+          r.reads[operand] = record ?? leaves.get(x.data).index;
+        }
+        r.reads = Array.from(r.reads, k => k ?? null);
+      }
+      const all = [...leaves.values(), ...records];
       for (const x of all) {
         x.values = copied(m, x.shape, x.data, x.stride);
         x.grad = copied(m, x.shape, x.grad);
@@ -179,7 +191,7 @@ function serve(modules, scope) {
       return {parts: parts.map((at, k) => copied(m, q.shapes[k] ?? [], at))};
     },
     sum: (q, m) => m.ask('sum', number(q.index), number(q.operand), number(q.element)),
-    push: (q, m) => m.ask('push', number(q.number), number(q.element)),
+    push: (q, m) => m.ask('push', number(q.index), number(q.operand), number(q.element)),
     // Judges q.program, a module whose default is (read, write) => a function that answers a
     // message (host.js).
     async judge(q, m) {
