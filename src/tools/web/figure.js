@@ -87,8 +87,6 @@ const switches = () =>
       });
       let collapsed = null;
       for (const box of list) {
-        if (box.key === 'cross_entropy')
-          items.push({...put(62, {key: 'softmax'}), kind: 'bars', id: 'softmax', r: walk.logits});
         if (box.layer === null || box.layer === view.layer) {
           const {items: inside, height} = measured(box), at = put(height, {box, key: box.key});
           for (const i of inside) items.push({...i, id: i.r.id, x: x + i.x, y: at.y - i.y});
@@ -97,6 +95,8 @@ const switches = () =>
           collapsed = put(24, {key: 'layer', layer: box.layer, all: [box]});
           items.push({...collapsed, kind: 'layer', id: 'layer ' + box.layer});
         }
+        if (box.records.includes(walk.logits))
+          items.push({...put(62, {key: 'softmax'}), kind: 'bars', id: 'softmax', r: walk.logits});
       }
       bottom = y + 12, tall = Math.max(tall, y);
     });

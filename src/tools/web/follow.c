@@ -28,9 +28,10 @@ static bool run_passes(bool mask, bool positions, Error *e) {
     m->unplaced = !positions;
     const void *source = web_file_data("source"), *target = web_file_data("target"),
                *next = web_file_data("next");
-    return records_run(&kept.records, &kept.arena, ids_in("source"), source, ids_in("target"),
-                       target, next, e) &&
-           records_backward(&kept.records, e);
+    Records *r = &kept.records;
+    if (!records_run(r, &kept.arena, ids_in("source"), source, ids_in("target"), target, next, e))
+        return false;
+    return !records_loss(r) || records_backward(r, e);
 }
 
 /* Prints strides of a tensor, and where its numbers and its gradient are. */
@@ -113,15 +114,18 @@ WEB_EXPORT(void, push, (int index, int operand, int element)) {
     offset += x->data - base->data;
     real loss[2 * HALF + 1], value = base->data[offset], range = 1;
     real slope = base->grad_state >= GRAD_FRESH ? base->grad[offset] : 0;
-    real now = *records_loss(&kept.records)->data, least = 0.01;
+    const Tensor *last = records_loss(&kept.records); /* NULL: nothing is predicted */
+    real now = last ? *last->data : 0, least = 0.01;
     while (range > least && fabs(slope) > 0) {
         real up = record_loss(&kept.records, base, offset, value + range) - now;
         real down = record_loss(&kept.records, base, offset, value - range) - now;
         if (fmax(fabs(up), fabs(down)) < 4 * fabs(slope) * range) break;
         range /= 10;
     }
-    for (int i = -HALF; i <= HALF; i++)
-        loss[HALF + i] = record_loss(&kept.records, base, offset, value + range * i / HALF);
+    for (int i = -HALF; i <= HALF; i++) {
+        real pushed = value + range * i / HALF;
+        loss[HALF + i] = last ? record_loss(&kept.records, base, offset, pushed) : 0;
+    }
     printf("{\"index\": %d", index);
     json_number(stdout, "value", value);
     json_number(stdout, "gradient", slope);

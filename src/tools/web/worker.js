@@ -179,10 +179,11 @@ function serve(modules, scope) {
         }
         r.reads = Array.from(r.reads, k => k ?? null);
       }
-      const all = [...leaves.values(), ...records];
+      const all = [...leaves.values(), ...records], reached = records.some(x => x.grad);
       for (const x of all) {
         x.values = copied(m, x.shape, x.data, x.stride);
-        x.grad = copied(m, x.shape, x.grad);
+        // Where nothing is predicted, there is no loss, and no number has a gradient.
+        x.grad = reached ? copied(m, x.shape, x.grad) : new Float64Array(x.values.length);
       }
       return {lm, source, target, next, all};
     },
