@@ -3,37 +3,34 @@
 #include "explain/pass.h"
 #include "explain/screen.h"
 #include "text/dictionary.h"
-#include <stdlib.h>
 #include <string.h>
 
-/* Writes a token, with '_' for a blank. */
-static void write_token(FILE *out, const Tokenizer *k, int32_t id) {
-    enum { MAX_LABEL = 48 };
+enum { LINE = TOKEN_BYTES * (LABEL_TEXT + 1) + 1000 };
+
+/* Appends a token, with '_' for a blank. */
+static void append_token(char line[LINE], const Tokenizer *k, int32_t id) {
+    enum { MAX_COLUMNS = 48 };
     char text[TOKEN_LABEL], shown[TOKEN_LABEL], label[LABEL_TEXT];
-    snprintf(shown, sizeof shown, "%s", tokenizer_label(k, id, text));
+    strcpy(shown, tokenizer_label(k, id, text));
     for (char *c = shown; *c; c++)
         if (*c == ' ') *c = '_';
-    label_of(label, shown, MAX_LABEL);
-    fprintf(out, " %s", label);
+    label_of(label, shown, MAX_COLUMNS);
+    text_append(line, LINE, "%s%s", *line ? " " : "", label);
 }
 
 /* Prints the tokens of a word after a merge has made the token `made`; -1: before the first. */
 static void print_tokens(const Tokenizer *k, int32_t made, const int32_t *id, long count) {
-    char *line;
-    size_t size;
-    FILE *out = text_open(&line, &size);
+    char line[LINE] = "";
     if (made >= 0) {
         const Merge *m = &k->merge[made - BYTE_TOKENS];
-        fprintf(out, "%d =", (int)made);
-        write_token(out, k, m->left);
-        fputs(" +", out);
-        write_token(out, k, m->right);
-        fputs(" :", out);
+        text_append(line, LINE, "%d =", (int)made);
+        append_token(line, k, m->left);
+        text_append(line, LINE, " +");
+        append_token(line, k, m->right);
+        text_append(line, LINE, " :");
     }
-    for (long i = 0; i < count; i++) write_token(out, k, id[i]);
-    text_close(out, &line);
-    print_wrapped(line + strspn(line, " "), made < 0 ? 2 : 4);
-    free(line);
+    for (long i = 0; i < count; i++) append_token(line, k, id[i]);
+    print_wrapped(line, made < 0 ? 2 : 4);
 }
 
 static void print_json(int32_t made, const int32_t *id, long count) {
@@ -67,20 +64,19 @@ bool walk_print_merges(const Pass *p, bool json, Error *e) {
         return error_set(e, STATUS_USAGE, "--step: found merges, need a model of byte pairs");
     if (!json) {
         printf("merges: a table of %ld\n", k->size - BYTE_TOKENS);
-        print_wrapped(
-            "Each different word begins as its bytes. Of the pairs of neighbours in the "
-            "table the earliest is joined into one token, until none is left. _ is a blank.",
-            2);
+        print_wrapped("Each different word begins as its bytes. Of the pairs of neighbours in the "
+                      "table the earliest is joined into one token, until none is left. _ is a "
+                      "blank.",
+                      2);
     }
-    size_t length = strlen(p->text), n;
-    for (size_t at = 0; at < length; at += n) {
-        n = word_length(p->text + at, length - at);
-        long before = words.count, number = dictionary_add(&words, p->text + at, n, e);
-        if (number < 0) break;
-        if (number < before) continue;
+    for (const char *word = p->text; *word;) {
+        size_t length = word_length(word, strlen(word));
+        long before = words.count, number = dictionary_add(&words, word, length, e);
         int32_t id[TOKEN_BYTES], made = -1;
-        long count = (long)n;
-        for (long i = 0; i < count; i++) id[i] = (unsigned char)p->text[at + (size_t)i];
+        long count = number == before ? (long)length : 0;
+        for (long i = 0; i < count; i++) id[i] = (unsigned char)word[i];
+        word += length;
+        if (count == 0) continue;
         do {
             if (json)
                 print_json(made, id, count);
