@@ -43,20 +43,6 @@ static void print_line(const Column *column, const char *const *texts) {
     putchar('\n');
 }
 
-static void print_formula(const char *formula) {
-    enum { INDENT = 4 };
-    while (*formula) {
-        int length = (int)strcspn(formula, "\n");
-        char line[SENTENCE];
-        snprintf(line, sizeof line, "%.*s", length, formula);
-        if (INDENT + length > terminal_of(stdout).width)
-            print_wrapped(line, INDENT);
-        else
-            printf("%*s%s\n", INDENT, "", line);
-        formula += length + (formula[length] == '\n');
-    }
-}
-
 void lab_start(const Lab *l, const char *format, ...) {
     const Experiment *e = l->experiment;
     const char *head[MAX_COLUMNS];
@@ -68,7 +54,7 @@ void lab_start(const Lab *l, const char *format, ...) {
     if (l->json) return;
     print_wrapped(e->question, 0);
     putchar('\n');
-    print_formula(e->formula);
+    print_wrapped(e->formula, 4);
     putchar('\n');
     print_wrapped(text, 0);
     putchar('\n');

@@ -5,17 +5,24 @@
 #include <wchar.h>
 
 void print_wrapped(const char *text, int indent) {
-    int width = terminal_of(stdout).width, column = 0;
-    while (*text) {
-        int word = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + word > width) {
-            column = 0;
-            putchar('\n');
+    int width = terminal_of(stdout).width;
+    do {
+        int length = (int)strcspn(text, "\n"), column = 0;
+        const char *end = text + length;
+        bool fits = indent + length <= width; /* then blanks are kept, as in a formula */
+        if (fits) printf("%*s%.*s", indent, "", length, text);
+        while (!fits && text < end) {
+            int word = (int)strcspn(text, " \n");
+            if (column > indent && column + 1 + word > width) {
+                column = 0;
+                putchar('\n');
+            }
+            column += printf("%*s%.*s", column ? 1 : indent, "", word, text);
+            text += word + (int)strspn(text + word, " ");
         }
-        column += column ? printf(" %.*s", word, text) : printf("%*s%.*s", indent, "", word, text);
-        text += word + (int)strspn(text + word, " ");
-    }
-    putchar('\n');
+        putchar('\n');
+        text = end + (*end == '\n');
+    } while (*text);
 }
 
 /* ---- Labels ---- */

@@ -4,7 +4,8 @@
 #include "base/real.h"
 #include "base/terminal.h"
 
-/* Prints text broken at the terminal's width, `indent` blanks before each line. */
+/* Prints lines of text, those that are too long broken at the terminal's width, `indent` blanks
+ * before each. */
 void print_wrapped(const char *text, int indent);
 
 /* Makes a text of any origin safe to show in at most `max` columns, and returns how many it takes.

@@ -16,28 +16,25 @@ void step_say(int indent, const char *format, ...) {
         {"φ", "phi"},   {"σ", "sigma"}, {"²", "^2"},    {"≤", "<="},       {"…", "..."},
         {"μ", "mu"},    {"ε", "eps"},   {"∞", "inf"},   {"δ", "delta"},    {"×", "x"}};
     enum { SIGNS = sizeof ascii / sizeof *ascii };
-    char all[TEXT], line[TEXT];
+    char text[TEXT], line[TEXT];
     size_t used = 0;
     bool unicode = terminal_unicode();
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(all, sizeof all, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (const char *text = all;; text++) {
+    for (const char *c = text; *c && used + 8 < sizeof line; c++) {
         int sign = unicode ? SIGNS : 0;
-        while (sign < SIGNS && strncmp(text, ascii[sign][0], strlen(ascii[sign][0])) != 0) sign++;
-        if (*text == '\n' || !*text) {
-            line[used] = 0;
-            used = 0;
-            print_wrapped(line, indent);
-            if (!*text) return;
-        } else if (sign < SIGNS) {
-            used += (size_t)snprintf(line + used, sizeof line - used, "%s", ascii[sign][1]);
-            text += strlen(ascii[sign][0]) - 1;
-        } else if (used + 1 < sizeof line) {
-            line[used++] = unicode || !(*text & 0x80) ? *text : '?';
+        while (sign < SIGNS && strncmp(c, ascii[sign][0], strlen(ascii[sign][0])) != 0) sign++;
+        if (sign < SIGNS) {
+            used += (size_t)sprintf(line + used, "%s", ascii[sign][1]);
+            c += strlen(ascii[sign][0]) - 1;
+        } else {
+            line[used++] = *c & 0x80 && !unicode ? '?' : *c;
         }
     }
+    line[used] = 0;
+    print_wrapped(line, indent);
 }
 
 const char *step_name(const Show *s, const Tensor *x, char out[RECORD_NAME]) {

@@ -91,34 +91,35 @@ static unsigned operands_of(const Node *n, unsigned all, const double *sum, doub
 }
 
 static Sum sum_of_output(Arena *arena, Node *n, long cell) {
-    long outputs = shape_count(n->out->shape), capacity = 1;
+    long outputs = shape_count(n->out->shape), kept = 0, capacity = 1;
     real *y = reals(arena, outputs), *unit = reals(arena, outputs), *slope[MAX_INPUTS];
-    real *x[MAX_INPUTS];
     double sum[MAX_INPUTS] = {0};
     unsigned all = 0;
     tensor_copy_out(n->out, y);
     unit[cell] = 1;
     run_alone(arena, n, true, unit, slope);
-    for (int i = 0; i < n->inputs; i++) {
-        if (!slope[i]) continue;
-        long count = shape_count(n->in[i]->shape);
-        x[i] = reals(arena, count);
-        tensor_copy_out(n->in[i], x[i]);
-        for (long k = 0; k < count; k++)
-            if (slope[i][k] != 0) sum[i] += (double)x[i][k] * (double)slope[i][k];
-        all |= 1u << i;
-        capacity += count;
-    }
-    unsigned set = isfinite(y[cell]) ? operands_of(n, all, sum, (double)y[cell]) : 0;
+    for (int i = 0; i < n->inputs; i++)
+        if (slope[i]) capacity += shape_count(n->in[i]->shape);
     Sum s = {.value = (double)y[cell], .rest = (double)y[cell]};
     s.term = arena_alloc(arena, (size_t)capacity * sizeof *s.term);
     for (int i = 0; i < n->inputs; i++) {
-        if (!(set >> i & 1)) continue;
-        for (long k = 0; k < shape_count(n->in[i]->shape); k++)
-            if (slope[i][k] != 0)
-                s.term[s.count++] = (Term){i, k, (double)x[i][k], (double)slope[i][k]};
-        s.rest -= sum[i];
+        if (!slope[i]) continue;
+        long count = shape_count(n->in[i]->shape);
+        real *x = reals(arena, count);
+        tensor_copy_out(n->in[i], x);
+        for (long k = 0; k < count; k++) {
+            if (slope[i][k] == 0) continue;
+            s.term[s.count++] = (Term){i, k, (double)x[k], (double)slope[i][k]};
+            sum[i] += (double)x[k] * (double)slope[i][k];
+        }
+        all |= 1u << i;
     }
+    unsigned set = isfinite(y[cell]) ? operands_of(n, all, sum, (double)y[cell]) : 0;
+    for (long k = 0; k < s.count; k++)
+        if (set >> s.term[k].operand & 1) s.term[kept++] = s.term[k];
+    for (int i = 0; i < n->inputs; i++)
+        if (set >> i & 1) s.rest -= sum[i];
+    s.count = kept;
     return s;
 }
 
