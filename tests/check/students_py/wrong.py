@@ -31,6 +31,7 @@ wrong = [
     ("conv", "range(dout.shape[3])", "range(dout.shape[3] - 1)"),
     ("max_pool", "mask * dout[:", "dout[:"),
     ("max_pool", "mask = parts == out", "mask = parts != out"),
+    ("max_pool", "mask = parts == out[:, :, :, None, :, None]", "mask = 0 * parts; mask[:, :, :, 0, :, 0] = 1", "moved", "right numbers arrive at wrong elements"),
     ("softmax_loss", "p / x.shape[0]", "p"),
     ("softmax_loss", "p[rows, y] -= 1", "p[rows, y] -= 0.99", "factor in part", "the index that y gives along axis 1 WRONG (each off by"),
     ("softmax_loss", "p[rows, y] -= 1", "p[rows, 0] -= 1"),

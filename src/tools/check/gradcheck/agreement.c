@@ -143,23 +143,26 @@ static void judge_unseen(const CaseReport *r, long count, CaseReport *one) {
 
 /* ---- Where a factor comes from ---- */
 
-/* A factor that is a multiple of a function of a size n. */
-static const char *const size_text[] = {"n",        "1/n",       "√n",        "1/√n",
-                                        "n - 1",    "1/(n - 1)", "(n - 1)/n", "n/(n - 1)",
-                                        "√(n - 1)", "1/√(n - 1)"};
-enum { FUNCTIONS = sizeof size_text / sizeof *size_text };
-static double of_size(int which, double n) {
-    const double of[FUNCTIONS] = {n,           1 / n,          sqrt(n),     1 / sqrt(n),
-                                  n - 1,       1 / (n - 1),    (n - 1) / n, n / (n - 1),
-                                  sqrt(n - 1), 1 / sqrt(n - 1)};
-    return of[which];
-}
-
 static bool is_same(double a, double b) {
     return fabs(a - b) <= 1e-5 * fmax(fabs(a), fabs(b));
 }
 
-/* A size: of an axis of a shape, or (axis = rank) the number of its elements. 0: there is none. */
+/* Functions of a size n: powers of n and of n - 1. A whole factor is evidence of n and 1/n at one
+ * size, a root that is not whole of √n and 1/√n; others show between sizes. */
+static const struct SizeFunction {
+    const char *text;
+    double power, power_less_1;
+} functions[] = {
+    {"n", 1, 0},          {"1/n", -1, 0},         {"√n", 0.5, 0},       {"1/√n", -0.5, 0},
+    {"n - 1", 0, 1},      {"1/(n - 1)", 0, -1},   {"(n - 1)/n", -1, 1}, {"n/(n - 1)", 1, -1},
+    {"√(n - 1)", 0, 0.5}, {"1/√(n - 1)", 0, -0.5}};
+enum { FUNCTIONS = sizeof functions / sizeof *functions, EVIDENT = 4 };
+static double of_size(int k, long n) {
+    return pow((double)n, functions[k].power) * pow((double)n - 1, functions[k].power_less_1);
+}
+
+/* A size: of an axis of a shape, from the last on, or (axis = rank) the number of its elements. 0:
+ * there is none. */
 static long size_at(const CaseReport *r, int which, int axis) {
     Shape s = r->shape[which].shape;
     if (!r->shape[which].name[0] || axis > s.rank) return 0;
@@ -167,56 +170,45 @@ static long size_at(const CaseReport *r, int which, int axis) {
     return s.rank > 1 ? shape_count(s) : 0;
 }
 
-/* Whether all factors are the same multiple of a function of one size. Where sizes do not differ,
- * n, 1/n and roots that are not whole are evidence alone. */
+/* Whether all factors are the same multiple of a function of one size. */
 static bool follows_size(const Wrong *w, long n, int which, int axis, int function,
                          double *multiple) {
     long first = size_at(w[0].report, which, axis);
+    double k = fabs(w[0].in->factor), whole = k < 1 ? 1 / k : k;
     bool differ = false;
-    *multiple = w[0].in->factor / of_size(function, (double)first);
+    *multiple = w[0].in->factor / of_size(function, first);
     for (long i = 0; i < n; i++) {
         long size = size_at(w[i].report, which, axis);
-        if (size < 2) return false;
-        double predicted = *multiple * of_size(function, (double)size);
-        if (!is_same(w[i].in->factor, predicted)) return false;
+        if (size < 2 || !is_same(w[i].in->factor, *multiple * of_size(function, size)))
+            return false;
         differ |= size != first;
     }
-    double k = fabs(w[0].in->factor), whole = k < 1 ? 1 / k : k;
-    bool plain = function < 4 && is_same(fabs(*multiple), 1) && whole > 1.5;
+    bool plain = function < EVIDENT && is_same(fabs(*multiple), 1) && whole > 1.5;
     return differ || (plain && (function < 2 ? first > 2 : !is_same(whole, round(whole))));
 }
 
 /* Sets the reasons of a gradient that is a multiple of the right one in all n cases to words of the
  * size from which the factors follow. */
 static bool say_size(Wrong *w, long n) {
+    enum { AXES = MAX_RANK + 1 };
     double multiple;
-    for (int function = 0; function < FUNCTIONS; function++)
-        for (int which = 0; which < REPORT_INPUTS; which++)
-            for (int axis = 0; axis <= MAX_RANK; axis++) {
-                if (!follows_size(w, n, which, axis, function, &multiple)) continue;
-                const NamedShape *s = &w[0].report->shape[which];
-                char what[REPORT_NAME], times[REPORT_WORD] = "";
-                if (axis < s->shape.rank)
-                    snprintf(what, sizeof what, "the size of axis %d of %s",
-                             s->shape.rank - 1 - axis, s->name);
-                else
-                    snprintf(what, sizeof what, "the number of elements of %s", s->name);
-                if (!is_same(multiple, 1)) snprintf(times, sizeof times, "%.6g times ", multiple);
-                for (long i = 0; i < n; i++)
-                    snprintf(w[i].in->reason, REPORT_TEXT,
-                             "every element is multiplied by %.6g: it is %s%s, where n = %ld is %s",
-                             w[i].in->factor, times, size_text[function],
-                             size_at(w[i].report, which, axis), what);
-                return true;
-            }
+    for (int k = 0; k < FUNCTIONS * REPORT_INPUTS * AXES; k++) {
+        int function = k / AXES / REPORT_INPUTS, which = k / AXES % REPORT_INPUTS, axis = k % AXES;
+        if (!follows_size(w, n, which, axis, function, &multiple)) continue;
+        const NamedShape *s = &w[0].report->shape[which];
+        char of[REPORT_NAME], times[REPORT_WORD] = "";
+        snprintf(of, sizeof of, "the number of elements of %s", s->name);
+        if (axis < s->shape.rank)
+            snprintf(of, sizeof of, "the size of axis %d of %s", s->shape.rank - 1 - axis, s->name);
+        if (!is_same(multiple, 1)) snprintf(times, sizeof times, "%.6g times ", multiple);
+        for (long i = 0; i < n; i++)
+            snprintf(w[i].in->reason, REPORT_TEXT,
+                     "every element is multiplied by %.6g: it is %s%s, where n = %ld is %s",
+                     w[i].in->factor, times, functions[function].text,
+                     size_at(w[i].report, which, axis), of);
+        return true;
+    }
     return false;
-}
-
-static bool are_sizes_other(const CaseReport *a, const CaseReport *b) {
-    bool other = false;
-    for (int i = 0; i < REPORT_INPUTS; i++)
-        other |= !shape_equal(a->shape[i].shape, b->shape[i].shape);
-    return other;
 }
 
 /* Says of the factors of one gradient in all its cases whether they are constant, or follow from a
@@ -226,9 +218,11 @@ static void explain_factors(Wrong *w, long n) {
     long count = 0;
     for (long i = 0; i < n; i++) {
         if (w[i].in->pattern != PATTERN_CONSTANT_FACTOR || is_same(w[i].in->factor, -1)) continue;
-        same &= count == 0 || is_same(w[i].in->factor, w[0].in->factor);
-        sizes_differ |= count && are_sizes_other(w[i].report, w[0].report);
         w[count++] = w[i];
+        const CaseReport *one = w[count - 1].report, *first = w[0].report;
+        same &= is_same(w[count - 1].in->factor, w[0].in->factor);
+        for (int k = 0; k < REPORT_INPUTS; k++)
+            sizes_differ |= !shape_equal(one->shape[k].shape, first->shape[k].shape);
     }
     if (!count || say_size(w, count)) return;
     for (long i = 0; i < count; i++) {

@@ -42,7 +42,5 @@ void gradcheck_diagnose(const Gradients *g, CaseReport *report);
  * case that is as small; `how` names the changes of the case; "": none. Returns whether it has. */
 bool counterexample_write(const Gradients *g, int k, const char *how, InputReport *report);
 
-/* Makes *to of a case by changing a size to 2: the steps change 12 down to 3; *how names both. A
- * smaller size would hide mistakes in sums. Returns false if the step changes nothing. */
-enum { SMALLER_CASES = 10 };
-bool counterexample_shrink(const CheckCase *c, int step, CheckCase *to, char how[REPORT_WORD]);
+/* The smallest size of an axis above a number; 0: there is none. */
+long counterexample_next_size(const CheckCase *c, long above);

@@ -77,6 +77,7 @@ bool compare_factor_of_lines(Comparison *m) {
         bool fits = find_factors(m, of_y ? 0 : axes, of_y ? axes : 0, &f);
         if (!fits || !f.differ || f.any_0 || f.groups.count < 2) continue;
         if (m->whole && used < 2 * f.count) continue;
+        if (of_y) along >>= m->stacked;
         compare_axes_text(text, along);
         if (!along)
             return compare_say(m, "a factor is wrong or missing in the part of each output: it "
@@ -229,7 +230,7 @@ bool compare_slope(Comparison *m) {
     for (long at = 0; at < m->entries; at++) {
         if (m->right[at] == 0 && m->yours[at] != 0) return false;
         used += m->right[at] != 0;
-        wrong += compare_is_wrong(m, at);
+        wrong += m->kind[at] == COMPARE_WRONG;
     }
     return m->rows > 1 && wrong > 1 && 2 * used <= m->entries &&
            compare_say(m,

@@ -28,7 +28,7 @@ static bool fits_move(Comparison *m, bool of_outputs, const long *from) {
             m->expected[q * n + j] += m->right[at];
     }
     for (long at = 0; at < m->entries; at++) {
-        if (!compare_is_wrong(m, at)) continue;
+        if (m->kind[at] != COMPARE_WRONG) continue;
         wrong++;
         predicted += of_outputs || from[at % n] >= 0;
     }
@@ -93,13 +93,14 @@ static bool find_move(Comparison *m, bool of_outputs) {
         if (move_axes(s, order, from) && fits_move(m, of_outputs, from))
             return compare_say(m, "%s with its axes in another order (transposed)",
                                words[of_outputs][0]);
-    for (int axis = 0; axis < s.rank; axis++)
+    int first = of_outputs ? m->stacked : 0;
+    for (int axis = first; axis < s.rank; axis++)
         for (int way = 0; way < WAYS; way++) {
             bool odd = s.size[axis] % 2 && (way == HALVES || way == PAIRS);
             if (odd || s.size[axis] < (of_outputs && way >= FIRST ? 2 : 3)) continue;
             move_along(s, axis, way, from);
             if (fits_move(m, of_outputs, from))
-                return compare_say(m, "along axis %d %s %s", axis, words[of_outputs][1],
+                return compare_say(m, "along axis %d %s %s", axis - first, words[of_outputs][1],
                                    way_text[way]);
         }
     return false;
@@ -321,6 +322,36 @@ bool compare_operand(Comparison *m) {
 }
 
 /* ---- Wrong indices ---- */
+
+/* Examples are a pool whose gradient goes to a window's first element, and rows of a table that are
+ * off by one: most entries must be 0. */
+bool compare_scattered(Comparison *m) {
+    long n = m->elements, used = 0, first = -1, to = -1;
+    char y[INDEX_TEXT], x[INDEX_TEXT], other[INDEX_TEXT];
+    bool *taken = arena_alloc(m->arena, (size_t)m->entries);
+    for (long at = 0; at < m->entries; at++) {
+        if (m->right[at] == 0 && m->yours[at] == 0) continue;
+        long end = (at / n + 1) * n, place = at / n * n; /* where yours is right */
+        if (!compare_counts(m, at) || ++used > m->entries / 2) return false;
+        while (place < end && (m->yours[at] != 0) &&
+               (taken[place] || !compare_near(m, at, m->yours[at], m->right[place])))
+            place++;
+        if (place == end) return false;
+        if (m->yours[at] != 0) taken[place] = true;
+        if (m->yours[at] == 0 || m->kind[at] != COMPARE_WRONG || first >= 0) continue;
+        first = at;
+        to = place;
+    }
+    for (long at = 0; at < m->entries; at++)
+        if (m->right[at] != 0 && !taken[at]) return false;
+    return first >= 0 && m->rows > 2 &&
+           compare_say(m,
+                       "right numbers arrive at wrong elements: %.50s gives %.50s the gradient of "
+                       "%.50s",
+                       compare_output_text(m, y, first / n),
+                       gradcheck_element_text(x, m->in->name, m->shape, first % n),
+                       gradcheck_element_text(other, m->in->name, m->shape, to % n));
+}
 
 /* Returns the place of ±value in an input; -1: it is not there. */
 static long find(const PointInput *in, double value, double tolerance) {

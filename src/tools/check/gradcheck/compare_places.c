@@ -7,20 +7,27 @@
 
 enum { LIST = 72, HALF = REPORT_TEXT / 2 };
 
-/* A set of elements of a shape. `idle` elements are rightly 0 and prove nothing. */
-typedef struct WrongSet {
+/* The elements or the outputs, each as its gravest entry. */
+typedef struct Marks {
     const char *name; /* of the array */
     Shape shape;
-    bool *wrong, *idle;
-    long count; /* all elements */
-} WrongSet;
+    long count;
+    CompareKind *kind;
+    bool mixed; /* one has right and wrong entries */
+} Marks;
 
-static WrongSet new_set(const Comparison *m, bool of_outputs) {
-    WrongSet set = {of_outputs ? "y" : m->in->name, of_outputs ? m->y_shape : m->shape};
-    set.count = shape_count(set.shape);
-    set.wrong = arena_alloc(m->arena, (size_t)set.count + 1);
-    set.idle = memset(arena_alloc(m->arena, (size_t)set.count + 1), true, (size_t)set.count);
-    return set;
+/* Of the entries of one row, or (-1) of all. */
+static Marks mark(const Comparison *m, bool of_outputs, long row) {
+    Marks k = {of_outputs ? "y" : m->in->name, of_outputs ? m->y_shape : m->shape};
+    long n = m->elements, first = row < 0 ? 0 : row * n, end = row < 0 ? m->entries : first + n;
+    k.count = shape_count(k.shape);
+    k.kind = arena_alloc(m->arena, (size_t)k.count * sizeof *k.kind + 1);
+    for (long at = first; at < end; at++) {
+        CompareKind *of = &k.kind[of_outputs ? at / n : at % n];
+        k.mixed |= *of + m->kind[at] == COMPARE_RIGHT + COMPARE_WRONG;
+        if (m->kind[at] > *of) *of = m->kind[at];
+    }
+    return k;
 }
 
 /* ---- Rules of indices ---- */
@@ -28,16 +35,17 @@ static WrongSet new_set(const Comparison *m, bool of_outputs) {
 /* "0 to 3 and 5", "1 and every third after it": the indices of a set among n. */
 static void list_indices(const bool *in, long n, char text[LIST]) {
     static const char *const every[] = {"second", "third", "fourth"};
-    long first = (const bool *)memchr(in, true, (size_t)n) - in, last = n - 1;
-    text[0] = 0;
+    long first = 0, last = n - 1;
+    while (!in[first]) first++;
     while (!in[last]) last--;
+    text[0] = 0;
     for (long step = 2; step <= 4; step++) {
         bool even = last >= first + 2 * step && last + step >= n;
         for (long i = first; i < n; i++) even &= in[i] == ((i - first) % step == 0);
         if (even) snprintf(text, LIST, "%ld and every %s after it", first, every[step - 2]);
         if (even) return;
     }
-    for (long i = 0, end; i < n; i = end) {
+    for (long i = first, end; i <= last; i = end) {
         end = i + 1;
         if (!in[i]) continue;
         while (end < n && in[end]) end++;
@@ -48,54 +56,54 @@ static void list_indices(const bool *in, long n, char text[LIST]) {
     }
 }
 
-/* Adds "rows 4 and 5": indices of an axis in words. */
-static void add_indices(const WrongSet *set, int axis, const bool *in, char text[HALF]) {
-    static const char *const words[2][2] = {{"row", "rows"}, {"column", "columns"}};
-    char list[LIST];
-    long count = 0, n = set->shape.size[axis];
-    const char *joint = *text ? " in " : "";
-    for (long i = 0; i < n; i++) count += in[i];
-    list_indices(in, n, list);
-    if (set->shape.rank == 1)
-        text_append(text, HALF, "%.24s[%s]", set->name, list);
-    else if (set->shape.rank == 2)
-        text_append(text, HALF, "%s%s %s", joint, words[axis][count > 1], list);
-    else
-        text_append(text, HALF, "%s%s %s of axis %d", joint, count > 1 ? "indices" : "index", list,
-                    axis);
-}
-
-/* Names the elements that are (not) wrong, if they are those at some indices of these axes. */
-static bool block_rule(const Comparison *m, const WrongSet *set, unsigned axes, bool is_wrong,
+/* Writes "rows 4 and 5", "rows 0 and 1 in column 2": the elements of a kind, if they are those at
+ * some indices of these axes. */
+static bool block_rule(const Comparison *m, const Marks *k, unsigned axes, CompareKind kind,
                        char text[HALF]) {
-    Shape s = set->shape;
-    bool *inside = arena_alloc(m->arena, (size_t)set->count), any = false;
-    memset(inside, true, (size_t)set->count);
+    static const char *const words[2][2] = {{"row", "rows"}, {"column", "columns"}};
+    Shape s = k->shape;
+    long inside = 0, found = 0, size = k->count;
+    bool *in[MAX_RANK];
     text[0] = 0;
     for (int axis = 0; axis < s.rank; axis++) {
+        char list[LIST];
+        in[axis] = arena_alloc(m->arena, (size_t)s.size[axis]);
+        for (long j = 0; j < size; j++)
+            if (k->kind[j] == kind || !(axes >> axis & 1))
+                in[axis][compare_index(s, axis, j)] = true;
         if (!(axes >> axis & 1)) continue;
-        bool *in = arena_alloc(m->arena, (size_t)s.size[axis]);
-        for (long j = 0; j < set->count; j++)
-            if (!set->idle[j] && set->wrong[j] == is_wrong) in[compare_index(s, axis, j)] = true;
-        for (long j = 0; j < set->count; j++) any |= inside[j] &= in[compare_index(s, axis, j)];
-        if (any) add_indices(set, axis, in, text);
+        if (!memchr(in[axis], true, (size_t)s.size[axis])) return false;
+        list_indices(in[axis], s.size[axis], list);
+        bool many = strchr(list, ' ');
+        const char *joint = *text ? " in " : "";
+        if (s.rank == 1)
+            text_append(text, HALF, "%.24s[%s]", k->name, list);
+        else if (s.rank == 2)
+            text_append(text, HALF, "%s%s %s", joint, words[axis][many], list);
+        else
+            text_append(text, HALF, "%s%s %s of axis %d", joint, many ? "indices" : "index", list,
+                        axis);
     }
-    for (long j = 0; j < set->count; j++)
-        if (!set->idle[j] && (set->wrong[j] == is_wrong) != inside[j]) return false;
-    return any;
+    for (long j = 0; j < size; j++) {
+        bool here = k->kind[j] != COMPARE_NONE;
+        for (int axis = 0; axis < s.rank; axis++) here &= in[axis][compare_index(s, axis, j)];
+        inside += here;
+        found += k->kind[j] == kind;
+    }
+    return inside == found;
 }
 
-/* Names the index along an axis that an input gives: y[i] of x[i, y[i]]. */
-static bool label_rule(const Comparison *m, const WrongSet *set, char wrong[HALF]) {
+/* Writes "the index that y gives along axis 1": the wrong ones are x[i, y[i]]. */
+static bool label_rule(const Comparison *m, const Marks *k, char wrong[HALF]) {
     ValuesList list = compare_values(m, false);
-    if (set->name != m->in->name) return false;
+    if (k->name != m->in->name) return false;
     for (const Values *v = list.v; v < list.v + list.count; v++)
-        for (int axis = 0; axis < set->shape.rank; axis++) {
-            bool fits = v->shape.rank == set->shape.rank - 1 && shape_count(v->shape) > 1;
-            for (int k = 0; k < v->shape.rank; k++) fits &= v->along[k] != axis;
-            for (long j = 0; fits && j < set->count; j++) {
-                bool here = compare_value(m, v, j) == (double)compare_index(set->shape, axis, j);
-                fits = set->idle[j] || set->wrong[j] == here;
+        for (int axis = 0; axis < k->shape.rank; axis++) {
+            bool fits = v->shape.rank == k->shape.rank - 1 && shape_count(v->shape) > 1;
+            for (int i = 0; i < v->shape.rank; i++) fits &= v->along[i] != axis;
+            for (long j = 0; fits && j < k->count; j++) {
+                bool here = compare_value(m, v, j) == (double)compare_index(k->shape, axis, j);
+                fits = k->kind[j] == COMPARE_NONE || here == (k->kind[j] == COMPARE_WRONG);
             }
             if (!fits) continue;
             snprintf(wrong, HALF, "the index that %.40s gives along axis %d", v->name, axis);
@@ -104,125 +112,175 @@ static bool label_rule(const Comparison *m, const WrongSet *set, char wrong[HALF
     return false;
 }
 
-/* Writes "rows 4 and 5", "column 0", "x[1,2]": the wrong elements, and the right ones by the same
- * rule. False: no rule of indices tells them apart. */
-static bool set_rule(const Comparison *m, const WrongSet *set, char wrong[HALF], char right[HALF]) {
-    long count = 0, used = 0, only = -1;
-    unsigned all = compare_all_axes(set->shape);
-    for (long j = 0; j < set->count; j++) {
-        used += !set->idle[j];
-        count += set->wrong[j];
-        if (set->wrong[j]) only = j;
+/* Writes which are wrong, and which are right by the same rule. False: no rule of indices tells
+ * them apart. */
+static bool index_rule(const Comparison *m, const Marks *k, char wrong[HALF], char right[HALF]) {
+    long count[3] = {0, 0, 0}, only = -1;
+    unsigned all = compare_all_axes(k->shape);
+    for (long j = 0; j < k->count; j++) {
+        count[k->kind[j]]++;
+        if (k->kind[j] == COMPARE_WRONG) only = j;
     }
-    if (!count || count == used) return false;
+    if (!count[COMPARE_WRONG] || !count[COMPARE_RIGHT]) return false;
     for (unsigned axis = 1; axis <= all; axis *= 2)
-        if (block_rule(m, set, axis, true, wrong) && block_rule(m, set, axis, false, right))
+        if (block_rule(m, k, axis, COMPARE_WRONG, wrong) &&
+            block_rule(m, k, axis, COMPARE_RIGHT, right))
             return true;
     snprintf(right, HALF, "all others");
-    if (label_rule(m, set, wrong)) return true;
-    if (count == 1) {
+    if (label_rule(m, k, wrong)) return true;
+    if (count[COMPARE_WRONG] == 1) {
         char text[INDEX_TEXT];
-        snprintf(wrong, HALF, "%s", gradcheck_element_text(text, set->name, set->shape, only));
+        snprintf(wrong, HALF, "%s", gradcheck_element_text(text, k->name, k->shape, only));
         return true;
     }
-    for (unsigned axes = 1; axes <= all; axes++) {
+    for (unsigned axes = 3; axes <= all; axes++) {
         if (__builtin_popcount(axes) != 2) continue;
-        if (block_rule(m, set, axes, true, wrong)) return true;
-        if (!block_rule(m, set, axes, false, right)) continue;
+        if (block_rule(m, k, axes, COMPARE_WRONG, wrong)) return true;
+        if (!block_rule(m, k, axes, COMPARE_RIGHT, right)) continue;
         snprintf(wrong, HALF, "all others");
         return true;
     }
     return false;
 }
 
-/* Names outputs by a rule; of several tensors, those of one. */
-static bool output_rule(const Comparison *m, const WrongSet *set, char wrong[HALF],
-                        char right[HALF]) {
+/* The same of outputs; of several tensors, those of one. */
+static bool output_rule(const Comparison *m, const Marks *k, char wrong[HALF], char right[HALF]) {
     const Result *r = &m->g->run->result;
-    char *text[2] = {right, wrong};
-    if (r->parts < 2) return set_rule(m, set, wrong, right);
+    char *text[] = {[COMPARE_RIGHT] = right, [COMPARE_WRONG] = wrong};
+    if (r->parts < 2) return index_rule(m, k, wrong, right);
     *right = *wrong = 0;
-    for (long k = 0, first = 0; k < r->parts; k++) {
-        bool any[2] = {false, false};
-        long end = first + shape_count(r->part[k]);
-        for (; first < end; first++) any[set->wrong[first]] |= !set->idle[first];
-        if (any[0] && any[1]) return false;
-        for (int i = 0; i < 2; i++)
-            if (any[i]) text_append(text[i], HALF, "%sy%ld", *text[i] ? " and " : "", k);
+    for (long part = 0, i = 0; part < r->parts; part++) {
+        unsigned found = 0;
+        for (long end = i + shape_count(r->part[part]); i < end; i++) found |= k->kind[i];
+        if (found == (COMPARE_RIGHT | COMPARE_WRONG)) return false;
+        if (found) text_append(text[found], HALF, "%sy%ld", *text[found] ? " and " : "", part);
     }
     return *right && *wrong;
 }
 
 /* ---- Rules of pairs of an element and an output ---- */
 
-/* How the index of the output along an axis lies to that of the element. */
+/* How the index of the output along axis b lies to that of the element along axis a. */
 enum { BEFORE = 1, SAME = 2, AFTER = 4 };
 
-/* Names the outputs from which entries are wrong, by their index beside the element's; NULL: no
- * such rule tells wrong entries from right ones. Axis -1: the place in equal shapes. */
-static const char *pair_rule(const Comparison *m, int *axis) {
+/* The ways of all entries that are not 0 in a matrix, or (NULL) are of a kind. Axes -1: the places
+ * in equal shapes. */
+static int ways_of(const Comparison *m, int a, int b, const double *matrix, CompareKind kind) {
+    int ways = 0;
+    for (long at = 0; at < m->entries; at++) {
+        long i = at % m->elements, o = at / m->elements;
+        if (matrix ? !m->kind[at] || matrix[at] == 0 : m->kind[at] != kind) continue;
+        if (a >= 0) i = compare_index(m->shape, a, i);
+        if (b >= 0) o = compare_index(m->y_shape, b, o);
+        ways |= o == i ? SAME : o < i ? BEFORE : AFTER;
+    }
+    return ways;
+}
+
+static bool are_alike(const Comparison *m, int a, int b) {
+    return b >= m->stacked && m->shape.size[a] == m->y_shape.size[b] && m->shape.size[a] > 1;
+}
+
+/* Names the outputs from which entries are wrong, by their index beside the element's. False: no
+ * such rule tells wrong entries from right ones. */
+static bool pair_rule(const Comparison *m, char text[HALF]) {
     static const char *const words[] = {[BEFORE] = "outputs before its own index",
                                         [SAME] = "the output at its own index",
                                         [BEFORE | SAME] = "outputs up to its own index",
                                         [AFTER] = "outputs after its own index",
                                         [SAME | AFTER] = "outputs from its own index on",
                                         [BEFORE | AFTER] = "outputs at other indices"};
-    Shape x = m->shape, y = m->y_shape;
-    long n = m->elements;
-    for (int a = shape_equal(x, y) ? -1 : 0; m->whole && a < x.rank; a++)
-        for (int b = a < 0 ? -1 : 0; b < (a < 0 ? 0 : y.rank); b++) {
-            if (a >= 0 && (x.size[a] != y.size[b] || x.size[a] < 2)) continue;
-            int wrong = 0, right = 0;
-            for (long at = 0; at < m->entries; at++) {
-                if (!compare_counts(m, at) || (m->right[at] == 0 && m->yours[at] == 0)) continue;
-                long i = a < 0 ? at % n : compare_index(x, a, at % n);
-                long o = a < 0 ? at / n : compare_index(y, b, at / n);
-                int way = o < i ? BEFORE : o == i ? SAME : AFTER;
-                *(compare_is_wrong(m, at) ? &wrong : &right) |= way;
-            }
-            *axis = b;
-            if (a < 0 && (wrong | right) != SAME && (wrong == SAME || right == SAME))
-                return wrong == SAME ? words[SAME] : words[BEFORE | AFTER];
-            if (a >= 0 && wrong && right && !(wrong & right)) return words[wrong];
+    if (!m->whole) return false;
+    if (shape_equal(m->shape, m->y_shape)) {
+        int wrong = ways_of(m, -1, -1, NULL, COMPARE_WRONG);
+        int right = ways_of(m, -1, -1, NULL, COMPARE_RIGHT);
+        snprintf(text, HALF, "%s", wrong == SAME ? words[SAME] : words[BEFORE | AFTER]);
+        if (wrong && right && !(wrong & right) && (wrong == SAME || right == SAME)) return true;
+    }
+    for (int a = 0; a < m->shape.rank; a++)
+        for (int b = 0; b < m->y_shape.rank; b++) {
+            if (!are_alike(m, a, b)) continue;
+            int wrong = ways_of(m, a, b, NULL, COMPARE_WRONG);
+            int right = ways_of(m, a, b, NULL, COMPARE_RIGHT);
+            if (!wrong || !right || wrong & right) continue;
+            snprintf(text, HALF, "%s of axis %d", words[wrong], b - m->stacked);
+            return true;
         }
-    return NULL;
+    return false;
+}
+
+/* Axis a of the elements is tied to the axes of the output at whose index all entries lie: in M
+ * alone, in J alone; -1: none. False: it is tied alike, or with none in both. */
+static bool find_ties(const Comparison *m, int a, int *yours, int *right) {
+    *yours = *right = -1;
+    for (int b = 0; b < m->y_shape.rank; b++) {
+        if (!are_alike(m, a, b)) continue;
+        bool in_yours = ways_of(m, a, b, m->yours, 0) == SAME;
+        bool in_right = ways_of(m, a, b, m->right, 0) == SAME;
+        if (in_yours && in_right) return false;
+        if (in_yours) *yours = b - m->stacked;
+        if (in_right) *right = b - m->stacked;
+    }
+    return *yours >= 0 || *right >= 0;
+}
+
+/* One axis is paired with a wrong one of the output; of several, the upstream gradient is
+ * transposed. */
+bool compare_paired_axis(Comparison *m) {
+    int yours, right, found[3] = {0}, count = 0;
+    for (int a = 0; a < m->shape.rank; a++) {
+        if (!find_ties(m, a, &yours, &right) || yours < 0 || right < 0) continue;
+        memcpy(found, (int[]){a, yours, right}, sizeof found);
+        count++;
+    }
+    return count == 1 &&
+           compare_say(m,
+                       "axis %d of %s is paired with axis %d of the output. It belongs to axis %d: "
+                       "is a sum over the wrong axis?",
+                       found[0], m->in->name, found[1], found[2]);
+}
+
+/* Examples are softmax without the outputs' dependence on each other, and a sum over another
+ * axis. */
+bool compare_mixed_axes(Comparison *m) {
+    int yours, right;
+    for (int a = 0; a < m->shape.rank; a++) {
+        if (!find_ties(m, a, &yours, &right)) continue;
+        if (yours >= 0)
+            return compare_say(m,
+                               "each gradient arrives only from the outputs at its own index of "
+                               "axis %d. The outputs at other indices also depend on the element",
+                               yours);
+        return compare_say(m,
+                           "gradients arrive from outputs at other indices of axis %d, which do "
+                           "not depend on the element: is a sum over the wrong axis?",
+                           right);
+    }
+    return false;
 }
 
 /* ---- The map ---- */
-
-/* The elements that are wrong for output `which`; for any output; or the outputs for which any
- * element is. */
-enum { ELEMENTS = -1, OUTPUTS = -2 };
-static WrongSet wrong_set(const Comparison *m, long which) {
-    long n = m->elements, first = which >= 0 ? which : 0, end = which >= 0 ? which + 1 : m->rows;
-    WrongSet set = new_set(m, which == OUTPUTS);
-    for (long at = first * n; at < end * n; at++) {
-        long i = which == OUTPUTS ? at / n : at % n;
-        set.idle[i] &= m->yours[at] == 0 && m->right[at] == 0;
-        set.wrong[i] |= which == ELEMENTS ? m->e->state[i] == ENTRY_WRONG : compare_is_wrong(m, at);
-    }
-    for (long i = 0; i < set.count; i++) set.idle[i] &= !set.wrong[i];
-    return set;
-}
 
 /* Adds the factor or the term that all wrong entries have in common. */
 static bool add_common(const Comparison *m, char text[REPORT_TEXT]) {
     enum { EVIDENCE = 3 };
     long first = -1, count = 0;
+    double ratio = 0, off = 0;
     bool factor = true, term = m->whole;
     char number[REPORT_WORD];
     for (long at = 0; at < m->entries; at++) {
-        if (!compare_is_wrong(m, at)) continue;
-        if (first < 0) first = at;
-        double ratio = m->yours[first] / m->right[first], off = m->yours[first] - m->right[first];
-        factor &= isfinite(ratio) && compare_near(m, at, m->yours[at], ratio * m->right[at]);
+        if (m->kind[at] != COMPARE_WRONG) continue;
+        if (count++ == 0) {
+            first = at;
+            ratio = m->yours[at] / m->right[at];
+            off = m->yours[at] - m->right[at];
+        }
+        factor &= compare_near(m, at, m->yours[at], ratio * m->right[at]);
         term &= compare_near(m, at, m->yours[at], m->right[at] + off);
-        count++;
     }
     if (count < EVIDENCE || !(factor || term) || !m->yours[first] || !m->right[first]) return false;
-    double k = factor ? m->yours[first] / m->right[first] : m->yours[first] - m->right[first];
-    compare_number_text(number, k);
-    if (factor && fabs(k + 1) < m->tolerance)
+    compare_number_text(number, factor ? ratio : off);
+    if (factor && fabs(ratio + 1) < m->tolerance)
         text_append(text, REPORT_TEXT, " (of the wrong sign)");
     else
         text_append(text, REPORT_TEXT, " (%s %s)", factor ? "multiplied by" : "each off by",
@@ -230,170 +288,166 @@ static bool add_common(const Comparison *m, char text[REPORT_TEXT]) {
     return true;
 }
 
-/* Writes a rule that tells wrong entries from right ones: of elements, of outputs, of both. */
-enum { RULES = 3 };
+/* Writes a rule that tells wrong entries from right ones: all of some elements or outputs, those of
+ * some pairs, some of some elements or outputs. */
+enum { RULES = 5, EXACT_RULES = 3 };
 static bool entry_rule(const Comparison *m, int which, char text[REPORT_TEXT]) {
-    char wrong[HALF] = "", right[HALF] = "";
-    int axis;
-    WrongSet set = wrong_set(m, which == 0 ? ELEMENTS : OUTPUTS);
+    char wrong[HALF], right[HALF];
+    bool of_outputs = which == 1 || which == 4;
     text[0] = 0;
-    if (which == 0 && set_rule(m, &set, wrong, right))
-        return snprintf(text, REPORT_TEXT, "%.110s right, %.110s WRONG", right, wrong) > 0;
-    if (!m->whole || m->rows < 2) return false;
-    if (which == 1 && output_rule(m, &set, wrong, right))
-        return snprintf(text, REPORT_TEXT,
-                        "right for the outputs in %.90s, WRONG for those in %.90s", right,
-                        wrong) > 0;
-    const char *pairs = which == 2 ? pair_rule(m, &axis) : NULL;
-    if (!pairs) return false;
-    snprintf(text, REPORT_TEXT, "what each element gets from %s ", pairs);
-    if (axis >= 0) text_append(text, REPORT_TEXT, "of axis %d ", axis);
-    text_append(text, REPORT_TEXT, "is WRONG, all else is right");
+    if (of_outputs && (!m->whole || m->rows < 2)) return false;
+    if (which == 2) {
+        bool found = pair_rule(m, wrong);
+        if (found)
+            snprintf(text, REPORT_TEXT,
+                     "what each element gets from %s is WRONG, all else is right", wrong);
+        return found;
+    }
+    Marks k = mark(m, of_outputs, -1);
+    if (k.mixed != (which > 2)) return false;
+    if (of_outputs ? !output_rule(m, &k, wrong, right) : !index_rule(m, &k, wrong, right))
+        return false;
+    snprintf(text, REPORT_TEXT,
+             of_outputs ? "right for the outputs in %.90s, WRONG for those in %.90s"
+                        : "%.90s right, %.90s WRONG",
+             right, wrong);
     return true;
 }
 
 bool compare_part(Comparison *m) {
     char text[REPORT_TEXT];
-    for (int which = 0; which < RULES; which++)
+    for (int which = 0; which < EXACT_RULES; which++)
         if (entry_rule(m, which, text) && add_common(m, text)) return compare_say(m, "%s", text);
     return false;
 }
 
-/* "x[0,1], x[2,0] and 3 more WRONG", unless all are. */
-static void list_elements(const WrongSet *set, char text[REPORT_TEXT]) {
-    enum { NAMED = 3 };
-    long count = 0;
-    char element[INDEX_TEXT];
-    for (long j = 0; j < set->count; j++)
-        if (set->wrong[j] && count++ < NAMED)
-            text_append(text, REPORT_TEXT, "%s%.40s", count > 1 ? ", " : "",
-                        gradcheck_element_text(element, set->name, set->shape, j));
-    if (count > NAMED) text_append(text, REPORT_TEXT, " and %ld more", count - NAMED);
-    if (count) text_append(text, REPORT_TEXT, " WRONG");
-    if (count == set->count) text[0] = 0;
-}
-
 bool compare_map(const Comparison *m, char text[REPORT_TEXT]) {
-    char wrong[HALF], right[HALF], y[INDEX_TEXT];
+    enum { NAMED = 3 };
+    char wrong[HALF], right[HALF], name[INDEX_TEXT];
+    long count = 0;
     for (int which = 0; which < RULES; which++)
         if (entry_rule(m, which, text)) return true;
     for (long i = 0; i < (m->whole && m->rows > 1 ? m->rows : 0); i++) {
-        WrongSet one = wrong_set(m, i);
-        if (!set_rule(m, &one, wrong, right)) continue;
+        Marks one = mark(m, false, i);
+        if (!index_rule(m, &one, wrong, right)) continue;
         snprintf(text, REPORT_TEXT, "for output %.40s: %.90s right, %.90s WRONG",
-                 compare_output_text(m, y, i), right, wrong);
+                 compare_output_text(m, name, i), right, wrong);
         return false;
     }
-    WrongSet elements = wrong_set(m, ELEMENTS);
-    list_elements(&elements, text);
+    Marks k = mark(m, false, -1);
+    for (long j = 0; j < k.count; j++)
+        if (k.kind[j] == COMPARE_WRONG && count++ < NAMED)
+            text_append(text, REPORT_TEXT, "%s%.40s", count > 1 ? ", " : "",
+                        gradcheck_element_text(name, k.name, k.shape, j));
+    if (count > NAMED) text_append(text, REPORT_TEXT, " and %ld more", count - NAMED);
+    text_append(text, REPORT_TEXT, " WRONG");
+    if (count == 0 || count == k.count) text[0] = 0;
     return false;
 }
 
-/* ---- What is lost: M is J here and 0 there ---- */
+/* ---- What is lost, and what must be 0 ---- */
 
-/* Takes the elements (or outputs) of which all entries are lost. False: an entry is neither right
- * nor lost. *mixed: an element has entries of both kinds. *first: a lost one. */
-static bool lost_set(const Comparison *m, WrongSet *lost, bool of_outputs, bool *mixed,
-                     long *first) {
-    *lost = new_set(m, of_outputs);
-    *mixed = false;
-    *first = -1;
-    for (long at = m->entries - 1; at >= 0; at--) {
-        long i = of_outputs ? at / m->elements : at % m->elements;
-        if (!compare_counts(m, at) || (m->right[at] == 0 && m->yours[at] == 0)) continue;
-        bool wrong = compare_is_wrong(m, at);
-        if (wrong && m->yours[at] != 0) return false;
-        if (wrong) *first = at;
-        *mixed |= !lost->idle[i] && lost->wrong[i] != wrong;
-        lost->wrong[i] = wrong;
-        lost->idle[i] = false;
-    }
-    return *first >= 0;
+/* Whether all wrong entries are 0 in a matrix. */
+static bool are_zero(const Comparison *m, const double *matrix) {
+    for (long at = 0; at < m->entries; at++)
+        if (m->kind[at] == COMPARE_WRONG && matrix[at] != 0) return false;
+    return true;
 }
 
-static bool is_one(const char *words) {
-    return !strchr(words, ' ') || strncmp(words, "row ", 4) == 0 ||
-           strncmp(words, "column ", 7) == 0 || strncmp(words, "index ", 6) == 0;
+/* Names the first wrong entry: "x[1] gets nothing from y[2]". */
+static const char *say_first(const Comparison *m, const char *what, char text[REPORT_TEXT / 2]) {
+    char x[INDEX_TEXT], y[INDEX_TEXT];
+    long at = 0;
+    while (m->kind[at] != COMPARE_WRONG) at++;
+    snprintf(text, REPORT_TEXT / 2, "%.40s %.30s from %.40s",
+             gradcheck_element_text(x, m->in->name, m->shape, at % m->elements), what,
+             compare_output_text(m, y, at / m->elements));
+    return text;
 }
 
 /* An example is a loop that ends early or skips a remainder. */
 bool compare_lost_elements(Comparison *m) {
     char wrong[HALF], right[HALF];
-    WrongSet lost;
-    bool mixed;
-    long first;
-    return (m->elements > 2 || m->shape.rank > 1) && lost_set(m, &lost, false, &mixed, &first) &&
-           !mixed && set_rule(m, &lost, wrong, right) &&
-           compare_say(m, "no gradient arrives at %s. %s %s right", wrong, right,
-                       is_one(right) ? "is" : "are");
+    Marks k = mark(m, false, -1);
+    if (k.mixed || !are_zero(m, m->yours) || (m->elements < 3 && m->shape.rank < 2)) return false;
+    if (!index_rule(m, &k, wrong, right)) return false;
+    bool many = strncmp(right, "rows", 4) == 0 || strncmp(right, "columns", 7) == 0 ||
+                strncmp(right, "indices", 7) == 0 || strncmp(right, "all", 3) == 0 ||
+                (strchr(right, '[') && strchr(right, ' '));
+    return compare_say(m, "no gradient arrives at %s. %s %s right", wrong, right,
+                       many ? "are" : "is");
 }
 
 /* Examples are a broadcast that is not summed, a gradient that is overwritten, and softmax of which
  * the diagonal alone is used. */
 bool compare_lost_uses(Comparison *m) {
-    char wrong[HALF], right[HALF], x[INDEX_TEXT], y[INDEX_TEXT], of[REPORT_WORD] = "";
-    WrongSet lost;
-    bool mixed;
-    long first;
-    int axis;
-    if (!lost_set(m, &lost, false, &mixed, &first) || !mixed) return false;
-    if (lost_set(m, &lost, true, &mixed, &first) && !mixed && output_rule(m, &lost, wrong, right))
+    char wrong[HALF], right[HALF];
+    Marks outputs = mark(m, true, -1);
+    if (!mark(m, false, -1).mixed || !are_zero(m, m->yours)) return false;
+    if (!outputs.mixed && output_rule(m, &outputs, wrong, right))
         return compare_say(m,
                            "a sum over the outputs is overwritten, missing or ends early: those in "
                            "%s count, those in %s do not",
                            right, wrong);
-    const char *pairs = pair_rule(m, &axis);
-    if (pairs && axis >= 0) snprintf(of, sizeof of, " of axis %d", axis);
-    if (pairs && strstr(pairs, "other"))
+    bool pairs = pair_rule(m, wrong);
+    if (pairs && strstr(wrong, "other"))
         return compare_say(m,
-                           "the diagonal alone is used: an element gets a gradient only from the "
-                           "output at its own index%s. The outputs at other indices also depend on "
-                           "it: their terms are missing",
-                           of);
-    if (pairs)
-        return compare_say(m,
-                           "the gradient that each element gets from %s%s is missing; all others "
-                           "are right",
-                           pairs, of);
+                           "the diagonal alone is used: an element gets no gradient from %s, which "
+                           "also depend on it. Their terms are missing",
+                           wrong);
+    if (pairs) return compare_say(m, "an element gets no gradient from %s", wrong);
     return compare_say(
         m,
         "some uses of an element are lost: is it overwritten instead of accumulated, "
-        "or does a loop end early? %.60s gets nothing from %.60s",
-        gradcheck_element_text(x, m->in->name, m->shape, first % m->elements),
-        compare_output_text(m, y, first / m->elements));
+        "or does a loop end early? %s",
+        say_first(m, "gets nothing", right));
+}
+
+/* Entries are wrong only where they have to be 0. */
+static bool say_strange_uses(Comparison *m) {
+    char from[HALF], first[HALF];
+    bool elements = true;
+    Marks k = mark(m, false, -1);
+    for (long at = 0; at < m->entries; at++)
+        elements &= m->right[at] == 0 || k.kind[at % m->elements] != COMPARE_WRONG;
+    if (elements)
+        return compare_say(m,
+                           "wrong only where the output does not depend on %s (masked, clipped, "
+                           "unused). There the gradient must be 0",
+                           m->in->name);
+    return m->whole &&
+           compare_say(m,
+                       "a gradient arrives%s%s where an output does not depend on an element "
+                       "(masked, clipped, another index): %s",
+                       pair_rule(m, from) ? " from " : "", pair_rule(m, from) ? from : "",
+                       say_first(m, "gets a gradient", first));
 }
 
 /* ---- Conditions on values ---- */
 
-/* A condition holds at LOOKS points: the case's own, and others drawn for the purpose. */
-enum { LOOKS = 3, FIRST_DRAWN = 300, EVIDENCE = 4 };
+/* A condition or a place holds at some points: the case's own, and others drawn for the purpose. */
+enum { LOOKS = 3, FIRST_DRAWN = 300 };
 
-/* The elements at some points: values beside them, and which are wrong. */
-typedef struct Looks {
-    ValuesList list[LOOKS];
-    Comparison at[LOOKS];
-    WrongSet set[LOOKS];
-    int count;
-} Looks;
+static bool is_drawn(const Comparison *m) {
+    bool drawn = false;
+    for (int k = 0; k < m->point->inputs; k++)
+        drawn |= !m->g->run->c->in[k].values && m->point->in[k].same_as < 0;
+    return drawn;
+}
 
-/* Looks at the case's point first, then judges the same case at others. */
-static void look(const Comparison *m, Looks *l) {
+/* Judges the same case at another point. */
+static Comparison redraw(const Comparison *m, int number) {
+    CheckRun *run = m->g->run;
     CheckPoint *there = arena_alloc(m->arena, sizeof *there);
     Gradients *g = arena_alloc(m->arena, sizeof *g);
-    CheckRun *run = m->g->run;
     *g = (Gradients){run, m->g->differences, m->arena, m->g->seed};
-    l->at[l->count] = *m;
-    if (l->count > 0) {
-        point_draw(there, m->arena, run->op, run->c, g->seed, POINT_DRAWN, FIRST_DRAWN + l->count);
-        run->point = g->differences->point = there;
-        check_gradients(g, arena_alloc(m->arena, sizeof(CaseReport)));
-        check_run_forward(run);
-        l->at[l->count] = compare_input(g, m->e->input);
-        run->point = g->differences->point = m->point;
-    }
-    l->list[l->count] = compare_values(&l->at[l->count], false);
-    l->set[l->count] = wrong_set(&l->at[l->count], ELEMENTS);
-    l->count++;
+    point_draw(there, m->arena, run->op, run->c, g->seed, POINT_DRAWN, FIRST_DRAWN + number);
+    run->point = g->differences->point = there;
+    check_gradients(g, arena_alloc(m->arena, sizeof(CaseReport)));
+    check_run_forward(run);
+    Comparison other = compare_input(g, m->e->input);
+    run->point = g->differences->point = m->point;
+    return other;
 }
 
 /* A condition: values, or their sizes, are above a number (side 1) or below it (-1), which lies
@@ -405,61 +459,39 @@ typedef struct Condition {
     double right, wrong;
 } Condition;
 
-/* Whether the wrong elements are those of the condition. The last look must make it evidence. */
-static bool holds(const Looks *l, int last, Condition *c) {
-    long wrongs = 0, rights = 0;
+/* Whether the wrong elements at these points are those of the condition. */
+static bool holds(const Comparison *at, int points, bool evident, Condition *c) {
+    long count[3] = {0, 0, 0};
     c->wrong = INFINITY;
     c->right = -INFINITY;
-    for (int k = 0; k < l->count; k++)
-        for (long j = 0; j < l->set[k].count; j++) {
-            if (l->set[k].idle[j]) continue;
-            double v = compare_value(&l->at[k], &l->list[k].v[c->values], j);
+    for (int p = 0; p < points; p++) {
+        Marks k = mark(&at[p], false, -1);
+        const Values *values = &compare_values(&at[p], false).v[c->values];
+        for (long j = 0; j < k.count; j++) {
+            double v = compare_value(&at[p], values, j);
             v = c->side * (c->size ? fabs(v) : v);
-            bool wrong = l->set[k].wrong[j];
-            if (wrong) c->wrong = fmin(c->wrong, v);
-            if (!wrong) c->right = fmax(c->right, v);
-            wrongs += wrong;
-            rights += !wrong;
+            if (k.kind[j] == COMPARE_WRONG) c->wrong = fmin(c->wrong, v);
+            if (k.kind[j] == COMPARE_RIGHT) c->right = fmax(c->right, v);
+            count[k.kind[j]]++;
         }
-    bool evidence = isfinite(c->wrong) && wrongs >= EVIDENCE && rights >= EVIDENCE;
-    return c->wrong > c->right && (evidence || l->count < last);
+    }
+    long min = is_drawn(at) ? 6 : 4; /* which chance seldom separates */
+    bool evidence = count[COMPARE_WRONG] >= min && count[COMPARE_RIGHT] >= min;
+    return count[COMPARE_WRONG] && c->wrong > c->right && (evidence || !evident);
 }
 
-static bool separates(const Looks *l, int last, Condition *c) {
-    for (long way = 0; way < 4 * l->list[0].count; way++) {
+static bool separates(const Comparison *at, int points, bool evident, Condition *c) {
+    for (long way = 0; way < 4 * compare_values(at, false).count; way++) {
         *c = (Condition){.values = way / 4, .side = way % 2 ? -1 : 1, .size = way / 2 % 2};
-        if (holds(l, last, c)) return true;
+        if (holds(at, points, evident, c)) return true;
     }
     return false;
 }
 
-static bool is_drawn(const Comparison *m) {
-    bool drawn = false;
-    for (int k = 0; k < m->point->inputs; k++)
-        drawn |= !m->g->run->c->in[k].values && m->point->in[k].same_as < 0;
-    return drawn;
-}
-
-/* Whether a condition may be looked for: the case is small, and some of its elements are right. */
-static bool may_have_condition(const Comparison *m) {
-    enum { MAX_ENTRIES = 1 << 12 };
-    long wrongs = 0;
-    for (long j = 0; j < m->elements; j++) wrongs += m->e->state[j] == ENTRY_WRONG;
-    return wrongs > 0 && wrongs < m->elements && m->in->stored == m->in->count &&
-           m->entries <= MAX_ENTRIES;
-}
-
-/* Whether all wrong entries are 0 in a matrix. */
-static bool are_zero(const Comparison *m, const double *matrix) {
-    for (long at = 0; at < m->entries; at++)
-        if (compare_is_wrong(m, at) && matrix[at] != 0) return false;
-    return true;
-}
-
-/* "wrong only where |x| is above about 1.5". */
-static bool say_condition(Comparison *m, const Looks *l, const Condition *c) {
+/* Writes "wrong only where |x| is above about 1.5". At given values the number must be 0. */
+static bool say_condition(Comparison *m, const Condition *c) {
     enum { NEAR = 2 };
-    const char *name = l->list[0].v[c->values].name, *bar = c->size ? "|" : "";
+    const char *name = compare_values(m, false).v[c->values].name, *bar = c->size ? "|" : "";
     double low = fmin(c->side * c->right, c->side * c->wrong);
     double high = fmax(c->side * c->right, c->side * c->wrong), number = (low + high) / 2;
     bool is_whole = false;
@@ -468,61 +500,35 @@ static bool say_condition(Comparison *m, const Looks *l, const Condition *c) {
         number = n;
         is_whole = true;
     }
-    if (l->count < LOOKS && number != 0) return false;
-    return compare_say(m, "%s where %s%.40s%s is %s %s%.3g",
+    return (is_drawn(m) || number == 0) &&
+           compare_say(m, "%s where %s%.40s%s is %s %s%.3g",
                        are_zero(m, m->yours) ? "no gradient arrives" : "wrong only", bar, name, bar,
                        c->side > 0 ? "above" : "below", is_whole ? "" : "about ", number);
 }
 
-/* Entries are wrong only where they have to be 0. */
-static bool say_strange_uses(Comparison *m) {
-    char x[INDEX_TEXT], y[INDEX_TEXT], from[REPORT_TEXT / 2] = "";
-    int axis;
-    long first = 0;
-    bool elements = true;
-    while (!compare_is_wrong(m, first)) first++;
-    for (long at = 0; at < m->entries; at++)
-        elements &= m->right[at] == 0 || m->e->state[at % m->elements] != ENTRY_WRONG;
-    if (elements)
-        return compare_say(m,
-                           "wrong only where the output does not depend on %s (masked, clipped, "
-                           "unused). There the gradient must be 0",
-                           m->in->name);
-    if (!m->whole) return false;
-    const char *pairs = pair_rule(m, &axis);
-    if (pairs && axis >= 0) snprintf(from, sizeof from, " from %s of axis %d", pairs, axis);
-    return compare_say(m,
-                       "a gradient arrives%s where an output does not depend on an element "
-                       "(masked, clipped, another index): %.60s gets a gradient from %.60s",
-                       from, gradcheck_element_text(x, m->in->name, m->shape, first % m->elements),
-                       compare_output_text(m, y, first / m->elements));
-}
-
 /* Other points cost many runs: none is drawn without a condition that it may refute. */
 bool compare_condition(Comparison *m) {
-    Looks *l = arena_alloc(m->arena, sizeof *l);
+    enum { MAX_ENTRIES = 1 << 12 };
+    Comparison at[LOOKS] = {*m};
     Condition c = {0};
+    int looks = is_drawn(m) ? LOOKS : 1;
     if (are_zero(m, m->right) && say_strange_uses(m)) return true;
-    if (!may_have_condition(m)) return false;
-    while (l->count < (is_drawn(m) ? LOOKS : 1)) {
-        look(m, l);
-        if (!separates(l, is_drawn(m) ? LOOKS : 1, &c)) return false;
+    if (m->in->stored < m->in->count || m->entries > MAX_ENTRIES) return false;
+    for (int k = 1; k <= looks; k++) {
+        if (!separates(at, k, k == looks, &c)) return false;
+        if (k < looks) at[k] = redraw(m, k);
     }
-    return say_condition(m, l, &c);
+    return say_condition(m, &c);
 }
 
-/* Whether a rule of indices holds at another point too, if one may be drawn. */
-static bool holds_elsewhere(Comparison *m) {
-    char wrong[HALF], right[HALF], other[HALF];
-    Looks *l = arena_alloc(m->arena, sizeof *l);
-    look(m, l);
-    if (!is_drawn(m) || !may_have_condition(m) || !set_rule(m, &l->set[0], wrong, right))
-        return true;
-    look(m, l);
-    return set_rule(m, &l->set[1], other, right) && strcmp(wrong, other) == 0;
-}
-
+/* The map, if it is the same at another point. */
 bool compare_place(Comparison *m) {
-    char text[REPORT_TEXT];
-    return compare_map(m, text) && holds_elsewhere(m) && compare_say(m, "%s", text);
+    char text[REPORT_TEXT], other[REPORT_TEXT];
+    if (!compare_map(m, text)) return false;
+    if (is_drawn(m)) {
+        Comparison there = redraw(m, 0);
+        compare_map(&there, other);
+        if (strcmp(text, other) != 0) return false;
+    }
+    return compare_say(m, "%s", text);
 }

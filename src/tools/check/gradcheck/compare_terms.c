@@ -1,5 +1,5 @@
 /* M - J, the error, in each group: a multiple of 1 or of known values, or of numbers that do not
- * depend on the upstream gradient; and axes along which M and J are tied differently. */
+ * depend on the upstream gradient. */
 #include "check/gradcheck/comparison.h"
 #include <math.h>
 #include <stdio.h>
@@ -104,9 +104,10 @@ static Block *find_blocks(const Comparison *m, const Groups *g, const double *a)
  * the upstream gradient times numbers that do not depend on it. */
 static bool is_unknown_term(Comparison *m) {
     double *error = m->expected;
+    long min_rows = m->g->run->result.parts > 1 ? EVIDENCE : 2;
     unsigned x_all = compare_all_axes(m->shape), y_all = compare_all_axes(m->y_shape);
     for (long at = 0; at < m->entries; at++)
-        error[at] = compare_is_wrong(m, at) ? m->yours[at] - m->right[at] : 0;
+        error[at] = m->kind[at] == COMPARE_WRONG ? m->yours[at] - m->right[at] : 0;
     for (unsigned a = 0; a <= x_all; a++)
         for (unsigned b = 0; b <= (m->whole ? y_all : 0); b++) {
             Groups g = compare_groups(m, a, b);
@@ -116,7 +117,7 @@ static bool is_unknown_term(Comparison *m) {
                 if (of_error[k].largest < 0) continue;
                 any = true;
                 fits &= of_error[k].is_product && !of_right[k].is_product &&
-                        of_error[k].row >= EVIDENCE && of_error[k].column >= 2;
+                        of_error[k].row >= EVIDENCE && of_error[k].column >= min_rows;
             }
             if (fits && any)
                 return compare_say(m, "the error is one number of the upstream gradient times "
@@ -140,75 +141,4 @@ bool compare_term(Comparison *m) {
         if (is_known_term(m, &g, &list, along)) return true;
     }
     return is_unknown_term(m);
-}
-
-/* ---- Axes ---- */
-
-/* Whether all entries that are not 0 have the same index along axis a of the elements and axis b of
- * the outputs: 1: yes, at several indices, 0: at one index, -1: no. */
-static int is_tied(const Comparison *m, const double *matrix, int a, int b) {
-    long n = m->elements, first = -1;
-    bool several = false;
-    for (long at = 0; at < m->entries; at++) {
-        if (matrix[at] == 0 || !isfinite(matrix[at]) || !compare_counts(m, at)) continue;
-        long index = compare_index(m->shape, a, at % n);
-        if (index != compare_index(m->y_shape, b, at / n)) return -1;
-        several |= first >= 0 && index != first;
-        first = index;
-    }
-    return several;
-}
-
-/* The axes of the output with which axis a of the elements is tied: in M alone, in J alone; -1:
- * none. False: it is tied alike, or with none in both. */
-typedef struct Ties {
-    int yours, right;
-} Ties;
-static bool find_ties(const Comparison *m, int a, Ties *ties) {
-    *ties = (Ties){-1, -1};
-    for (int b = 0; b < m->y_shape.rank; b++) {
-        if (m->shape.size[a] != m->y_shape.size[b] || m->shape.size[a] < 2) continue;
-        int yours = is_tied(m, m->yours, a, b), right = is_tied(m, m->right, a, b);
-        if (yours >= 0 && right >= 0) return false;
-        if (yours > 0) ties->yours = b;
-        if (right > 0) ties->right = b;
-    }
-    return ties->yours >= 0 || ties->right >= 0;
-}
-
-/* One axis is paired with a wrong one of the output; of several, the upstream gradient is
- * transposed. */
-bool compare_paired_axis(Comparison *m) {
-    Ties ties, wrong = {0};
-    int count = 0, axis = 0;
-    for (int a = 0; a < m->shape.rank; a++) {
-        if (!find_ties(m, a, &ties) || ties.yours < 0 || ties.right < 0) continue;
-        wrong = ties;
-        axis = a;
-        count++;
-    }
-    return count == 1 &&
-           compare_say(m,
-                       "axis %d of %s is paired with axis %d of the output. It belongs to axis %d: "
-                       "is a sum over the wrong axis?",
-                       axis, m->in->name, wrong.yours, wrong.right);
-}
-
-/* Examples are softmax without the outputs' dependence on each other, and a sum over another
- * axis. */
-bool compare_mixed_axes(Comparison *m) {
-    Ties ties;
-    for (int a = 0; a < m->shape.rank; a++) {
-        if (!find_ties(m, a, &ties)) continue;
-        if (ties.yours >= 0)
-            return compare_say(m,
-                               "each gradient arrives only from the outputs at its own index of "
-                               "axis %d. The outputs at other indices also depend on the element",
-                               ties.yours);
-        return compare_say(m,
-                           "gradients arrive from outputs at other indices of axis %d, which do "
-                           "not depend on the element: is a sum over the wrong axis?",
-                           ties.right);
-    }
-    return false;
 }

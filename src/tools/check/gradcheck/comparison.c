@@ -20,10 +20,6 @@ bool compare_near(const Comparison *m, long at, double a, double b) {
     return fabs(a - b) <= m->tolerance * size;
 }
 
-bool compare_is_wrong(const Comparison *m, long at) {
-    return compare_counts(m, at) && !compare_near(m, at, m->yours[at], m->right[at]);
-}
-
 bool compare_fits(const Comparison *m) {
     bool any = false;
     for (long at = 0; at < m->entries; at++) {
@@ -94,6 +90,7 @@ Comparison compare_input(const Gradients *g, int k) {
     m.entries = m.rows * m.elements;
     m.shape = in->shape;
     m.y_shape = shape_of_outputs(g->run);
+    m.stacked = m.y_shape.rank > g->run->result.part[0].rank;
     if (in->stored < in->count) m.shape.size[0] = 1;
     m.y = arena_alloc(m.arena, (size_t)e->outputs * sizeof *m.y);
     tensor_copy_out(g->run->y, m.y);
@@ -103,6 +100,11 @@ Comparison compare_input(const Gradients *g, int k) {
     m.expected = m.right + m.entries;
     take_entries(&m);
     m.tolerance = tolerance_of(&m);
+    m.kind = arena_alloc(m.arena, (size_t)m.entries * sizeof *m.kind);
+    for (long at = 0; at < m.entries; at++)
+        if (compare_counts(&m, at) && (m.yours[at] != 0 || m.right[at] != 0))
+            m.kind[at] =
+                compare_near(&m, at, m.yours[at], m.right[at]) ? COMPARE_RIGHT : COMPARE_WRONG;
     return m;
 }
 
@@ -238,7 +240,7 @@ static void add_explanations(Comparison *m, InputReport *report, const char *whe
     bool sure = false, wrong = false;
     if (m->e->place) known = SAMPLE;
     for (long at = 0; at < m->entries; at++)
-        wrong |= compare_is_wrong(m, at) || !compare_counts(m, at);
+        wrong |= m->kind[at] == COMPARE_WRONG || !compare_counts(m, at);
     for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
         bool random_alone = tried[i].pattern == PATTERN_UPSTREAM_IGNORED;
         if (report->explanations == EXPLANATIONS) break;

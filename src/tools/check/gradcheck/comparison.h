@@ -13,6 +13,9 @@
 
 #include "check/gradcheck/check_gradients.h"
 
+/* An entry without a derivative, or that is 0 on both sides; an entry that is right; another. */
+typedef enum CompareKind { COMPARE_NONE, COMPARE_RIGHT, COMPARE_WRONG } CompareKind;
+
 typedef struct Comparison {
     const Gradients *g;
     const Entries *e;
@@ -23,8 +26,10 @@ typedef struct Comparison {
     bool whole;                   /* row i belongs to output i */
     Shape shape;   /* of the elements: an axis along which memory repeats has size 1 */
     Shape y_shape; /* of the outputs; outputs of one shape are stacked, others flat */
+    int stacked;   /* 1: the first axis of y_shape is that of several outputs */
     real *y;       /* the outputs at the point */
     const Entry *entry;
+    CompareKind *kind;
     double *yours, *right;
     double *expected; /* the gradient that the explanation at hand predicts */
     double *scale;    /* of each row: its largest right entry */
@@ -39,11 +44,9 @@ Comparison compare_input(const Gradients *g, int k);
 /* Sets the reason; returns true. */
 bool compare_say(Comparison *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Whether entry `at` has a derivative; whether two numbers are the same there, to the tolerance;
- * whether the number found there is another than the right one. */
+/* Whether entry `at` has a derivative; whether two numbers are the same there, to the tolerance. */
 bool compare_counts(const Comparison *m, long at);
 bool compare_near(const Comparison *m, long at, double a, double b);
-bool compare_is_wrong(const Comparison *m, long at);
 
 /* Whether `expected` is the gradient found wherever there is a derivative. */
 bool compare_fits(const Comparison *m);

@@ -1,4 +1,3 @@
-#include "check/gradcheck/added_cases.h"
 #include "check/gradcheck/check_gradients.h"
 #include <math.h>
 #include <stdio.h>
@@ -117,11 +116,12 @@ bool counterexample_write(const Gradients *g, int k, const char *how, InputRepor
     return true;
 }
 
-/* ---- Smaller cases ---- */
-
-bool counterexample_shrink(const CheckCase *c, int step, CheckCase *to, char how[REPORT_WORD]) {
-    const long largest = 12;
-    *to = *c;
-    snprintf(how, REPORT_WORD, "size %ld changed to 2", largest - step);
-    return added_resize(to, largest - step, 2);
+long counterexample_next_size(const CheckCase *c, long above) {
+    long next = 0;
+    for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
+        for (int axis = 0; axis < c->in[k].shape.rank; axis++) {
+            long size = c->in[k].shape.size[axis];
+            if (size > above && (!next || size < next)) next = size;
+        }
+    return next;
 }

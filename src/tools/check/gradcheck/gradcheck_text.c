@@ -184,7 +184,7 @@ static void explain_line(FILE *out, const CaseReport *r, const InputReport *in, 
 static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
                           const char *cases) {
     explain_line(out, r, in, "");
-    bool counted = in->wrong || in->unclear, in_short = strcmp(in->map, in->reason) == 0;
+    bool counted = in->wrong || in->unclear, in_short = strstr(in->reason, in->map);
     if (counted && in->reason[0]) paragraph(out, INDENT, "%s%s", cases, in->reason);
     if (in->wrong && in->map[0] && !in_short) paragraph(out, INDENT, "%s: %s", in->name, in->map);
     if (r->at_ends && in->wrong)
@@ -194,18 +194,6 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
     if (!in->full[0]) return;
     paragraph(out, INDENT, "The smallest case that fails, '%s':", r->name);
     print_lines(out, in->full);
-}
-
-static void explain_trouble(FILE *out, const CaseReport *r, bool known) {
-    Property first = report_broken(r);
-    if (first == PROPERTIES) {
-        paragraph(out, 0, "%s %s/%s: %s", gradcheck_verdict_text(r->verdict), r->op, r->name,
-                  r->trouble);
-        return;
-    }
-    paragraph(out, 0, "%s %s/%s: the property '%s' does not hold",
-              gradcheck_verdict_text(r->verdict), r->op, r->name, report_property[first].name);
-    if (!known) paragraph(out, INDENT, "%s", r->trouble);
 }
 
 /* ---- One mistake in many cases ---- */
@@ -242,57 +230,42 @@ static bool is_alike(const InputReport *in, const InputReport *first) {
            (in->form && in->form == first->form && in->pattern != PATTERN_ONLY_SOMEWHERE);
 }
 
-/* "in the cases 'a', 'b' and 3 more: ", if the explanation of the first does not hold in every case
- * of the file; else "". */
-static void say_cases(const CaseReport *all, long count, const char *op, const char *name,
-                      const CaseReport *head, char text[REPORT_TEXT]) {
+/* Explains a wrong gradient in all cases: one in full, with the cases in which its explanation
+ * holds, if these are not all; the others of the file in a line each. */
+static void explain_gradient(FILE *out, const CaseReport *all, long count, const char *op,
+                             const char *name) {
     enum { NAMED = 3 };
+    const CaseReport *head = head_of(all, count, op, name);
     const InputReport *first = find_wrong(head, op, name);
-    long alike = 0, unlike = 0;
-    char names[REPORT_TEXT / 2] = "";
+    char cases[REPORT_TEXT] = "";
+    long added = 0, alike = 0, unlike = 0;
     for (const CaseReport *r = all; r < all + count; r++) {
         const InputReport *in = find_wrong(r, op, name);
         if (!in) continue;
-        bool same = is_alike(in, first);
-        if (r->added && !head->added) continue;
-        unlike += !same;
-        alike += same;
-        if (same && alike <= NAMED)
-            text_append(names, sizeof names, "%s'%.30s'", alike > 1 ? ", " : "", r->name);
+        bool counted = r->added && !head->added, same = is_alike(in, first);
+        added += counted;
+        unlike += !counted && !same;
+        if (counted || !same || alike++ >= NAMED) continue;
+        text_append(cases, sizeof cases, "%s'%.30s'", alike > 1 ? ", " : "", r->name);
     }
-    text[0] = 0;
-    if (!unlike || !first->reason[0]) return;
-    snprintf(text, REPORT_TEXT, "in the case%s %s", alike > 1 ? "s" : "", names);
-    if (alike > NAMED) text_append(text, REPORT_TEXT, " and %ld more", alike - NAMED);
-    text_append(text, REPORT_TEXT, ": ");
-}
-
-/* Explains a wrong gradient in all cases: one in full, the others in a line each. */
-static void explain_gradient(FILE *out, const CaseReport *all, long count, const char *op,
-                             const char *name) {
-    const CaseReport *head = head_of(all, count, op, name);
-    const InputReport *first = find_wrong(head, op, name);
-    char cases[REPORT_TEXT];
-    long added = 0;
-    say_cases(all, count, op, name, head, cases);
-    explain_input(out, head, first, cases);
+    char where[2 * REPORT_TEXT] = "", more[REPORT_WORD] = "";
+    if (alike > NAMED) snprintf(more, sizeof more, " and %ld more", alike - NAMED);
+    if (unlike && first->reason[0])
+        snprintf(where, sizeof where, "in the case%s %s%s: ", PLURAL(alike), cases, more);
+    explain_input(out, head, first, where);
     for (const CaseReport *r = all; r < all + count; r++) {
         const InputReport *in = find_wrong(r, op, name);
-        if (!in || r == head) continue;
-        bool same = is_alike(in, first);
-        const char *unlike = in->reason[0] && !r->added ? in->reason : in->map;
-        if (r->added && !head->added)
-            added++;
-        else
-            explain_line(out, r, in, same ? "" : unlike);
+        if (!in || r == head || (r->added && !head->added)) continue;
+        const char *unlike_it = in->reason[0] ? in->reason : in->map;
+        explain_line(out, r, in, is_alike(in, first) ? "" : unlike_it);
     }
     if (added)
         paragraph(out, INDENT, "It is wrong in %ld more case%s that the checker added.", added,
-                  added > 1 ? "s" : "");
+                  PLURAL(added));
 }
 
-/* Whether an earlier report has the same gradient wrong, or (name NULL) the same property broken.
- */
+/* Whether an earlier report of the operation has the same gradient wrong, or (name NULL) the same
+ * property broken. */
 static bool is_known(const CaseReport *all, const CaseReport *r, const char *name) {
     for (const CaseReport *b = all; b < r; b++)
         if (name ? find_wrong(b, r->op, name) != NULL
@@ -312,8 +285,16 @@ static void explain_more(FILE *out, const CaseReport *all, long count, const Cas
             explain_input(out, r, in, "");
         explain_remarks(out, all, r, in);
     }
-    if (r->trouble[0])
-        explain_trouble(out, r, report_broken(r) < PROPERTIES && is_known(all, r, NULL));
+    if (!r->trouble[0]) return;
+    Property first = report_broken(r);
+    const char *verdict = gradcheck_verdict_text(r->verdict);
+    if (first == PROPERTIES) {
+        paragraph(out, 0, "%s %s/%s: %s", verdict, r->op, r->name, r->trouble);
+        return;
+    }
+    paragraph(out, 0, "%s %s/%s: the property '%s' does not hold", verdict, r->op, r->name,
+              report_property[first].name);
+    if (!is_known(all, r, NULL)) paragraph(out, INDENT, "%s", r->trouble);
 }
 
 void gradcheck_explain(FILE *out, const CaseReport *r) {

@@ -46,7 +46,7 @@ void report_explain_by(InputReport *r, const Explanation *x) {
 
 void report_explain_better(InputReport *r, const InputReport *smaller) {
     const Explanation *own = r->explanations ? r->explanation : NULL, *x = smaller->explanation;
-    if (!smaller->explanations || (own && (own->sure || own->pattern <= x->pattern))) return;
+    if (!smaller->explanations || !x->sure || (own && own->sure)) return;
     r->explanations = smaller->explanations;
     memcpy(r->explanation, x, sizeof r->explanation);
     report_explain_by(r, x);

@@ -148,7 +148,7 @@ Property report_broken(const CaseReport *r);
 /* Sets pattern, reason and factor of a wrong gradient to those of an explanation; NULL: to none. */
 void report_explain_by(InputReport *r, const Explanation *x);
 
-/* Takes the explanations of the same gradient in a smaller case, if they tell more. */
+/* Takes the explanations of the same gradient in a smaller case, if they are sure and its own are not. */
 void report_explain_better(InputReport *r, const InputReport *smaller);
 
 /* "PASS", "INCONCLUSIVE" or "FAIL". */
