@@ -1,6 +1,5 @@
 """The forms of what `check` can judge: functions, layers, classes with ctx, torch and jax. Each has
 
-
     forward(case, values) -> outputs, state, arrays that it had before (each with its copy)
     backward(case, dy, state, values) -> what the function's backward returns
     gradients(case, got) -> {name: gradient} of this"""

@@ -37,9 +37,9 @@ static ChildLimits compile_limits(const char *library) {
     return (ChildLimits){.seconds = 20, .bytes = (size_t)4e9, .file_bytes = part};
 }
 
-/* Words separated by blanks. GNU's names besides -D_DEFAULT_SOURCE would slow <math.h> down;
- * --wrap takes the program's __wrap_malloc, …; in a teacher's cases a misspelt name would crash every
- * file. */
+/* Words separated by blanks. GNU's names besides -D_DEFAULT_SOURCE would slow <math.h> down.
+ * --wrap takes the program's __wrap_malloc, …. A misspelt name in a teacher's cases would crash
+ * every file. */
 static const char all_flags[] =
     "-std=c11 -D_DEFAULT_SOURCE -O1 -fPIC -shared -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc "
     "-MD -Wall -Wextra -Wno-missing-field-initializers -Wno-unused-parameter -ffp-contract=fast "

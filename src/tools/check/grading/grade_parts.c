@@ -52,7 +52,7 @@ static bool is_unproved(const CaseReport *r, long count) {
     return !any && !all;
 }
 
-/* Scores a part of a case. The points of a vacuous case have to be earned elsewhere; false: they are
+/* Scores a part of a case. False: the points of a vacuous case have to be earned elsewhere, and are
  * not. */
 static bool score(const Parts *all, Part *p, const CaseReport *r) {
     bool unearned = all->unearned && r->inputs && is_vacuous(r) && p->verdict != FAIL;

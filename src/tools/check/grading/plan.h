@@ -107,8 +107,8 @@ char *functions_line(const PlanItem *item);
 
 /* ---- The cases that a program lists in its first line (listing.c) ---- */
 
-/* Members of a case or an input in that line, up to one without a key; of the other kinds an integer
- * of at most as much. */
+/* Members of a case or of an input in that line, up to one without a key. Another kind is the
+ * maximum of an integer. */
 enum { LISTED_NUMBER = -1, LISTED_FLAG = -2 };
 typedef struct ListedMember {
     const char *key;

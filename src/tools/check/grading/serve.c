@@ -175,12 +175,13 @@ static void take_changes(Server *s, long changes) {
 static void take_inputs(Server *s, const real *given) {
     CheckPoint *p = &s->point;
     *p = (CheckPoint){0};
-    for (; p->inputs < CHECK_INPUTS && s->tape.c->in[p->inputs].name; p->inputs++, given += 3) {
-        PointInput *in = &p->in[p->inputs];
-        in->name = s->tape.c->in[p->inputs].name;
-        in->layout = (CheckLayout)given[0];
-        in->same_as = (int)given[1];
-        in->constant = given[2] != 0;
+    for (const CheckInput *of = s->tape.c->in; of < s->tape.c->in + CHECK_INPUTS; of++) {
+        if (!of->name) break;
+        PointInput *in = &p->in[p->inputs++];
+        in->name = of->name;
+        in->layout = (CheckLayout)*given++;
+        in->same_as = (int)*given++;
+        in->constant = *given++ != 0;
         in->value = take_array(s, &in->shape, false);
         in->count = in->stored = shape_count(in->shape);
         bool repeated = in->layout == REPEATED && in->shape.rank && in->shape.size[0];
