@@ -92,7 +92,7 @@ static long train_some(const char *const *arguments, long max) {
         ok = checkpoint_open(&past, config.resume, &e) &&
              train_config_resume(&config, &past.file, &e);
     ok = ok && from_configure(&config, &past, &e) && train_config_complete(&config, &e);
-    Task *task = ok ? task_open(config.task, &config.data, &e) : NULL;
+    Task *task = ok ? train_config_open(&config, &e) : NULL;
     CHECK(task, "%s", e.text);
     if (!task) exit(1);
     Trainer t = train_config_trainer(&config, task);

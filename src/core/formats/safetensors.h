@@ -28,7 +28,7 @@ typedef struct Safetensors {
     int tensors;
     Metadata *metadata; /* sorted by key */
     int metadata_count;
-    char *data;    /* the whole file */
+    char *data; /* the whole file */
 } Safetensors;
 
 /* Reads a file. STATUS_BAD_DATA: a header of more than 100,000,000 bytes, a duplicate key, an

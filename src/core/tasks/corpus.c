@@ -257,7 +257,7 @@ static long shorter(const Corpus *c) {
 static bool split_to_fit(Corpus *c, Parts *p, const TaskOptions *o, const char *path, Error *e) {
     enum { SHORTEST = 8 };
     if (!split(c, p, o, path, e)) return false;
-    if (o->lines || o->validation == 0 || shorter(c) > SHORTEST || shorter(c) > o->context)
+    if (o->lines || p->held_out == 0 || shorter(c) > SHORTEST || shorter(c) > o->context)
         return true;
     tokenizer_free(c->tokenizer);
     free_ids(c);
@@ -292,7 +292,11 @@ static void describe(Corpus *c, const Passage *passage, long passages) {
 
 static bool make(Corpus *c, const Passage *passage, long passages, const TaskOptions *o,
                  const char *path, Error *e) {
-    Parts parts = {.text = passage, .texts = passages, .held_out = o->validation};
+    enum { TINY = 2000 }; /* a tenth of such a text is too little to measure a loss on */
+    size_t bytes = 0;
+    for (long i = 0; i < passages; i++) bytes += passage[i].length;
+    bool is_tiny = o->usual_tail && bytes < TINY;
+    Parts parts = {.text = passage, .texts = passages, .held_out = is_tiny ? 0 : o->validation};
     bool ok = make_parts(c, &parts, o->lines, e) && split_to_fit(c, &parts, o, path, e);
     free(parts.all);
     return ok;

@@ -35,7 +35,8 @@ typedef struct TaskOptions {
     int unix_newlines;             /* 1: each CR LF and each CR alone is LF */
     bool lines;                    /* lm: each line is an example */
     double validation; /* share held out, of a text its end, [0,1); 0: train and evaluate on all of
-                          it */
+                          it … */
+    bool usual_tail;   /* … also of a text below 2,000 bytes: nobody chose the share */
 } TaskOptions;
 
 enum { MAX_SYMBOLS = 20000, MAX_SEQUENCE = 4096, MAX_HELD_OUT = 10000, MAX_DIGITS = 9 };

@@ -1,9 +1,6 @@
 /* The defaults of a training run: the library's own, then those of the preset. */
 #include "base/append.h"
-#include "base/directory.h"
-#include "base/file.h"
 #include "tasks/corpus.h"
-#include "text/lines.h"
 #include "training/train_config.h"
 #include <math.h>
 #include <stdio.h>
@@ -62,32 +59,9 @@ static void set_modern(TrainConfig *r) {
  *         way: weight decay 0, dropout 0.1 1.193, 0.2 1.163, 0.4 1.143; weight decay 0.2, dropout
  *         0.2 1.159, 0.4 1.131 */
 
-/* The size of the files at these paths, one a line. A file that cannot be read counts 0 bytes;
- * task_open reports it. */
-static double bytes_of(const char *texts) {
-    double sum = 0;
-    char *list = texts ? texts_files(texts, &(Error){0}) : NULL;
-    const char *paths = list;
-    for (const char *end; paths && *paths; paths = *end ? end + 1 : end) {
-        char path[PATH_CAPACITY];
-        FileMap map;
-        end = paths + strcspn(paths, "\n");
-        snprintf(path, sizeof path, "%.*s", (int)(end - paths), paths);
-        if (file_map(path, &map, &(Error){0})) {
-            sum += (double)map.size;
-            file_unmap(&map);
-        }
-    }
-    free(list);
-    return sum;
-}
-
-/* A tenth of a text with fewer bytes than TINY_TEXT is too little to measure a loss on. */
-enum { TINY_TEXT = 2000, SMALL_TEXT = 250000 };
-
 /* From MANY_PASSES of the usual model through a text of LARGE_TEXT characters on, --minutes take
  * the other width. */
-enum { MANY_PASSES = 16, LARGE_TEXT = 1000000, WIDE = 256 };
+enum { SMALL_TEXT = 250000, MANY_PASSES = 16, LARGE_TEXT = 1000000, WIDE = 256 };
 
 /* Whether the preset's defaults follow from the text. */
 static bool is_modern(const TrainConfig *r) {
@@ -100,8 +74,7 @@ void train_config_fit_text(TrainConfig *r) {
         r->batch = 64; /* most lines are far shorter than the context */
     if (modern && !train_config_is_set(r, &r->data.tokenizer))
         r->data.tokenizer = r->preset == PRESET_LLAMA ? &tokenizer_bpe : NULL;
-    if (bytes_of(r->data.text) < TINY_TEXT && !train_config_is_set(r, &r->data.validation))
-        r->data.validation = 0;
+    r->data.usual_tail = !train_config_is_set(r, &r->data.validation);
     if (modern && r->data.validation > 0 && !train_config_is_set(r, &r->optimizer.weight_decay))
         r->optimizer.weight_decay = 0.2;
 }
@@ -121,6 +94,7 @@ static void fit_task(TrainConfig *r, const Task *task) {
     r->data.vocab_size = c->vocab_size;
     /* A text of which nothing is held out is to be learnt by heart. */
     bool by_heart = c->validation == 0, modern = is_modern(r);
+    if (by_heart && r->data.usual_tail) r->data.validation = 0;
     if (modern && by_heart && !train_config_is_set(r, &r->optimizer.weight_decay))
         r->optimizer.weight_decay = 0;
     if (!modern || train_config_is_set(r, &r->dropout)) return;
