@@ -118,6 +118,8 @@ REAL(far_from_0, (real)1e8 + x)
 REAL(not_a_number, x - x + NAN)
 REAL(with_a_hole, x == 0 ? NAN : x * x)
 REAL(twice, 2 * x)
+REAL(sigmoid, 1 / (1 + exp(-(double)x)))
+REAL(sigmoids_slope, (double)sigmoid(x) * (1 - (double)sigmoid(x)))
 REAL(infinite, x < 100 ? INFINITY : x)
 REAL(exp_in_float, expf((float)x))
 REAL(slope_of_exp, exp((double)x))
@@ -371,6 +373,40 @@ TEST(undefined_points_take_few_runs) {
     r = check_own(with_a_hole, twice, (CheckInput){"x", DIMS(1), .values = at_0});
     CHECK(r.in[0].numeric == 0 && r.in[0].verdict == PASS, "%g ± %g: %s", r.in[0].numeric,
           r.in[0].estimate, gradcheck_verdict_text(r.in[0].verdict));
+}
+
+/* A case takes 4,000 runs until it has a verdict, whatever its function does. */
+TEST(a_case_has_its_runs) {
+    static const struct {
+        real (*f)(real x), (*slope)(real x);
+        double most; /* of |x| */
+    } cases[] = {{sigmoid, sigmoids_slope, 60},
+                 {exp_in_float, slope_of_exp, 2},
+                 {rough, rough_slope, 2},
+                 {constant, zero, 2},
+                 {relu, zero, 1e-9},
+                 {slope_of_exp, slope_of_exp, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases && IN_DOUBLE; i++)
+        for (long n = 9; n <= 900; n *= 10) {
+            CaseReport r = check_own(cases[i].f, cases[i].slope,
+                                     (CheckInput){"x", DIMS(n), -cases[i].most, cases[i].most});
+            CHECK(r.verdict == FAIL || r.evaluations <= 4200, "%zu at %ld: %ld runs, %s", i, n,
+                  r.evaluations, gradcheck_verdict_text(r.verdict));
+        }
+}
+
+/* A saturated function is flat, and has no kink, at a point that the checker has added, too. */
+TEST(saturation_is_no_kink) {
+    static const double far[] = {-30, -20, -10, 10, 20, 30, 33, 36};
+    for (int added = 0; added <= 1 && IN_DOUBLE; added++) {
+        CheckCase c = {"far", own_op, {{"x", DIMS(8), .values = far}}};
+        CaseReport r;
+        own_function = sigmoid;
+        own_slope = sigmoids_slope;
+        gradcheck_case_with("test", &c, &(CheckOptions){.seed = 1, .added = added}, &r);
+        CHECK(r.verdict != FAIL && r.in[0].doubt != DOUBT_KINK && !r.in[0].kinks, "%s, %s",
+              gradcheck_verdict_text(r.verdict), report_doubt[r.in[0].doubt]);
+    }
 }
 
 /* --- The interface of ten lines. --- */

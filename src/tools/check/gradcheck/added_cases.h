@@ -1,5 +1,5 @@
 /* The cases that the checker makes of a given one: other sizes and values. A gradient is accused
- * there only where forward is finite, far from overflow, and smooth or on a kink
+ * there only where forward is finite, and smooth or on a kink
  * (check_smooth.c). */
 #pragma once
 

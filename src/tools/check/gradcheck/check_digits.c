@@ -2,9 +2,9 @@
  *
  * Differences of sixth order over evenly spaced points vanish fast for a smooth function: with
  * spacing h as h⁶, at a kink as h. A jump leaves as much of itself at any spacing. So the points
- * close in on the place where the difference is largest, and what no longer falls is a jump.
- * Where most places have one, forward rounds its numbers to steps, as float does; where few have
- * one, it jumps at some places, as an iteration that ends early does. */
+ * close in on the place where the difference is largest, and a part that no longer falls is a jump.
+ * A forward that jumps at most places rounds its numbers to steps, as float does. One that jumps at
+ * few places may be an iteration that ends early. */
 #include "base/random.h"
 #include "check/gradcheck/check_run.h"
 #include "check/gradcheck/rounding.h"

@@ -2,11 +2,23 @@
 #include "check/gradcheck/entries.h"
 #include "check/gradcheck/rounding.h"
 #include <math.h>
+#include <stdlib.h>
 
-/* Where rounding hides the derivative, steps that are 2^HIGHER of the first ones may show it, as
- * of 10¹⁰ + x. They may show another function: what they confirm is right, what they deny is not
- * wrong. */
-enum { HIGHER = 17 };
+/* The sweeps of a line, each as long as the earlier ones do not confirm its gradient. */
+typedef struct Stage {
+    double part; /* of the first step */
+    int sides;
+    bool hidden; /* for derivatives that rounding hides: the large steps may show another function,
+                    so what they confirm is right, and what they deny is not wrong */
+} Stage;
+
+static const Stage stages[] = {
+    {1, MIDDLE + 1, false},
+    {0x1p-18, MIDDLE + 1, false}, /* x² + 10⁻⁶ sin(10⁷ x) looks like x² from large steps */
+    {0x1p17, MIDDLE + 1, true},
+    {0.25, SIDES, false},
+};
+enum { STAGES = sizeof stages / sizeof *stages };
 
 /* The entries of one input and the data that judges them. */
 typedef struct Judge {
@@ -18,6 +30,9 @@ typedef struct Judge {
     double *scale;  /* of each cotangent: its largest derivative over all coordinates */
 } Judge;
 
+#define EACH_LINE(j, name)                                                                         \
+    for (Line *name = (j)->lines.line; name < (j)->lines.line + (j)->lines.count; name++)
+
 /* ---- An entry ---- */
 
 /* Numbers below this have few digits or none: rounding may leave anything of them. */
@@ -26,66 +41,46 @@ typedef struct Judge {
 
 /* An output, or a gradient, is a sum of terms as large as the largest output, each rounded by
  * `floor`: so many roundings may add up, in a gradient and in the difference of two outputs. */
-enum { TERMS = 1024, TERMS_OF_A_DIFFERENCE = 4 * TERMS };
-
-/* Whether the gradient is 0, and rounding leaves up to `most` of large terms in the analytic
- * one. */
-static bool is_left_of_terms(const Entry *e, double most) {
-    return fabs(e->numeric) <= SWEEP_TRUST * e->estimate && fabs(e->analytic) <= most;
-}
+enum { TERMS = 1024 };
 
 /* Whether rounding explains the error of the numeric derivative. */
 static bool is_hidden(const Entry *e, double floor) {
-    return e->estimate <= SWEEP_TRUST * e->rounding &&
-           e->estimate * e->step <= TERMS_OF_A_DIFFERENCE * floor;
+    return e->estimate <= SWEEP_TRUST * e->rounding && e->estimate * e->step <= TERMS * floor;
 }
 
 /* The allowed error of a right entry: the tolerance. Where the numeric derivative is known much
  * better, the sharp tolerance, or the rounding of a right gradient if that is larger: its terms
  * may be as large as `scale`, or the output. */
-static double room_of(const Entry *e, double size, double scale, double floor) {
+static double allowed_error(const Entry *e, double size, double scale, double floor) {
     bool sharp = SWEEP_TRUST * e->estimate <= CHECK_SHARP / 10 * size;
     double tolerance = sharp ? CHECK_SHARP : CHECK_TOLERANCE;
-    double rounded = rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, scale) + TERMS * floor;
+    double rounded = ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON * scale + TERMS * floor;
     return fmin(fmax(tolerance * size, rounded), CHECK_TOLERANCE * size);
 }
 
-/* The state of an entry whose two numbers differ by `off`; the larger one has this size. scale:
- * the largest derivative for the same cotangent. */
-static EntryState state_of(const Judge *j, const Entry *e, double off, double size, double scale) {
-    double floor = j->lines.noise.floor;
-    bool close = off <= room_of(e, size, scale, floor), within = off <= SWEEP_TRUST * e->estimate;
-    bool is_number = isfinite(e->analytic) || (isinf(e->analytic) && !isfinite(e->numeric));
-    if (!is_number) return j->undefined ? ENTRY_UNCLEAR : ENTRY_WRONG;
-    if (!isfinite(e->numeric)) return ENTRY_UNCLEAR;
-    /* Both are 0, but for numbers that have lost their digits. */
-    if (size <= SMALLEST && e->estimate <= SMALLEST) return ENTRY_PROVED;
-    if (close && e->estimate <= CHECK_TOLERANCE * size) return ENTRY_PROVED;
-    if (!close && !within) return is_left_of_terms(e, TERMS * floor) ? ENTRY_FLAT : ENTRY_WRONG;
-    /* Nothing contradicts the entry. It is proved if it is known well beside the largest
-     * derivative. */
-    if (SWEEP_TRUST * e->estimate <= j->proof * scale) return ENTRY_PROVED;
-    return size <= SMALLEST || is_hidden(e, floor) ? ENTRY_FLAT : ENTRY_UNCLEAR;
-}
-
-/* Sets the entry's state and error. */
+/* Sets the entry's state by the first rule that holds, and its error. */
 static void judge_entry(const Judge *j, Entry *e, double scale) {
-    double off = fabs(e->analytic - e->numeric), size = fmax(fabs(e->analytic), fabs(e->numeric));
-    bool resolved = SWEEP_TRUST * e->estimate <= CHECK_SHARP * size;
-    e->state = state_of(j, e, off, size, scale);
-    e->error = 0;
-    if (off == 0 || (e->state == ENTRY_PROVED && size <= SMALLEST && e->estimate <= SMALLEST))
-        return;
-    e->error = off / (resolved ? size : fmax(size, scale));
+    double analytic = fabs(e->analytic), numeric = fabs(e->numeric), floor = j->lines.noise.floor;
+    double size = fmax(analytic, numeric), off = fabs(e->analytic - e->numeric);
+    double error = SWEEP_TRUST * e->estimate;
+    bool is_number = isfinite(e->analytic) || (isinf(e->analytic) && !isfinite(e->numeric));
+    bool agrees = off <= allowed_error(e, size, scale, floor), differs = !agrees && !(off <= error);
+    e->error = error <= CHECK_SHARP * size ? off / size : off / fmax(size, scale);
+    if (off == 0 || size <= SMALLEST) e->error = 0;
+#define ENTRY_RULE(name, condition, to, reason, needed)                                            \
+    if (condition) {                                                                               \
+        e->state = ENTRY_##to;                                                                     \
+        return;                                                                                    \
+    }
+#include "check/gradcheck/rules.def"
 }
 
 static bool confirms(const Entry *e) {
     return e->state == ENTRY_PROVED || e->state == ENTRY_KINK;
 }
 
-/* Whether a result from smaller steps replaces the known one: it does if it confirms the
- * gradient, is more certain, or contradicts the known one. A result that is only less certain
- * excuses nothing. */
+/* Whether a later result replaces the known one: it does if it confirms the gradient, is more
+ * certain, or contradicts the known one. A result that is only less certain excuses nothing. */
 static bool is_more_credible(const Entry *found, const Entry *known) {
     if (!isfinite(known->numeric)) return true;
     double contradiction = fabs(found->numeric - known->numeric);
@@ -100,17 +95,8 @@ static bool is_more_credible(const Entry *found, const Entry *known) {
 
 /* ---- All entries of an input ---- */
 
-/* If the first sweep does not confirm the gradient, later ones start at steps that are 2^-LOWER
- * of the last's: the function may vary so fast that larger steps show another one, as those of
- * x² + 10⁻⁶ sin(10⁷ x) show x². */
-enum { LOWER = 9, SWEEPS = 3 };
-
 static Entry *entry_of(const Judge *j, const Line *line, long q) {
     return &j->e->entry[q * j->e->coordinates + line->coordinate];
-}
-
-static Line *end_of_lines(const Judge *j) {
-    return j->lines.line + j->lines.count;
 }
 
 /* Whether steps of x that are larger than the first may show a derivative that smaller ones do
@@ -120,137 +106,44 @@ static bool may_be_hidden(const Judge *j, const Entry *e) {
     return hidden && e->state != ENTRY_PROVED;
 }
 
-/* Takes the results of the newest sweep of each wanted line; from large steps those alone that
- * confirm a gradient. */
-static void take_results(Judge *j, bool large) {
-    for (Line *line = j->lines.line; line < end_of_lines(j); line++)
-        for (long q = 0; q < j->e->cotangents; q++) {
-            if (!line->wanted) break;
-            Entry *entry = entry_of(j, line, q), found = *entry;
-            const Sweep *s = &line->sweep[q];
-            found.numeric = s->value;
-            found.estimate = s->error;
-            found.rounding = s->rounding;
-            found.step = s->step;
-            judge_entry(j, &found, j->scale[q]);
-            bool known = SWEEP_TRUST * found.estimate <= j->proof * fabs(found.numeric);
-            if (large && found.state == ENTRY_PROVED && known && may_be_hidden(j, entry))
-                *entry = found;
-            else if (!large && is_more_credible(&found, entry))
-                *entry = found;
-        }
+/* Takes the central derivative of the newest sweep. */
+static void take_middle(Judge *j, const Line *line, long q, bool hidden) {
+    Entry *entry = entry_of(j, line, q), found = *entry;
+    const Sweep *s = line_sweep(&j->lines, line, MIDDLE, q);
+    found.numeric = s->value;
+    found.estimate = s->error;
+    found.rounding = s->rounding;
+    found.step = s->step;
+    judge_entry(j, &found, j->scale[q]);
+    bool known = SWEEP_TRUST * found.estimate <= j->proof * fabs(found.numeric);
+    if (hidden ? found.state == ENTRY_PROVED && known && may_be_hidden(j, entry)
+               : is_more_credible(&found, entry))
+        *entry = found;
 }
 
-/* Combines all entries of a coordinate into its state. Flat entries alone prove nothing. Beside
- * a proved entry they are harmless, and they are not reported if its rounding error explains
- * them. True if only the output far away can decide. */
-static bool judge_coordinate(Judge *j, const Line *line) {
-    EntryState *state = &j->e->state[line->coordinate];
-    bool proved = false, moves = false, flat_gradient = false, flat = false;
-    double largest = 0;
-    *state = ENTRY_PROVED;
-    for (long q = 0; q < j->e->cotangents; q++) {
-        const Entry *entry = entry_of(j, line, q);
-        if (entry->state > *state) *state = entry->state;
-        if (entry->state != ENTRY_PROVED) continue;
-        proved = true;
-        moves |= entry->analytic != 0;
-        largest = fmax(largest, fabs(entry->analytic));
-    }
-    for (long q = 0; q < j->e->cotangents; q++) {
-        const Entry *entry = entry_of(j, line, q);
-        if (entry->state != ENTRY_FLAT) continue;
-        flat_gradient |= entry->analytic != 0 || entry->numeric != 0;
-        flat |= fabs(entry->numeric) <= SWEEP_TRUST * entry->estimate &&
-                !is_left_of_terms(entry,
-                                  rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, largest));
-    }
-    j->e->doubt[line->coordinate] = DOUBT_NONE;
-    if (*state == ENTRY_UNCLEAR)
-        j->e->doubt[line->coordinate] = line->crossed ? DOUBT_KINK : DOUBT_NOISE;
-    if (*state != ENTRY_FLAT) return false;
-    if (!(flat_gradient ? moves : proved)) return true;
-    if (!flat) *state = ENTRY_PROVED;
-    return false;
+/* Takes the derivatives from either side where the central one does not confirm the gradient. If
+ * they differ, the point is on a kink, and any value between them is a gradient. */
+static void take_kink(Judge *j, const Line *line, long q) {
+    Entry *entry = entry_of(j, line, q), found = *entry;
+    const Sweep *a = line_sweep(&j->lines, line, ABOVE, q),
+                *b = line_sweep(&j->lines, line, BELOW, q);
+    if (entry->state < ENTRY_KINK || !isfinite(a->value) || !isfinite(b->value)) return;
+    double low = fmin(a->value, b->value), high = fmax(a->value, b->value);
+    double error = a->error + b->error, size = fmax(fabs(low), fabs(high));
+    found.on_kink = high - low > SWEEP_TRUST * error + CHECK_TOLERANCE * size;
+    found.estimate = error;
+    found.rounding = a->rounding + b->rounding;
+    found.step = fmin(a->step, b->step);
+    found.numeric = fmin(fmax(found.analytic, low), high); /* the nearest that is allowed */
+    found.below = b->value;
+    found.above = a->value;
+    judge_entry(j, &found, fmax(j->scale[q], size));
+    if (found.on_kink && found.state < ENTRY_KINK) found.state = ENTRY_KINK;
+    if (is_more_credible(&found, entry)) *entry = found;
 }
 
-/* Judges the coordinates of the wanted lines. */
-static void judge_coordinates(Judge *j) {
-    for (Line *line = j->lines.line; line < end_of_lines(j); line++)
-        line->wanted = line->wanted && judge_coordinate(j, line);
-    lines_look_far(&j->lines);
-    for (Line *line = j->lines.line; line < end_of_lines(j); line++) {
-        if (!line->wanted) continue;
-        if (line->constant) j->e->state[line->coordinate] = ENTRY_PROVED;
-        if (line->constant || j->lines.run->c->flat) continue;
-        j->e->state[line->coordinate] = ENTRY_UNCLEAR;
-        j->e->doubt[line->coordinate] = DOUBT_FLAT;
-    }
-}
-
-/* Marks the lines whose gradient is not confirmed as wanted. False: all are confirmed. */
-static bool want_doubtful(Judge *j) {
-    bool any = false;
-    for (Line *line = j->lines.line; line < end_of_lines(j); line++)
-        any |= line->wanted = j->e->state[line->coordinate] > ENTRY_KINK;
-    return any;
-}
-
-/* Marks those whose derivative rounding may hide. */
-static bool want_hidden(Judge *j) {
-    bool any = false;
-    for (Line *line = j->lines.line; line < end_of_lines(j); line++) {
-        bool hidden = false;
-        for (long q = 0; q < j->e->cotangents; q++)
-            hidden |= may_be_hidden(j, entry_of(j, line, q));
-        line->wanted &= hidden;
-        any |= line->wanted;
-    }
-    return any;
-}
-
-/* Judges a line by its two one-sided derivatives. */
-static void take_kink(Judge *j, const Line *line) {
-    for (long q = 0; q < j->e->cotangents; q++) {
-        Entry *entry = entry_of(j, line, q), found = *entry;
-        const Sweep *a = &line->right[q], *b = &line->sweep[q];
-        if (entry->state < ENTRY_KINK || !isfinite(a->value) || !isfinite(b->value)) continue;
-        double low = fmin(a->value, b->value), high = fmax(a->value, b->value);
-        double error = a->error + b->error, size = fmax(fabs(low), fabs(high));
-        found.estimate = error;
-        found.rounding = a->rounding + b->rounding;
-        found.step = fmin(a->step, b->step);
-        found.numeric = fmin(fmax(found.analytic, low), high); /* the nearest that is allowed */
-        if (error <= size) j->scale[q] = fmax(j->scale[q], size);
-        bool kink = high - low > SWEEP_TRUST * error + CHECK_TOLERANCE * size;
-        if (!kink) found.numeric = (low + high) / 2;
-        judge_entry(j, &found, fmax(j->scale[q], size));
-        found.on_kink = kink;
-        found.below = b->value;
-        found.above = a->value;
-        if (kink && found.state < ENTRY_KINK) found.state = ENTRY_KINK;
-        if (is_more_credible(&found, entry)) *entry = found;
-    }
-}
-
-/* Tries each side by itself where central differences do not confirm the gradient. If the two
- * derivatives differ, the point is on a kink, and any value between them is a gradient. */
-static void try_kinks(Judge *j) {
-    const double part = 0.25;
-    Lines *l = &j->lines;
-    lines_sweep(l, part, 1);
-    for (Line *line = l->line; line < end_of_lines(j); line++) {
-        Sweep *right = line->sweep;
-        line->sweep = line->right;
-        line->right = right;
-    }
-    lines_sweep(l, part, -1);
-    for (Line *line = l->line; line < end_of_lines(j); line++)
-        if (line->wanted) take_kink(j, line);
-}
-
-/* Sets the scales once every coordinate has a derivative, and judges the entries again. A coarse
- * forward has one scale: it shows little of derivatives that are small beside the largest. */
+/* Sets the scales, and judges all entries by them. A coarse forward has one scale: it shows little
+ * of derivatives that are small beside the largest. */
 static void set_scales(Judge *j) {
     const Entries *e = j->e;
     double largest = 0;
@@ -269,9 +162,57 @@ static void set_scales(Judge *j) {
     }
 }
 
-static void open_judge(Judge *j, CheckRun *run, Entries *e) {
+/* Combines all entries of a coordinate into its state. Flat ones are harmless beside a proved one.
+ * True if only the output far away can decide. */
+static bool judge_coordinate(Judge *j, const Line *line) {
+    EntryState *state = &j->e->state[line->coordinate];
+    Doubt *doubt = &j->e->doubt[line->coordinate];
+    bool proved = false, moves = false, is_0 = true;
+    *state = ENTRY_PROVED;
+    for (long q = 0; q < j->e->cotangents; q++) {
+        const Entry *entry = entry_of(j, line, q);
+        if (entry->state > *state) *state = entry->state;
+        proved |= entry->state == ENTRY_PROVED;
+        moves |= entry->state == ENTRY_PROVED && entry->analytic != 0;
+        is_0 &= entry->state != ENTRY_FLAT || (entry->analytic == 0 && entry->numeric == 0);
+    }
+    *doubt = DOUBT_NONE;
+    if (*state == ENTRY_UNCLEAR) *doubt = line->crossed ? DOUBT_KINK : DOUBT_NOISE;
+    if (*state != ENTRY_FLAT) return false;
+    if (!(is_0 ? proved : moves)) return true;
+    *state = ENTRY_PROVED;
+    return false;
+}
+
+/* Judges all entries, and the coordinates. */
+static void judge_all(Judge *j) {
+    set_scales(j);
+    EACH_LINE(j, line) line->wanted = judge_coordinate(j, line) && !line->looked && !line->skipped;
+    lines_look_far(&j->lines);
+    EACH_LINE(j, line) {
+        if (j->e->state[line->coordinate] != ENTRY_FLAT) continue;
+        if (line->constant) j->e->state[line->coordinate] = ENTRY_PROVED;
+        if (line->constant || j->lines.run->c->flat) continue;
+        j->e->state[line->coordinate] = ENTRY_UNCLEAR;
+        j->e->doubt[line->coordinate] = DOUBT_FLAT;
+    }
+}
+
+/* Marks the lines that a stage may help as wanted. False: there are none. */
+static bool want_doubtful(Judge *j, const Stage *stage) {
+    bool any = false;
+    EACH_LINE(j, line) {
+        bool helps = !stage->hidden;
+        for (long q = 0; q < j->e->cotangents; q++) helps |= may_be_hidden(j, entry_of(j, line, q));
+        line->wanted = helps && !line->skipped && j->e->state[line->coordinate] > ENTRY_KINK;
+        any |= line->wanted;
+    }
+    return any;
+}
+
+static void open_judge(Judge *j, CheckRun *run, Entries *e, long runs) {
     *j = (Judge){.e = e};
-    lines_open(&j->lines, run, e, &j->arena);
+    lines_open(&j->lines, run, e, runs, &j->arena);
     e->rounded = TERMS * j->lines.noise.floor;
     j->proof = e->steps ? CHECK_COARSE : CHECK_TOLERANCE;
     for (long i = 0; i < e->outputs; i++) j->undefined |= !isfinite(j->lines.noise.here[i]);
@@ -283,34 +224,6 @@ static void open_judge(Judge *j, CheckRun *run, Entries *e) {
     }
 }
 
-/* Judges the current lines after their first sweeps. */
-static void judge_lines(Judge *j) {
-    judge_coordinates(j);
-    for (int lower = 1; lower < SWEEPS; lower++) {
-        if (!want_doubtful(j)) return;
-        lines_sweep(&j->lines, ldexp(1, -LOWER * lower), 0);
-        take_results(j, false);
-        judge_coordinates(j);
-    }
-    if (!want_doubtful(j)) return;
-    if (want_hidden(j)) {
-        lines_sweep(&j->lines, ldexp(1, HIGHER), 0);
-        take_results(j, true);
-        judge_coordinates(j);
-    }
-    if (!want_doubtful(j)) return;
-    try_kinks(j);
-    judge_coordinates(j);
-}
-
-/* Judges them again when the derivatives of all other lines are known. */
-static void judge_lines_again(Judge *j) {
-    want_doubtful(j);
-    for (Line *line = j->lines.line; line < end_of_lines(j); line++)
-        line->crossed = j->e->doubt[line->coordinate] == DOUBT_KINK;
-    judge_coordinates(j);
-}
-
 /* Whether all gradients are 0, and none is wrong. */
 static bool is_zero(const Entries *e) {
     for (long i = 0; i < e->cotangents * e->coordinates; i++)
@@ -320,14 +233,15 @@ static bool is_zero(const Entries *e) {
     return !e->direction;
 }
 
-/* Proves gradients of 0 of a function that moves in steps. */
+/* Proves gradients of 0 of a function that moves in steps, on as many lines as there are runs for. */
 static void try_steps(Judge *j) {
-    long found = 0;
+    enum { RUNS_OF_A_LINE = 32 };
+    const Lines *l = &j->lines;
     if (j->undefined || !is_zero(j->e)) return;
-    lines_set(&j->lines, 0);
+    long part = 1 + RUNS_OF_A_LINE * l->count / (1 + labs(l->end - l->run->evaluations));
+    EACH_LINE(j, line) line->wanted = line->coordinate % part == 0;
     lines_find_steps(&j->lines);
-    for (const Line *line = j->lines.line; line < end_of_lines(j); line++) found += line->constant;
-    if (found < j->lines.count) return;
+    EACH_LINE(j, line) if (line->wanted && !line->constant) return;
     j->e->in_steps = true;
     for (long i = 0; i < j->e->coordinates; i++) {
         j->e->state[i] = ENTRY_PROVED;
@@ -335,27 +249,55 @@ static void try_steps(Judge *j) {
     }
 }
 
-void check_entries(CheckRun *run, Entries *e) {
+/* Removes the coordinates that the runs did not suffice for, unless another one is wrong: then so
+ * are they. */
+static void drop_skipped(const Judge *j, Arena *arena) {
+    Entries *e = j->e;
+    long kept = 0, count = e->coordinates,
+         *place = arena_alloc(arena, (size_t)count * sizeof *place);
+    bool any = false;
+    EACH_LINE(j, line) {
+        bool doubtful = e->state[line->coordinate] > ENTRY_KINK;
+        if (e->state[line->coordinate] == ENTRY_WRONG && !line->skipped) return;
+        line->skipped &= doubtful;
+        any |= line->skipped;
+    }
+    if (!any) return;
+    EACH_LINE(j, line) {
+        if (line->skipped) continue;
+        place[kept] = check_entries_element(e, line->coordinate);
+        e->state[kept] = e->state[line->coordinate];
+        e->doubt[kept++] = e->doubt[line->coordinate];
+    }
+    for (long i = 0, to = 0; i < e->cotangents * count; i++)
+        if (!j->lines.line[i % count].skipped) e->entry[to++] = e->entry[i];
+    e->coordinates = kept;
+    e->place = place;
+}
+
+/* Takes the results of the newest sweep of each wanted line. */
+static void take_results(Judge *j, const Stage *stage) {
+    EACH_LINE(j, line) {
+        for (long q = 0; line->wanted && q < j->e->cotangents; q++) {
+            if (stage->sides == SIDES)
+                take_kink(j, line, q);
+            else
+                take_middle(j, line, q, stage->hidden);
+        }
+    }
+}
+
+void check_entries(CheckRun *run, Entries *e, long runs, Arena *arena) {
     Judge j;
     if (!e->coordinates) return;
-    open_judge(&j, run, e);
-    for (long first = 0; first < e->coordinates; first += j.lines.room) {
-        lines_set(&j.lines, first);
-        lines_sweep(&j.lines, 1, 0);
-        take_results(&j, false);
-    }
-    set_scales(&j);
-    for (long first = 0; first < e->coordinates; first += j.lines.room) {
-        lines_set(&j.lines, first);
-        judge_lines(&j);
-    }
-    /* Later sweeps may find a larger derivative; entries that are small beside it are then
-     * proved. */
-    set_scales(&j);
-    for (long first = 0; first < e->coordinates; first += j.lines.room) {
-        lines_set(&j.lines, first);
-        judge_lines_again(&j);
+    open_judge(&j, run, e, runs);
+    for (const Stage *stage = stages; stage < stages + STAGES; stage++) {
+        if (stage > stages && !want_doubtful(&j, stage)) continue;
+        lines_sweep(&j.lines, stage->part, stage->sides);
+        take_results(&j, stage);
+        judge_all(&j);
     }
     try_steps(&j);
+    drop_skipped(&j, arena);
     arena_free(&j.arena);
 }

@@ -14,8 +14,9 @@ enum { WHOLE_OUTPUTS = 128, WHOLE_ENTRIES = 1 << 14, RANDOM = 3 };
  * most WORK. Otherwise a sample of each input is: as many elements as WORK allows, at least MIN. */
 enum { WORK = 1 << 22, MIN = 4 };
 
-/* The runs of a case, as far as its elements are concerned. */
-enum { RUNS = 4000, ALONE = RUNS / CHECK_ENTRIES_RUNS };
+/* The runs of all differences, those that are expected of an element, and those of a point if the
+ * case has had many. */
+enum { RUNS = CHECK_RUNS * 5 / 8, RUNS_OF_AN_ELEMENT = 12, MIN_RUNS = CHECK_RUNS / 8 };
 
 static void *zeros(Arena *arena, long count, size_t size) {
     return arena_alloc(arena, (size_t)count * size);
@@ -54,9 +55,16 @@ static const long *sample(Arena *arena, long of, long count, uint64_t key) {
     return place;
 }
 
+/* The runs of this point. An explanation has its own. */
+static long runs_left(const Gradients *g) {
+    long left = g->run->explaining ? CHECK_RUNS / 2 : RUNS - g->differences->evaluations;
+    return left < MIN_RUNS ? MIN_RUNS : left;
+}
+
 static void lay_out(Gradients *g) {
     const CheckPoint *point = g->run->point;
     long coordinates = 0, numbers = 1 + g->outputs, inputs = 0;
+    long alone = runs_left(g) / RUNS_OF_AN_ELEMENT;
     for (int k = 0; k < point->inputs; k++) {
         numbers += point->in[k].count;
         if (!point_has_gradient(point, k)) continue;
@@ -64,20 +72,20 @@ static void lay_out(Gradients *g) {
         inputs++;
     }
     set_cotangents(g, coordinates);
-    g->sampled = (double)coordinates * (double)numbers > WORK || coordinates > ALONE;
+    bool sampled = (double)coordinates * (double)numbers > WORK || coordinates > alone;
+    g->runs = coordinates > alone ? RUNS_OF_AN_ELEMENT : runs_left(g) / (coordinates + 1);
     g->run->planned = g->run->evaluations + g->cotangents + 60;
     for (int k = 0; k < point->inputs; k++) {
         const PointInput *in = &point->in[k];
         if (!point_has_gradient(point, k)) continue;
         long own = in->stored, max = WORK / numbers / inputs;
-        if (max > ALONE / inputs) max = ALONE / inputs;
+        if (max > alone / inputs) max = alone / inputs;
         if (max < MIN) max = MIN;
-        bool all = !g->sampled || own <= max;
+        bool all = !sampled || own <= max;
         g->element[k] = new_entries(g, k, all ? own : max);
-        g->run->planned += CHECK_ENTRIES_RUNS * g->element[k].coordinates;
-        if (all) continue;
+        g->run->planned += RUNS_OF_AN_ELEMENT * g->element[k].coordinates;
         uint64_t key = random_key(g->seed, 0xD1EC00 + (uint64_t)k);
-        g->element[k].place = sample(g->arena, own, max, key);
+        if (!all) g->element[k].place = sample(g->arena, own, max, key);
         g->along[k] = new_entries(g, k, 1);
         real *direction = zeros(g->arena, own, sizeof *direction);
         check_run_direction(direction, own, key);
@@ -94,7 +102,6 @@ static void take_gradient(Gradients *g, int k, long q, const real *gradient) {
     for (long j = 0; j < e->coordinates; j++)
         for (long i = check_entries_element(e, j); i < in->count; i += own)
             row[j].analytic += (double)gradient[i];
-    if (!along->direction) return;
     for (long i = 0; i < in->count; i++)
         along->entry[q].analytic += (double)along->direction[i % own] * (double)gradient[i];
 }
@@ -182,10 +189,11 @@ static void report_elements(InputReport *r, const PointInput *in, const Entries 
     report_kink(r, e);
 }
 
-/* Reports an error that shows when all elements move together, and not in the sample. */
+/* Reports an error that shows when all elements move together, and not in the sample. A coarse
+ * forward may show no sum. */
 static void report_along(InputReport *r, const Entries *e) {
-    if (r->verdict != PASS || e->state[0] <= ENTRY_KINK) return;
     bool wrong = e->state[0] == ENTRY_WRONG;
+    if (r->verdict != PASS || e->state[0] <= ENTRY_KINK || (e->steps && !wrong)) return;
     report_worst(r, e);
     r->verdict = wrong ? FAIL : INCONCLUSIVE;
     r->wrong = wrong;
@@ -245,18 +253,15 @@ static void report_ties(Gradients *g, CaseReport *report) {
 }
 
 static void judge_elements(Gradients *g, int k, InputReport *r) {
-    check_entries(g->differences, &g->element[k]);
+    long runs = g->runs * g->element[k].coordinates, left = runs_left(g);
+    check_entries(g->differences, &g->element[k], runs < left ? runs : left, g->arena);
     if (g->doubted) check_smooth_excuse(g->differences, &g->element[k], g->least);
     report_elements(r, &g->run->point->in[k], &g->element[k]);
 }
 
-/* Jumps by the part `jump` change a gradient by no more than this part. */
-static double hidden_by(double jump) {
-    return fmin(0.05, 1e3 * sqrt(jump));
-}
-
-/* A coordinate is not wrong if it is off by at most a part that jumps of forward explain. */
-static void excuse_jumps(Entries *e, double part) {
+/* A coordinate is not wrong if it is off by at most what jumps by the part `jump` explain. */
+static void excuse_jumps(Entries *e, double jump) {
+    double part = fmin(0.05, 1e3 * sqrt(jump));
     for (long j = 0; j < e->coordinates; j++) {
         bool hidden = e->state[j] == ENTRY_WRONG;
         for (long q = 0; q < e->cotangents; q++) {
@@ -285,7 +290,7 @@ static void judge_by_digits(Gradients *g, int k, InputReport *r) {
         judge_elements(g, k, r);
         r->digits = d.count;
     } else if (!d.everywhere) {
-        excuse_jumps(&g->element[k], g->doubted ? INFINITY : hidden_by(d.jump));
+        excuse_jumps(&g->element[k], d.jump);
         report_elements(r, in, &g->element[k]);
         if (r->verdict != INCONCLUSIVE || r->doubt != DOUBT_NOISE) return;
         snprintf(r->reason, sizeof r->reason,
@@ -299,8 +304,8 @@ static void judge_by_digits(Gradients *g, int k, InputReport *r) {
 static void judge_input(Gradients *g, int k, InputReport *r) {
     judge_elements(g, k, r);
     if (r->verdict != PASS || (r->kinks && !g->run->c->kinks)) judge_by_digits(g, k, r);
-    if (!g->along[k].direction) return;
-    check_entries(g->differences, &g->along[k]);
+    if (!g->element[k].place) return;
+    check_entries(g->differences, &g->along[k], MIN_RUNS, g->arena);
     if (!g->doubted) report_along(r, &g->along[k]);
 }
 

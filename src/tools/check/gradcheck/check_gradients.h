@@ -18,10 +18,14 @@ typedef struct Gradients {
     double least;
 
     long outputs, cotangents;
-    bool whole, sampled;
+    long runs; /* of an element */
+    bool whole;
     const real *cotangent;
     Entries element[CHECK_INPUTS], along[CHECK_INPUTS];
 } Gradients;
+
+/* Runs of a case's forward at all of its points, until its gradients have a verdict. */
+enum { CHECK_RUNS = 4000 };
 
 /* Fills the parts of the report, and its verdict. The fields of *g up to `least` are given. */
 void check_gradients(Gradients *g, CaseReport *report);

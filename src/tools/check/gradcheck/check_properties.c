@@ -54,29 +54,11 @@ static Results run_at(Properties *p, const real *dy, real fill) {
  * of forward allow. */
 static const double exactly = 0, most_nondeterminism = 1e-9, rounded = -1;
 
-/* Whether all numbers are floats, and not only because they have few digits. */
-static bool are_floats(const real *x, long count, bool *long_ones) {
-    for (long i = 0; i < count; i++) {
-        double few = 4096 * (double)x[i];
-        if (isfinite(x[i]) && (double)(float)x[i] != (double)x[i]) return false;
-        *long_ones |= isfinite(x[i]) && few != rint(few);
-    }
-    return true;
-}
-
 /* By what part results may differ that are equal but for rounding. */
 static double part_of_rounding(Properties *p) {
-    bool long_ones = false, floats = true;
     if (p->rounded > 0) return p->rounded;
-    for (int k = 0; k <= CHECK_INPUTS; k++)
-        if (floats && p->want.value[k])
-            floats =
-                are_floats(p->want.value[k],
-                           k == CHECK_INPUTS ? p->outputs : p->run->point->in[k].count, &long_ones);
-    p->rounded = ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON;
-    if (floats && long_ones) p->rounded = ROUNDINGS_OF_A_RUN * (double)FLT_EPSILON;
-    if (floats && long_ones) return p->rounded;
     Digits d = check_digits(p->run, -1, p->arena);
+    p->rounded = ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON;
     if (d.everywhere) p->rounded = fmin(ROUNDINGS_OF_A_RUN * d.jump, 1e-2);
     return p->rounded;
 }

@@ -36,8 +36,7 @@ typedef struct Entry {
  * of this. */
 #define CHECK_SHARP (sizeof(real) == sizeof(double) ? 1e-9 : 1e-2)
 
-/* The same for a forward that rounds to fewer digits, and what tells steps of an output from a
- * slope. */
+/* The same for a forward that rounds to fewer digits. */
 #define CHECK_COARSE 1e-3
 
 /* All entries of one input. */
@@ -66,21 +65,19 @@ static inline long check_entries_element(const Entries *e, long j) {
     return e->place ? e->place[j] : j;
 }
 
-/* Approximate number of forward runs for one coordinate. */
-enum { CHECK_ENTRIES_RUNS = 20 };
-
-/* Differentiates the run's output with respect to one input and judges every entry. The caller
- * sets the analytic values. The point is unchanged afterwards. */
-void check_entries(CheckRun *run, Entries *e);
+/* Differentiates the run's output with respect to one input and judges every entry (rules.def), in
+ * about `runs` runs. The caller sets the analytic values. Coordinates that cannot be judged in so
+ * many runs leave the sample: *e has fewer afterwards. The arena holds their places. */
+void check_entries(CheckRun *run, Entries *e, long runs, Arena *arena);
 
 /* Checks the shares of all ties at a point with kinks; all[k] has the whole Jacobian of input k.
  * Returns true if the shares of a tie are wrong: then *input is one of its inputs, its elements
  * are ENTRY_WRONG, and the text says how. */
 bool check_ties(CheckRun *run, Entries *all, Arena *arena, int *input, char *text, size_t size);
 
-/* Whether every output of the last forward is a number far below overflow. */
+/* Whether every output of the last forward is a number. */
 bool check_smooth_outputs(const CheckRun *run);
 
-/* Excuses the wrong coordinates of an input (state and doubt: unclear, a kink) unless the slope
+/* Excuses the wrong coordinates of an input at a point that the checker has added, unless the slope
  * is the same nearby and an entry is off by more than the part `least` of its size, or of 1. */
 void check_smooth_excuse(CheckRun *differences, Entries *e, double least);

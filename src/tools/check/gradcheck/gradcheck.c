@@ -50,7 +50,7 @@ static bool is_unlucky(const CheckCase *c, const CaseReport *r) {
 static bool is_level(const CheckCase *c, const CaseReport *r) {
     long sloped = 0;
     for (int k = 0; k < r->inputs; k++) sloped += r->in[k].sloped;
-    return !sloped && !c->flat && r->verdict == PASS && !has_values(c);
+    return r->outputs && !sloped && !c->flat && r->verdict == PASS && !has_values(c);
 }
 
 void gradcheck_conclude(CaseReport *r) {
@@ -92,7 +92,7 @@ static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena,
     for (long i = 0; i < count; i++) {
         double y = (double)own.here[i], need = (double)other.here[i];
         double terms = largest + fmax(own.change[i], other.change[i]) / u;
-        double room = fmax(CHECK_SHARP * fabs(need), rounding_room(ROUNDINGS_OF_A_RUN, u, terms));
+        double room = fmax(CHECK_SHARP * fabs(need), ROUNDINGS_OF_A_RUN * u * terms);
         if (rounding_same(y, need, room)) continue;
         bool to_a_float = fabs(y - need) <= 4 * (double)FLT_EPSILON * fabs(need);
         int digits = report_digits(y, need, 9);
@@ -232,21 +232,19 @@ static void judge_drawn(Trial *t, int attempt, CaseReport *report) {
 }
 
 /* Judges the first point that is not unlucky and shows a slope; the first that is level if none
- * does. */
+ * does. Points that take many runs are few. */
 static void judge_a_point(Trial *t, CaseReport *report) {
     const CheckCase *c = t->run.c;
     int level = -1, attempt = 0;
-    for (; attempt < POINTS; attempt++) {
+    bool lucky = false;
+    for (; !lucky && attempt < POINTS && t->run.evaluations < CHECK_RUNS / 2; attempt++) {
         judge_drawn(t, attempt, report);
         bool unlucky = is_unlucky(c, report);
-        if (!unlucky && !is_level(c, report)) break;
+        lucky = !unlucky && !is_level(c, report);
         if (!unlucky && level < 0) level = attempt;
     }
-    if (attempt == POINTS && level >= 0) {
-        attempt = level;
-        judge_drawn(t, level, report);
-    }
-    report->moved = attempt;
+    if (!lucky && level >= 0 && level + 1 < attempt) judge_drawn(t, level, report);
+    report->moved = lucky || level < 0 ? attempt - 1 : level;
 }
 
 /* Judges before it explains: an explanation that takes too long must not cost a verdict. */
