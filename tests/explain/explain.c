@@ -173,7 +173,7 @@ TEST(positions_without_them_copying_is_order_blind) {
 }
 
 TEST(heads_four_name_two_relations_one_does_not) {
-    run(&explain_heads, 3, 2, true);
+    run(&explain_heads, 3, 3, true);
     double one = number(out, "both"), four = number(next_line(out), "both");
     CHECK(number(out, "heads") == 1 && number(next_line(out), "heads") == 4);
     CHECK(four > 99 && one < 50, "%g, %g", one, four);
@@ -181,7 +181,7 @@ TEST(heads_four_name_two_relations_one_does_not) {
 }
 
 TEST(recurrence_the_network_forgets_and_attention_does_not) {
-    run(&explain_recurrence, 2, 3, true);
+    run(&explain_recurrence, 2, 4, true);
     const char *last = out;
     double least = 100, before = 100;
     for (const char *at = out; value(at, "distance"); at = next_line(at)) {

@@ -16,14 +16,14 @@ void step_say(int indent, const char *format, ...) {
         {"φ", "phi"},   {"σ", "sigma"}, {"²", "^2"},    {"≤", "<="},       {"…", "..."},
         {"μ", "mu"},    {"ε", "eps"},   {"∞", "inf"},   {"δ", "delta"},    {"×", "x"}};
     enum { SIGNS = sizeof ascii / sizeof *ascii };
-    char text[TEXT], line[TEXT];
+    char text[TEXT], line[3 * TEXT]; /* a sign of two bytes has up to five letters */
     size_t used = 0;
     bool unicode = terminal_unicode();
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (const char *c = text; *c && used + 8 < sizeof line; c++) {
+    for (const char *c = text; *c; c++) {
         int sign = unicode ? SIGNS : 0;
         while (sign < SIGNS && strncmp(c, ascii[sign][0], strlen(ascii[sign][0])) != 0) sign++;
         if (sign < SIGNS) {

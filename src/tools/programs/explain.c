@@ -33,7 +33,7 @@ static const Setting table[] = {
     {"step", "NAME", NULL, "show this step: its name, its operation or its number; or merges",
      AT(TEXT, step)},
     {"cell", "ROW,COLUMN", NULL, "print how this cell of each matrix is computed", AT(TEXT, cell)},
-    {"full", .help = "print every row and column", AT(FLAG, full)},
+    {"full", .help = "print every row and column, and all that backward adds", AT(FLAG, full)},
     {"Output"},
     {"json", .help = "print one JSON object per line, without maps", AT(FLAG, json)},
     {0},
