@@ -18,34 +18,31 @@ static const Setting *first_difference(const TrainConfig *r, const TrainConfig *
 
 char *train_config_command(const TrainConfig *r, Error *e) {
     enum { MAX_WORDS = 2 * TRAIN_SETTINGS + 5 };
-    int words = 2;
-    char train[PROGRAM_COMMAND], option[TRAIN_SETTINGS][NOTE_KEY];
-    char value[TRAIN_SETTINGS][SETTING_VALUE], *order[MAX_WORDS];
+    char train[PROGRAM_COMMAND], name[NOTE_KEY], value[SETTING_VALUE];
     char *argv[MAX_WORDS] = {(char *)program_command("train", train), (char *)r->task};
-    bool elsewhere = true;
+    int words = 2;
+    Arena texts = {0};
+    TrainConfig chosen = {.task = r->task}, run;
     /* One setting at a time: the defaults of later ones depend on it. A resumed run may have
      * settings that no new run takes: a warm-up longer than its steps. */
-    const Setting *next = train_settings;
-    for (;;) {
-        Error refused = {0};
-        TrainConfig plain;
-        memcpy(order, argv, sizeof order); /* parsing reorders it */
-        bool ok = train_config_parse(&plain, words, order, &refused) &&
-                  train_config_complete(&plain, &refused);
-        next = ok ? first_difference(r, &plain, next) : NULL;
-        elsewhere = !ok || strcmp(r->run, plain.run) != 0;
-        train_config_free(&plain);
-        if (!next) break;
-        long row = next - train_settings;
-        snprintf(option[row], NOTE_KEY, "--%s", next->name);
-        argv[words++] = option[row];
-        if (next->type != SETTING_FLAG) argv[words++] = (char *)setting_text(next, r, value[row]);
-        next++;
+    for (const Setting *next = train_settings;; next++) {
+        run = chosen;
+        bool ok = train_config_complete(&run, &(Error){0});
+        if (ok) next = first_difference(r, &run, next);
+        if (!ok || !next) break;
+        setting_copy(next, &chosen, r);
+        chosen.given[next - train_settings] = true;
+        snprintf(name, sizeof name, "--%s", next->name);
+        argv[words++] = arena_text(&texts, name);
+        if (next->type != SETTING_FLAG)
+            argv[words++] = arena_text(&texts, setting_text(next, r, value));
     }
-    if (elsewhere) {
+    if (!run.run || strcmp(r->run, run.run) != 0) {
         argv[words++] = "--run";
         argv[words++] = (char *)r->run;
     }
     argv[words++] = "--force";
-    return shell_command(words, argv, e);
+    char *command = shell_command(words, argv, e);
+    arena_free(&texts);
+    return command;
 }
