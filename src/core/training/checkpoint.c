@@ -26,14 +26,13 @@ static const Setting run_state[] = {
     {0},
 };
 
-/* Properties that must not differ when a run continues. */
-enum { IDENTITIES = 3 };
-static void identities(const Trainer *t, const char *vocabulary, char checksum[NUMBER],
-                       Metadata out[IDENTITIES]) {
-    snprintf(checksum, NUMBER, "%08lX", (unsigned long)t->task->checksum);
-    out[0] = (Metadata){"vocabulary", vocabulary};
-    out[1] = (Metadata){"text_crc32", checksum};
-    out[2] = (Metadata){"precision", sizeof(real) == sizeof(float) ? "float" : "double"};
+static const char *precision(void) {
+    return sizeof(real) == sizeof(float) ? "float" : "double";
+}
+
+static const char *checksum_of(const Task *task, char out[NUMBER]) {
+    snprintf(out, NUMBER, "%08lX", (unsigned long)task->checksum);
+    return out;
 }
 
 /* ---- Writing ---- */
@@ -61,10 +60,8 @@ static bool describe(const Trainer *t, Contents *c, Error *e) {
 static void add_state(const Trainer *t, Contents *c) {
     const Parameters *p = &t->model->parameters;
     char checksum[NUMBER], number[SETTING_VALUE];
-    Metadata identity[IDENTITIES];
-    identities(t, NULL, checksum, identity);
-    for (int i = 1; i < IDENTITIES; i++) /* the first, the vocabulary, is there */
-        contents_note(c, identity[i].key, identity[i].value);
+    contents_note(c, "text_crc32", checksum_of(t->task, checksum));
+    contents_note(c, "precision", precision());
     for (const Setting *s = run_state; s->name; s++)
         contents_note(c, s->name, setting_text(s, &t->state, number));
     for (int part = 0; part < t->optimizer.kind->moments; part++)
@@ -133,17 +130,20 @@ static bool read_part(const Safetensors *file, const Parameters *p, const char *
     return true;
 }
 
+/* Lists the property of this name if the checkpoint has another value of it. */
+static void compare(const Checkpoint *c, const char *name, const char *now, char list[ERROR_TEXT]) {
+    const char *had = safetensors_metadata(&c->file, name);
+    if (!had || strcmp(had, now) != 0) train_difference(list, name, had ? had : "", now);
+}
+
+/* Properties that must not differ when a run continues. */
 static bool same_run(const Checkpoint *c, const Trainer *t, Error *e) {
     char checksum[NUMBER], list[ERROR_TEXT] = "";
     char *vocabulary = tokenizer_string(t->task->tokenizer, e);
     if (!vocabulary) return false;
-    Metadata identity[IDENTITIES];
-    identities(t, vocabulary, checksum, identity);
-    for (int i = 0; i < IDENTITIES; i++) {
-        const char *had = safetensors_metadata(&c->file, identity[i].key), *now = identity[i].value;
-        if (!had) had = "";
-        if (strcmp(had, now) != 0) train_difference(list, identity[i].key, had, now);
-    }
+    compare(c, "vocabulary", vocabulary, list);
+    compare(c, "text_crc32", checksum_of(t->task, checksum), list);
+    compare(c, "precision", precision(), list);
     free(vocabulary);
     return !*list || error_set(e, STATUS_OTHER_MODEL, "%s: text or program differ: made with %s",
                                c->path, list);
