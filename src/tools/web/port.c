@@ -26,7 +26,6 @@ ANSWER(int, pool_thread_index, (void), 0)
 ANSWER(double, system_memory, (void), WEB_MEMORY)
 ANSWER(double, system_group_limit, (const char *name, const char *groups, const char *root),
        (double)INFINITY)
-ANSWER(int, system_columns, (int fd), 0)
 ANSWER(char *, strsignal, (int number), "")
 ANSWER(int, interrupt_signal, (void), 0)
 ANSWER(bool, program_start, (const char *argv0, Error *e), true)
