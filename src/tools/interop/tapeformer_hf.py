@@ -351,7 +351,7 @@ def export_gguf(run, path):
 
 
 def read_folder(folder):
-    """The tensors of one or several files, config.json of a Llama, and the base of its rotations."""
+    """The tensors of all files, config.json of a Llama, and the base of its rotations."""
     config = read_json(folder, "config.json")
     theta = check_config(folder, config)
     index = os.path.join(folder, "model.safetensors.index.json")

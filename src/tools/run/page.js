@@ -553,7 +553,7 @@ function results(record) {
       isText ? 'held-out ' + record.unit : 'held-out loss',
       isNumber(last.val_loss) ? record.shown(last.val_loss).toFixed(4) : '–'
     ],
-    [`held-out ${record.unit.replace('nats', 'bits')}`, isText ? number(last.val_bits_per_char) : '–'],
+    ['held-out ' + record.unit.replace('nats', 'bits'), number(last.val_bits_per_char)],
     ['held-out accuracy', percent(last.val_accuracy)], ['exact answers', percent(last.val_exact)],
     ['parameters', count(head.parameters)], ['steps', count(step)],
     ['training tokens', count(last.tokens)], ['time', time(last.seconds)]
