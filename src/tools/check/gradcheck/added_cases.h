@@ -1,6 +1,5 @@
 /* The cases that the checker makes of a given one: other sizes and values. A gradient is accused
- * there only where forward is finite, and smooth or on a kink
- * (check_smooth.c). */
+ * there only where forward is finite, and smooth or on a kink (check_smooth.c). */
 #pragma once
 
 #include "autograd/check_case.h"
