@@ -192,11 +192,13 @@ bool compare_factor_of_values(Comparison *m) {
     ValuesList list = compare_values(m, m->whole);
     const Values *found = NULL, *a = list.v, *end = list.v + list.count;
     double **v = arena_alloc(m->arena, (size_t)list.count * sizeof *v + 1);
+    bool *evident = arena_alloc(m->arena, (size_t)list.count + 1);
     for (; a < end; a++) {
         double *of = v[a - list.v] = arena_alloc(m->arena, (size_t)s.count * sizeof *of + 1);
         for (long i = 0; i < s.count; i++) of[i] = compare_value(m, a, at[i]);
         int functions = a->which == m->point->inputs ? RARE : FUNCTIONS;
-        if (found || !is_evidence(&s, of, m->tolerance)) continue;
+        evident[a - list.v] = is_evidence(&s, of, m->tolerance);
+        if (found || !evident[a - list.v]) continue;
         for (int k = 0; !found && k < functions * functions * 2; k++) {
             int sum = k / functions, f = k % functions, g = sum - f;
             if (g < 0 || g >= functions || f == g) continue;
@@ -208,7 +210,7 @@ bool compare_factor_of_values(Comparison *m) {
     for (long k = 0; !found && k < list.count * list.count; k++) {
         const Values *above = &list.v[k / list.count], *below = &list.v[k % list.count];
         const double *u = v[k % list.count];
-        if (above == below || !is_evidence(&s, v[k / list.count], m->tolerance)) continue;
+        if (above == below || !evident[k / list.count]) continue;
         if (!is_quotient(&s, 1, v[k / list.count], 1, u, 10 * m->tolerance)) continue;
         say_quotient(1, above->name, 1, below->name, above->which == below->which, text);
         found = below;

@@ -24,8 +24,8 @@ static bool fits_move(Comparison *m, bool of_outputs, const long *from) {
             m->expected[at] = from[j] < 0 ? m->yours[at] : m->right[at - j + from[j]];
         else if (isfinite(m->right[at]) && from[i] >= 0)
             m->expected[from[i] * n + j] += m->right[at];
-        for (long q = 0; q < m->rows && of_outputs && from[i] == READS_ONE; q++)
-            m->expected[q * n + j] += m->right[at];
+        if (!of_outputs || from[i] != READS_ONE) continue;
+        for (long q = 0; q < m->rows; q++) m->expected[q * n + j] += m->right[at];
     }
     for (long at = 0; at < m->entries; at++) {
         if (m->kind[at] != COMPARE_WRONG) continue;
@@ -110,7 +110,8 @@ static bool find_move(Comparison *m, bool of_outputs) {
 static long find_column(const Comparison *m, long j) {
     for (long to = 0; to < m->elements; to++) {
         bool fits = true, any = false;
-        for (long at = 0; fits && at < m->entries; at += m->elements) {
+        for (long at = 0; at < m->entries; at += m->elements) {
+            if (!fits) break;
             fits = compare_near(m, at + j, m->yours[at + j], m->right[at + to]);
             any |= m->right[at + to] != 0;
         }

@@ -101,7 +101,8 @@ static bool label_rule(const Comparison *m, const Marks *k, char wrong[HALF]) {
         for (int axis = 0; axis < k->shape.rank; axis++) {
             bool fits = v->shape.rank == k->shape.rank - 1 && shape_count(v->shape) > 1;
             for (int i = 0; i < v->shape.rank; i++) fits &= v->along[i] != axis;
-            for (long j = 0; fits && j < k->count; j++) {
+            for (long j = 0; j < k->count; j++) {
+                if (!fits) break;
                 bool here = compare_value(m, v, j) == (double)compare_index(k->shape, axis, j);
                 fits = k->kind[j] == COMPARE_NONE || here == (k->kind[j] == COMPARE_WRONG);
             }
@@ -172,7 +173,10 @@ static int ways_of(const Comparison *m, int a, int b, const double *matrix, Comp
         if (matrix ? !m->kind[at] || matrix[at] == 0 : m->kind[at] != kind) continue;
         if (a >= 0) i = compare_index(m->shape, a, i);
         if (b >= 0) o = compare_index(m->y_shape, b, o);
-        ways |= o == i ? SAME : o < i ? BEFORE : AFTER;
+        if (o == i)
+            ways |= SAME;
+        else
+            ways |= o < i ? BEFORE : AFTER;
     }
     return ways;
 }
@@ -435,19 +439,31 @@ static bool is_drawn(const Comparison *m) {
     return drawn;
 }
 
-/* Judges the same case at another point. */
-static Comparison redraw(const Comparison *m, int number) {
-    CheckRun *run = m->g->run;
-    CheckPoint *there = arena_alloc(m->arena, sizeof *there);
-    Gradients *g = arena_alloc(m->arena, sizeof *g);
-    *g = (Gradients){run, m->g->differences, m->arena, m->g->seed};
-    point_draw(there, m->arena, run->op, run->c, g->seed, POINT_DRAWN, FIRST_DRAWN + number);
-    run->point = g->differences->point = there;
-    check_gradients(g, arena_alloc(m->arena, sizeof(CaseReport)));
-    check_run_forward(run);
-    Comparison other = compare_input(g, m->e->input);
-    run->point = g->differences->point = m->point;
-    return other;
+/* The elements at a point, and values beside them. */
+typedef struct Look {
+    Comparison m;
+    Marks marks;
+    ValuesList list;
+} Look;
+
+/* Looks at the case's own point (0), or judges the case at another one. */
+static Look look(const Comparison *m, int number) {
+    Look l = {.m = *m};
+    if (number > 0) {
+        CheckRun *run = m->g->run;
+        CheckPoint *there = arena_alloc(m->arena, sizeof *there);
+        Gradients *g = arena_alloc(m->arena, sizeof *g);
+        *g = (Gradients){run, m->g->differences, m->arena, m->g->seed};
+        point_draw(there, m->arena, run->op, run->c, g->seed, POINT_DRAWN, FIRST_DRAWN + number);
+        run->point = g->differences->point = there;
+        check_gradients(g, arena_alloc(m->arena, sizeof(CaseReport)));
+        check_run_forward(run);
+        l.m = compare_input(g, m->e->input);
+        run->point = g->differences->point = m->point;
+    }
+    l.marks = mark(&l.m, false, -1);
+    l.list = compare_values(&l.m, false);
+    return l;
 }
 
 /* A condition: values, or their sizes, are above a number (side 1) or below it (-1), which lies
@@ -459,31 +475,28 @@ typedef struct Condition {
     double right, wrong;
 } Condition;
 
-/* Whether the wrong elements at these points are those of the condition. */
-static bool holds(const Comparison *at, int points, bool evident, Condition *c) {
+/* Whether the wrong elements at these points are those of the condition; of each kind there must be
+ * at least `min`. */
+static bool holds(const Look *at, int points, long min, Condition *c) {
     long count[3] = {0, 0, 0};
     c->wrong = INFINITY;
     c->right = -INFINITY;
-    for (int p = 0; p < points; p++) {
-        Marks k = mark(&at[p], false, -1);
-        const Values *values = &compare_values(&at[p], false).v[c->values];
-        for (long j = 0; j < k.count; j++) {
-            double v = compare_value(&at[p], values, j);
+    for (const Look *l = at; l < at + points; l++)
+        for (long j = 0; j < l->marks.count; j++) {
+            double v = compare_value(&l->m, &l->list.v[c->values], j);
             v = c->side * (c->size ? fabs(v) : v);
-            if (k.kind[j] == COMPARE_WRONG) c->wrong = fmin(c->wrong, v);
-            if (k.kind[j] == COMPARE_RIGHT) c->right = fmax(c->right, v);
-            count[k.kind[j]]++;
+            CompareKind kind = l->marks.kind[j];
+            if (kind == COMPARE_WRONG) c->wrong = fmin(c->wrong, v);
+            if (kind == COMPARE_RIGHT) c->right = fmax(c->right, v);
+            count[kind]++;
         }
-    }
-    long min = is_drawn(at) ? 6 : 4; /* which chance seldom separates */
-    bool evidence = count[COMPARE_WRONG] >= min && count[COMPARE_RIGHT] >= min;
-    return count[COMPARE_WRONG] && c->wrong > c->right && (evidence || !evident);
+    return c->wrong > c->right && count[COMPARE_WRONG] >= min && count[COMPARE_RIGHT] >= min;
 }
 
-static bool separates(const Comparison *at, int points, bool evident, Condition *c) {
-    for (long way = 0; way < 4 * compare_values(at, false).count; way++) {
+static bool separates(const Look *at, int points, long min, Condition *c) {
+    for (long way = 0; way < 4 * at->list.count; way++) {
         *c = (Condition){.values = way / 4, .side = way % 2 ? -1 : 1, .size = way / 2 % 2};
-        if (holds(at, points, evident, c)) return true;
+        if (holds(at, points, min, c)) return true;
     }
     return false;
 }
@@ -508,15 +521,17 @@ static bool say_condition(Comparison *m, const Condition *c) {
 
 /* Other points cost many runs: none is drawn without a condition that it may refute. */
 bool compare_condition(Comparison *m) {
-    enum { MAX_ENTRIES = 1 << 12 };
-    Comparison at[LOOKS] = {*m};
+    enum { MAX_ENTRIES = 1 << 12, EVIDENCE = 4, EVIDENCE_DRAWN = 6 };
+    Look *at = arena_alloc(m->arena, LOOKS * sizeof *at);
     Condition c = {0};
     int looks = is_drawn(m) ? LOOKS : 1;
     if (are_zero(m, m->right) && say_strange_uses(m)) return true;
     if (m->in->stored < m->in->count || m->entries > MAX_ENTRIES) return false;
-    for (int k = 1; k <= looks; k++) {
-        if (!separates(at, k, k == looks, &c)) return false;
-        if (k < looks) at[k] = redraw(m, k);
+    for (int k = 0; k < looks; k++) {
+        long min = is_drawn(m) ? EVIDENCE_DRAWN : EVIDENCE;
+        if (k + 1 < looks) min = 1;
+        at[k] = look(m, k);
+        if (!separates(at, k + 1, min, &c)) return false;
     }
     return say_condition(m, &c);
 }
@@ -526,8 +541,8 @@ bool compare_place(Comparison *m) {
     char text[REPORT_TEXT], other[REPORT_TEXT];
     if (!compare_map(m, text)) return false;
     if (is_drawn(m)) {
-        Comparison there = redraw(m, 0);
-        compare_map(&there, other);
+        Look there = look(m, 1);
+        compare_map(&there.m, other);
         if (strcmp(text, other) != 0) return false;
     }
     return compare_say(m, "%s", text);

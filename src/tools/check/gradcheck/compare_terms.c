@@ -42,8 +42,8 @@ static void take_form(const Comparison *m, const Groups *g, const Values *values
         sums[g->of[at]].count++;
         if (form == 1) v[at] = exp(v[at]);
     }
-    for (long at = 0; form == 2 && at < m->entries; at++)
-        v[at] -= sums[g->of[at]].v / sums[g->of[at]].count;
+    if (form < 2) return;
+    for (long at = 0; at < m->entries; at++) v[at] -= sums[g->of[at]].v / sums[g->of[at]].count;
 }
 
 /* Groups of elements for each row. */
@@ -111,6 +111,7 @@ static bool is_unknown_term(Comparison *m) {
     for (unsigned a = 0; a <= x_all; a++)
         for (unsigned b = 0; b <= (m->whole ? y_all : 0); b++) {
             Groups g = compare_groups(m, a, b);
+            if (g.count * EVIDENCE * 2 > m->entries) continue;
             Block *of_error = find_blocks(m, &g, error), *of_right = find_blocks(m, &g, m->right);
             bool fits = true, any = false;
             for (long k = 0; k < g.count; k++) {

@@ -234,7 +234,8 @@ static const struct {
 #include "check/gradcheck/patterns.def"
 };
 
-/* Adds the explanations that fit; `where` ends a reason that is about parts of axes. */
+/* Adds the explanations that fit; `where` ends a reason that is about parts of axes. Each has memory
+ * of its own. */
 static void add_explanations(Comparison *m, InputReport *report, const char *where) {
     CompareNeeds known = m->whole ? ROWS : ALL;
     bool sure = false, wrong = false;
@@ -246,7 +247,13 @@ static void add_explanations(Comparison *m, InputReport *report, const char *whe
         if (report->explanations == EXPLANATIONS) break;
         if ((sure && !tried[i].sure) || tried[i].needs > known || !(wrong || random_alone))
             continue;
-        if ((*where && !tried[i].sure) || !tried[i].explains(m)) continue;
+        if (*where && !tried[i].sure) continue;
+        Arena own = {0}, *kept = m->arena;
+        m->arena = &own;
+        bool explains = tried[i].explains(m);
+        m->arena = kept;
+        arena_free(&own);
+        if (!explains) continue;
         Explanation *x = &report->explanation[report->explanations++];
         *x = (Explanation){.pattern = tried[i].pattern, .sure = tried[i].sure, .factor = m->factor};
         bool place = x->pattern == PATTERN_ONLY_SOMEWHERE; /* it may differ between cases */
