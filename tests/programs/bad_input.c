@@ -71,7 +71,7 @@ TEST(train_tasks_and_flags) {
         {"train LM text", 2, "task: found 'LM', need one of copy, reverse, sort, add, pairs, lm"},
         {"train copy lm", 2,
          "\"lm\": found one operand too many, need copy|reverse|sort|add|pairs|lm"},
-        {"train lm -", 65, "-: found 0 tokens, need at least 2"},
+        {"train lm -", 65, "stdin: found 0 tokens, need at least 2"},
         {"train lm --block_size 35", 2, "--block-size: no such option, see --help all"});
 }
 
