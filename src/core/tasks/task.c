@@ -65,6 +65,10 @@ bool task_is_language_model(const Task *task) {
     return task_names_language_model(task->name);
 }
 
+const char *task_unit(const Task *task) {
+    return task->characters > 0 ? tokenizer_unit(task->tokenizer) : "token";
+}
+
 Batch *task_batch(const Task *task, long max_rows, Error *e) {
     WANT(task);
     return batch_new(max_rows, task->max_S, task->max_T, e);

@@ -120,9 +120,7 @@ bool task_names_language_model(const char *name);
 bool task_is_language_model(const Task *task);
 
 /* What losses are shown for: a "char" or a "byte" of a text, else a "token". */
-static inline const char *task_unit(const Task *task) {
-    return task->characters > 0 ? tokenizer_unit(task->tokenizer) : "token";
-}
+const char *task_unit(const Task *task);
 
 /* The text of an lm task, owned by the task; NULL for any other task. */
 struct Corpus;
