@@ -4,7 +4,7 @@ accused, and no wrong one passes. A wrong one is a right one with a piece of its
     GRADCHECK=build/double/gradcheck python3 tests/check/students_py.py
 
 Prints a line `ok   …` or `FAIL …` a test, as the other test programs do."""
-import contextlib, io, itertools, os, re, shutil, subprocess, sys, tempfile, time, types
+import atexit, contextlib, io, itertools, os, re, shutil, subprocess, sys, tempfile, time, types
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(here, "../../src/tools/check"), os.path.join(here, "students_py")]
@@ -207,4 +207,5 @@ for test in (right_functions_pass, wrong_functions_fail, a_scalar_is_drawn_on_bo
     except Exception as e:
         failed += 1
         print(f"  {e}\nFAIL students_py:", test.__name__.replace("_", " "), flush=True)
+atexit.unregister(gradcheck.fail)  # a check that failed, as it should, ends no script here
 sys.exit(failed > 0)
