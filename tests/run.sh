@@ -4,9 +4,9 @@
 # test failed or a program died. A program in Python needs NumPy (tests/faults: nothing;
 # tests/interop: PyTorch and safetensors as well). Without them it is skipped with a line that says
 # so, and counts neither as passed nor as failed. UNDER="valgrind -q": test programs run under that.
-# TIMES=20: then the twenty that took most processor time, in seconds. Tests write to memory if the system has a
-# folder there with 1 GB that allows programs: no test waits for a disk. Otherwise they write to the
-# first of /tmp, /var/tmp and this folder that allows programs.
+# TIMES=20: then the twenty that took most processor time, in seconds. Tests write to memory if the
+# system has a folder there with 1 GB that allows programs: no test waits for a disk. Otherwise they
+# write to the first of /tmp, /var/tmp and this folder that allows programs.
 runs_programs() {
     try=$(mktemp "$1/try.XXXXXX" 2>/dev/null) || return 1
     printf '#!/bin/sh\n' >"$try" && chmod 700 "$try" && "$try" 2>/dev/null

@@ -91,7 +91,8 @@ TEST(a_large_text_is_encoded_once) {
         CHECK(before.st_ino == after.st_ino, "the file is made again");
         /* Damage is found, of the end as of the tokens; then the file is made anew. */
         static const char *const damage[] = {"of the end", "of a token", "a cut"};
-        for (int i = 0; i < 3 && lines; i++) {
+        int damages = lines ? 3 : 0;
+        for (int i = 0; i < damages; i++) {
             if (i < 2) overwrite(token_file(cache), i ? 100000 : -40, "x");
             if (i == 2) CHECK(truncate(token_file(cache), 100) == 0);
             Corpus *third = corpus_make(&p, 1, &cached, &e);

@@ -66,7 +66,7 @@ typedef struct Strip {
 typedef void Tile(long k, const Strip *a, const real *b, long ldb, real *c, long ldc, long last,
                   bool accumulate);
 
-/* The tiles, by [packed][vectors - 1][rows - 1]. A packed strip has row 1 and step STRIP_WIDTH. Its tile
- * prefetches its operands, which are in the second-level cache, and the next tile of C, a->next:
- * one row at a time, spread over the loop, so that this delays no operand. */
+/* The tiles, by [packed][vectors - 1][rows - 1]. A packed strip has row 1 and step STRIP_WIDTH. Its
+ * tile prefetches its operands, which are in the second-level cache, and the next tile of C,
+ * a->next: one row at a time, spread over the loop, so that this delays no operand. */
 extern Tile *const gemm_tile[2][TILE_VECTORS][TILE_ROWS];

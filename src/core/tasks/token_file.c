@@ -100,11 +100,12 @@ static void prune(const char *directory) {
     char path[PATH_CAPACITY];
     int count = scandir(directory, &entry, is_token_file, NULL);
     time_t *used = count > 0 ? calloc((size_t)count, sizeof *used) : NULL;
-    for (int i = 0; i < count && used; i++) used[i] = last_use(directory, entry[i]->d_name);
+    int known = used ? count : 0;
+    for (int i = 0; i < known; i++) used[i] = last_use(directory, entry[i]->d_name);
     for (int i = 0; i < count; i++) {
         int later = 0;
-        for (int k = 0; k < count && used && used[i]; k++) later += used[k] > used[i];
-        if (later >= KEPT &&
+        for (int k = 0; k < known; k++) later += used[k] > used[i];
+        if (later >= KEPT && used[i] &&
             directory_file(path, directory, entry[i]->d_name, STATUS_IO, &(Error){0}))
             unlink(path);
         free(entry[i]);
