@@ -1,4 +1,4 @@
-/* The place of an error: at which indices, for which outputs, or at which values. */
+/* The place of an error: at which indices, and for which outputs. */
 #include "base/append.h"
 #include "check/gradcheck/comparison.h"
 #include <math.h>
@@ -7,17 +7,7 @@
 
 enum { LIST = 72, HALF = REPORT_TEXT / 2 };
 
-/* The elements or the outputs, each as its gravest entry. */
-typedef struct Marks {
-    const char *name; /* of the array */
-    Shape shape;
-    long count;
-    CompareKind *kind;
-    bool mixed; /* one has right and wrong entries */
-} Marks;
-
-/* Of the entries of one row, or (-1) of all. */
-static Marks mark(const Comparison *m, bool of_outputs, long row) {
+Marks compare_mark(const Comparison *m, bool of_outputs, long row) {
     Marks k = {of_outputs ? "y" : m->in->name, of_outputs ? m->y_shape : m->shape};
     long n = m->elements, first = row < 0 ? 0 : row * n, end = row < 0 ? m->entries : first + n;
     k.count = shape_count(k.shape);
@@ -282,7 +272,8 @@ static bool add_common(const Comparison *m, char text[REPORT_TEXT]) {
         factor &= compare_near(m, at, m->yours[at], ratio * m->right[at]);
         term &= compare_near(m, at, m->yours[at], m->right[at] + off);
     }
-    if (count < EVIDENCE || !(factor || term) || !m->yours[first] || !m->right[first]) return false;
+    if (count < EVIDENCE || !(factor || term)) return false;
+    if (m->yours[first] == 0 || m->right[first] == 0) return false;
     compare_number_text(number, factor ? ratio : off);
     if (factor && fabs(ratio + 1) < m->tolerance)
         text_append(text, REPORT_TEXT, " (of the wrong sign)");
@@ -307,7 +298,7 @@ static bool entry_rule(const Comparison *m, int which, char text[REPORT_TEXT]) {
                      "what each element gets from %s is WRONG, all else is right", wrong);
         return found;
     }
-    Marks k = mark(m, of_outputs, -1);
+    Marks k = compare_mark(m, of_outputs, -1);
     if (k.mixed != (which > 2)) return false;
     if (of_outputs ? !output_rule(m, &k, wrong, right) : !index_rule(m, &k, wrong, right))
         return false;
@@ -332,13 +323,13 @@ bool compare_map(const Comparison *m, char text[REPORT_TEXT]) {
     for (int which = 0; which < RULES; which++)
         if (entry_rule(m, which, text)) return true;
     for (long i = 0; i < (m->whole && m->rows > 1 ? m->rows : 0); i++) {
-        Marks one = mark(m, false, i);
+        Marks one = compare_mark(m, false, i);
         if (!index_rule(m, &one, wrong, right)) continue;
         snprintf(text, REPORT_TEXT, "for output %.40s: %.90s right, %.90s WRONG",
                  compare_output_text(m, name, i), right, wrong);
         return false;
     }
-    Marks k = mark(m, false, -1);
+    Marks k = compare_mark(m, false, -1);
     for (long j = 0; j < k.count; j++)
         if (k.kind[j] == COMPARE_WRONG && count++ < NAMED)
             text_append(text, REPORT_TEXT, "%s%.40s", count > 1 ? ", " : "",
@@ -351,8 +342,7 @@ bool compare_map(const Comparison *m, char text[REPORT_TEXT]) {
 
 /* ---- What is lost, and what must be 0 ---- */
 
-/* Whether all wrong entries are 0 in a matrix. */
-static bool are_zero(const Comparison *m, const double *matrix) {
+bool compare_are_zero(const Comparison *m, const double *matrix) {
     for (long at = 0; at < m->entries; at++)
         if (m->kind[at] == COMPARE_WRONG && matrix[at] != 0) return false;
     return true;
@@ -372,8 +362,9 @@ static const char *say_first(const Comparison *m, const char *what, char text[RE
 /* An example is a loop that ends early or skips a remainder. */
 bool compare_lost_elements(Comparison *m) {
     char wrong[HALF], right[HALF];
-    Marks k = mark(m, false, -1);
-    if (k.mixed || !are_zero(m, m->yours) || (m->elements < 3 && m->shape.rank < 2)) return false;
+    Marks k = compare_mark(m, false, -1);
+    if (k.mixed || !compare_are_zero(m, m->yours) || (m->elements < 3 && m->shape.rank < 2))
+        return false;
     if (!index_rule(m, &k, wrong, right)) return false;
     bool many = strncmp(right, "rows", 4) == 0 || strncmp(right, "columns", 7) == 0 ||
                 strncmp(right, "indices", 7) == 0 || strncmp(right, "all", 3) == 0 ||
@@ -386,8 +377,8 @@ bool compare_lost_elements(Comparison *m) {
  * the diagonal alone is used. */
 bool compare_lost_uses(Comparison *m) {
     char wrong[HALF], right[HALF];
-    Marks outputs = mark(m, true, -1);
-    if (!mark(m, false, -1).mixed || !are_zero(m, m->yours)) return false;
+    Marks outputs = compare_mark(m, true, -1);
+    if (!compare_mark(m, false, -1).mixed || !compare_are_zero(m, m->yours)) return false;
     if (!outputs.mixed && output_rule(m, &outputs, wrong, right))
         return compare_say(m,
                            "a sum over the outputs is overwritten, missing or ends early: those in "
@@ -408,10 +399,11 @@ bool compare_lost_uses(Comparison *m) {
 }
 
 /* Entries are wrong only where they have to be 0. */
-static bool say_strange_uses(Comparison *m) {
+bool compare_strange_uses(Comparison *m) {
     char from[HALF], first[HALF];
     bool elements = true;
-    Marks k = mark(m, false, -1);
+    if (!compare_are_zero(m, m->right)) return false;
+    Marks k = compare_mark(m, false, -1);
     for (long at = 0; at < m->entries; at++)
         elements &= m->right[at] == 0 || k.kind[at % m->elements] != COMPARE_WRONG;
     if (elements)
@@ -425,125 +417,4 @@ static bool say_strange_uses(Comparison *m) {
                        "(masked, clipped, another index): %s",
                        pair_rule(m, from) ? " from " : "", pair_rule(m, from) ? from : "",
                        say_first(m, "gets a gradient", first));
-}
-
-/* ---- Conditions on values ---- */
-
-/* A condition or a place holds at some points: the case's own, and others drawn for the purpose. */
-enum { LOOKS = 3, FIRST_DRAWN = 300 };
-
-static bool is_drawn(const Comparison *m) {
-    bool drawn = false;
-    for (int k = 0; k < m->point->inputs; k++)
-        drawn |= !m->g->run->c->in[k].values && m->point->in[k].same_as < 0;
-    return drawn;
-}
-
-/* The elements at a point, and values beside them. */
-typedef struct Look {
-    Comparison m;
-    Marks marks;
-    ValuesList list;
-} Look;
-
-/* Looks at the case's own point (0), or judges the case at another one. */
-static Look look(const Comparison *m, int number) {
-    Look l = {.m = *m};
-    if (number > 0) {
-        CheckRun *run = m->g->run;
-        CheckPoint *there = arena_alloc(m->arena, sizeof *there);
-        Gradients *g = arena_alloc(m->arena, sizeof *g);
-        *g = (Gradients){run, m->g->differences, m->arena, m->g->seed};
-        point_draw(there, m->arena, run->op, run->c, g->seed, POINT_DRAWN, FIRST_DRAWN + number);
-        run->point = g->differences->point = there;
-        check_gradients(g, arena_alloc(m->arena, sizeof(CaseReport)));
-        check_run_forward(run);
-        l.m = compare_input(g, m->e->input);
-        run->point = g->differences->point = m->point;
-    }
-    l.marks = mark(&l.m, false, -1);
-    l.list = compare_values(&l.m, false);
-    return l;
-}
-
-/* A condition: values, or their sizes, are above a number (side 1) or below it (-1), which lies
- * between the nearest right and the nearest wrong value. */
-typedef struct Condition {
-    long values;
-    int side;
-    bool size;
-    double right, wrong;
-} Condition;
-
-/* Whether the wrong elements at these points are those of the condition; of each kind there must be
- * at least `min`. */
-static bool holds(const Look *at, int points, long min, Condition *c) {
-    long count[3] = {0, 0, 0};
-    c->wrong = INFINITY;
-    c->right = -INFINITY;
-    for (const Look *l = at; l < at + points; l++)
-        for (long j = 0; j < l->marks.count; j++) {
-            double v = compare_value(&l->m, &l->list.v[c->values], j);
-            v = c->side * (c->size ? fabs(v) : v);
-            CompareKind kind = l->marks.kind[j];
-            if (kind == COMPARE_WRONG) c->wrong = fmin(c->wrong, v);
-            if (kind == COMPARE_RIGHT) c->right = fmax(c->right, v);
-            count[kind]++;
-        }
-    return c->wrong > c->right && count[COMPARE_WRONG] >= min && count[COMPARE_RIGHT] >= min;
-}
-
-static bool separates(const Look *at, int points, long min, Condition *c) {
-    for (long way = 0; way < 4 * at->list.count; way++) {
-        *c = (Condition){.values = way / 4, .side = way % 2 ? -1 : 1, .size = way / 2 % 2};
-        if (holds(at, points, min, c)) return true;
-    }
-    return false;
-}
-
-/* Writes "wrong only where |x| is above about 1.5". At given values the number must be 0. */
-static bool say_condition(Comparison *m, const Condition *c) {
-    enum { NEAR = 2 };
-    const char *name = compare_values(m, false).v[c->values].name, *bar = c->size ? "|" : "";
-    double low = fmin(c->side * c->right, c->side * c->wrong);
-    double high = fmax(c->side * c->right, c->side * c->wrong), number = (low + high) / 2;
-    bool is_whole = false;
-    for (int n = -NEAR; n <= NEAR; n++) {
-        if (n < low || n > high) continue;
-        number = n;
-        is_whole = true;
-    }
-    return (is_drawn(m) || number == 0) &&
-           compare_say(m, "%s where %s%.40s%s is %s %s%.3g",
-                       are_zero(m, m->yours) ? "no gradient arrives" : "wrong only", bar, name, bar,
-                       c->side > 0 ? "above" : "below", is_whole ? "" : "about ", number);
-}
-
-/* Other points cost many runs: none is drawn without a condition that it may refute. */
-bool compare_condition(Comparison *m) {
-    enum { MAX_ENTRIES = 1 << 12, EVIDENCE = 4, EVIDENCE_DRAWN = 6 };
-    Look *at = arena_alloc(m->arena, LOOKS * sizeof *at);
-    Condition c = {0};
-    int looks = is_drawn(m) ? LOOKS : 1;
-    if (are_zero(m, m->right) && say_strange_uses(m)) return true;
-    if (m->in->stored < m->in->count || m->entries > MAX_ENTRIES) return false;
-    for (int k = 0; k < looks; k++) {
-        long min = is_drawn(m) ? EVIDENCE_DRAWN : EVIDENCE;
-        if (k + 1 < looks) min = 1;
-        at[k] = look(m, k);
-        if (!separates(at, k + 1, min, &c)) return false;
-    }
-    return say_condition(m, &c);
-}
-
-/* The map, if it is the same at another point. */
-bool compare_place(Comparison *m) {
-    char text[REPORT_TEXT], other[REPORT_TEXT];
-    if (!compare_map(m, text)) return false;
-    if (is_drawn(m)) {
-        Look there = look(m, 1);
-        compare_map(&there.m, other);
-        if (strcmp(text, other) != 0) return false;
-    }
-    return compare_say(m, "%s", text);
 }

@@ -8,7 +8,7 @@
  *     compare_moves.c     M is J with rows or columns moved, or with another operand
  *     compare_terms.c     M - J is constant, known, or one product in each group
  *
- * compare_places.c says where M is wrong, compare_not_finite.c which numbers say nothing. */
+ * compare_places.c says where M is wrong, compare_conditions.c at which values, compare_not_finite.c which numbers say nothing. */
 #pragma once
 
 #include "check/gradcheck/check_gradients.h"
@@ -103,6 +103,21 @@ typedef enum CompareNeeds {
 /* Writes which elements are wrong, for which outputs, or which for one output; without a rule it
  * lists some (compare_places.c). Returns whether a rule of all elements or outputs holds. */
 bool compare_map(const Comparison *m, char text[REPORT_TEXT]);
+
+/* The elements or the outputs, each as its gravest entry. */
+typedef struct Marks {
+    const char *name; /* of the array */
+    Shape shape;
+    long count;
+    CompareKind *kind;
+    bool mixed; /* one has right and wrong entries */
+} Marks;
+
+/* Of the entries of one row, or (-1) of all. */
+Marks compare_mark(const Comparison *m, bool of_outputs, long row);
+
+/* Whether all wrong entries are 0 in a matrix. */
+bool compare_are_zero(const Comparison *m, const double *matrix);
 
 /* Each explanation, compare_NAME, returns true and gives the reason if it explains the gradient. */
 #define PATTERN(constant, name)
