@@ -1,7 +1,7 @@
 /* Arrays in .npy form: NumPy's own are taken and written exactly; everything else is
  * refused with what is wrong with it. tests/fuzz changes them. */
 #include "base/file.h"
-#include "check/program.h"
+#include "check/messages.h"
 #include "test.h"
 
 /* A stream of bytes in memory. */

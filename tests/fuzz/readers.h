@@ -5,7 +5,7 @@
 
 #include "base/utf8.h"
 #include "check/grading/batch_file.h"
-#include "check/program.h"
+#include "check/messages.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include "nn/model_file.h"

@@ -1,4 +1,4 @@
-#include "check/program.h"
+#include "check/messages.h"
 #include "check/gradcheck/report.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  *     the elements */
 #include "base/append.h"
 #include "base/utf8.h"
-#include "check/program.h"
+#include "check/messages.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

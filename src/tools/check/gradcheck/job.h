@@ -1,6 +1,6 @@
 /* A job: an operation's case is run several times at a point, forward and, if wanted, backward.
  * Its result is all that comes of it. A runner does jobs: in this process (tape_runner.h), or in
- * a program at the other end of two pipes (check/program.h). */
+ * a program at the other end of two pipes (check/messages.h). */
 #pragma once
 
 #include "check/gradcheck/check_point.h"

@@ -47,8 +47,8 @@ static const char all_flags[] =
 static const char *const flags_of[] = {
     [STUDENTS] = "-Wl,-Bsymbolic",
     [TEACHERS] = "-fno-inline -Werror=implicit-function-declaration",
-    [TEACHERS_CASES] = "-fno-inline -Werror=implicit-function-declaration "
-                       "-Wno-incompatible-pointer-types"};
+    [TEACHERS_CASES] = ("-fno-inline -Werror=implicit-function-declaration "
+                        "-Wno-incompatible-pointer-types")};
 
 /* Files of a folder beside the library in which the compiler works, and its ending. */
 #define WORK      ".work"

@@ -1,12 +1,12 @@
 /* Cases to be checked, and what they are checked by. Each case has processes of its own, with
  * limits of time and memory: one judges, one runs the student's code in a sandbox
- * (check/program.h, check/sandbox.h), one the reference. However a process ends, the case gets a
+ * (check/messages.h, check/sandbox.h), one the reference. However a process ends, the case gets a
  * verdict. */
 #pragma once
 
 #include "base/arena.h"
 #include "check/gradcheck/gradcheck.h"
-#include "check/program.h"
+#include "check/messages.h"
 #include "ops/ops.h"
 
 typedef struct PlanItem {
