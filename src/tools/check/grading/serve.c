@@ -171,7 +171,7 @@ static void take_changes(Server *s, long changes) {
     j->start = start;
 }
 
-/* Takes the inputs, whose layouts are given: as program.c puts them. */
+/* Takes the inputs, whose layouts are given: as messages.c puts them. */
 static void take_inputs(Server *s, const real *given) {
     CheckPoint *p = &s->point;
     *p = (CheckPoint){0};
