@@ -3,7 +3,8 @@
 # Prints what they print in the order given, and last the line `N passed, N failed`. Status 1 if any
 # test failed or a program died. A program in Python needs NumPy (tests/faults: nothing;
 # tests/interop: PyTorch and safetensors as well). Without them it is skipped with a line that says
-# so, and counts neither as passed nor as failed. UNDER="valgrind -q": test programs run under that.
+# so, and counts neither as passed nor as failed; python3 may be a script that looks for a Python,
+# so that it is asked once for its place. UNDER="valgrind -q": test programs run under that.
 # TIMES=20: then the twenty that took most processor time, in seconds. Tests write to memory if the
 # system has a folder there with 1 GB that allows programs: no test waits for a disk. Otherwise they
 # write to the first of /tmp, /var/tmp and this folder that allows programs.
@@ -21,6 +22,8 @@ if [ -z "$TMPDIR" ]; then
     done
     export TMPDIR
 fi
+[ -n "$PYTHON" ] || PYTHON=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null)
+[ -n "$PYTHON" ] && export PYTHON
 jobs=${JOBS:-$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1))}
 folder=$(mktemp -d) || exit 74
 trap 'rm -rf "$folder"' EXIT

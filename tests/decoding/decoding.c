@@ -349,7 +349,7 @@ TEST(a_cache_is_not_overrun) {
     KvCache cache;
     Tokens two;
     Error e = {0};
-    static const int32_t ids[4] = {0};
+    static const int32_t ids[5] = {0};
     CHECK(tokens_new(&two, 2, 4, &e) && kv_cache_new(&cache, &c, &m->parameters, 2, 2, 2, &e), "%s",
           e.text);
     tokens_fill(&two, 2, 2, ids, NO_PAD);

@@ -143,7 +143,8 @@ char *functions_line(const PlanItem *item) {
 /* Finds the interpreter, and what it reads: one path a line, the first its own. */
 static void ask_python(void *context, long i) {
     const char *python = getenv("PYTHON");
-    static char code[] = "import os, sys, sysconfig, numpy\n"
+    static char code[] = "import importlib.util, os, sys, sysconfig\n"
+                         "if not importlib.util.find_spec('numpy'): import numpy\n"
                          "p = [sys.executable, os.path.realpath(sys.executable), "
                          "sysconfig.get_config_var('LIBDIR') or '']\n"
                          "p += sys.path + [sys.prefix] * (sys.prefix != sys.base_prefix)\n"
