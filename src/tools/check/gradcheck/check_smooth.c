@@ -64,8 +64,8 @@ static bool may_be_none(const CheckPoint *p, const Entries *e, double least) {
     return idle || (least > 0 && largest > 50);
 }
 
-/* Whether an entry of coordinate j is off by more than the part `least`. *size: of its largest
- * slope or error. */
+/* Whether an entry of coordinate j is off by more than the part `least`. *largest: its largest slope,
+ * or an error that is smaller than 1: a gradient of 10¹² must not make all slopes nearby alike. */
 static bool is_gross(const CheckPoint *p, const Entries *e, long j, double least, double *largest) {
     bool gross = false, excused = may_be_none(p, e, least);
     for (long q = 0; q < e->cotangents; q++) {
@@ -73,7 +73,7 @@ static bool is_gross(const CheckPoint *p, const Entries *e, long j, double least
         double size = fabs(entry->numeric), off = fabs(entry->analytic - entry->numeric);
         if (!isfinite(entry->analytic) && excused) continue;
         if (isfinite(size)) *largest = fmax(*largest, size);
-        if (isfinite(off)) *largest = fmax(*largest, off);
+        if (isfinite(off)) *largest = fmax(*largest, fmin(off, 1));
         gross |= entry->state == ENTRY_WRONG && isfinite(size) && !(off <= least * fmax(1, size));
     }
     return gross;
