@@ -22,6 +22,7 @@
 DOUBLE(slow, exp(x) + sin(3 * x))
 DOUBLE(steep, tanh(1000 * x))
 DOUBLE(staircase, floor(x * 1e6) * 1e-6)
+DOUBLE(jump, x > 0.3 ? 1 : -1)
 
 static Sweep sweep_of(double (*f)(double x), double x, double step, int levels) {
     Sweep s;
@@ -53,6 +54,11 @@ TEST(noise_is_not_taken_for_a_derivative) {
     Sweep s = sweep_of(staircase, 0.3, 0.125, 20);
     CHECK(s.error >= fabs(s.value - 1) / SWEEP_TRUST, "off by %g, estimated %g", fabs(s.value - 1),
           s.error);
+}
+
+TEST(a_jump_has_no_derivative) {
+    Sweep s = sweep_of(jump, 0.3, 0.125, 20);
+    CHECK(isnan(s.value) && isinf(s.error), "found %g, estimated error %g", s.value, s.error);
 }
 
 /* --- Operations as a student writes them: they report no branches and have no flags. --- */

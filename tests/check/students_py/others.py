@@ -2,6 +2,7 @@
 import numpy as np
 
 cases = {
+    "unit_rows": [dict(x=(2, 3))],
     "cumsum": [dict(x=(2, 5))],
     "cumprod": [dict(x=np.array([[0.5, -1.2, 0, 1.5], [2, 0.7, -0.4, 1.1]]))],
     "alibi": [dict(s=(2, 3, 3), m=(2,))],
@@ -142,3 +143,17 @@ def conv1d_backward(dy, cache):
         dxp[:, :, at:at + K] += np.einsum("no,ock->nck", dy[:, :, t], w)
         dw += np.einsum("no,nck->ock", dy[:, :, t], xp[:, :, at:at + K])
     return dxp[:, :, 1:-1], dw, dy.sum(axis=(0, 2))
+
+
+# ---- unit_rows
+# Near a row of zeros the slope is 1e12, and falls off as fast.
+def unit_rows_forward(x):
+    n = np.sqrt((x * x).sum(axis=1, keepdims=True))
+    return x / (n + 1e-12), (x, n)
+
+
+def unit_rows_backward(dy, cache):
+    x, n = cache
+    m = n + 1e-12
+    u = np.where(n > 0, x / np.where(n > 0, n, 1), 0)
+    return dy / m - u * (dy * x).sum(axis=1, keepdims=True) / m ** 2

@@ -11,8 +11,17 @@ void sweep_start(Sweep *s, int order) {
     *s = (Sweep){.order = order, .value = NAN, .error = INFINITY};
 }
 
+/* Whether the newest differences are those of a jump. */
+static bool is_jump(Sweep *s, double difference, double before, double noise) {
+    enum { EVIDENCE = 5, ABOVE_NOISE = 64 };
+    bool doubles = fabs(difference - 2 * before) <= 0.01 * fabs(difference) &&
+                   fabs(difference) > ABOVE_NOISE * noise;
+    s->doubled = doubles ? s->doubled + 1 : 0;
+    return s->doubled >= EVIDENCE;
+}
+
 void sweep_add(Sweep *s, double step, double difference, double noise) {
-    double above = s->row[0], magnified = noise;
+    double before = s->row[0], above = before, magnified = noise;
     double value = difference, error = INFINITY, rounding = noise;
     int columns = s->levels < EXTRAPOLATIONS ? s->levels : EXTRAPOLATIONS - 1;
     s->row[0] = difference;
@@ -31,6 +40,11 @@ void sweep_add(Sweep *s, double step, double difference, double noise) {
         }
     }
     s->levels++;
+    if (is_jump(s, difference, before, noise)) {
+        s->value = NAN;
+        s->error = INFINITY;
+        return;
+    }
     bool contradicts = fabs(value - s->value) > CONTRADICTION * (error + s->error);
     if (error > s->error && !contradicts) return;
     s->value = value;

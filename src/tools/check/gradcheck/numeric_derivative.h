@@ -10,7 +10,7 @@
  * As h falls the truncation error falls and the rounding error grows. Ridders' rule (1982) takes
  * the T that agrees best with the two it is made of, and estimates its error by their distance.
  * The error by rounding, the caller's `noise`, is added as far as the extrapolation magnifies
- * it. */
+ * it. Differences that double with every step are those of a jump, which has no derivative. */
 #pragma once
 
 #include "base/real.h"
@@ -31,6 +31,7 @@ typedef struct Sweep {
     double step;         /* at which it was found */
     double rounding;     /* the part of the error that rounding explains */
     double noise;        /* of the newest difference */
+    int doubled;         /* number of newest differences that are each twice the one before */
 } Sweep;
 
 /* An empty sweep, for differences of this order. */
