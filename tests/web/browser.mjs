@@ -352,7 +352,8 @@ test('memory stays flat while it trains and is looked at', () => visit({query: E
     return {heap: usedSize + backingStorageSize, nodes, jsEventListeners, bytes};
   };
   const before = await memory(300), after = await memory(1800);
-  assert(after.heap < before.heap + 5e5, `${before.heap} bytes, then ${after.heap}`);
+  // A frame holds up to 1 MB; walks that were kept took 7 MB.
+  assert(after.heap < before.heap + 2e6, `${before.heap} bytes, then ${after.heap}`);
   assert(after.nodes < before.nodes + 300 && after.jsEventListeners < before.jsEventListeners + 20, JSON.stringify([before, after]));
   assert.equal(after.bytes, before.bytes, 'memory of the modules');
 }));
