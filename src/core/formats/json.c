@@ -1,4 +1,5 @@
-/* A reader of JSON. Every function starts at the first unread byte. */
+/* A reader of JSON, and writers of members. Every function of the reader starts at the first unread
+ * byte. */
 #include "formats/json.h"
 #include "base/utf8.h"
 #include <math.h>

@@ -197,7 +197,7 @@ void model_init(Model *m, uint64_t seed);
 /* Bytes of weights, gradients and positions. */
 size_t model_bytes(const Model *m);
 
-/* What a training step costs on `rows` full sequences of S source tokens (a language model: 0) and
+/* The cost of a training step on `rows` full sequences of S source tokens (a language model: 0) and
  * T target tokens. Shorter sequences cost less. A dry tape counts it: the model may be without
  * memory, and its gradients must not be fresh. */
 typedef struct StepCost {

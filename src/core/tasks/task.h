@@ -119,7 +119,7 @@ void task_remark(char remark[REMARK], const char *format, ...)
 bool task_names_language_model(const char *name);
 bool task_is_language_model(const Task *task);
 
-/* What losses are shown for: a "char" or a "byte" of a text, else a "token". */
+/* The unit of losses: a "char" or a "byte" of a text, else a "token". */
 const char *task_unit(const Task *task);
 
 /* The text of an lm task, owned by the task; NULL for any other task. */

@@ -101,7 +101,7 @@ bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, siz
  * returns the bytes before the NUL. An id without a token (begin, end, padding) becomes U+FFFD. */
 size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char *out);
 
-/* What a text is measured in: "char", or "byte" where a tokenizer of bytes has learned from bytes
+/* The unit of a text's length: "char", or "byte" where a tokenizer of bytes has learned from bytes
  * that are not UTF-8. */
 const char *tokenizer_unit(const Tokenizer *k);
 

@@ -1,4 +1,4 @@
-/* What experiments share: their output, and small models of their own. */
+/* Experiments share their output, and small models of their own. */
 #include "explain/experiment.h"
 #include "base/random.h"
 #include "formats/json.h"

@@ -1,4 +1,4 @@
-/* What the walk prints of a record: names, matrices, and the sums behind their cells. */
+/* The walk prints of a record its names, its matrices, and the sums behind their cells. */
 #include "base/append.h"
 #include "explain/screen.h"
 #include "explain/steps.h"

@@ -54,7 +54,7 @@ static double slope_at(const CheckRun *run, const Entries *e, long q, int which)
 /* Whether a gradient need not be a number. Backward may overflow at large values where forward does
  * not, and 0/0 is no mistake where no output depends on the input, as on a row of one element less
  * its mean. */
-static bool may_be_none(const CheckPoint *p, const Entries *e, double least) {
+static bool need_no_number(const CheckPoint *p, const Entries *e, double least) {
     double largest = 0;
     bool idle = true;
     for (int k = 0; k < p->inputs; k++)
@@ -66,12 +66,12 @@ static bool may_be_none(const CheckPoint *p, const Entries *e, double least) {
 
 /* Whether an entry of coordinate j is off by more than the part `least`. *largest: its largest slope,
  * or an error that is smaller than 1: a gradient of 10¹² must not make all slopes nearby alike. */
-static bool is_gross(const CheckPoint *p, const Entries *e, long j, double least, double *largest) {
-    bool gross = false, excused = may_be_none(p, e, least);
+static bool is_gross(const Entries *e, long j, bool may_be_none, double least, double *largest) {
+    bool gross = false;
     for (long q = 0; q < e->cotangents; q++) {
         const Entry *entry = &e->entry[q * e->coordinates + j];
         double size = fabs(entry->numeric), off = fabs(entry->analytic - entry->numeric);
-        if (!isfinite(entry->analytic) && excused) continue;
+        if (!isfinite(entry->analytic) && may_be_none) continue;
         if (isfinite(size)) *largest = fmax(*largest, size);
         if (isfinite(off)) *largest = fmax(*largest, fmin(off, 1));
         gross |= entry->state == ENTRY_WRONG && isfinite(size) && !(off <= least * fmax(1, size));
@@ -112,13 +112,13 @@ static bool is_on_kink(const Entries *e, long j, bool *off) {
 }
 
 void check_smooth_excuse(CheckRun *differences, Entries *e, double least) {
-    bool wrong = false;
+    bool wrong = false, may_be_none = need_no_number(differences->point, e, least);
     int looks = 0;
     for (long j = 0; j < e->coordinates; j++) {
         double largest = 0;
         bool off = false, kink = is_on_kink(e, j, &off);
         if (e->state[j] != ENTRY_WRONG || off) continue;
-        if (is_gross(differences->point, e, j, least, &largest)) {
+        if (is_gross(e, j, may_be_none, least, &largest)) {
             if (looks++ < LOOKS ? is_smooth(differences, e, j, largest) : wrong) {
                 wrong = true;
                 continue;

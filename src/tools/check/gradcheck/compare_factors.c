@@ -183,8 +183,8 @@ static bool is_evidence(const Sides *s, const double *v, double tolerance) {
     return s->count >= 3 && values && factors;
 }
 
-/* Of one array in two functions (of which one may be 1), then of two arrays in place of each
- * other. The simplest functions come first. */
+/* Tries two functions of one array (one of them may be 1), then two arrays in place of each other.
+ * The simplest functions come first. */
 bool compare_factor_of_values(Comparison *m) {
     char text[REPORT_TEXT / 2] = "";
     long *at;

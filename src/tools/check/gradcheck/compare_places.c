@@ -400,7 +400,7 @@ bool compare_lost_uses(Comparison *m) {
 
 /* Entries are wrong only where they have to be 0. */
 bool compare_strange_uses(Comparison *m) {
-    char from[HALF], first[HALF];
+    char from[HALF] = "", first[HALF];
     bool elements = true;
     if (!compare_are_zero(m, m->right)) return false;
     Marks k = compare_mark(m, false, -1);
@@ -411,10 +411,11 @@ bool compare_strange_uses(Comparison *m) {
                            "wrong only where the output does not depend on %s (masked, clipped, "
                            "unused). There the gradient must be 0",
                            m->in->name);
-    return m->whole &&
-           compare_say(m,
+    if (!m->whole) return false;
+    bool pairs = pair_rule(m, from);
+    return compare_say(m,
                        "a gradient arrives%s%s where an output does not depend on an element "
                        "(masked, clipped, another index): %s",
-                       pair_rule(m, from) ? " from " : "", pair_rule(m, from) ? from : "",
+                       pairs ? " from " : "", pairs ? from : "",
                        say_first(m, "gets a gradient", first));
 }

@@ -113,7 +113,7 @@ typedef struct Marks {
     bool mixed; /* one has right and wrong entries */
 } Marks;
 
-/* Of the entries of one row, or (-1) of all. */
+/* Marks them by the entries of one row, or (-1) by all. */
 Marks compare_mark(const Comparison *m, bool of_outputs, long row);
 
 /* Whether all wrong entries are 0 in a matrix. */

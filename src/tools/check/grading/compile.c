@@ -162,7 +162,7 @@ static bool line_has(const char *line, const char *const *words) {
 static const char *const an_error[] = {": error:", ": fatal error:", NULL},
                          *const a_warning[] = {"warning: ", NULL},
                          *const undefined[] = {"undefined", NULL};
-/* What begins something else than the rest of an error. */
+/* These words begin something else than the rest of an error. */
 static const char *const another[] = {": error:",        ": fatal error:",
                                       ": warning:",      ": In function ",
                                       ": At top level:", "In file included from",

@@ -140,16 +140,21 @@ char *functions_line(const PlanItem *item) {
 
 /* ---- Python ---- */
 
+/* The interpreter that PYTHON names, or python3. */
+static const char *python_name(void) {
+    const char *python = getenv("PYTHON");
+    return python && *python ? python : "python3";
+}
+
 /* Finds the interpreter, and what it reads: one path a line, the first its own. */
 static void ask_python(void *context, long i) {
-    const char *python = getenv("PYTHON");
     static char code[] = "import importlib.util, os, sys, sysconfig\n"
                          "if not importlib.util.find_spec('numpy'): import numpy\n"
                          "p = [sys.executable, os.path.realpath(sys.executable), "
                          "sysconfig.get_config_var('LIBDIR') or '']\n"
                          "p += sys.path + [sys.prefix] * (sys.prefix != sys.base_prefix)\n"
                          "print('\\n'.join(x for x in p if os.path.exists(x)))";
-    char *argument[] = {strdup(python && *python ? python : "python3"), strdup("-c"), code, NULL};
+    char *argument[] = {strdup(python_name()), strdup("-c"), code, NULL};
     (void)context;
     (void)i;
     child_become(argument);
@@ -157,14 +162,13 @@ static void ask_python(void *context, long i) {
 
 static void take_python(void *context, long i, const ChildEnd *end) {
     Plan *p = context;
-    const char *python = getenv("PYTHON"), *wrong;
+    const char *python = python_name(), *wrong;
     char said[CHILD_TEXT];
     (void)i;
     if (end->size) {
         p->readable = (const char *const *)plan_words(p, end->result, "\n");
         return;
     }
-    python = python && *python ? python : "python3";
     child_last_line(said, sizeof said, end->printed);
     wrong = strstr(said, "No module named");
     if (wrong)

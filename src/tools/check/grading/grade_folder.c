@@ -12,7 +12,7 @@
 
 static const char *const SOURCES[] = {".c", ".py", NULL};
 
-/* What the process of a file sends before its reports. */
+/* The process of a file sends this before its reports. */
 typedef struct FileNews {
     Error why; /* it is not judged, if that has a status */
     double seconds;
