@@ -103,38 +103,24 @@ bool trainer_check(const Trainer *t, Error *e) {
 /* ---- Evaluation ---- */
 
 /* Adds the rows of the trainer's batch to a sum: loss and accuracy are not divided by the tokens
- * yet, `error` and `squares` are sums of the rows' mean losses and of their squares. */
-static bool add_batch(Trainer *t, Evaluation *sum, double *squares, Error *e) {
+ * yet, `error` is the sum of the tokens' squared losses. */
+static bool add_batch(Trainer *t, Evaluation *sum, Error *e) {
     take_rows(t, 0, t->batch->rows);
     t->tape->training = false;
     t->tape->no_grad = true;
     Forward f = {t->tape, t->model, &t->source, &t->target};
     const Prediction *p = nn_predict(&f, nn_hidden(&f), t->targets);
     bool ok = !tape_failed(t->tape, e);
-    long i = 0, rows = ok ? t->batch->rows : 0;
-    for (long row = 0; row < rows; row++) {
-        long tokens = batch_row(t->batch, row).T;
-        double loss = 0;
-        for (long end = i + tokens; i < end; i++) {
-            loss += p[i].loss;
-            sum->accuracy += p[i].likeliest == t->targets[i];
-        }
-        double mean = loss / fmax(1, (double)tokens);
-        sum->loss += loss;
-        sum->tokens += tokens;
-        sum->error += mean;
-        *squares += mean * mean;
+    long tokens = ok ? batch_target_tokens(t->batch) : 0;
+    for (long i = 0; i < tokens; i++) {
+        sum->loss += p[i].loss;
+        sum->error += p[i].loss * p[i].loss;
+        sum->accuracy += p[i].likeliest == t->targets[i];
     }
+    sum->tokens += tokens;
     tape_reset(t->tape);
     t->tape->no_grad = false;
     return ok;
-}
-
-/* The standard error of the mean of n rows out of `of`. */
-static double standard_error(double sum, double squares, double n, double of) {
-    double mean = sum / n;
-    if (n < 2 || n >= of) return 0;
-    return sqrt(fmax(0, squares / n - mean * mean) / (n - 1) * (1 - n / of));
 }
 
 bool trainer_evaluate_watched(Trainer *t, long rows, const EvaluationWatch *watch, Evaluation *v,
@@ -144,20 +130,20 @@ bool trainer_evaluate_watched(Trainer *t, long rows, const EvaluationWatch *watc
     want_started(t, "trainer_evaluate");
     if (rows < 0) error_bug("trainer_evaluate: %ld rows, want at least 0", rows);
     *v = (Evaluation){0};
-    double squares = 0;
     if (rows == 0 || rows > t->task->held_out) rows = t->task->held_out;
     while (v->rows < rows) {
         long left = rows - v->rows;
         long wanted = left < t->micro_batch ? left : t->micro_batch;
         long count = task_spread_batch(t->task, rows, v->rows, wanted, t->batch);
-        if (!add_batch(t, v, &squares, e)) return false;
+        if (!add_batch(t, v, e)) return false;
         v->rows += count;
         if (watch && !watch->goes_on(watch->context, v->rows)) break;
     }
     if (v->tokens) {
-        v->loss /= (double)v->tokens;
-        v->accuracy /= (double)v->tokens;
-        v->error = standard_error(v->error, squares, (double)v->rows, (double)t->task->held_out);
+        double n = (double)v->tokens;
+        v->loss /= n;
+        v->accuracy /= n;
+        v->error = n > 1 ? sqrt(fmax(0, v->error / n - v->loss * v->loss) / (n - 1)) : INFINITY;
     }
     return check_finite(t->state.step, "a held-out loss", v->loss, e);
 }

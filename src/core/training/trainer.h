@@ -27,7 +27,7 @@ typedef struct StepResult {
 typedef struct Evaluation {
     double loss; /* mean cross-entropy of the held-out targets, in nats, without label smoothing */
     double accuracy; /* share of held-out tokens that are the likeliest under teacher forcing */
-    double error;    /* standard error of the loss, from its spread over rows; 0: all rows judged */
+    double error;    /* standard error of the loss, from its spread over tokens */
     long tokens, rows;
 } Evaluation;
 

@@ -101,7 +101,7 @@ void run_remove_leftovers(Run *r);
 bool run_evaluate_last(Run *r, Evaluation *v, double *exact, Error *e);
 
 /* Whether the last evaluation is worse than the best one by more than noise: 0.02 nats a token, and
- * twice the error of its sample of the held-out rows. */
+ * twice its standard error, which is large where few tokens are held out. */
 static inline bool run_is_worse(const Run *r, const Evaluation *v) {
     return v->loss > r->trainer->state.best_loss + fmax(0.02, 2 * v->error);
 }
