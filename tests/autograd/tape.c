@@ -462,29 +462,6 @@ TEST(the_first_non_finite_is_found) {
 
 /* ---- Bugs ---- */
 
-static Op op_forward_only = {"forward_only", probe_forward, .stores_fresh = true};
-
-TEST(mistakes_stop_with_a_message) {
-    Tensor *x = tape_leaf(t, SHAPE(2, 3), data, grad), *y = tape_exp(t, x);
-    EXPECT_BUG("backward: the loss is [2,3], want one element", tape_backward(t, y));
-    EXPECT_BUG("backward: the output is a leaf", tape_backward_from(t, x, data));
-    EXPECT_BUG("backward: the output depends on nothing that needs a gradient",
-               tape_backward(t, tape_sum(t, tape_constant(t, SHAPE(3)), 0)));
-    EXPECT_BUG("forward_only: has no backward, but its output needs a gradient",
-               tape_backward_from(
-                   t, tape_record(tape_node(t, &op_forward_only, SHAPE(6), INPUTS(x))), data));
-    EXPECT_BUG("exp: 9 inputs, want 0 to 8",
-               tape_node(t, &op_exp, SCALAR, INPUTS(x, x, x, x, x, x, x, x, x)));
-    EXPECT_BUG("shape [1073741824,1073741824,8]: too many elements",
-               tape_constant(t, SHAPE(1L << 30, 1L << 30, 8)));
-    EXPECT_BUG("shape [-1]: too many elements", tape_constant(t, SHAPE(-1)));
-    EXPECT_BUG("backward: it has run already, want tape_reset before it runs again", {
-        Tensor *loss = tape_sum(t, y, ALL_AXES);
-        tape_backward(t, loss);
-        tape_backward(t, loss);
-    });
-}
-
 /* Numbers on either side of a guarded array are seen, of its data and of its gradient. */
 TEST(guards_are_looked_at) {
     real dy[3] = {1, 1, 1};

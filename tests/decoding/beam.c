@@ -148,54 +148,9 @@ static bool check_beam(Setup *s, long width, double a, long n_best, const char *
     return early;
 }
 
-/* ---- Exhaustive search ---- */
-
-/* All texts that begin with ids[0 … n). */
-static void enumerate(const Setup *s, double a, int32_t *ids, long n, double sum) {
-    real score[16];
-    double log_p[16];
-    if (n == s->more || (n > 0 && ids[n - 1] == s->stop)) {
-        keep(sum, a, ids, n, n);
-        return;
-    }
-    slow_scores(s, ids, n, score, log_p);
-    for (int32_t id = 0; id < s->m->config.vocab_size; id++) {
-        ids[n] = id;
-        if (id == s->end)
-            keep(sum + log_p[id], a, ids, n, n + 1);
-        else if (isfinite(score[id]))
-            enumerate(s, a, ids, n + 1, sum + log_p[id]);
-    }
-}
-
-static const double penalties[] = {0, 0.6, 1, 3};
-
-/* A beam that has room for all texts finds the best ones, of all lengths, under every penalty; of
- * texts that are alike, the likeliest. */
-TEST(a_wide_beam_is_exhaustive_search) {
-    ModelConfig answers = small_seq2seq(), text = small_language_model();
-    answers.vocab_size = 6;
-    text.vocab_size = 4;
-    answers.pad_id = 5;
-    int early = 0;
-    for (uint64_t seed = 0; seed < 4; seed++)
-        for (int i = 0; i < 4; i++)
-            for (int lm = 0; lm < 2; lm++) {
-                Setup s = setup(lm ? text : answers, seed, lm ? 4 : 5);
-                int32_t ids[LONGEST];
-                if (lm) s.stop = 2;
-                s.alike = !lm && i % 2;
-                found_count = 0;
-                enumerate(&s, penalties[i], ids, 0, 0);
-                early +=
-                    check_beam(&s, 1024, penalties[i], seed % 2 ? 1 : 9, lm ? "text" : "answer");
-                setup_free(&s);
-            }
-    CHECK(early >= 5, "only %d searches stopped early", early);
-}
-
 /* ---- A plain beam ---- */
 
+static const double penalties[] = {0, 0.6, 1, 3};
 enum { WIDEST = 6 };
 
 /* The search as beam.h defines it, to the end: it never stops early, and every score is computed
@@ -276,62 +231,17 @@ TEST(beams_are_those_of_a_plain_search) {
             if (kind > 1) c.max_length = (int)context;
             Setup s = setup(c, (uint64_t)i, 14);
             if (kind > 1) s.stop = i % 2 ? 7 : -1;
+            s.alike = kind < 2 && i % 2;
             found_count = 0;
-            plain_beam(&s, width, penalties[i % 3]);
+            plain_beam(&s, width, penalties[(i + kind) % 4]);
             snprintf(what, sizeof what, "model %d, width %ld, context %ld", kind, width, context);
-            early += check_beam(&s, width, penalties[i % 3], 1 + i % width, what);
+            early += check_beam(&s, width, penalties[(i + kind) % 4], 1 + i % width, what);
             setup_free(&s);
         }
     CHECK(early >= 5, "only %d searches stopped early", early);
 }
 
 /* ---- Sequences that grow together ---- */
-
-/* Rows of the cache that are exchanged, copied and dropped at random give the scores computed from
- * scratch, bit for bit. */
-TEST(reordered_sequences_have_the_scores_of_their_texts) {
-    enum { TOGETHER = 5 };
-    for (int i = 0; i < 15; i++) {
-        Setup s = numbered(i, i < 5 ? 40 : 6, 20);
-        uint64_t key = random_key(9, (uint64_t)i);
-        int32_t text[TOGETHER][LONGEST];
-        Decoder d;
-        Error e = {0};
-        open_decoder(&d, &s, TOGETHER);
-        long at = 0;
-        for (long n = 0; n < s.more; n++) {
-            real want[16];
-            double ignored[16];
-            long from[TOGETHER];
-            CHECK(decoder_next(&d, &e), "%s", e.text);
-            for (long k = 0; k < TOGETHER; k++) {
-                if (d.ended[k]) continue;
-                slow_scores(&s, text[k], n, want, ignored);
-                CHECK(same_sums(decoder_scores(&d, k).scores, want, s.m->config.vocab_size, 50000),
-                      "model %d, token %ld", i, n);
-            }
-            int32_t old[TOGETHER][LONGEST];
-            memcpy(old, text, sizeof old);
-            for (long k = 0; k < TOGETHER;
-                 k++) { /* one of four sequences ends for a while; the first goes on */
-                from[k] = random_below(key, (uint64_t)at++, TOGETHER);
-                if (d.ended[from[k]] || (k > 0 && random_below(key, (uint64_t)at++, 4) == 0))
-                    from[k] = k ? -1 : 0;
-            }
-            CHECK(!d.ended[0] || from[0] != 0, "the first sequence has ended");
-            decoder_reorder(&d, from);
-            for (long k = 0; k < TOGETHER; k++) {
-                if (from[k] < 0) continue;
-                memcpy(text[k], old[from[k]], sizeof *text);
-                text[k][n] = (int32_t)(2 + random_below(key, (uint64_t)at++, 7));
-                decoder_ids(&d, k)[d.length] = text[k][n];
-            }
-            decoder_advance(&d);
-        }
-        decoder_close(&d);
-        setup_free(&s);
-    }
-}
 
 /* Sequences of one prompt or source are those of one at a time with the seeds S, S + 1, …. */
 TEST(texts_drawn_together_are_those_of_one_by_one) {

@@ -1,12 +1,7 @@
-/* Preloaded into a program by tests/faults/faults.py: its Nth allocation fails, or its Nth write is
- * cut short.
- *
- *     FAULT=malloc FAULT_AT=N [FAULT_STICKY=1]     this allocation returns NULL; with FAULT_STICKY
- * all later ones too FAULT=write FAULT_AT=N                       this write takes half of what it
- * is given
- *
- * The file FAULT_COUNT gets the number of calls when the program ends. With FAULT=malloc and
- * FAULT_AT=0 none fails, and the numbers of the allocations with a new path of calls follow. */
+/* Preloaded into a program by tests/faults/faults.py: allocation FAULT_AT returns NULL, with
+ * FAULT_STICKY all later ones, too. The file FAULT_COUNT gets the number of allocations when the
+ * program ends. With FAULT_AT=0 none fails, and the numbers of those with a new path of calls
+ * follow. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -26,8 +21,8 @@ void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *p, size_t bytes);
 void *__libc_memalign(size_t alignment, size_t bytes);
 
-static atomic_long calls[2];
-static long at[2]; /* 0: none fails */
+static atomic_long calls;
+static long at; /* 0: none fails */
 static bool sticky, counting, noting;
 
 /* The path of calls to each allocation: a hash of the addresses on the stack. */
@@ -36,10 +31,9 @@ static uint64_t reached_by[MAX_PLACES];
 
 /* Allocations made by the loader, before main, are not the program's. */
 __attribute__((constructor)) static void start(void) {
-    const char *fault = getenv("FAULT"), *number = getenv("FAULT_AT");
-    bool writes = fault && strcmp(fault, "write") == 0;
-    if (number) at[writes] = atol(number);
-    noting = !writes && !at[0] && getenv("FAULT_COUNT");
+    const char *number = getenv("FAULT_AT");
+    if (number) at = atol(number);
+    noting = !at && getenv("FAULT_COUNT");
     sticky = getenv("FAULT_STICKY") != NULL;
     backtrace((void *[1]){NULL}, 1); /* allocates once, for itself */
     counting = true;
@@ -64,23 +58,19 @@ __attribute__((destructor)) static void end(void) {
     char text[64];
     counting = false; /* later calls are not the program's */
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
-    int length = snprintf(text, sizeof text, "%ld %ld\n", (long)calls[0], (long)calls[1]);
+    int length = snprintf(text, sizeof text, "%ld\n", (long)calls);
     if (fd >= 0) (void)!syscall(SYS_write, fd, text, (size_t)length);
     if (fd < 0 || !noting) return;
-    for (long call = 1; call <= calls[0] && call <= MAX_PLACES; call++)
+    for (long call = 1; call <= calls && call <= MAX_PLACES; call++)
         if (is_first(call))
             (void)!syscall(SYS_write, fd, text, (size_t)snprintf(text, sizeof text, "%ld\n", call));
 }
 
-static bool fails(int kind) {
-    if (!counting) return false;
-    long call = ++calls[kind];
-    if (kind == 0 && noting) note_place(call);
-    return at[kind] && (call == at[kind] || (sticky && call > at[kind]));
-}
-
 static bool no_memory(void) {
-    if (!fails(0)) return false;
+    if (!counting) return false;
+    long call = ++calls;
+    if (noting) note_place(call);
+    if (!at || call < at || (call > at && !sticky)) return false;
     errno = ENOMEM;
     return true;
 }
@@ -115,7 +105,3 @@ void *mmap(void *at_address, size_t bytes, int protection, int flags, int fd, of
 
 void *mmap64(void *at_address, size_t bytes, int protection, int flags, int fd, off64_t offset)
     __attribute__((alias("mmap")));
-
-ssize_t write(int fd, const void *buffer, size_t bytes) {
-    return syscall(SYS_write, fd, buffer, fails(1) && bytes > 1 ? bytes / 2 : bytes);
-}

@@ -37,7 +37,8 @@ static void expect_gradients(const Safetensors *golden, const Parameters *p) {
     CHECK(golden->tensors == p->count + 2, "found %d tensors", golden->tensors);
 }
 
-/* Loss, logits of real positions and all gradients of a model in a file that PyTorch wrote. */
+/* Loss, logits of real positions and all gradients of a model in a file that PyTorch wrote, by the
+ * fused attention and by the paper's own steps. */
 static void golden(const char *name) {
     char path[3][80];
     const char *part[] = {"weights", "batch", "grads"};
@@ -49,10 +50,13 @@ static void golden(const char *name) {
     Safetensors want;
     CHECK(safetensors_read(&want, path[2], &e), "%s", e.text);
     Pass p = pass_new(m, b);
-    pass_run(&p);
-    expect(&want, "loss", &p.loss, 1);
-    expect(&want, "logits", p.logits, b->rows * b->T * m->config.vocab_size);
-    expect_gradients(&want, &m->parameters);
+    for (int plain = 0; plain < (m->config.attention == &attention_dot ? 2 : 1); plain++) {
+        if (plain) m->config.attention = &attention_plain;
+        pass_run(&p);
+        expect(&want, "loss", &p.loss, 1);
+        expect(&want, "logits", p.logits, b->rows * b->T * m->config.vocab_size);
+        expect_gradients(&want, &m->parameters);
+    }
     pass_free(&p);
     safetensors_free(&want);
     batch_padded_free(b);
@@ -318,179 +322,6 @@ static void check_threads(ModelConfig c) {
 TEST(the_same_bits_for_any_number_of_threads) {
     check_threads(small_seq2seq());
     check_threads(small_language_model());
-}
-
-/* ---- Ties ---- */
-
-/* Three models of the same weights use the embedding matrix once each: for source, target and
- * output. The gradient of the tied matrix is the sum of their three. */
-TEST(a_tied_embedding_gets_the_sum_of_its_uses) {
-    ModelConfig c = small_seq2seq();
-    Model *tied = new_model(c, 7), *use[3];
-    for (int i = 0; i < 3; i++) {
-        use[i] = new_model(c, 7);
-        parameters_clear_grad(&use[i]->parameters);
-    }
-    PaddedBatch *b = random_batch(&c, 3, 5, 6, 7);
-    Pass p = pass_new(tied, b);
-    pass_run(&p);
-    Tape *t = p.tape;
-    Forward as_source = {t, use[0], &p.source, &p.target}, as_target = as_source,
-            as_output = as_source;
-    as_target.model = use[1];
-    as_output.model = use[2];
-    as_target.memory = nn_encoder(&as_source);
-    Tensor *loss = nn_loss(&as_output, nn_decoder(&as_target), p.targets);
-    CHECK(loss->data[0] == p.loss);
-    tape_backward(t, loss);
-    for (int i = 0; i < 3; i++) parameters_zero_unreached(&use[i]->parameters);
-    const Parameters *all = &tied->parameters;
-    for (int i = 0; i < all->count; i++) {
-        const Parameter *entry = &all->entry[i];
-        double error = 0, largest = 0;
-        long end = entry->offset + shape_count(entry->shape);
-        for (long j = entry->offset; j < end; j++) {
-            double sum = 0;
-            for (int k = 0; k < 3; k++) sum += (double)use[k]->parameters.grad[j];
-            error = fmax(error, fabs(sum - (double)all->grad[j]));
-            largest = fmax(largest, fabs(sum));
-        }
-        CHECK(largest > 0 && error <= 4 * (double)REAL_EPSILON * largest,
-              "%s: differs by %.3g of %.3g", entry->name, error, largest);
-    }
-    for (int k = 0; k < 3; k++) {
-        const Parameters *q = &use[k]->parameters;
-        const Parameter *embedding = parameters_find(q, "embedding.weight");
-        real *grad = q->grad + embedding->offset;
-        bool some = false;
-        for (long j = 0; j < shape_count(embedding->shape); j++) some |= grad[j] != 0;
-        CHECK(some, "use %d gives the embedding no gradient", k);
-    }
-    pass_free(&p);
-    batch_padded_free(b);
-    model_free(tied);
-    for (int i = 0; i < 3; i++) model_free(use[i]);
-}
-
-/* ---- Numeric gradients ---- */
-
-#ifdef REAL_DOUBLE
-static double central_difference(Pass *p, real *x, double h) {
-    real at = *x, loss[2];
-    for (int side = 0; side < 2; side++) {
-        *x = at + (side ? -h : h);
-        loss[side] = pass_loss(p);
-    }
-    *x = at;
-    return (loss[0] - loss[1]) / (2 * h);
-}
-
-/* The error of a central difference falls with h², so two of them give one whose error falls with
- * h⁴. */
-static double numeric_gradient(Pass *p, real *x, double h) {
-    return (4 * central_difference(p, x, h) - central_difference(p, x, 2 * h)) / 3;
-}
-
-/* Some coordinates of every parameter. A gradient far below its tensor's others (0 in exact
- * arithmetic, as that of a key's bias) is held against their size. A step that crosses a ReLU's
- * kink misleads the difference; a shorter one does not cross it, and does not make a wrong gradient
- * right. */
-static void check_gradient(ModelConfig c, double dropout_rate, double h) {
-    enum { SAMPLES = 24 };
-    Model *m = new_model(c, 8);
-    Parameters *q = &m->parameters;
-    m->dropout = dropout_rate;
-    /* Gains other than 1 and biases other than 0, so that each counts. */
-    for (int i = 0; i < q->count; i++) {
-        const Parameter *entry = &q->entry[i];
-        if (entry->shape.rank != 1) continue;
-        for (long j = 0; j < shape_count(entry->shape); j++)
-            q->value[entry->offset + j] +=
-                0.1 * random_normal(random_key(8, (uint64_t)i), (uint64_t)j);
-    }
-    PaddedBatch *b = random_batch(&c, 3, 5, 6, 8);
-    Pass p = pass_new(m, b);
-    p.tape->training = dropout_rate > 0;
-    pass_run(&p);
-    for (int i = 0; i < q->count; i++) {
-        const Parameter *entry = &q->entry[i];
-        long count = shape_count(entry->shape);
-        const real *grad = q->grad + entry->offset;
-        double largest = 0;
-        for (long j = 0; j < count; j++) largest = fmax(largest, fabs(grad[j]));
-        CHECK(largest > 0, "%s has no gradient", entry->name);
-        for (long s = 0; s < SAMPLES; s++) {
-            long j = count <= SAMPLES
-                         ? s % count
-                         : random_below(random_key(9, (uint64_t)i), (uint64_t)s, count);
-            double want = 0;
-            bool agrees = false;
-            for (double step = h; step > h * 0.5e-3; step /= 10) {
-                if (agrees) break;
-                want = numeric_gradient(&p, q->value + entry->offset + j, step);
-                agrees = fabs(grad[j] - want) <= 1e-6 * fmax(fabs(want), 1e-3 * largest);
-            }
-            CHECK(agrees, "%s %ld: found %.12g, want %.12g", entry->name, j, grad[j], want);
-        }
-    }
-    pass_end(&p);
-}
-
-/* With dropout, and with choices that no golden model makes. */
-TEST(gradients_agree_with_differences) {
-    check_gradient(small_seq2seq(), 0.3, 1e-4);
-    check_gradient(small_language_model(), 0.3, 1e-3);
-    ModelConfig c = small_seq2seq();
-    c.norm = NORM_PRE;
-    c.final_norm = true;
-    c.activation = &activation_gelu;
-    c.positions = &positions_learned;
-    c.tied = c.scale_embedding = false;
-    c.label_smoothing = 0;
-    c.max_length = 6;
-    check_gradient(c, 0, 1e-3);
-    c = small_language_model();
-    c.norm = NORM_POST;
-    c.final_norm = false;
-    c.positions = &positions_sinusoidal;
-    c.tied = false;
-    c.scale_embedding = true;
-    c.label_smoothing = 0.2;
-    c.pad_id = 2;
-    check_gradient(c, 0, 1e-3);
-}
-#endif
-
-/* ---- Plain attention ---- */
-
-/* Loss and gradients through the paper's own steps are those of the fused operation up to rounding.
- */
-static void check_plain(ModelConfig c) {
-    Model *m = new_model(c, 9);
-    PaddedBatch *b = random_batch(&c, 20, 5, 9, 9);
-    for (long i = 0; i < b->S; i++) b->source[b->S + i] = c.pad_id; /* a source without a token */
-    Pass p = pass_new(m, b);
-    long size = m->parameters.size;
-    double *want = calloc((size_t)size, sizeof *want);
-    m->config.attention = &attention_dot;
-    pass_run(&p);
-    double loss = (double)p.loss;
-    for (long i = 0; i < size; i++) want[i] = (double)m->parameters.grad[i];
-    m->config.attention = &attention_plain;
-    pass_run(&p);
-    CHECK_NEAR((double)p.loss, loss, 16 * (double)REAL_EPSILON * loss);
-    double error = relative_error(m->parameters.grad, want, size);
-    CHECK(error < 256 * (double)REAL_EPSILON, "gradients differ by %.3g", error);
-    free(want);
-    pass_end(&p);
-}
-
-TEST(plain_attention_is_the_fused_one) {
-    check_plain(small_seq2seq());
-    ModelConfig lm = small_language_model();
-    check_plain(lm);
-    lm.positions = &positions_alibi;
-    check_plain(lm);
 }
 
 /* ---- Sublayers ---- */

@@ -290,29 +290,6 @@ TEST(learns_to_copy) {
 
 /* ---- generate ---- */
 
-/* Beyond the context the window moves by half of it: each further character is the one that follows
- * the window's text, given as a prompt. */
-TEST(the_window_moves_by_half) {
-    enum { CONTEXT = 8, MORE = 30, PROMPT = 4, TEXT = 3000 };
-    char text[TEXT + 1] = {0}, written[PROMPT + MORE + 1], window[CONTEXT + 1];
-    uint32_t x = 1;
-    for (int i = 0; i < TEXT; i++)
-        text[i] = "abc"[((x = x * 1103515245 + 12345) >> 16 & 0x7fff) % 3];
-    write_text("text", text);
-    MUST(TRAIN(LM, "--preset", "gpt", "--steps", "20", "--lr", "0.1", "--quiet", "--run", "run"));
-    MUST(GENERATE("run", "--prompt", "abca", "--length", "30", "--greedy"));
-    CHECK(strlen(out) == PROMPT + MORE + 1, "%s", out);
-    snprintf(written, sizeof written, "%.*s", (int)sizeof written - 1, out);
-    int start = 0;
-    for (int i = PROMPT; i < PROMPT + MORE; i++) {
-        if (i - start > CONTEXT) start += CONTEXT / 2;
-        snprintf(window, sizeof window, "%.*s", i - start, written + start);
-        CHECK(GENERATE("run", "--prompt", window, "--greedy", "--length", "1") == 0 &&
-                  out[i - start] == written[i],
-              "character %d of %s: behind %s comes %s", i, written, window, out);
-    }
-}
-
 /* Text is a function of model, prompt, temperature, top-k and seed; its length is as asked for. */
 TEST(samples_are_reproducible) {
     char first[200];

@@ -203,16 +203,6 @@ TEST(a_deleted_folder) {
     deleted_folder_of(true);
 }
 
-/* A directory that cannot be made: the message has the cause, not ENOENT. */
-TEST(a_folder_that_cannot_be) {
-    char line[200];
-    CHECK(mkdir("/sys/run", 0777) != 0 && errno != ENOENT, "%s", strerror(errno));
-    snprintf(line, sizeof line, "train: /sys/run: cannot be made a directory: %s\n",
-             strerror(errno));
-    CHECK(TRAIN(COPY, "--run", "/sys/run") == STATUS_CANNOT_CREATE && !strcmp(err, line), "%s",
-          err);
-}
-
 /* A limit on file sizes is reported before the first step, as a full disk is. */
 TEST(no_room) {
     struct rlimit before, limit;

@@ -19,42 +19,6 @@ TEST(ids_follow_first_appearance) {
     tokenizer_free(k);
 }
 
-/* Random text of n characters, from all of Unicode or, where narrow, from 40 code points of each
- * byte length.
- */
-static size_t random_text(uint64_t key, long n, bool narrow, char *out) {
-    static const uint32_t first[] = {1, 0x80, 0x800, 0x10000},
-                          last[] = {0x7F, 0x7FF, 0xFFFF, 0x10FFFF};
-    char *start = out;
-    for (long i = 0; i < n; i++) {
-        long bytes = random_below(key, (uint64_t)(2 * i), 4);
-        long span = narrow ? 40 : (long)(last[bytes] - first[bytes]) + 1;
-        uint32_t c = first[bytes] + (uint32_t)random_below(key, (uint64_t)(2 * i + 1), span);
-        if (c >= 0xD800 && c <= 0xDFFF) c = 0xFFFD; /* no surrogates in UTF-8 */
-        out += utf8_encode(c, out);
-    }
-    *out = 0;
-    return (size_t)(out - start);
-}
-
-TEST(decode_undoes_encode_on_random_text) {
-    enum { MAX = 200 };
-    char text[MAX * UTF8_MAX + 1], back[MAX * TOKEN_BYTES + 1];
-    int32_t ids[MAX * UTF8_MAX];
-    for (int round = 0; round < 400; round++) {
-        uint64_t key = random_key(3, (uint64_t)round);
-        long n = round % (MAX + 1), count = -1;
-        size_t length = random_text(key, n, round % 2, text);
-        Error e = {0};
-        Tokenizer *k = learned(&tokenizer_char, 0, text, length);
-        CHECK(tokenizer_encode(k, "text", text, length, ids, &count, &e), "%s", e.text);
-        CHECK(count == n, "%ld characters, want %ld", count, n);
-        CHECK(tokenizer_decode(k, ids, count, back) == length && !memcmp(back, text, length + 1));
-        for (long i = 0; i < n; i++) CHECK(ids[i] >= 0 && ids[i] < k->size);
-        tokenizer_free(k);
-    }
-}
-
 TEST(the_tokenizer_names_refused_characters_and_their_bytes) {
     static const struct {
         const char *prompt;

@@ -7,13 +7,6 @@
 #include "training/trainer.h"
 #include <sys/resource.h>
 
-TEST(allocations_are_counted) {
-    long before = heap.made;
-    void *volatile p = malloc(10);
-    CHECK(p && heap.made == before + COUNTS_MALLOC);
-    free(p);
-}
-
 /* ---- Steps ---- */
 
 static ModelConfig medium(ModelConfig c) {
@@ -22,25 +15,6 @@ static ModelConfig medium(ModelConfig c) {
     c.heads = 4;
     c.vocab_size = 50;
     return c;
-}
-
-/* Records a training step on the tape. */
-static void record_step(Pass *p) {
-    p->tape->training = true;
-    Forward f = {p->tape, p->model, &p->source, &p->target};
-    tape_backward(p->tape, nn_loss(&f, nn_hidden(&f), p->targets));
-}
-
-static void train_step(Pass *p, Optimizer *o) {
-    Parameters *q = &p->model->parameters;
-    pass_fill(p);
-    parameters_clear_grad(q);
-    p->tape->step = (uint64_t)o->step;
-    record_step(p);
-    tape_reset(p->tape);
-    parameters_zero_unreached(q);
-    double norm = optim_step(o, q, 1e-3, 1);
-    CHECK(isfinite(norm));
 }
 
 /* ---- The bytes that nn_step_cost says ---- */
@@ -191,46 +165,6 @@ static void taken_end(Taken *t) {
 #ifndef BLAS /* a library takes memory as it likes */
     CHECK(t->allocations == 0, "%ld allocations", t->allocations);
 #endif
-}
-
-/* After a few steps, a step allocates nothing and touches no new page, whatever the lengths in its
- * batch, and the tape does not grow. */
-static void check_steady(ModelConfig c) {
-    enum { BATCHES = 4, STEPS = (SANITIZER ? 1 : 3) * BATCHES };
-    Model *m = new_model(c, 2);
-    m->dropout = 0.1;
-    Optimizer o = optim_default(&optimizer_adamw);
-    PaddedBatch *b[BATCHES];
-    for (int i = 0; i < BATCHES; i++) b[i] = random_batch(&c, 6, 30, 40, (uint64_t)i);
-    Pass p = pass_new(m, b[0]);
-    CHECK(optim_start(&o, &m->parameters, &(Error){0}));
-    for (int i = 0; i < STEPS; i++) {
-        p.batch = b[i % BATCHES];
-        train_step(&p, &o);
-    }
-    size_t bytes = p.tape->arrays->region[0].bytes;
-    Taken taken = {.faults = 1};
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        if (!taken.faults) break;
-        taken = taken_begin();
-        for (int i = 0; i < STEPS; i++) {
-            p.batch = b[i % BATCHES];
-            train_step(&p, &o);
-        }
-        taken_end(&taken);
-    }
-    CHECK(taken.faults == 0, "%ld page faults in %d steps", taken.faults, STEPS);
-    CHECK(p.tape->arrays->regions == 1 && p.tape->arrays->region[0].bytes == bytes,
-          "the tape grows");
-    optim_stop(&o);
-    pass_free(&p);
-    for (int i = 0; i < BATCHES; i++) batch_padded_free(b[i]);
-    model_free(m);
-}
-
-TEST(a_steady_step_takes_no_memory) {
-    check_steady(medium(small_seq2seq()));
-    check_steady(medium(small_language_model()));
 }
 
 static void train_some(Trainer *t) {

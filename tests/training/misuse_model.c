@@ -108,8 +108,19 @@ TEST(training_says_what_it_wants) {
                trainer_evaluate(&none, 0, &evaluation, &e));
     EXPECT_BUG("trainer_evaluate_watched: v is NULL", trainer_evaluate(&none, 0, NULL, &e));
     EXPECT_BUG("trainer_stop: t is NULL", trainer_stop(NULL));
+    ModelConfig c = small_language_model();
+    Model *still = must(model_new(&c, false, 1, &e), &e);
+    EXPECT_BUG("parameters_clear_grad: the model has no gradients, want one made for training",
+               parameters_clear_grad(&still->parameters));
+    EXPECT_BUG("parameters_zero_unreached: the model has no gradients, want one made for training",
+               parameters_zero_unreached(&still->parameters));
+    EXPECT_BUG("optim_step: the model has no gradients, want one made for training",
+               optim_step(&o, &still->parameters, 1, 1));
     trainer_stop(&none);
     optim_stop(&o);
+    EXPECT_BUG("optim_update: the optimizer has no moments, want optim_start first",
+               optim_update(&o, &m->parameters, 1, 1));
+    model_free(still);
     task_free(task);
     batch_free(b);
     model_free(m);
