@@ -34,7 +34,7 @@ trap 'exit 143' TERM
 # ended.
 run='
     case $3 in
-    *.py)
+    *.py | *.console)
         case $3 in
         tests/interop/hf.py) modules="gguf, safetensors, torch, transformers" ;;
         tests/interop/*) modules="numpy, safetensors, torch" ;;
@@ -42,7 +42,10 @@ run='
         *) modules=numpy ;;
         esac
         if python3 -c "import $modules" >/dev/null 2>&1; then
-            PYTHONPATH=tests/support python3 -B "$3"
+            case $3 in
+            *.console) python3 -B tests/programs/console.py "$3" ;;
+            *) PYTHONPATH=tests/support python3 -B "$3" ;;
+            esac
         else
             echo "skip $3: there is no python3 with $modules"
         fi

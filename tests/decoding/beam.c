@@ -14,7 +14,7 @@ typedef struct Setup {
     int32_t prompt[LONGEST], source[SOURCE];
     long n, more;             /* prompt tokens; tokens after it */
     int32_t begin, end, stop; /* stop: a token that ends a hypothesis and belongs to it; -1: none */
-    bool alike;               /* the tokens 2 and 3 write the same text */
+    bool alike;               /* four tokens at a time write the same text */
 } Setup;
 
 static Setup setup(ModelConfig c, uint64_t seed, long more) {
@@ -103,7 +103,7 @@ static bool is_alike(void *setup, const int32_t *a, long a_tokens, const int32_t
                      long b_tokens) {
     (void)setup;
     long i = 0;
-    while (i < a_tokens && i < b_tokens && (a[i] == b[i] || (a[i] | b[i]) == 3)) i++;
+    while (i < a_tokens && i < b_tokens && a[i] / 4 == b[i] / 4) i++;
     return i == a_tokens && i == b_tokens;
 }
 
@@ -231,7 +231,7 @@ TEST(beams_are_those_of_a_plain_search) {
             if (kind > 1) c.max_length = (int)context;
             Setup s = setup(c, (uint64_t)i, 14);
             if (kind > 1) s.stop = i % 2 ? 7 : -1;
-            s.alike = kind < 2 && i % 2;
+            s.alike = i / 2 % 2;
             found_count = 0;
             plain_beam(&s, width, penalties[(i + kind) % 4]);
             snprintf(what, sizeof what, "model %d, width %ld, context %ld", kind, width, context);
