@@ -9,8 +9,9 @@ In a README a block begins with ```console. A line `$ COMMAND` runs in a folder 
 output.
 
 In a .console file `# NAME` begins a test, which has a new folder; the programs are in PATH, the
-tree is $TREE, options of models that train in no time are $TINY, $COPY and $LM. Output is followed by the lines of stderr, as `! LINE` or, if the command failed,
-`!STATUS LINE`. A refusal (status 2, 65, 66, 71, 73 or 78) must leave the folder as it was.
+tree is $TREE, options of models that train in no time are $TINY, $COPY and $LM. Output is followed
+by the lines of stderr, as `! LINE` or, if the command failed, `!STATUS LINE`. A refusal (status 2,
+65, 66, 71, 73 or 78) must leave the folder as it was.
 
 `…` alone on a line stands for any lines, within a line for any text. Seconds and rates may differ.
 """
@@ -64,7 +65,7 @@ def listing(folder):
 
 
 def parse(lines, is_readme):
-    """Lists (lines, shown): the lines of a command with those of its output, or others with None."""
+    """[(lines, shown)]: the lines of a command with those of its output, or others with None."""
     parts, inside = [], not is_readme
     for line in lines:
         inside = line == "```console" or inside and line != "```" if is_readme else True
@@ -131,7 +132,8 @@ def main():
         for name, wrong in check(path, update).items():
             for command, shown, found in wrong:
                 print(f"  {name}: $ {command}")
-                print("\n".join([f"    shown {x}" for x in shown] + [f"    found {x}" for x in found]))
+                for word, lines in ("shown", shown), ("found", found):
+                    print("".join(f"    {word} {line}\n" for line in lines), end="")
             print(f"{'FAIL' if wrong else 'ok  '} {program}: {name}")
             failed += len(wrong) > 0
     return 1 if failed else 0

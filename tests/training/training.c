@@ -1,5 +1,6 @@
-/* Training: optimizers, clipping and schedules against PyTorch's, and the trainer's promises: k batches of B are one of kB, what is not finite changes nothing, the
- * same seed gives the same bits. */
+/* Training: optimizers, clipping and schedules against PyTorch's, and the trainer's promises: k
+ * batches of B are one of kB, what is not finite changes nothing, the same seed gives the same
+ * bits. */
 #include "base/pool.h"
 #include "base/work.h"
 #include "expect_bug.h"
