@@ -1,8 +1,8 @@
 /* log_softmax: the logarithms of the softmax weights along an axis, for the loss. Section 5.4.
  *
- *     x: any shape      y: the same
+ *     x: any shape, i and j along the axis      y: the same
  *
- *   | y_i = x_i - ln Σ_j e^x_j      over i, j along the axis; all other axes are independent
+ *   | y_i = x_i - ln Σ_j e^x_j
  *
  * Backward. The logarithm's slope with respect to x_k is the weight p_k = e^x_k / Σ_j e^x_j =
  * e^y_k:

@@ -3,7 +3,7 @@
  *
  *     a: [… m k]   b: [… k n], leading axes that broadcast      y: [… m n]
  *
- *   | y_ij = Σ_p a_ip b_pj      in every pair of matrices
+ *   | y_ij = Σ_p a_ip b_pj
  *
  * Backward. a_ip is multiplied by row p of b, b_pj by column p of a:
  *

@@ -1,9 +1,9 @@
 /* softmax: turns numbers along an axis into positive weights that sum to 1. Section 3.2.1, the
  * attention weights.
  *
- *     x: any shape      y: the same
+ *     x: any shape, i and j along the axis      y: the same
  *
- *   | y_i = e^x_i / Σ_j e^x_j      over i, j along the axis; all other axes are independent
+ *   | y_i = e^x_i / Σ_j e^x_j
  *
  * Backward. With s = Σ_j e^x_j:
  *

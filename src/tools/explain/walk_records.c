@@ -63,7 +63,7 @@ const Labels *record_labels(const Records *r, Axis axis) {
     return r->labels[axis].of ? &r->labels[axis] : NULL;
 }
 
-/* What axis j of y counts, as its operand x says. A view has the strides of its operand. */
+/* The thing that axis j of y counts, by its operand x. A view has the strides of its operand. */
 static Axis axis_of_operand(const Records *r, const Node *n, const Tensor *x, int j) {
     const Tensor *y = n->out;
     Axes axes = record_axes(r, x);

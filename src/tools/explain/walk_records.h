@@ -101,7 +101,7 @@ const char *record_name(const Records *r, const Tensor *x, char out[RECORD_NAME]
 /* The parameter that x is, or part of; *row: its first row. NULL: x is another tensor. */
 const Parameter *record_parameter(const Records *r, const Tensor *x, long *row);
 
-/* What the axes of x count. */
+/* The things that the axes of x count, and the names of all such things. */
 Axes record_axes(const Records *r, const Tensor *x);
 extern const char *const axis_names[];
 
@@ -117,7 +117,7 @@ const char *record_formula(const Node *n, bool backward, char out[RECORD_FORMULA
 /* "Forward keeps only y."; "": the header comment does not say it. */
 const char *record_keeps(const Node *n);
 
-/* What the result is good for: a sentence by its name, or else by its operation; "": none. */
+/* A sentence about the result, by its name or else by its operation; "": there is none. */
 const char *record_sentence(const Records *r, const Node *n);
 
 /* The first row of parameter p that makes columns of x, through views and operations that keep the

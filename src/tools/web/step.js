@@ -167,8 +167,7 @@
       fill($('head'), Array.from({length: heads}, (_, h) => [String(h), t('only_head', h + 1)]));
     }
     $('head').value = head;
-    const formula = pretty(view.backward ? base.backward : base.formula);
-    write($('step-formula'), formula.replace(/,? +(in matrices|over i, j along).*/gm, ''));
+    write($('step-formula'), pretty(view.backward ? base.backward : base.formula));
     write($('step-says'), sentenceOf(r));
     const key = off.has(headId(r, view.head)) ? 'head_on' : 'head_off';
     if (attends(r)) write($('switch-head'), t(key, view.head + 1));
