@@ -163,20 +163,19 @@ TEST(graph_attention_under_a_mask_passes_messages) {
 
 #if defined(REAL_DOUBLE) && !defined(SANITIZED) /* of these fewer steps of training show the same */
 TEST(positions_without_them_copying_is_order_blind) {
-    run(&explain_positions, 1, 2, true);
+    run(&explain_positions, 1, 1, true);
     double blind = number(row(out, "positions", "order-blind reader"), "accuracy"),
            without = number(row(out, "positions", "without"), "accuracy"),
            with = number(row(out, "positions", "with"), "accuracy");
-    CHECK(with >= 80 && with > blind + 20 && without < blind + 1.5 && without > 20, "%g, %g, %g",
-          with, without, blind);
+    CHECK(with > 99 && without < blind && without > 50, "%g, %g, %g", with, without, blind);
     CONCLUDES(without, blind, with);
 }
 
 TEST(heads_four_name_two_relations_one_does_not) {
-    run(&explain_heads, 3, 3, true);
+    run(&explain_heads, 3, 1, true);
     double one = number(out, "both"), four = number(next_line(out), "both");
     CHECK(number(out, "heads") == 1 && number(next_line(out), "heads") == 4);
-    CHECK(four > 99 && one < 50, "%g, %g", one, four);
+    CHECK(four > 99.9 && one < 30, "%g, %g", one, four);
     CONCLUDES(8, four, 32, one);
 }
 
@@ -197,10 +196,10 @@ TEST(recurrence_the_network_forgets_and_attention_does_not) {
 }
 
 TEST(scores_both_learn) {
-    run(&explain_scores, 1, 4, true);
+    run(&explain_scores, 1, 1, true);
     const char *dot = row(out, "attention", "dot"), *other = row(out, "attention", "additive");
     double right = number(dot, "accuracy"), more = number(other, "accuracy");
-    CHECK(right > 30 && more > 30, "%g, %g", right, more);
+    CHECK(right > 90 && more > 99, "%g, %g", right, more);
     CHECK(number(other, "parameters") - number(dot, "parameters") == 3 * 64,
           "a w of width 64 an attention");
     CONCLUDES(right, more, number(other, "ms_per_step") / number(dot, "ms_per_step"));
@@ -217,7 +216,7 @@ TEST(teacher_the_decoder_reads_the_token_of_one_step_before) {
     static const char *const column[2][4] = {
         {"first_right", "first_taught", "first_free", "first_says"},
         {"second_right", "second_taught", "second_free", "second_says"}};
-    run(&explain_teacher, 1, 2, true);
+    run(&explain_teacher, 1, 1, true);
     for (int i = 0; i < 2; i++) {
         const char *const *c = column[i], *at = out;
         CHECK(value(at, c[1])[1] == '<' && value(at, c[2])[1] == '<');
@@ -231,7 +230,8 @@ TEST(teacher_the_decoder_reads_the_token_of_one_step_before) {
     double taught, free;
     const char *found = strstr(out, "gets "), *other = strstr(out, "taught, and ");
     CHECK(found && other && sscanf(found, "gets %lf", &taught) == 1 &&
-              sscanf(other, "taught, and %lf", &free) == 1 && free < taught && taught < 90,
+              sscanf(other, "taught, and %lf", &free) == 1 && free < taught - 15 && free > 50 &&
+              taught < 92,
           "%s", out);
 }
 #endif

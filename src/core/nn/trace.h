@@ -1,5 +1,5 @@
-/* A trace keeps results of a pass for display: the matrices of attention, and names of tensors. If a
- * Forward has a trace, nn_plain_attention computes attention, and its steps are kept in the trace. */
+/* A trace keeps results of a pass for display: the matrices of attention, and names of tensors. If
+ * a Forward has one, nn_plain_attention computes attention, and the trace keeps its steps. */
 #pragma once
 
 #include "nn/config.h"

@@ -2,7 +2,6 @@
 #include "explain/experiment.h"
 #include "base/random.h"
 #include "formats/json.h"
-#include "kernels/arrays.h"
 #include <stdarg.h>
 #include <string.h>
 
@@ -125,19 +124,23 @@ void lab_found(const Lab *l, const char *format, ...) {
     print_wrapped(text, 0);
 }
 
-/* ---- Training ---- */
+/* ---- A few weights ---- */
 
 Tensor *lab_data(Lab *l, Shape shape, const real *data) {
     return tape_leaf(l->tape, shape, (real *)data, NULL);
 }
 
-Tensor *lab_normals(Lab *l, Shape shape, uint64_t which) {
+Tensor *lab_random(Lab *l, Shape shape) {
     Tensor *x = tape_constant(l->tape, shape);
-    uint64_t key = random_key(l->seed, STREAM_EXPERIMENT + which);
+    uint64_t key = random_key(l->seed, STREAM_EXPERIMENT + l->draws++);
     lab_want(l, true);
     for (long i = 0; i < shape_count(shape); i++)
-        x->data[i] = (real)random_normal(key, (uint64_t)i);
+        x->data[i] = (real)(sqrt(3) * (2 * (double)random_uniform(key, (uint64_t)i) - 1));
     return x;
+}
+
+Tensor *lab_linear(Lab *l, Tensor *x, Tensor *W) {
+    return tape_linear(l->tape, x, W, NULL, ACT_NONE, NULL);
 }
 
 void lab_weight(Lab *l, Tensor *leaf, const char *name, Shape shape, double deviation) {
@@ -145,96 +148,25 @@ void lab_weight(Lab *l, Tensor *leaf, const char *name, Shape shape, double devi
     lab_want(l, parameters_add(&l->weights, name, shape, init, leaf, &l->error));
 }
 
-void lab_begin(Lab *l) {
-    l->optimizer = optim_default(&optimizer_adamw);
-    lab_want(l, parameters_allocate(&l->weights, true, &l->error));
-    lab_want(l, optim_start(&l->optimizer, &l->weights, &l->error));
-    parameters_init(&l->weights, l->seed);
-}
-
-void lab_end(Lab *l) {
-    tape_reset(l->tape);
-    optim_stop(&l->optimizer);
-    parameters_free(&l->weights);
-}
-
-static int training_steps(const Lab *l, int steps) {
-    return l->shorter ? steps / l->shorter : steps;
-}
-
 void lab_train(Lab *l, int steps, double rate, LossOf *record, void *model) {
-    for (int step = 0; step < training_steps(l, steps); step++) {
-        Tensor *loss = record(l, model, (uint64_t)step);
+    Optimizer adam = optim_default(&optimizer_adamw);
+    lab_want(l, parameters_allocate(&l->weights, true, &l->error));
+    lab_want(l, optim_start(&adam, &l->weights, &l->error));
+    parameters_init(&l->weights, l->seed);
+    for (long step = 0; step < (l->shorter ? steps / l->shorter : steps); step++) {
+        Tensor *loss = record(l, model, step);
         lab_want(l, true);
         parameters_clear_grad(&l->weights);
         tape_backward(l->tape, loss);
         lab_want(l, true);
         parameters_zero_unreached(&l->weights);
-        optim_step(&l->optimizer, &l->weights, rate, 1);
+        optim_step(&adam, &l->weights, rate, 1);
         tape_reset(l->tape);
     }
+    optim_stop(&adam);
 }
 
-/* ---- Readers ---- */
-
-/* The scores of a batch: [answers, symbols] */
-static Tensor *read_batch(Lab *l, Reader *r, uint64_t batch) {
-    uint64_t key = random_key(l->seed, STREAM_EXPERIMENT);
-    r->draw(r, key, batch * (uint64_t)r->tokens);
-    return tape_reshape(l->tape, r->scores(l, r), SHAPE(r->tokens * r->group, r->symbols));
-}
-
-static Tensor *reader_loss(Lab *l, void *reader, uint64_t step) {
-    Reader *r = reader;
-    return tape_cross_entropy(l->tape, read_batch(l, r, step), r->answer, -1, 0);
-}
-
-double lab_read(Lab *l, Reader *r, int steps, int judged) {
-    double right = 0, all = 0;
-    lab_train(l, steps, 0.01, reader_loss, r);
-    for (int batch = 0; batch < judged; batch++) {
-        Tensor *y = read_batch(l, r, (uint64_t)(steps + batch));
-        lab_want(l, true);
-        for (int token = 0; token < r->tokens; token++) {
-            int agree = 0;
-            for (int i = token * r->group; i < (token + 1) * r->group; i++)
-                agree += kernel_argmax(r->symbols, y->data + i * r->symbols) == r->answer[i];
-            right += agree == r->group;
-            all += r->answer[token * r->group] >= 0;
-        }
-        tape_reset(l->tape);
-    }
-    return 100 * right / all;
-}
-
-void one_attention_add(Lab *l, OneAttention *a, int symbols, int outputs, int width, int sequences,
-                       int length) {
-    int tokens = sequences * length;
-    for (int s = 0; s < sequences; s++) {
-        a->start[s] = s * length;
-        a->length[s] = length;
-    }
-    for (int i = 0; i < tokens; i++) a->place[i] = i % length;
-    a->sequences = (Sequences){sequences, a->start, a->length, a->length, tokens, length};
-    lab_weight(l, &a->embedding, "embedding", SHAPE(symbols, width), 1);
-    lab_weight(l, &a->positions, "positions", SHAPE(length, width), 1);
-    lab_weight(l, &a->query, "query", SHAPE(width, width), 1 / sqrt(width));
-    lab_weight(l, &a->key, "key", SHAPE(width, width), 1 / sqrt(width));
-    lab_weight(l, &a->value, "value", SHAPE(width, width), 1 / sqrt(width));
-    lab_weight(l, &a->out, "out", SHAPE(outputs, width), 1 / sqrt(width));
-}
-
-Tensor *one_attention(Lab *l, OneAttention *a, const int32_t *symbols, AttentionSteps *steps) {
-    Tape *t = l->tape;
-    const Sequences *s = &a->sequences;
-    Reach reach = {s, s, a->causal};
-    Tensor *x =
-        tape_embedding(t, &a->embedding, s->total_rows, symbols, 1, &a->positions, a->place);
-    Tensor *q = tape_linear(t, x, &a->query, NULL, ACT_NONE, NULL),
-           *k = tape_linear(t, x, &a->key, NULL, ACT_NONE, NULL),
-           *v = tape_linear(t, x, &a->value, NULL, ACT_NONE, NULL);
-    Tensor *z =
-        steps ? nn_plain_attention(t, &(Scoring){&attention_dot}, q, k, v, a->heads, &reach, steps)
-              : tape_attention(t, q, k, v, a->heads, &reach);
-    return tape_linear(t, z, &a->out, NULL, ACT_NONE, NULL);
+void lab_end(Lab *l) {
+    tape_reset(l->tape);
+    parameters_free(&l->weights);
 }

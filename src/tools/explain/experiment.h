@@ -4,9 +4,9 @@
 
 #include "explain/screen.h"
 #include "nn/nn.h"
-#include "tasks/task.h"
-#include "training/trainer.h"
+#include "training/train_config.h"
 #include <math.h>
+#include <string.h>
 
 enum { AS_TEXT = -1, AS_POWER = -2, MAX_COLUMNS = 10 };
 
@@ -27,20 +27,9 @@ typedef struct Experiment {
     void (*run)(Lab *l);
 } Experiment;
 
-#define EXPERIMENTS(X)                                                                             \
-    X(relevance)                                                                                   \
-    X(scaling)                                                                                     \
-    X(kernels)                                                                                     \
-    X(scores)                                                                                      \
-    X(positions)                                                                                   \
-    X(heads)                                                                                       \
-    X(teacher)                                                                                     \
-    X(convolution)                                                                                 \
-    X(recurrence)                                                                                  \
-    X(graph)
-#define EXPERIMENT_OF(name) extern const Experiment explain_##name;
-EXPERIMENTS(EXPERIMENT_OF)
-#undef EXPERIMENT_OF
+extern const Experiment explain_relevance, explain_scaling, explain_kernels, explain_scores,
+    explain_positions, explain_heads, explain_teacher, explain_convolution, explain_recurrence,
+    explain_graph;
 
 /* An experiment at work. */
 struct Lab {
@@ -49,8 +38,8 @@ struct Lab {
     bool json;   /* print rows as JSON objects; no prose and no maps */
     int shorter; /* divides the steps of training, for tests; 0: no */
     Tape *tape;
-    Parameters weights;  /* of the model at work */
-    Optimizer optimizer; /* Adam, section 5.3 */
+    Parameters weights; /* of the model at work */
+    uint64_t draws;     /* calls of lab_random */
     Error error;
 };
 
@@ -88,71 +77,62 @@ void lab_array(const Lab *l, const char *name, const real *values, long count);
 /* Prints the conclusion, one sentence. */
 void lab_found(const Lab *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- Data and training ---- */
+/* ---- A few weights ---- */
 
-/* The caller's array as a constant on the tape; normal numbers, a function of (seed, which,
- * element). */
+/* The caller's array as a constant on the tape; random numbers, independent and uniform within ±√3:
+ * mean 0, variance 1; x Wᵀ. */
 Tensor *lab_data(Lab *l, Shape shape, const real *data);
-Tensor *lab_normals(Lab *l, Shape shape, uint64_t which);
+Tensor *lab_random(Lab *l, Shape shape);
+Tensor *lab_linear(Lab *l, Tensor *x, Tensor *W);
 
-/* Adds a weight to the model at work, with normal numbers of this deviation; lab_begin allocates
- * and initializes all; lab_end frees them, and forgets the tape. */
+/* Adds a weight to the model at work, with normal numbers of this deviation. */
 void lab_weight(Lab *l, Tensor *leaf, const char *name, Shape shape, double deviation);
-void lab_begin(Lab *l);
+
+/* Draws the weights, and takes `steps` steps of Adam with the gradient of the loss that `record`
+ * puts on the tape. lab_end frees the weights, and forgets the tape. */
+typedef Tensor *LossOf(Lab *l, void *model, long step);
+void lab_train(Lab *l, int steps, double rate, LossOf *record, void *model);
 void lab_end(Lab *l);
 
-/* Takes `steps` steps of Adam with the gradient of the loss that `record` puts on the tape. */
-typedef Tensor *LossOf(Lab *l, void *model, uint64_t step);
-void lab_train(Lab *l, int steps, double rate, LossOf *record, void *model);
+/* ---- Recall: a model reads random symbols and names, at each place, those at some offsets ---- */
 
-/* A model that reads sequences of random symbols and names symbols. */
-enum { MAX_READ = 1024 };
-typedef struct Reader {
-    int tokens, symbols;
-    int group;                                  /* answers that must be right together */
-    int32_t symbol[MAX_READ], answer[MAX_READ]; /* -1: there is no answer */
-    void (*draw)(struct Reader *r, uint64_t key, uint64_t first); /* from random number `first` */
-    Tensor *(*scores)(Lab *l, struct Reader *r); /* [answers, symbols], or [tokens, 2 symbols] */
-} Reader;
+enum { RECALL_SYMBOLS = 8, RECALL_WIDTH = 32, RECALL_BATCH = 32, RECALL_LENGTH = 24 };
 
-/* Trains, and judges over batches that training does not use: the percentage of right groups. */
-double lab_read(Lab *l, Reader *r, int steps, int judged);
-
-/* One attention over embeddings with learnt positions, projected to scores, on sequences of equal
- * length. */
-enum { MAX_SEQUENCES = 32 };
-typedef struct OneAttention {
+typedef struct Recall {
+    int length, offsets, offset[2]; /* length: at most RECALL_LENGTH */
+    bool circle; /* the last place is before the first; else attention looks back only, and a symbol
+                    before the first is no answer */
     int heads;
-    bool causal;
-    Tensor embedding, positions, query, key, value, out;
-    int32_t place[MAX_READ], start[MAX_SEQUENCES], length[MAX_SEQUENCES];
-    Sequences sequences;
-} OneAttention;
+    real *map; /* [heads, length, length], gets the shares of the last sequence; NULL: none */
+    Tensor *(*scores)(Lab *l, struct Recall *r); /* [batch · length, offsets · symbols] */
+    Tensor in, positions, query, key, value, again, out;
+    Tokens tokens;
+    int32_t symbol[RECALL_BATCH * RECALL_LENGTH];
+    int32_t answer[2 * RECALL_BATCH * RECALL_LENGTH]; /* -1: there is none */
+    bool judges;                                      /* attention keeps its shares */
+    AttentionSteps shares[RECALL_BATCH];
+} Recall;
 
-/* Adds its weights to the model at work. */
-void one_attention_add(Lab *l, OneAttention *a, int symbols, int outputs, int width, int sequences,
-                       int length);
+/* Trains, and judges over batches that training does not use: the percentage of places where all
+ * answers are right. */
+double recall_learn(Lab *l, Recall *r, int steps, int judged);
 
-/* The scores of all tokens: [tokens, outputs]. With `steps`, [sequences], attention is computed
- * step by step. */
-Tensor *one_attention(Lab *l, OneAttention *a, const int32_t *symbols, AttentionSteps *steps);
+/* The scores of one attention over embeddings with learnt positions. */
+Tensor *recall_attention(Lab *l, Recall *r);
 
 /* ---- A lesson: an encoder-decoder of one layer on each side learns a sequence task ---- */
 
 typedef struct Lesson {
-    const char *name; /* of the task */
-    long symbols, max_length, steps;
-    const AttentionKind *attention;
-    bool unplaced; /* the model has no positions */
+    TrainConfig config;
+    char options[512]; /* of config */
     Task *task;
-    Model *model; /* d_model 64, 4 heads */
     Trainer trainer;
     double seconds; /* of training */
 } Lesson;
 
-/* Opens the task and trains, by Adam with the paper's schedule; the caller has set the first
- * members, and calls lesson_end. */
-void lesson_learn(Lab *l, Lesson *x);
+/* Trains as ./train does with these options, d_model 64 and 4 heads; unplaced:
+ * the model has no positions. The caller calls lesson_end. */
+void lesson_learn(Lab *l, Lesson *x, const char *options, long steps, bool unplaced);
 void lesson_end(Lesson *x);
 
 /* The percentage of `rows` held-out answers' tokens that are right when the model reads the right

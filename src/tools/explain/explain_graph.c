@@ -4,65 +4,54 @@
  * hops. h begins as the identity: column j is what has come from node j. All weights are above 0,
  * so nothing cancels. Veličković et al., arXiv:1710.10903. */
 #include "explain/experiment.h"
-#include <string.h>
 
-enum { NODES = 8, EDGES = 9, LAYERS = 5 };
-typedef enum Rule { MEAN, SUM, ATTENTION, RULES } Rule;
+enum { NODES = 8, EDGES = 9, LAYERS = 5, PAIRS = NODES * NODES };
+enum { MEAN, SUM, ATTENTION, RULES };
 
-/* Node j is i or a neighbour of i. */
-static bool linked(int i, int j) {
-    static const char *const edge[EDGES] = {"AB", "AC", "BC", "CD", "DE", "EF", "FG", "FH", "GH"};
-    bool found = i == j;
+static const char *const edge[EDGES] = {"AB", "AC", "BC", "CD", "DE", "EF", "FG", "FH", "GH"};
+
+/* A graph as constants of the tape. */
+typedef struct Graph {
+    uint8_t hidden[PAIRS];
+    Tensor *links, *size; /* [NODES, NODES]: 1 where j is in N_i; [NODES, 1]: |N_i| */
+    Tensor *identity, *wq, *wk;
+} Graph;
+
+static void open(Lab *l, Graph *g) {
+    g->links = tape_constant(l->tape, SHAPE(NODES, NODES));
+    g->identity = tape_constant(l->tape, SHAPE(NODES, NODES));
+    g->wq = lab_random(l, SHAPE(NODES, NODES));
+    g->wk = lab_random(l, SHAPE(NODES, NODES));
+    lab_want(l, true);
+    for (int i = 0; i < PAIRS; i += NODES + 1) g->identity->data[i] = g->links->data[i] = 1;
     for (int n = 0; n < EDGES; n++) {
         int a = edge[n][0] - 'A', b = edge[n][1] - 'A';
-        found |= (a == i && b == j) || (a == j && b == i);
+        g->links->data[a * NODES + b] = g->links->data[b * NODES + a] = 1;
     }
-    return found;
+    for (int i = 0; i < PAIRS; i++) g->hidden[i] = g->links->data[i] == 0;
+    g->size = tape_sum(l->tape, g->links, -1);
 }
 
-/* Mean or sum by plain loops. From the identity the sum counts the ways of so many steps from node
- * to node: it is above 0 within as many hops. */
-static void aggregate(Rule rule, double h[NODES][NODES]) {
-    double out[NODES][NODES] = {{0}};
-    for (int i = 0; i < NODES; i++) {
-        int count = 0;
-        for (int j = 0; j < NODES; j++) count += linked(i, j);
-        for (int j = 0; j < NODES; j++) {
-            if (!linked(i, j)) continue;
-            for (int c = 0; c < NODES; c++) out[i][c] += h[j][c] / (rule == MEAN ? count : 1);
-        }
-    }
-    memcpy(h, out, sizeof out);
-}
-
-/* The same, and the rule of attention, as attention under the mask of the edges. */
-static Tensor *attend(Lab *l, Rule rule, Tensor *h, Tensor *wq, Tensor *wk) {
-    static uint8_t hidden[NODES * NODES];
+/* Attention under the mask of the edges, with equal scores for mean and sum. */
+static Tensor *attend(Lab *l, const Graph *g, int rule, Tensor *h) {
     Tape *t = l->tape;
-    Tensor *s = tape_constant(t, SHAPE(NODES, NODES)), *size = tape_constant(t, SHAPE(NODES, 1));
-    lab_want(l, true);
-    for (int i = 0; i < NODES * NODES; i++) {
-        hidden[i] = !linked(i / NODES, i % NODES);
-        size->data[i / NODES] += !hidden[i];
-    }
-    if (rule == ATTENTION)
-        s = tape_matmul(t, tape_matmul(t, h, wq), tape_transpose(t, tape_matmul(t, h, wk), 0, 1));
-    s = tape_masked_fill(t, s, hidden, SHAPE(NODES, NODES), (real)-INFINITY);
+    Tensor *s = tape_constant(t, SHAPE(NODES, NODES));
+    if (rule == ATTENTION) s = lab_linear(l, tape_matmul(t, h, g->wq), tape_matmul(t, h, g->wk));
+    s = tape_masked_fill(t, s, g->hidden, SHAPE(NODES, NODES), (real)-INFINITY);
     Tensor *mean = tape_matmul(t, tape_softmax(t, s, -1), h);
-    return rule == SUM ? tape_mul(t, mean, size) : mean;
+    return rule == SUM ? tape_mul(t, mean, g->size) : mean;
 }
 
 static void run(Lab *l) {
     static const char *const node[NODES] = {"A", "B", "C", "D", "E", "F", "G", "H"};
-    Tensor *h[RULES], *mean[LAYERS], *wq = lab_normals(l, SHAPE(NODES, NODES), 0),
-                                     *wk = lab_normals(l, SHAPE(NODES, NODES), 1);
-    double want[RULES][NODES * NODES] = {{0}}, worst[RULES] = {0};
+    static const char *const title[LAYERS] = {"The mean after 1 layer", "After 2 layers",
+                                              [LAYERS - 1] = "After 5 layers"};
+    static Graph g;
+    Tensor *mean[LAYERS];
+    double worst[RULES] = {0};
     int exceptions = 0;
-    for (int r = 0; r < RULES; r++) {
-        h[r] = tape_constant(l->tape, SHAPE(NODES, NODES));
-        lab_want(l, true);
-        for (int i = 0; i < NODES * NODES; i += NODES + 1) want[r][i] = h[r]->data[i] = 1;
-    }
+    open(l, &g);
+    Tensor *h[RULES] = {g.identity, g.identity, g.identity}, *sum = g.identity, *want;
     lab_start(l,
               "A graph of %d nodes has the edges A-B A-C B-C C-D D-E E-F F-G F-H G-H; N_i are node "
               "i and its neighbours. With equal scores attention under the mask gives the mean, "
@@ -73,27 +62,26 @@ static void run(Lab *l) {
     for (int layer = 0; layer < LAYERS; layer++) {
         double off[RULES] = {0};
         int within = 0, reached[RULES] = {0};
-        for (int r = 0; r < RULES; r++) {
-            h[r] = attend(l, (Rule)r, h[r], wq, wk);
-            if (r != ATTENTION) aggregate((Rule)r, (double(*)[NODES])want[r]);
-        }
+        sum = tape_matmul(l->tape, g.links, sum); /* it counts the ways from node to node */
+        want = tape_div(l->tape, tape_matmul(l->tape, g.links, layer ? mean[layer - 1] : h[MEAN]),
+                        g.size);
+        for (int r = 0; r < RULES; r++) h[r] = attend(l, &g, r, h[r]);
         lab_want(l, true);
-        for (int i = 0; i < RULES * NODES * NODES; i++) {
-            int r = i % RULES, n = i / RULES;
-            double found = (double)h[r]->data[n];
-            bool near = want[SUM][n] > 0;
-            if (r != ATTENTION) off[r] = fmax(off[r], fabs(found - want[r][n]));
-            worst[r] = fmax(worst[r], off[r]);
-            within += r == MEAN && near;
-            reached[r] += found > 0;
-            exceptions += (found > 0) != near;
+        for (int i = 0; i < PAIRS; i++) {
+            bool near = sum->data[i] > 0;
+            within += near;
+            off[MEAN] = fmax(off[MEAN], fabs((double)(h[MEAN]->data[i] - want->data[i])));
+            off[SUM] = fmax(off[SUM], fabs((double)(h[SUM]->data[i] - sum->data[i])));
+            for (int r = 0; r < RULES; r++) {
+                reached[r] += h[r]->data[i] > 0;
+                exceptions += (h[r]->data[i] > 0) != near;
+            }
         }
+        for (int r = 0; r < RULES; r++) worst[r] = fmax(worst[r], off[r]);
         mean[layer] = h[MEAN];
         LAB_ROW(l, NUMBER(layer + 1), NUMBER(off[MEAN]), NUMBER(off[SUM]), NUMBER(within),
                 NUMBER(reached[MEAN]), NUMBER(reached[ATTENTION]));
     }
-    static const char *const title[LAYERS] = {"The mean after 1 layer", "After 2 layers",
-                                              [LAYERS - 1] = "After 5 layers"};
     for (int i = 0; i < LAYERS; i++) {
         Map map = {title[i], NODES, NODES, "node", "holds of", node, node, mean[i]->data, 0, 0.5};
         const char *description = "A node holds something of its neighbours and of itself.";

@@ -6,42 +6,37 @@
  * the diagonal of a masked. Held-out points only judge. */
 #include "base/random.h"
 #include "explain/experiment.h"
-#include <stdlib.h>
 
 enum { KNOWN = 160, HELD_OUT = 1000, WAVES = 4, FEATURES = 2 * WAVES, STEPS = 300, ROWS = 4 };
 #define LONGEST 5.0 /* x is in [0, LONGEST) */
 
 typedef struct Points {
+    const char *x_name, *y_name;
     long count;
     real x[HELD_OUT], y[HELD_OUT];
 } Points;
 
-static Points known = {.count = KNOWN}, held_out = {.count = HELD_OUT};
+static Points known = {"x", "y", KNOWN}, held_out = {"held_out_x", "held_out_y", HELD_OUT};
 
-/* One row of the table: a kernel, and the width that it has or starts with; 0: attention. */
+/* One row of the table. */
 typedef struct Regression {
-    double h;
-    bool learnt;
-    Tensor log_h, query, key; /* [1], [FEATURES, FEATURES] */
-    double error, distance;   /* of held-out points; the mean of |x - x_j| under the weights */
+    double h;                  /* the width that the kernel has or starts with; 0: attention */
+    int steps;                 /* of training */
+    Tensor longer, query, key; /* ln of the width / h, [1]; [FEATURES, FEATURES] */
+    double error, distance;    /* of held-out points; the mean of |x - x_j| under the weights */
 } Regression;
 
-static int ascending(const void *a, const void *b) {
-    real x = *(const real *)a, y = *(const real *)b;
-    return (x > y) - (x < y);
-}
-
-/* Noisy points of the curve 2 sin x + x^0.8, sorted by x. */
-static void draw(Points *p, uint64_t seed, uint64_t which) {
-    uint64_t places = random_key(seed, STREAM_EXPERIMENT + 2 * which);
-    uint64_t noise = random_key(seed, STREAM_EXPERIMENT + 2 * which + 1);
-    for (long i = 0; i < p->count; i++)
-        p->x[i] = (real)(LONGEST * (double)random_uniform(places, (uint64_t)i));
-    qsort(p->x, (size_t)p->count, sizeof *p->x, ascending);
+/* Draws noisy points of the curve 2 sin x + x^0.8. */
+static void draw(Lab *l, Points *p, uint64_t which) {
+    uint64_t places = random_key(l->seed, STREAM_EXPERIMENT + 2 * which);
+    uint64_t noise = random_key(l->seed, STREAM_EXPERIMENT + 2 * which + 1);
     for (long i = 0; i < p->count; i++) {
-        double x = (double)p->x[i];
+        double x = LONGEST * (double)random_uniform(places, (uint64_t)i);
+        p->x[i] = (real)x;
         p->y[i] = (real)(2 * sin(x) + pow(x, 0.8) + 0.5 * random_normal(noise, (uint64_t)i));
     }
+    lab_array(l, p->x_name, p->x, p->count);
+    lab_array(l, p->y_name, p->y, p->count);
 }
 
 /* φ(x): [count, FEATURES] */
@@ -62,13 +57,14 @@ static Tensor *weights(Lab *l, Regression *r, const Points *p) {
     Tape *t = l->tape;
     Tensor *s;
     if (r->h == 0) {
-        Tensor *q = tape_linear(t, features(l, p), &r->query, NULL, ACT_NONE, NULL);
-        Tensor *k = tape_linear(t, features(l, &known), &r->key, NULL, ACT_NONE, NULL);
-        s = tape_scale(t, tape_matmul(t, q, tape_transpose(t, k, 0, 1)), (real)sqrt(1. / FEATURES));
+        Tensor *q = lab_linear(l, features(l, p), &r->query);
+        s = lab_linear(l, q, lab_linear(l, features(l, &known), &r->key));
+        s = tape_scale(t, s, (real)sqrt(1. / FEATURES));
     } else {
         Tensor *x = lab_data(l, SHAPE(p->count, 1), p->x);
         Tensor *far = tape_sub(t, x, lab_data(l, SHAPE(1, KNOWN), known.x));
-        s = tape_neg(t, tape_div(t, tape_square(t, far), tape_exp(t, &r->log_h)));
+        s = tape_div(t, tape_square(t, far), tape_exp(t, &r->longer));
+        s = tape_scale(t, s, (real)(-1 / r->h));
     }
     for (int i = 0; i < KNOWN; i++) diagonal[i * KNOWN + i] = 1;
     if (p == &known) s = tape_masked_fill(t, s, diagonal, SHAPE(KNOWN, KNOWN), (real)-INFINITY);
@@ -82,28 +78,27 @@ static Tensor *error_of(Lab *l, Tensor *a, const Points *p) {
     return tape_mean(l->tape, tape_square(l->tape, off), ALL_AXES);
 }
 
-static Tensor *loss(Lab *l, void *model, uint64_t step) {
+static Tensor *loss(Lab *l, void *model, long step) {
     (void)step;
     return error_of(l, weights(l, model, &known), &known);
 }
 
 static void learn(Lab *l, Regression *r) {
-    Init width = {INIT_CONSTANT, log(fmax(r->h, 0.01))};
-    lab_want(l, parameters_add(&l->weights, "log_h", SHAPE(1), width, &r->log_h, &l->error));
+    bool is_attention = r->h == 0;
+    lab_weight(l, &r->longer, "longer", SHAPE(1), 0);
     lab_weight(l, &r->query, "query", SHAPE(FEATURES, FEATURES), 1 / sqrt(FEATURES));
     lab_weight(l, &r->key, "key", SHAPE(FEATURES, FEATURES), 1 / sqrt(FEATURES));
-    lab_begin(l);
-    if (r->learnt) lab_train(l, STEPS, 0.02, loss, r);
+    lab_train(l, r->steps, 0.02, loss, r);
     Tensor *a = weights(l, r, &held_out), *error = error_of(l, a, &held_out);
     lab_want(l, true);
     r->error = (double)error->data[0];
     for (int i = 0; i < HELD_OUT * KNOWN; i++)
         r->distance += (double)a->data[i] / HELD_OUT *
                        fabs((double)(held_out.x[i / KNOWN] - known.x[i % KNOWN]));
-    LAB_ROW(l, TEXT(r->h == 0 ? "attention" : "gauss"), TEXT(r->learnt ? "learnt" : "fixed"),
-            NUMBER(r->h == 0 ? NAN : exp((double)r->log_h.data[0])), NUMBER(r->error),
+    LAB_ROW(l, TEXT(is_attention ? "attention" : "gauss"), TEXT(r->steps ? "learnt" : "fixed"),
+            NUMBER(is_attention ? NAN : r->h * exp((double)r->longer.data[0])), NUMBER(r->error),
             NUMBER(r->distance));
-    if (r->h == 0) {
+    if (is_attention) {
         lab_array(l, "W^Q", r->query.data, FEATURES * FEATURES);
         lab_array(l, "W^K", r->key.data, FEATURES * FEATURES);
     }
@@ -111,19 +106,15 @@ static void learn(Lab *l, Regression *r) {
 }
 
 static void run(Lab *l) {
-    Regression r[ROWS] = {{.h = 20}, {.h = 0.01}, {.h = 1, .learnt = true}, {.learnt = true}};
+    Regression r[ROWS] = {{20, 0}, {0.01, 0}, {1, STEPS}, {0, STEPS}};
     const Regression *gauss = &r[ROWS - 2], *attention = &r[ROWS - 1];
-    draw(&known, l->seed, 0);
-    draw(&held_out, l->seed, 1);
     lab_start(l,
               "%d points (x_j, y_j) are known: y = f(x) + noise of variance 0.25, f(x) = 2 sin x "
               "+ x^0.8. The table shows the mean squared error at %d other points, then the mean "
               "distance |x - x_j| of the points, weighted by a_j.",
               KNOWN, HELD_OUT);
-    lab_array(l, "x", known.x, KNOWN);
-    lab_array(l, "y", known.y, KNOWN);
-    lab_array(l, "held_out_x", held_out.x, HELD_OUT);
-    lab_array(l, "held_out_y", held_out.y, HELD_OUT);
+    draw(l, &known, 0);
+    draw(l, &held_out, 1);
     for (int i = 0; i < ROWS; i++) learn(l, &r[i]);
     lab_found(l,
               "Trained attention has an error of %.4f against %.4f for the learnt width, from "

@@ -6,69 +6,30 @@
  * with respect to h_(t-d) has d factors: it shrinks or grows exponentially with d, and with it what
  * can be learnt from so far back (Bengio, Simard & Frasconi 1994). In attention ∂z_t/∂v_s = a_ts at
  * any distance. */
-#include "base/random.h"
 #include "explain/experiment.h"
 
-enum { SYMBOLS = 8, LENGTH = 24, WIDTH = 32, BATCH = 32, TOKENS = BATCH * LENGTH };
-enum { STEPS = 300, JUDGED = 8, DISTANCES = 3 };
+enum { LENGTH = RECALL_LENGTH, BATCH = RECALL_BATCH, STEPS = 300, JUDGED = 8, DISTANCES = 3 };
 
-typedef struct Recall {
-    Reader reader; /* of the network step by step, of attention sequence by sequence */
-    bool recurrent;
-    int distance;
-    Tensor in, again, out; /* of the network: W by symbols, U, W^O */
-    OneAttention attention;
-} Recall;
-
-/* The first `distance` steps of a sequence have no answer. */
-static void draw(Reader *reader, uint64_t key, uint64_t first) {
-    const Recall *r = (const Recall *)reader;
-    for (int n = 0; n < TOKENS; n++) {
-        int sequence = n / LENGTH, t = n % LENGTH, step = r->recurrent ? BATCH : 1;
-        int i = r->recurrent ? t * BATCH + sequence : n;
-        reader->symbol[i] = (int32_t)random_below(key, first + (uint64_t)n, SYMBOLS);
-        reader->answer[i] = t < r->distance ? -1 : reader->symbol[i - r->distance * step];
-    }
-}
-
-/* Scores of the answers of all steps: [TOKENS, SYMBOLS] */
-static Tensor *scores(Lab *l, Reader *reader) {
-    Recall *r = (Recall *)reader;
+/* h_t of all sequences side by side: [BATCH, LENGTH · width] */
+static Tensor *network(Lab *l, Recall *r) {
     Tape *t = l->tape;
-    if (!r->recurrent) return one_attention(l, &r->attention, reader->symbol, NULL);
-    Tensor *x = tape_embedding(t, &r->in, TOKENS, reader->symbol, 1, NULL, NULL), *h[LENGTH];
-    for (long i = 0; i < LENGTH; i++) {
-        Tensor *in = tape_slice(t, x, 0, i * BATCH, (i + 1) * BATCH);
-        h[i] = tape_tanh(t, i ? tape_add(t, in, tape_matmul(t, h[i - 1], &r->again)) : in);
+    Tensor *all = NULL, *h = NULL;
+    static int32_t read[LENGTH][BATCH];
+    for (int i = 0; i < LENGTH; i++) {
+        for (int s = 0; s < BATCH; s++) read[i][s] = r->symbol[s * LENGTH + i];
+        Tensor *x = tape_embedding(t, &r->in, BATCH, read[i], 1 / sqrt(RECALL_WIDTH), NULL, NULL);
+        h = tape_tanh(t, h ? tape_add(t, x, tape_matmul(t, h, &r->again)) : x);
+        all = all ? tape_concat(t, 1, 2, (Tensor *[]){all, h}) : h;
     }
-    for (int parts = LENGTH, joined; parts > 1; parts = joined)
-        for (joined = 0; joined * MAX_INPUTS < parts; joined++) {
-            int left = parts - joined * MAX_INPUTS;
-            h[joined] =
-                tape_concat(t, 0, left < MAX_INPUTS ? left : MAX_INPUTS, h + joined * MAX_INPUTS);
-        }
-    return tape_linear(t, h[0], &r->out, NULL, ACT_NONE, NULL);
+    Tensor *rows = tape_reshape(t, all, SHAPE(BATCH * LENGTH, RECALL_WIDTH));
+    return lab_linear(l, rows, &r->out);
 }
 
-/* Trains a model: the percentage of right answers. */
-static double learn(Lab *l, bool recurrent, int distance) {
+static double learn(Lab *l, int distance, Tensor *(*scores)(Lab *l, Recall *r)) {
     static Recall r;
-    r.reader = (Reader){TOKENS, SYMBOLS, .group = 1, .draw = draw, .scores = scores};
-    r.recurrent = recurrent;
-    r.distance = distance;
-    r.attention.heads = 1;
-    r.attention.causal = true;
-    if (recurrent) {
-        lab_weight(l, &r.in, "in", SHAPE(SYMBOLS, WIDTH), 1 / sqrt(WIDTH));
-        lab_weight(l, &r.again, "again", SHAPE(WIDTH, WIDTH), 1 / sqrt(WIDTH));
-        lab_weight(l, &r.out, "out", SHAPE(SYMBOLS, WIDTH), 1 / sqrt(WIDTH));
-    } else {
-        one_attention_add(l, &r.attention, SYMBOLS, SYMBOLS, WIDTH, BATCH, LENGTH);
-    }
-    lab_begin(l);
-    double percent = lab_read(l, &r.reader, STEPS, JUDGED);
-    lab_end(l);
-    return percent;
+    r = (Recall){
+        .length = LENGTH, .offsets = 1, .offset = {-distance}, .heads = 1, .scores = scores};
+    return recall_learn(l, &r, STEPS, JUDGED);
 }
 
 static void run(Lab *l) {
@@ -78,10 +39,10 @@ static void run(Lab *l) {
               "At every step of a sequence of %d random symbols of %d, name the symbol of some "
               "steps before. Both models have width %d and take %d training steps for each "
               "distance. The table shows right answers on sequences that training does not use.",
-              LENGTH, SYMBOLS, WIDTH, STEPS);
+              LENGTH, RECALL_SYMBOLS, RECALL_WIDTH, STEPS);
     for (int i = 0; i < DISTANCES; i++) {
-        recurrent[i] = learn(l, true, distance[i]);
-        double attention = learn(l, false, distance[i]);
+        double attention = learn(l, distance[i], recall_attention);
+        recurrent[i] = learn(l, distance[i], network);
         worst = fmin(worst, attention);
         LAB_ROW(l, NUMBER(distance[i]), NUMBER(recurrent[i]), NUMBER(attention));
     }
@@ -90,7 +51,7 @@ static void run(Lab *l) {
               "and that of %d steps before in %.2f %%, where a guess is right in %.2f %%; "
               "attention is right in at least %.2f %% at every distance.",
               distance[0], recurrent[0], distance[DISTANCES - 1], recurrent[DISTANCES - 1],
-              100. / SYMBOLS, worst);
+              100. / RECALL_SYMBOLS, worst);
 }
 
 const Experiment explain_recurrence = {

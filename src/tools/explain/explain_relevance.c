@@ -7,10 +7,9 @@
  * take the two sentences that differ in v_i and v_j being swapped: the sum leans to v_i at least as
  * often as to v_j, so it is right at most half of the time. Together at most 3/4. A word that
  * refers to itself may reach 1. */
-#include "base/random.h"
 #include "explain/experiment.h"
 
-enum { WORDS = 10, REFERRING = 6, SENTENCES = 1 << WORDS, WIDTH = 16, STEPS = 200 };
+enum { WORDS = 10, REFERRING = 6, SENTENCES = 1 << WORDS, D_K = 16, STEPS = 200 };
 
 static const char *const word[WORDS] = {"Evan's", "dog", "Riley", "is",    "so",
                                         "hyper",  "she", "never", "stops", "moving"};
@@ -21,85 +20,75 @@ enum { FIXED, SYMMETRIC, ASYMMETRIC, RULES };
 
 typedef struct Relevance {
     int rule;
-    Tensor query, key, beta; /* W^Q, W^K: [WIDTH, WIDTH]; β: [1] */
-    real words[WORDS * WIDTH], meaning[SENTENCES * WORDS], wanted[SENTENCES * WORDS];
+    Tensor query, key, log_beta; /* W^Q, W^K: [D_K, D_K]; [1] */
     real a[WORDS * WORDS];
     double others, selves; /* right signs: of words that refer to another, to themselves */
 } Relevance;
 
-static void open(Lab *l, Relevance *r) {
-    uint64_t stream = random_key(l->seed, STREAM_EXPERIMENT);
-    for (int i = 0; i < WORDS * WIDTH; i++) r->words[i] = (real)random_normal(stream, (uint64_t)i);
-    for (int i = 0; i < WORDS * WORDS; i++)
-        r->a[i] = i % (WORDS + 1) ? (real)0.25 / (WORDS - 1) : (real)0.75;
-    for (int i = 0; i < SENTENCES * WORDS; i++) {
-        int s = i / WORDS;
-        r->meaning[i] = s >> i % WORDS & 1 ? 1 : -1;
-        r->wanted[i] = s >> refers[i % WORDS] & 1 ? 1 : -1;
-    }
-    lab_weight(l, &r->query, "query", SHAPE(WIDTH, WIDTH), 1 / sqrt(WIDTH));
-    lab_weight(l, &r->key, "key", SHAPE(WIDTH, WIDTH), 1 / sqrt(WIDTH));
-    lab_want(l, parameters_add(&l->weights, "beta", SHAPE(1), init_ones, &r->beta, &l->error));
-    lab_begin(l);
-}
+static real words[WORDS * D_K], meaning[SENTENCES * WORDS], wanted[SENTENCES * WORDS];
 
 /* a: [WORDS, WORDS], each row sums to 1. */
 static Tensor *relevance(Lab *l, Relevance *r) {
     Tape *t = l->tape;
+    Tensor *x = lab_data(l, SHAPE(WORDS, D_K), words), *k = lab_linear(l, x, &r->key), *q = k;
     if (r->rule == FIXED) return lab_data(l, SHAPE(WORDS, WORDS), r->a);
-    Tensor *x = lab_data(l, SHAPE(WORDS, WIDTH), r->words);
-    Tensor *k = tape_linear(t, x, &r->key, NULL, ACT_NONE, NULL), *q;
-    if (r->rule == SYMMETRIC) {
+    if (r->rule == SYMMETRIC)
         q = k = tape_div(t, k, tape_sqrt(t, tape_sum(t, tape_square(t, k), -1)));
-        Tensor *scores = tape_matmul(t, k, tape_transpose(t, k, 0, 1));
-        return tape_softmax(t, tape_mul(t, scores, &r->beta), -1);
-    }
-    q = tape_linear(t, x, &r->query, NULL, ACT_NONE, NULL);
+    else
+        q = lab_linear(l, x, &r->query);
     Tensor *scores = tape_matmul(t, q, tape_transpose(t, k, 0, 1));
-    return tape_softmax(t, tape_scale(t, scores, (real)(1 / sqrt(WIDTH))), -1);
+    scores = r->rule == SYMMETRIC ? tape_mul(t, scores, tape_exp(t, &r->log_beta))
+                                  : tape_scale(t, scores, (real)(1 / sqrt(D_K)));
+    return tape_softmax(t, scores, -1);
 }
 
 /* Σ_j a_ij v_j times the wanted sign: [SENTENCES, WORDS], above 0 where it is right. */
-static Tensor *margins(Lab *l, Relevance *r, Tensor *a) {
-    Tensor *v = lab_data(l, SHAPE(SENTENCES, WORDS), r->meaning);
-    Tensor *wanted = lab_data(l, SHAPE(SENTENCES, WORDS), r->wanted);
-    return tape_mul(l->tape, tape_linear(l->tape, v, a, NULL, ACT_NONE, NULL), wanted);
+static Tensor *margins(Lab *l, Tensor *a) {
+    Tensor *v = lab_linear(l, lab_data(l, SHAPE(SENTENCES, WORDS), meaning), a);
+    return tape_mul(l->tape, v, lab_data(l, SHAPE(SENTENCES, WORDS), wanted));
 }
 
-static Tensor *loss(Lab *l, void *model, uint64_t step) {
+static Tensor *loss(Lab *l, void *model, long step) {
     (void)step;
-    Tensor *m = tape_scale(l->tape, margins(l, model, relevance(l, model)), 8);
+    Tensor *m = tape_scale(l->tape, margins(l, relevance(l, model)), 8);
     Tensor *log_p = tape_log(l->tape, tape_sigmoid(l->tape, m));
     return tape_neg(l->tape, tape_mean(l->tape, log_p, ALL_AXES));
 }
 
 static void learn(Lab *l, Relevance *r) {
-    open(l, r);
-    if (r->rule != FIXED) lab_train(l, STEPS, 0.03, loss, r);
-    Tensor *a = relevance(l, r), *m = margins(l, r, a);
+    for (int i = 0; i < WORDS * WORDS; i++)
+        r->a[i] = i % (WORDS + 1) ? (real)0.25 / (WORDS - 1) : (real)0.75;
+    lab_weight(l, &r->query, "query", SHAPE(D_K, D_K), 1 / sqrt(D_K));
+    lab_weight(l, &r->key, "key", SHAPE(D_K, D_K), 1 / sqrt(D_K));
+    lab_weight(l, &r->log_beta, "log_beta", SHAPE(1), 0);
+    lab_train(l, r->rule == FIXED ? 0 : STEPS, 0.03, loss, r);
+    Tensor *a = relevance(l, r), *m = margins(l, a);
     lab_want(l, true);
-    for (int i = 0; i < SENTENCES * WORDS; i++) {
-        double *share = refers[i % WORDS] == i % WORDS ? &r->selves : &r->others;
-        *share += (double)(m->data[i] > 0) / SENTENCES;
-    }
-    r->others = 100 * (r->others / REFERRING);
-    r->selves = 100 * (r->selves / (WORDS - REFERRING));
+    for (int i = 0; i < SENTENCES * WORDS; i++)
+        *(refers[i % WORDS] == i % WORDS ? &r->selves : &r->others) += m->data[i] > 0;
+    r->others *= 100. / SENTENCES / REFERRING;
+    r->selves *= 100. / SENTENCES / (WORDS - REFERRING);
     tensor_copy_out(a, r->a);
     lab_end(l);
 }
 
 static void run(Lab *l) {
-    static const char *const name[] = {"fixed", "symmetric", "asymmetric"};
-    static const char *const title[] = {"Fixed ratio", "Symmetric: k.k'", "Asymmetric: q.k'"};
+    static const char *const name[RULES] = {"fixed", "symmetric", "asymmetric"};
+    static const char *const title[RULES] = {"Fixed ratio", "Keys alone", "Queries and keys"};
     static Relevance r[RULES];
-    const double bound = 75; /* of the symmetric rule */
+    const double bound = 75;
+    tensor_copy_out(lab_random(l, SHAPE(WORDS, D_K)), words);
+    for (int i = 0; i < SENTENCES * WORDS; i++) {
+        int s = i / WORDS;
+        meaning[i] = s >> i % WORDS & 1 ? 1 : -1;
+        wanted[i] = s >> refers[i % WORDS] & 1 ? 1 : -1;
+    }
     lab_start(l,
-              "In \"Evan's dog Riley is so hyper, she never stops moving\" Riley attends to dog, "
-              "and dog does not attend to Riley. %d words refer to another word: Riley -> dog, "
-              "hyper -> Riley, she -> Riley, stops -> she, moving -> stops, Evan's -> dog. The "
-              "other %d refer to themselves. Every word means +1 or -1; afterwards its sign must "
-              "be that of the word it refers to. The table shows right signs over all %d "
-              "sentences.",
+              "Relevance is not symmetric: Riley takes up the meaning of dog, and dog does not "
+              "attend to Riley. %d words refer to another word: Riley -> dog, hyper -> Riley, she "
+              "-> Riley, stops -> she, moving -> stops, Evan's -> dog. The other %d refer to "
+              "themselves. Every word means +1 or -1; afterwards its sign must be that of the word "
+              "it refers to. The table shows right signs over all %d sentences.",
               REFERRING, WORDS - REFERRING, SENTENCES);
     for (int i = 0; i < RULES; i++) {
         r[i] = (Relevance){.rule = i};

@@ -7,7 +7,6 @@
  * and the gradient of its input for a random gradient of its output, once with the scores S as
  * input and once with S'. The gradient of S is that of S' times 1/√d_k, the backward of the
  * division. */
-#include "base/random.h"
 #include "explain/experiment.h"
 #include <stdlib.h>
 
@@ -15,42 +14,20 @@ enum { ROWS = 64, KEYS = 64, SIZES = 13, SOFTMAXES = 32, QUERIES = SOFTMAXES * R
 
 /* The measurements at one d_k. Index 0: without the division; 1: with it. */
 typedef struct Measured {
-    long d_k;
-    uint64_t key, drawn; /* of the random numbers; numbers taken */
     double variance, entropy[2];
-    double length[2][QUERIES]; /* of each query's gradient, in the first 32 groups, ascending */
+    double squares[2][QUERIES]; /* of each query's gradient, in the first 32 groups, ascending */
 } Measured;
 
-static Tensor *draw(Lab *l, Measured *m, Shape shape) {
-    Tensor *x = tape_constant(l->tape, shape);
+/* Measures the softmax of one group's scores for a random gradient of its output. */
+static void measure_softmax(Lab *l, Measured *m, int scaled, long group, Tensor *s, Tensor *dp) {
+    real gradient[ROWS * KEYS] = {0};
+    Tensor *p = tape_softmax(l->tape, tape_leaf(l->tape, s->shape, s->data, gradient), -1);
     lab_want(l, true);
-    for (long i = 0; i < shape_count(shape); i++)
-        x->data[i] = (real)(sqrt(3) * (2 * (double)random_uniform(m->key, m->drawn++) - 1));
-    return x;
-}
-
-/* Measures the softmax of one group's scores, without and with the division. */
-static void measure_softmax(Lab *l, Measured *m, long group, Tensor *scores) {
-    Tape *t = l->tape;
-    Tensor *dp = draw(l, m, SHAPE(ROWS, KEYS));
-    for (int scaled = 0; scaled < 2; scaled++) {
-        real gradient[ROWS * KEYS] = {0};
-        double entropy = 0;
-        Tensor *s = scaled ? tape_scale(t, scores, (real)(1 / sqrt((double)m->d_k))) : scores;
-        Tensor *p = tape_softmax(t, tape_leaf(t, s->shape, s->data, gradient), -1);
-        lab_want(l, true);
-        tape_backward_from(t, p, dp->data);
-        for (long i = 0; i < ROWS * KEYS; i++) {
-            double share = (double)p->data[i];
-            if (share > 0) entropy -= share * log(share);
-        }
-        for (long i = 0; i < ROWS; i++) {
-            double squares = 0;
-            for (long k = 0; k < KEYS; k++)
-                squares += (double)(gradient[i * KEYS + k] * gradient[i * KEYS + k]);
-            m->length[scaled][group * ROWS + i] = sqrt(squares);
-        }
-        m->entropy[scaled] += entropy / ROWS / SOFTMAXES;
+    tape_backward_from(l->tape, p, dp->data);
+    for (long i = 0; i < ROWS * KEYS; i++) {
+        double share = (double)p->data[i], g = (double)gradient[i];
+        if (share > 0) m->entropy[scaled] -= share * log(share) / QUERIES;
+        m->squares[scaled][group * ROWS + i / KEYS] += g * g;
     }
 }
 
@@ -64,23 +41,26 @@ static int ascending(const void *a, const void *b) {
 static void measure(Lab *l, Measured *m, long d_k) {
     Tape *t = l->tape;
     long groups = 4000 / d_k + 32;
-    *m = (Measured){.d_k = d_k, .key = random_key(l->seed, STREAM_EXPERIMENT + (uint64_t)d_k)};
+    *m = (Measured){0};
     for (long group = 0; group < groups; group++) {
-        Tensor *q = draw(l, m, SHAPE(ROWS, d_k)), *k = draw(l, m, SHAPE(KEYS, d_k));
-        Tensor *scores = tape_matmul(t, q, tape_transpose(t, k, 0, 1));
+        Tensor *q = lab_random(l, SHAPE(ROWS, d_k)), *k = lab_random(l, SHAPE(KEYS, d_k));
+        Tensor *s = lab_linear(l, q, k), *dp = lab_random(l, SHAPE(ROWS, KEYS));
         lab_want(l, true);
         for (long i = 0; i < ROWS * KEYS; i++)
-            m->variance += (double)(scores->data[i] * scores->data[i]);
-        if (group < SOFTMAXES) measure_softmax(l, m, group, scores);
+            m->variance += (double)(s->data[i] * s->data[i]) / (double)(groups * ROWS * KEYS);
+        if (group < SOFTMAXES) {
+            Tensor *divided = tape_scale(t, s, (real)(1 / sqrt((double)d_k)));
+            measure_softmax(l, m, 0, group, s, dp);
+            measure_softmax(l, m, 1, group, divided, dp);
+        }
         tape_reset(t);
     }
-    m->variance = m->variance / (double)groups / (ROWS * KEYS);
-    for (int i = 0; i < 2; i++) qsort(m->length[i], QUERIES, sizeof *m->length[i], ascending);
+    for (int i = 0; i < 2; i++) qsort(m->squares[i], QUERIES, sizeof *m->squares[i], ascending);
 }
 
 static void run(Lab *l) {
     static Measured m;
-    double off = 0, without = 0, with = 0, through = 0;
+    double off = 0, without = 0, with = 0, d_k = 0;
     l->tape->keep = true; /* backward runs once for each of the two softmaxes */
     lab_start(l,
               "q and k have d_k components of mean 0 and variance 1. The table shows the variance "
@@ -89,20 +69,19 @@ static void run(Lab *l) {
               "at S' divided by sqrt(d_k), as backward divides it.",
               KEYS, KEYS, log(KEYS));
     for (int i = 0; i < SIZES; i++) {
-        double d_k = 1 << i;
+        d_k = 1 << i;
         measure(l, &m, 1 << i);
         off = fmax(off, fabs(m.variance / d_k - 1));
-        without = m.length[0][QUERIES / 2];
-        with = m.length[1][QUERIES / 2];
-        through = with / sqrt(d_k);
+        without = sqrt(m.squares[0][QUERIES / 2]);
+        with = sqrt(m.squares[1][QUERIES / 2]);
         LAB_ROW(l, NUMBER(d_k), NUMBER(m.variance), NUMBER(m.entropy[0]), NUMBER(without),
-                NUMBER(m.entropy[1]), NUMBER(with), NUMBER(through));
+                NUMBER(m.entropy[1]), NUMBER(with), NUMBER(with / sqrt(d_k)));
     }
     lab_found(l,
-              "The variance of q.k is d_k within %.2f %%; at d_k = %ld half of the queries get a "
+              "The variance of q.k is d_k within %.2f %%; at d_k = %g half of the queries get a "
               "gradient below %.1e without the division, and above %.1e with it, of which "
               "backward's own 1/sqrt(d_k) leaves %.1e at S.",
-              100 * off, m.d_k, without, with, through);
+              100 * off, d_k, without, with, with / sqrt(d_k));
 }
 
 const Experiment explain_scaling = {"scaling",

@@ -7,19 +7,18 @@
 #include "decoding/decode.h"
 #include "explain/experiment.h"
 
-enum { SYMBOLS = 12, LONGEST = 8, MAX = LONGEST + 1, STEPS = 120, JUDGED = 128, ROWS = 32 };
-enum { NOTHING = -1, SHOWN = 2, TOKEN = 4 };
+enum { MAX = 9, STEPS = 60, JUDGED = 128, ROWS = 32, NOTHING = -1, SHOWN = 2, TOKEN = 4 };
 
-/* What the model says to the held-out rows from `first` on, running free; NOTHING after the end. */
+/* The model's answers to the held-out rows from `first` on, running free; NOTHING after the end. */
 static void run_free(Lab *l, Lesson *x, long first, int32_t said[ROWS][MAX]) {
     const Task *task = x->task;
-    const Batch *b = x->trainer.batch;
+    Batch *b = x->trainer.batch;
     Sampler greedy = {.tokenizer = task->tokenizer};
     long length[ROWS];
-    task_held_out_batch(task, first, ROWS, x->trainer.batch);
-    lab_want(l,
-             decode_answers(x->trainer.tape, x->model, &greedy, b->rows, b->source_start, b->source,
-                            task->begin_id, task->end_id, MAX, said[0], length, &l->error));
+    task_held_out_batch(task, first, ROWS, b);
+    lab_want(l, decode_answers(x->trainer.tape, x->trainer.model, &greedy, b->rows, b->source_start,
+                               b->source, task->begin_id, task->end_id, MAX, said[0], length,
+                               &l->error));
     for (long r = 0; r < ROWS; r++)
         for (long i = length[r]; i < MAX; i++) said[r][i] = i == length[r] ? task->end_id : NOTHING;
 }
@@ -70,13 +69,13 @@ static void show_sequences(Lab *l, Lesson *x) {
 }
 
 static void run(Lab *l) {
-    Lesson x = {"sort", SYMBOLS, LONGEST, STEPS, &attention_dot};
-    lesson_learn(l, &x);
+    Lesson x;
+    lesson_learn(l, &x, "sort --symbols 12 --max-length 8", STEPS, false);
     lab_start(l,
-              "Two sequences that training does not use, after %ld steps of learning to sort: what "
-              "is right at each step, what the decoder reads, taught and free, and what it says "
-              "free. < begins and > ends an answer.",
-              x.steps);
+              "Two sequences that training does not use, after %ld steps of learning to sort: the "
+              "right answer at each step, the token that the decoder reads, taught and free, and "
+              "the token that it says free. < begins and > ends an answer.",
+              x.trainer.state.step);
     show_sequences(l, &x);
     lab_found(l,
               "Of %d held-out answers the model gets %.1f %% of the tokens right taught, and %.1f "

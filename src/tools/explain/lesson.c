@@ -2,44 +2,39 @@
 #include "explain/experiment.h"
 #include "run/progress.h"
 #include "run/samples.h"
-#include <stdio.h>
+#include <string.h>
 
-static void open_lesson(Lab *l, Lesson *x) {
-    TaskOptions options = task_defaults();
-    options.seed = l->seed;
-    options.symbols = x->symbols;
-    options.max_length = x->max_length;
-    options.held_out = 500;
-    x->task = task_open(x->name, &options, &l->error);
+/* Opens task, model and trainer as ./train does. */
+static void open_lesson(Lab *l, Lesson *x, const char *options, long steps) {
+    enum { MAX_WORDS = 60 };
+    char *word[MAX_WORDS], *rest = NULL;
+    int words = 0;
+    Error *e = &l->error;
+    snprintf(
+        x->options, sizeof x->options,
+        "train %s --layers 1 --d-model 64 --d-ff 128 --heads 4 --dropout 0 --label-smoothing 0 "
+        "--batch 32 --lr 0.005 --warmup 20 --steps %ld --held-out 500 --seed %ju",
+        options, steps, (uintmax_t)l->seed);
+    for (char *w = strtok_r(x->options, " ", &rest); w; w = strtok_r(NULL, " ", &rest))
+        word[words++] = w;
+    word[words] = NULL;
+    lab_want(l, train_config_parse(&x->config, words, word, e));
+    lab_want(l, train_config_complete(&x->config, e));
+    x->task = train_config_open(&x->config, e);
     lab_want(l, x->task);
-    ModelConfig c = config_seq2seq((int)x->task->vocab_size, (int)x->task->max_T, x->task->pad_id);
-    c.encoder_layers = c.decoder_layers = 1;
-    c.d_model = 64;
-    c.d_ff = 128;
-    c.attention = x->attention;
-    x->model = model_new(&c, true, l->seed, &l->error);
-    lab_want(l, x->model);
-    x->model->unplaced = x->unplaced;
-    x->trainer = (Trainer){.model = x->model,
-                           .task = x->task,
-                           .optimizer = optim_default(&optimizer_adamw),
-                           .schedule = {.kind = &schedule_noam,
-                                        .rate = 1,
-                                        .warmup = x->steps / 5,
-                                        .steps = x->steps,
-                                        .d_model = c.d_model},
-                           .rows = 32,
-                           .accumulate = 1,
-                           .seed = l->seed};
-    lab_want(l, trainer_start(&x->trainer, &l->error));
+    ModelConfig c = train_config_model(&x->config, x->task);
+    x->trainer = train_config_trainer(&x->config, x->task);
+    x->trainer.model = model_new(&c, true, l->seed, e);
+    lab_want(l, x->trainer.model && trainer_start(&x->trainer, e));
 }
 
-void lesson_learn(Lab *l, Lesson *x) {
-    if (l->shorter) x->steps /= l->shorter;
-    open_lesson(l, x);
-    Progress progress = progress_start(x->name, "tok/s", x->steps, false);
+void lesson_learn(Lab *l, Lesson *x, const char *options, long steps, bool unplaced) {
+    if (l->shorter) steps /= l->shorter;
+    open_lesson(l, x, options, steps);
+    x->trainer.model->unplaced = unplaced;
+    Progress progress = progress_start(x->task->name, "tok/s", steps, false);
     double begin = clock_seconds(), tokens = 0;
-    while (x->trainer.state.step < x->steps) {
+    while (x->trainer.state.step < steps) {
         StepResult r;
         lab_want(l, trainer_step(&x->trainer, &r, &l->error));
         tokens += (double)r.tokens;
@@ -54,8 +49,9 @@ void lesson_learn(Lab *l, Lesson *x) {
 
 void lesson_end(Lesson *x) {
     trainer_stop(&x->trainer);
-    model_free(x->model);
+    model_free(x->trainer.model);
     task_free(x->task);
+    train_config_free(&x->config);
 }
 
 double lesson_tokens(Lab *l, Lesson *x, long rows) {

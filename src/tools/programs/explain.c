@@ -40,10 +40,9 @@ static const Setting table[] = {
 };
 
 static const Experiment *const experiments[] = {
-#define EXPERIMENT_OF(name) &explain_##name,
-    EXPERIMENTS(EXPERIMENT_OF)
-#undef EXPERIMENT_OF
-};
+    &explain_relevance,  &explain_scaling, &explain_kernels, &explain_scores,
+    &explain_positions,  &explain_heads,   &explain_teacher, &explain_convolution,
+    &explain_recurrence, &explain_graph};
 enum { COUNT = sizeof experiments / sizeof *experiments, ALL_NAMES = 200, NOTES = 1200 };
 
 /* "walk, relevance, …" */
