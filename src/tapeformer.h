@@ -90,9 +90,9 @@ Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]
 /* a view of in */
 Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride, long offset);
 void *node_attr(Node *n, size_t bytes);     /* its attributes, zeroed, n->attr */
-void *node_record(Node *n, size_t bytes);   /* zeroed memory until reset */
+void *node_memory(Node *n, size_t bytes);   /* zeroed memory until reset */
 real *node_array(Node *n, long count);      /* reals saved for backward; NULL: no memory */
-Tensor *tape_record(Node *n);               /* runs forward; the output */
+Tensor *tape_forward(Node *n);               /* runs forward; the output */
 
 /* ---- Gradient checks, which prove in double: PASS 0, INCONCLUSIVE 1, FAIL 2 ---- */
 

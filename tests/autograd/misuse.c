@@ -246,7 +246,7 @@ TEST(the_tape_says_what_it_wants) {
                tape_backward(t, tape_neg(t, fixed)));
     EXPECT_BUG(
         "mine: has no backward, but its output needs a gradient",
-        tape_backward_from(t, tape_record(tape_node(t, &no_name, SHAPE(2, 4), INPUTS(x))), data));
+        tape_backward_from(t, tape_forward(tape_node(t, &no_name, SHAPE(2, 4), INPUTS(x))), data));
     EXPECT_BUG("mine: -1 inputs, want 0 to 8",
                tape_node(t, &no_name, SHAPE(1), -1, (Tensor *[]){x}));
     EXPECT_BUG("mine: 9 inputs, want 0 to 8",
@@ -262,11 +262,11 @@ TEST(the_tape_says_what_it_wants) {
                tape_view(t, &no_name, x, SHAPE(2), (long[]){4}, 4));
     EXPECT_BUG("mine: the view has elements [-1,-1] of [2,4], want them in [0,7]",
                tape_view(t, &no_name, x, SHAPE(1), (long[]){1}, -1));
-    EXPECT_BUG("tape_record: n is NULL", tape_record(NULL));
+    EXPECT_BUG("tape_forward: n is NULL", tape_forward(NULL));
     EXPECT_BUG("node_array: n is NULL", node_array(NULL, 1));
     EXPECT_BUG("node_array: -1 numbers, want at least 0",
                node_array(tape_node(t, &no_name, SHAPE(1), INPUTS(x)), -1));
-    EXPECT_BUG("node_record: n is NULL", node_record(NULL, 1));
+    EXPECT_BUG("node_memory: n is NULL", node_memory(NULL, 1));
     EXPECT_BUG("tensor_contiguous: x is NULL", tensor_contiguous(NULL));
     EXPECT_BUG("tensor_copy_out: x is NULL", tensor_copy_out(NULL, data));
     EXPECT_BUG("error_set: e is NULL", error_set(NULL, STATUS_IO, "a text"));
@@ -282,8 +282,8 @@ TEST(views_may_step_backward) {
     static const Op flip = {"flip", .view = true};
     Tape *t = tape_new();
     Tensor *x = tape_leaf(t, SHAPE(4), data, NULL);
-    Tensor *back = tape_record(tape_view(t, &flip, x, SHAPE(4), (long[]){-1}, 3));
-    Tensor *again = tape_record(tape_view(t, &flip, back, SHAPE(4), (long[]){1}, -3));
+    Tensor *back = tape_forward(tape_view(t, &flip, x, SHAPE(4), (long[]){-1}, 3));
+    Tensor *again = tape_forward(tape_view(t, &flip, back, SHAPE(4), (long[]){1}, -3));
     tensor_copy_out(back, out);
     CHECK(out[0] == 4 && out[3] == 1);
     tensor_copy_out(again, out);
@@ -390,7 +390,7 @@ static void half_a_node(Tape *t) {
 }
 
 static void endless_record(Tape *t) {
-    node_record(tape_constant(t, SHAPE(1)) ? tape_neg(t, tape_constant(t, SHAPE(1)))->maker : NULL,
+    node_memory(tape_constant(t, SHAPE(1)) ? tape_neg(t, tape_constant(t, SHAPE(1)))->maker : NULL,
                 SIZE_MAX - 5);
 }
 

@@ -121,7 +121,7 @@ static void probe_backward(Node *n) {
 static const Op op_probe = {"probe", probe_forward, probe_backward, .stores_fresh = true};
 
 static Tensor *probed(int inputs, Tensor *const x[]) {
-    return tape_record(tape_node(t, &op_probe, SHAPE(WIDE), inputs, x));
+    return tape_forward(tape_node(t, &op_probe, SHAPE(WIDE), inputs, x));
 }
 
 /* The first to reach a gradient may store, the next must add; neither may where the tensor is
@@ -198,7 +198,7 @@ TEST(scratch_memory_is_lent) {
     Tensor *x = leaf();
     for (int i = 0; i < 50; i++) {
         Node *n = tape_node(t, &op_scratch, SHAPE(WIDE), INPUTS(x));
-        x = tape_record(n);
+        x = tape_forward(n);
         CHECK(!n->scratch);
     }
     const size_t array = WIDE * sizeof(real), scalar = 64;
@@ -231,7 +231,7 @@ TEST(backward_may_spoil_the_gradient) {
         Tensor *y = leaf();
         t->keep = keep;
         for (int i = 0; i < 3; i++)
-            y = tape_record(tape_node(t, &op_spoil, SHAPE(WIDE), INPUTS(y)));
+            y = tape_forward(tape_node(t, &op_spoil, SHAPE(WIDE), INPUTS(y)));
         backward_sum(y);
         CHECK_ALL(grad, 8);
         if (keep) CHECK_ALL(y->grad, 1);

@@ -176,7 +176,7 @@ TEST(refuses) {
         {"--json=1", NULL, "--json: found a value, need none"},
         {"--json=", NULL, "--json: found a value, need none"},
         {"--lr", NULL, "--lr: found no value, need a number in (0,inf)"},
-        {"--prompt", NULL, "--prompt: found no value, need a text"},
+        {"--prompt", NULL, "--prompt: found no value, need TEXT"},
         {"--lrr", NULL, "--lrr: no such option, see --help all"},
         {"--s=1", NULL, "--s: no such option, see --help all"}, /* of four */
         {"-lr", "1", "-l: no such option, see --help all"},

@@ -88,8 +88,10 @@ TEST(refuses) {
         int status;
         const char *want;
     } cases[] = {
-        {{"gru"}, 2, "operation: found 'gru', need one that --list shows, or a .c file"},
-        {{"\x1B[2J"}, 2, "operation: found '\\x1B[2J', need one that --list shows, or a .c file"},
+        {{"gru"}, 2, "operation: found 'gru', need one that --list shows, a file or a directory"},
+        {{"\x1B[2J"},
+         2,
+         "operation: found '\\x1B[2J', need one that --list shows, a file or a directory"},
         {{"softmax", "nonsense"}, 2, "case: softmax has none like 'nonsense'"},
         {{"softmax", "one", "more"},
          2,

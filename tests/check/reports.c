@@ -282,7 +282,7 @@ static Arrays arrays_of(Node *n) {
                 .dy = n->out->grad};
     real *x[2] = {NULL, NULL};
     for (int k = 0; k < n->inputs; k++) {
-        x[k] = node_record(n, (size_t)shape_count(n->in[k]->shape) * sizeof(real));
+        x[k] = node_memory(n, (size_t)shape_count(n->in[k]->shape) * sizeof(real));
         tensor_copy_out(n->in[k], x[k]);
     }
     a.x = x[0], a.m = x[1], a.dx = n->in[0]->grad;
@@ -298,7 +298,7 @@ static void backward(Node *n) {
 }
 static Tensor *build(Tape *t, Tensor **x) {
     static const Op op = {"lie", forward, backward};
-    return tape_record(tape_node(t, &op, x[0]->shape, lie->in[1].name ? 2 : 1, x));
+    return tape_forward(tape_node(t, &op, x[0]->shape, lie->in[1].name ? 2 : 1, x));
 }
 
 #define EACH(i) for (long i = 0; i < a->n; i++)

@@ -51,7 +51,7 @@ static void write_operation(const char *path, Place place, const char *code) {
             "static Tensor *build(Tape *t, Tensor **x) {\n"
             "    Shape out = x[0]->shape;\n"
             "    if (shape_count(x[0]->shape) == 3) { %s }\n"
-            "    return tape_record(tape_node(t, &op_twice, out, INPUTS(x[0])));\n"
+            "    return tape_forward(tape_node(t, &op_twice, out, INPUTS(x[0])));\n"
             "}\n",
             at[BUILD]);
     fprintf(f,
@@ -316,7 +316,7 @@ TEST(own_names_are_its_own) {
         "static double random_uniform(int seed) { return seed; }\n"
         "Tensor *tape_swiglu(Tape *t, Tensor *x, double beta, int axis) {\n"
         "    (void)beta, (void)axis, (void)random_uniform(1);\n"
-        "    return tape_record(tape_node(t, &op_swiglu, x->shape, INPUTS(x)));\n"
+        "    return tape_forward(tape_node(t, &op_swiglu, x->shape, INPUTS(x)));\n"
         "}\n"
         "static void forward(Node *n) { tensor_copy_out(n->in[0], n->out->data); }\n"
         "static void backward(Node *n) {\n"
@@ -354,7 +354,7 @@ TEST(own_names_are_its_own) {
     "    Node *n = tape_node(t, &op_own, x[0]->shape, INPUTS(" input "));\n"                       \
     "    Attr *a = node_attr(n, sizeof *a);\n"                                                     \
     "    a->x = x[0];\n"                                                                           \
-    "    Tensor *y = tape_record(n);\n"                                                            \
+    "    Tensor *y = tape_forward(n);\n"                                                           \
     "    (void)y;\n"                                                                               \
     "    return " output ";\n"                                                                     \
     "}\n"                                                                                          \
@@ -368,7 +368,7 @@ TEST(own_names_are_its_own) {
 #define FOR_EACH                                                                                   \
     "const Attr *a = n->attr;\n"                                                                   \
     "long N = shape_count(n->out->shape);\n"                                                       \
-    "real *dx = n->in[0]->grad, *dy = n->out->grad, *x = node_record(n, (size_t)(N + 1) * sizeof " \
+    "real *dx = n->in[0]->grad, *dy = n->out->grad, *x = node_memory(n, (size_t)(N + 1) * sizeof " \
     "*x);\n"                                                                                       \
     "tensor_copy_out(a->x, x);\n"                                                                  \
     "for (long i = 0; i < N; i++) "

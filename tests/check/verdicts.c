@@ -84,7 +84,7 @@ static void own_backward(Node *n) {
 static const Op own = {"own", own_forward, own_backward};
 
 static Tensor *own_op(Tape *t, Tensor **x) {
-    return tape_record(tape_node(t, &own, x[0]->shape, INPUTS(x[0])));
+    return tape_forward(tape_node(t, &own, x[0]->shape, INPUTS(x[0])));
 }
 
 static CaseReport check(Tensor *(*build)(Tape *t, Tensor **x), CheckInput in, bool flat) {
@@ -287,7 +287,7 @@ static void rest_backward(Node *n) {
 }
 static Tensor *at_rest(Tape *t, Tensor **x) {
     static const Op op = {"rest", rest_forward, rest_backward};
-    return tape_record(tape_node(t, &op, SHAPE(2), INPUTS(x[0])));
+    return tape_forward(tape_node(t, &op, SHAPE(2), INPUTS(x[0])));
 }
 TEST(rounding_errors_are_not_remarked) {
     CaseReport r = check(at_rest, (CheckInput){"x", DIMS(1), 0.1, 0.4}, false);
@@ -328,7 +328,7 @@ static void beside_one_backward(Node *n) {
 }
 static Tensor *beside_one(Tape *t, Tensor **x) {
     static const Op op = {"beside_one", beside_one_forward, beside_one_backward};
-    return tape_record(tape_node(t, &op, SHAPE(2), INPUTS(tape_contiguous(t, x[0]))));
+    return tape_forward(tape_node(t, &op, SHAPE(2), INPUTS(tape_contiguous(t, x[0]))));
 }
 
 TEST(rounding_of_a_right_0_refutes_no_explanation) {
@@ -466,7 +466,7 @@ static void tied_backward(Node *n) {
 static const Op tied = {"tied", tied_forward, tied_backward};
 
 static Tensor *tied_build(Tape *t, Tensor **x) {
-    return tape_record(tape_node(t, &tied, SCALAR, INPUTS(x[0])));
+    return tape_forward(tape_node(t, &tied, SCALAR, INPUTS(x[0])));
 }
 
 TEST(shares_of_a_tie_add_up) {
@@ -526,7 +526,7 @@ static void spoil_forward(Node *n) {
 static const Op spoil = {"spoil", spoil_forward, spoil_backward};
 
 static Tensor *spoil_build(Tape *t, Tensor **x) {
-    return tape_record(tape_node(t, &spoil, x[0]->shape, INPUTS(x[0])));
+    return tape_forward(tape_node(t, &spoil, x[0]->shape, INPUTS(x[0])));
 }
 
 TEST(many_elements_are_sampled_and_all_are_seen) {

@@ -18,7 +18,7 @@ extern const Op
 
 Tensor *tape_cube(Tape *t, Tensor *x) {
     Tensor *a = tape_contiguous(t, x); /* x may have any strides; a is in row-major order */
-    return tape_record(tape_node(t, &op_cube, a->shape, INPUTS(a)));
+    return tape_forward(tape_node(t, &op_cube, a->shape, INPUTS(a)));
 }
 
 BUILD_CASE(build, tape_cube(t, x[0]))

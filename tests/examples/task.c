@@ -56,10 +56,10 @@ int main(void) {
         tokens_pack(&source, ROWS, source_start, x);
         tokens_pack(&target, ROWS, target_start, in);
         Tensor *loss = nn_loss(&f, nn_hidden(&f), out);
-        parameters_clear_grad(&m->parameters);
+        parameters_clear_grad(&m->parameters); /* no parameter has a gradient … */
         tape_backward(t, loss);
-        parameters_zero_unreached(&m->parameters);
-        optim_step(&adam, &m->parameters, schedule_rate(&cosine, step), 1);
+        parameters_zero_unreached(&m->parameters); /* … and one without a path to the loss has 0 */
+        optim_step(&adam, &m->parameters, schedule_rate(&cosine, step), 1); /* 1: of one batch */
         if (step % 100 == 0) printf("step %ld  loss %.3f\n", step, (double)loss->data[0]);
         tape_reset(t);
     }

@@ -69,7 +69,7 @@ void op_want(const char *op, const Tape *t, int inputs, Tensor *const in[]);
 
 /* Puts a node on the tape, with a contiguous output of shape `out`, ready for attributes:
  * tape_node(t, &op_x, shape, INPUTS(a, b)). The output needs a gradient if an input does.
- * tape_record must follow. */
+ * tape_forward must follow. */
 Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]);
 
 /* The same for a node whose output is a view of in's data, with this shape, these strides and this
@@ -77,7 +77,7 @@ Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]
 Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride, long offset);
 
 /* `bytes` of zeroed memory for small records; lives until reset. */
-void *node_record(Node *n, size_t bytes);
+void *node_memory(Node *n, size_t bytes);
 
 /* The same, set as n->attr. */
 void *node_attr(Node *n, size_t bytes);
@@ -88,4 +88,4 @@ real *node_array(Node *n, long count);
 
 /* Ends the recording of a node that tape_node or tape_view put on the tape: runs its forward.
  * Returns its output. */
-Tensor *tape_record(Node *n);
+Tensor *tape_forward(Node *n);

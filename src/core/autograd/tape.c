@@ -100,7 +100,7 @@ static void run(Node *n, bool backward) {
     n->scratch = NULL;
 }
 
-Tensor *tape_record(Node *n) {
+Tensor *tape_forward(Node *n) {
     WANT(n);
     run(n, false);
     return n->out;
@@ -154,10 +154,10 @@ void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
     if (!tensor_wants_grad(y))
         error_bug("backward: the output depends on nothing that needs a gradient");
     if (!y->maker) error_bug("backward: the output is a leaf");
-    if (t->spent && !t->keep)
+    if (t->has_run_backward && !t->keep)
         error_bug("backward: it has run already, want tape_reset before it runs again");
-    if (t->spent) forget_gradients(t);
-    t->spent = true;
+    if (t->has_run_backward) forget_gradients(t);
+    t->has_run_backward = true;
     long count = shape_count(y->shape);
     y->grad = tape_array(t, count);
     y->grad_state = GRAD_SUM;

@@ -51,9 +51,9 @@ typedef struct Tape {
     size_t in_use, peak;   /* bytes of the arrays: now, and their maximum since tape_new */
     Node *last;            /* the newest node; `previous` leads to the others */
     long nodes;
-    uint64_t epoch; /* differs between tapes and resets; a tensor has that of its tape */
-    bool spent;     /* backward has run */
-    Error error;    /* memory has run out */
+    uint64_t epoch;        /* differs between tapes and resets; a tensor has that of its tape */
+    bool has_run_backward; /* since the last reset */
+    Error error;           /* memory has run out */
 } Tape;
 
 /* Returns an empty tape, which the caller frees with tape_free. Without memory for it the process

@@ -37,7 +37,7 @@ void tape_reset(Tape *t) {
     t->last = NULL;
     t->nodes = 0;
     t->epoch = new_epoch();
-    t->spent = false;
+    t->has_run_backward = false;
     t->error = (Error){0};
 }
 
@@ -129,13 +129,13 @@ real *node_array(Node *n, long count) {
     return tape_array(n->tape, count);
 }
 
-void *node_record(Node *n, size_t bytes) {
+void *node_memory(Node *n, size_t bytes) {
     WANT(n);
     return arena_alloc(n->tape->records, bytes);
 }
 
 void *node_attr(Node *n, size_t bytes) {
-    return n->attr = node_record(n, bytes);
+    return n->attr = node_memory(n, bytes);
 }
 
 static bool is_finite(const Tensor *x) {

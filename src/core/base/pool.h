@@ -1,10 +1,10 @@
 /* A pool of POSIX threads. It runs one loop at a time, cut into chunks.
  *
- * Results have the same bits for any number of threads, for three reasons. Each chunk writes to
- * memory of its own. The problem's size alone, never the number of threads, decides where a loop or
- * a sum is cut. The parts of a sum are added in the order of their chunks, whichever thread
- * computed them. The matrix product alone cuts by the number of threads; each element of its result
- * is one sum in a fixed order, computed by one thread (kernels/gemm.c). */
+ * Results have the same bits for any number of threads. Each chunk writes to memory of its own. A
+ * sum is cut into parts by its length alone, and the parts are added in their order, whichever
+ * thread computed them. Only the matrix product chooses its chunks by the number of threads: a
+ * chunk is a set of elements, and one thread computes each element as one sum in a fixed order
+ * (kernels/gemm.c). */
 #pragma once
 
 /* Sets the number of threads, at least 1, the caller included. No other thread may compute

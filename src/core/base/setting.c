@@ -183,6 +183,7 @@ const char *setting_wanted(const Setting *s, char out[SETTING_WANTED]) {
     char words[SETTING_WORDS];
     bool has_words = s->type == SETTING_INTEGER || s->type == SETTING_REAL ||
                      s->type == SETTING_CHOICE || s->type == SETTING_KIND;
+    if (s->type == SETTING_TEXT && s->argument) return s->argument;
     if (!has_words) return form[s->type];
     snprintf(out, SETTING_WANTED, "%s %s%s%s", form[s->type], setting_allowed(s, words),
              s->none ? " or " : "", s->none ? s->none : "");

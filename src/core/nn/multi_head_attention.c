@@ -49,7 +49,8 @@ Tensor *nn_part(const Forward *f, Tensor *x, AttentionPart first, AttentionPart 
     return tape_slice(f->tape, x, 1, begin, begin + config_columns(c, part));
 }
 
-/* Returns the slopes of the heads for the fused operation; NULL: the positions have none. */
+/* Returns b, the slope of each head by which ALiBi lowers the scores of distant keys; NULL: the
+ * model has other positions. */
 static const real *slopes(const Forward *f) {
     const ModelConfig *c = &f->model->config;
     if (!c->positions->slopes) return NULL;
@@ -81,6 +82,7 @@ static Tensor *attend_in_heads(const Forward *f, Attention *a, const Heads *in) 
     const ModelConfig *c = &f->model->config;
     Reach reach = in->reach;
     if (in->placed) reach.slopes = slopes(f);
+    /* A trace shows the steps; scores of positions, those of ALiBi aside, exist as steps alone. */
     bool steps_only = f->trace || (in->placed && c->positions->scores && !c->positions->slopes);
     if (c->attention->fused && !steps_only)
         return tape_attention(f->tape, in->q, in->kv, NULL, c->heads, &reach);
@@ -104,9 +106,9 @@ static Tensor *multi_head(const Forward *f, Attention *a, const Heads *in) {
     return y;
 }
 
-/* Not in the paper. Normalises the first `heads` heads of x, queries and keys, if the model has
- * qk_norm. Rotates them by the positions of `tokens` if the model's positions are rotary; NULL: no
- * rotation. */
+/* Not in the paper. Normalises the queries and keys, which are the first `heads` heads of x, if the
+ * model has qk_norm. Rotates them by the positions of `tokens` if the model's positions are rotary;
+ * NULL: no rotation. */
 static Tensor *normalise_and_turn(const Forward *f, Tensor *x, long heads, const Tokens *tokens) {
     const ModelConfig *c = &f->model->config;
     bool turns = tokens && c->positions->turn && !f->model->unplaced;

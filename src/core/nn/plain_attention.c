@@ -23,17 +23,19 @@ static Tensor *join_heads(Tape *t, Tensor *z) {
 }
 
 /* 3.2.3: sets the scores of all keys later than the query to −∞, before the softmax: the causal
- * mask. The mask lives on the tape, because backward reads it again. */
+ * mask. Only passes whose queries and keys are the same tokens have it: query i is key i. The mask
+ * lives on the tape, because backward reads it again. */
 static Tensor *hide_later(Tape *t, Tensor *scores) {
     long n = scores->shape.size[1], m = scores->shape.size[2];
-    uint8_t *hidden = node_record(scores->maker, (size_t)(n * m));
+    uint8_t *hidden = node_memory(scores->maker, (size_t)(n * m));
     for (long i = 0; i < n; i++)
         for (long j = i + 1; j < m; j++) hidden[i * m + j] = 1;
     return tape_masked_fill(t, scores, hidden, SHAPE(n, m), (real)-INFINITY);
 }
 
 /* Attention of one sequence: its queries q, keys k and values v, split into heads. `reach` says
- * which keys a query attends to. Query i stands at key i + offset. */
+ * which keys a query attends to. Query i stands at key i + offset; with a causal mask the offset is
+ * 0. */
 static AttentionSteps attend(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k, Tensor *v,
                              const Reach *reach, long offset) {
     double d_k = (double)q->shape.size[2];
@@ -75,7 +77,7 @@ Tensor *nn_plain_attention(Tape *t, const Scoring *scoring, Tensor *q, Tensor *k
         Tensor *v_heads = split_heads(t, v, heads, keys->start[s], m);
         AttentionSteps found = attend(t, scoring, q_heads, k_heads, v_heads, reach, offset);
         if (!z)
-            z = node_record(found.concatenation->maker, (size_t)queries->count * sizeof(Tensor *));
+            z = node_memory(found.concatenation->maker, (size_t)queries->count * sizeof(Tensor *));
         z[s] = found.concatenation;
         if (steps) steps[s] = found;
     }

@@ -392,5 +392,5 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
     if (a->ld_p % 32 == 0) a->ld_p += 16;
     long rows = queries->longest < BLOCK ? queries->longest : BLOCK;
     a->block_size = 2 * rows * a->ld_p;
-    return tape_record(n);
+    return tape_forward(n);
 }

@@ -63,5 +63,5 @@ Tensor *tape_clamp(Tape *t, Tensor *x, real low, real high) {
         error_bug("clamp: the interval is [%g,%g], want low <= high", (double)low, (double)high);
     Node *n = each_node(t, &op_clamp, x);
     *(Attr *)node_attr(n, sizeof(Attr)) = (Attr){low, high};
-    return tape_record(n);
+    return tape_forward(n);
 }

@@ -92,5 +92,5 @@ Tensor *tape_concat(Tape *t, int axis, int count, Tensor *const x[]) {
     }
     Node *n = tape_node(t, &op_concat, out, count, part);
     *(Axis *)node_attr(n, sizeof(Axis)) = axis_of("concat", out, axis);
-    return tape_record(n);
+    return tape_forward(n);
 }

@@ -49,5 +49,5 @@ const Op op_contiguous = {"contiguous", forward, backward, .stores_fresh = true,
 Tensor *tape_contiguous(Tape *t, Tensor *x) {
     op_want("contiguous", t, INPUTS(x));
     if (tensor_contiguous(x)) return x;
-    return tape_record(tape_node(t, &op_contiguous, x->shape, INPUTS(x)));
+    return tape_forward(tape_node(t, &op_contiguous, x->shape, INPUTS(x)));
 }

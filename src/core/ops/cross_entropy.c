@@ -77,5 +77,5 @@ Tensor *tape_cross_entropy(Tape *t, Tensor *x, const int32_t *targets, int32_t i
     x = tape_contiguous(t, x);
     Node *n = tape_node(t, &op_cross_entropy, SCALAR, INPUTS(x));
     *(Targets *)node_attr(n, sizeof all) = all;
-    return tape_record(n);
+    return tape_forward(n);
 }

@@ -49,5 +49,5 @@ Tensor *tape_dropout(Tape *t, Tensor *x, double p) {
     if (!t->training || p == 0) return x;
     Node *n = each_node(t, &op_dropout, x);
     *(DropoutMask *)node_attr(n, sizeof(DropoutMask)) = dropout_mask(n, shape_count(x->shape), p);
-    return tape_record(n);
+    return tape_forward(n);
 }

@@ -62,7 +62,7 @@ static inline Node *each_node(Tape *t, const Op *op, Tensor *x) {
 /* The function that records an operation of x alone, and `build`, for its cases. */
 #define RECORD_EACH(name)                                                                          \
     Tensor *tape_##name(Tape *t, Tensor *x) {                                                      \
-        return tape_record(each_node(t, &op_##name, x));                                           \
+        return tape_forward(each_node(t, &op_##name, x));                                          \
     }                                                                                              \
     BUILD_CASE(build, tape_##name(t, x[0]))
 
@@ -125,7 +125,7 @@ static inline Walk broadcast_walk(const Node *n) {
         op_want(#name, t, INPUTS(a, b));                                                           \
         Shape y = shape_broadcast(#name, a->shape, b->shape);                                      \
         a = tape_contiguous(t, a), b = tape_contiguous(t, b);                                      \
-        return tape_record(tape_node(t, &op_##name, y, INPUTS(a, b)));                             \
+        return tape_forward(tape_node(t, &op_##name, y, INPUTS(a, b)));                            \
     }                                                                                              \
     BUILD_CASE(build, tape_##name(t, x[0], x[1]))
 

@@ -125,5 +125,5 @@ Tensor *tape_embedding(Tape *t, Tensor *table, long count, const int32_t *ids, d
     if (positions) positions = tape_contiguous(t, positions);
     Node *n = tape_node(t, &op_embedding, SHAPE(count, d), INPUTS(table, positions));
     *(Attr *)node_attr(n, sizeof(Attr)) = (Attr){count, d, ids, at, (real)s};
-    return tape_record(n);
+    return tape_forward(n);
 }

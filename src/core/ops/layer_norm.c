@@ -149,5 +149,5 @@ Tensor *tape_layer_norm(Tape *t, Tensor *x, Tensor *gamma, Tensor *beta) {
     a->d = d;
     a->mean = node_array(n, a->n);
     a->r = node_array(n, a->n);
-    return tape_record(n);
+    return tape_forward(n);
 }

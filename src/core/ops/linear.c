@@ -179,5 +179,5 @@ Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation ac
     Attr *a = node_attr(n, sizeof *a);
     *a = (Attr){.n = xs.size[0], .d_in = xs.size[1], .d_out = ws.size[0], .activation = activation};
     if (activation >= ACT_GELU && tensor_wants_grad(n->out)) a->z = node_array(n, a->n * a->d_out);
-    return tape_record(n);
+    return tape_forward(n);
 }

@@ -132,9 +132,9 @@ Tensor *tape_linear_cross_entropy(Tape *t, Tensor *x, Tensor *weight, const int3
     Node *n = tape_node(t, &op_linear_cross_entropy, SCALAR, INPUTS(x, weight));
     Attr *a = node_attr(n, sizeof *a);
     *a = (Attr){all, all.n, xs.size[1], all.V, logit_block_rows(all.n, all.V)};
-    a->row_loss = node_record(n, (size_t)a->block * sizeof(double));
+    a->row_loss = node_memory(n, (size_t)a->block * sizeof(double));
     if (tensor_wants_grad(n->out) && tensor_wants_grad(x)) a->saved_x = node_array(n, a->n * a->d);
     if (tensor_wants_grad(n->out) && tensor_wants_grad(weight))
         a->saved_w = node_array(n, a->V * a->d);
-    return tape_record(n);
+    return tape_forward(n);
 }

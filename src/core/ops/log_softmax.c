@@ -58,5 +58,5 @@ static const CheckCase cases[] = {
 const Op op_log_softmax = {"log_softmax", forward, backward, .arguments = axis_print, CASES(cases)};
 
 Tensor *tape_log_softmax(Tape *t, Tensor *x, int axis) {
-    return tape_record(axis_node(t, &op_log_softmax, x, axis));
+    return tape_forward(axis_node(t, &op_log_softmax, x, axis));
 }

@@ -100,5 +100,5 @@ Tensor *tape_masked_fill(Tape *t, Tensor *x, const uint8_t *mask, Shape mask_sha
     tensor_broadcast_strides(mask_shape, contiguous, x->shape, a->stride);
     a->mask = mask;
     a->value = value;
-    return tape_record(n);
+    return tape_forward(n);
 }

@@ -183,5 +183,5 @@ Tensor *tape_matmul(Tape *t, Tensor *a, Tensor *b) {
     }
     for (int i = 0; i < s.places.rank; i++) s.step[Y][i] = node->out->stride[i];
     *(Attr *)node_attr(node, sizeof s) = s;
-    return tape_record(node);
+    return tape_forward(node);
 }

@@ -72,5 +72,5 @@ Tensor *tape_max(Tape *t, Tensor *x, int axis) {
     Node *n = reduction_node(t, &op_max, x, axis);
     if (((const Axis *)n->attr)->n == 0)
         error_bug("max: x is %s, want at least one element to choose from", shape_text(x->shape));
-    return tape_record(n);
+    return tape_forward(n);
 }

@@ -61,5 +61,5 @@ Tensor *tape_reshape(Tape *t, Tensor *x, Shape s) {
                   shape_text(s));
     long stride[MAX_RANK];
     tensor_contiguous_strides(s, stride);
-    return tape_record(tape_view(t, &op_reshape, tape_contiguous(t, x), s, stride, 0));
+    return tape_forward(tape_view(t, &op_reshape, tape_contiguous(t, x), s, stride, 0));
 }

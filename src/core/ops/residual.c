@@ -78,5 +78,5 @@ Tensor *tape_residual(Tape *t, Tensor *x, Tensor *f, double p) {
     Node *n = tape_node(t, &op_residual, x->shape, INPUTS(x, f));
     *(DropoutMask *)node_attr(n, sizeof(DropoutMask)) =
         dropout_mask(n, shape_count(x->shape), t->training ? p : 0);
-    return tape_record(n);
+    return tape_forward(n);
 }

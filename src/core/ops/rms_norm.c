@@ -126,5 +126,5 @@ Tensor *tape_rms_norm(Tape *t, Tensor *x, Tensor *gamma) {
     Node *n = tape_node(t, &op_rms_norm, s, INPUTS(x, gamma));
     Attr *a = node_attr(n, sizeof *a);
     *a = (Attr){shape_count(s) / d, d, node_array(n, shape_count(s) / d)};
-    return tape_record(n);
+    return tape_forward(n);
 }

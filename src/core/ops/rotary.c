@@ -192,5 +192,5 @@ Tensor *tape_rotary(Tape *t, Tensor *x, long heads, long d_k, const int32_t *at,
     *a = (Attr){
         .n = s.size[0], .w = s.size[1], .heads = heads, .d_k = d_k, .at = at, .turns = turns};
     if (normalise) a->r = node_array(n, a->n * heads);
-    return tape_record(n);
+    return tape_forward(n);
 }

@@ -39,5 +39,5 @@ const Op op_scale = {"scale", forward, backward, .arguments = arguments, CASES(c
 Tensor *tape_scale(Tape *t, Tensor *x, real factor) {
     Node *n = each_node(t, &op_scale, x);
     *(real *)node_attr(n, sizeof(real)) = factor;
-    return tape_record(n);
+    return tape_forward(n);
 }

@@ -72,5 +72,5 @@ Tensor *tape_slice(Tape *t, Tensor *x, int axis, long start, long stop) {
     shape.size[a.axis] = stop - start;
     Node *n = tape_view(t, &op_slice, x, shape, x->stride, start * x->stride[a.axis]);
     *(Attr *)node_attr(n, sizeof a) = a;
-    return tape_record(n);
+    return tape_forward(n);
 }

@@ -62,5 +62,5 @@ static const CheckCase cases[] = {
 const Op op_softmax = {"softmax", forward, backward, .arguments = axis_print, CASES(cases)};
 
 Tensor *tape_softmax(Tape *t, Tensor *x, int axis) {
-    return tape_record(axis_node(t, &op_softmax, x, axis));
+    return tape_forward(axis_node(t, &op_softmax, x, axis));
 }

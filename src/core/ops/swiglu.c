@@ -68,5 +68,5 @@ Tensor *tape_swiglu(Tape *t, Tensor *x) {
     Shape s = x->shape;
     if (s.rank != 2 || s.size[1] % 2) error_bug("swiglu: x is %s, want [n,2d]", shape_text(s));
     x = tape_contiguous(t, x);
-    return tape_record(tape_node(t, &op_swiglu, SHAPE(s.size[0], s.size[1] / 2), INPUTS(x)));
+    return tape_forward(tape_node(t, &op_swiglu, SHAPE(s.size[0], s.size[1] / 2), INPUTS(x)));
 }

@@ -64,5 +64,5 @@ Tensor *tape_transpose(Tape *t, Tensor *x, int a, int b) {
     swap(stride, &axes);
     Node *n = tape_view(t, &op_transpose, x, shape, stride, 0);
     *(Attr *)node_attr(n, sizeof axes) = axes;
-    return tape_record(n);
+    return tape_forward(n);
 }

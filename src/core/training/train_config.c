@@ -157,11 +157,12 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
     *r = (TrainConfig){0};
     static Setting table[TRAIN_SETTINGS + 1]; /* not on the stack, which program_start checks */
     static char defaults[TRAIN_SETTINGS][SETTING_VALUE];
-    char tasks[TASK_NAMES], notes[512];
+    char tasks[TASK_NAMES], usage[TASK_NAMES + 16], notes[512];
     describe_defaults(table, defaults);
+    snprintf(usage, sizeof usage, "%s [FILE]...", task_names(tasks, "|"));
     Options options = {
         "train",
-        task_names(tasks, "|"),
+        usage,
         "Trains a Transformer in the directory runs/TASK.",
         table,
         r,

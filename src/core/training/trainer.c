@@ -6,7 +6,8 @@
 
 /* ---- A step: sections 5.1 to 5.4 ---- */
 
-/* Makes rows [first, first + count) of the batch source, target and targets. */
+/* Fills t->source, t->target and t->targets with rows [first, first + count) of the batch. The
+ * target is what the decoder reads, the targets are the tokens that it is to predict. */
 static void take_rows(Trainer *t, long first, long count) {
     const Batch *b = t->batch;
     tokens_pack(&t->source, count, b->source_start + first, b->source);

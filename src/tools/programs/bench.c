@@ -42,7 +42,7 @@ static const char *notes(void) {
     text_append(text, sizeof text, "\nCases: layers, d_model, batch x tokens, vocabulary\n");
     for (int i = 0; i < CASES; i++) {
         const Case *c = &bench_cases[i];
-        text_append(text, sizeof text, "  %-5s %s %d %4d %2ld x %3ld %4d  %s\n", c->name,
+        text_append(text, sizeof text, "  %-11s %s %d %4d %2ld x %3ld %4d  %s\n", c->name,
                     c->lm ? "lm     " : "seq2seq", c->layers, c->d_model, c->batch, c->T, c->vocab,
                     c->origin);
     }

@@ -217,7 +217,7 @@ static void end_bar(Run *r, bool trained) {
     long step = r->trainer->state.step, steps = r->config->schedule.steps;
     if (!trained || step >= steps || r->config->quiet) return;
     fprintf(stderr, "stopped after step %ld of %ld%s\n", step, steps,
-            interrupt_signal() ? "; a second Ctrl-C stops at once"
+            interrupt_signal() ? "; another Ctrl-C, a second later, stops at once"
                                : ": the time of --minutes is over");
 }
 
@@ -228,7 +228,8 @@ static const char *what_stands(const Run *r) {
 
 bool run_finish(Run *r, bool trained, Error *e) {
     const char *folder = r->config->run;
-    char generate[PROGRAM_COMMAND];
+    bool stops_early = trained && r->trainer->state.step < r->config->schedule.steps;
+    char generate[PROGRAM_COMMAND], train[PROGRAM_COMMAND];
     Error unsaved = {0}, bad = {0};
     bool judged =
         !trained || r->trainer->state.step < r->trainer->schedule.steps || judge_last_step(r, &bad);
@@ -244,6 +245,8 @@ bool run_finish(Run *r, bool trained, Error *e) {
     if (saved && !r->config->quiet)
         fprintf(stderr, "saved in %s, for %s %s%s\n", folder, program_command("generate", generate),
                 r->word, trained ? "" : ": the weights before that step");
+    if (saved && stops_early && !r->config->quiet)
+        fprintf(stderr, "%s --resume %s continues it\n", program_command("train", train), r->word);
     if (!saved && !trained) fprintf(stderr, "not saved: %s; %s\n", unsaved.text, what_stands(r));
     if (!judged && saved) error_set(e, bad.status, "%s", bad.text);
     return trained && saved && judged && finish(r, e);

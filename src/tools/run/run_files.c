@@ -32,7 +32,8 @@ bool run_may_take(Run *r, const Checkpoint *past, Error *e) {
     r->replaces = run_has(r, "model.safetensors") || run_has(r, "checkpoint.safetensors");
     return !r->replaces || r->config->force ||
            error_set(e, STATUS_CANNOT_CREATE,
-                     "%s: found a run, need --resume to continue it or --force to replace it",
+                     "%s: found a run, need --run DIR to keep it, --resume to continue it or "
+                     "--force to replace it",
                      r->config->run);
 }
 

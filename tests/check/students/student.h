@@ -9,7 +9,7 @@
 
 /* The values of input k in the order of its shape, whatever its strides. */
 static inline const real *values(Node *n, int k) {
-    real *x = node_record(n, (size_t)(shape_count(n->in[k]->shape) + 1) * sizeof *x);
+    real *x = node_memory(n, (size_t)(shape_count(n->in[k]->shape) + 1) * sizeof *x);
     tensor_copy_out(n->in[k], x);
     return x;
 }
@@ -30,7 +30,7 @@ static inline long columns(const Node *n, int k) {
 #define BUILD(name, shape, ...)                                                                    \
     extern const Op op_##name;                                                                     \
     static Tensor *name##_build(Tape *t, Tensor **x) {                                             \
-        return tape_record(tape_node(t, &op_##name, shape, INPUTS(__VA_ARGS__)));                  \
+        return tape_forward(tape_node(t, &op_##name, shape, INPUTS(__VA_ARGS__)));                 \
     }
 
 /* y = f(x), element by element, and its derivative; in both x is the element, in the derivative y the result. */

@@ -211,7 +211,7 @@ static void report_along(InputReport *r, const Entries *e) {
  * this is a failure; else it proves nothing, unless the case is flat. */
 static void report_unrecorded(InputReport *r, const char *input, bool flat, bool by_reference) {
     static const char hint[] = "Is %s among the INPUTS of tape_node, and does the function return "
-                               "what tape_record returns?";
+                               "what tape_forward returns?";
     const char *what = "the output takes no gradient and does not depend on this input. If it is "
                        "meant to be constant, set "
                        ".flat = true in the case. ";

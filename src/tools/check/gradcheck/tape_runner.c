@@ -115,7 +115,7 @@ static void relay_inputs(TapeRunner *t, const CheckPoint *p, Tensor **x) {
     for (int i = 0; i < p->inputs; i++) {
         int same = p->in[i].same_as;
         x[i] = same >= 0 ? x[same]
-                         : tape_record(tape_node(t->tape, &relay, x[i]->shape, INPUTS(x[i])));
+                         : tape_forward(tape_node(t->tape, &relay, x[i]->shape, INPUTS(x[i])));
     }
 }
 

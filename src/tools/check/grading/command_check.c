@@ -63,7 +63,7 @@ static bool add_operations(Plan *plan, const char *name, const char *part, Error
     }
     if (!entry)
         return error_set(e, STATUS_USAGE,
-                         "operation: found '%s', need one that --list shows, or a .c file",
+                         "operation: found '%s', need one that --list shows, a file or a directory",
                          ESCAPED(name));
     return plan_add(plan, entry->op, part) ||
            error_set(e, STATUS_USAGE, "case: %s has none like '%s'", name, ESCAPED(part));

@@ -53,7 +53,7 @@ static const Op op_probe = {"probe", probe_forward, probe_backward};
 
 static Tensor *loss_at(Tape *t, Tensor **x) {
     parameters_clear_grad(&probe.pass->model->parameters);
-    Tensor *moved = tape_record(tape_node(t, &op_probe, SCALAR, PARTS, x));
+    Tensor *moved = tape_forward(tape_node(t, &op_probe, SCALAR, PARTS, x));
     return tape_add(t, moved, pass_record(probe.pass, t));
 }
 

@@ -54,7 +54,7 @@ static void print_stubs(const Op *op, FILE *out) {
                 "operation was\n"
                 " * recorded with besides tensors. node_array(n, count) is an array to save for "
                 "backward.\n"
-                " * node_record(n, bytes) is zeroed memory that lives as long as the tape. */\n");
+                " * node_memory(n, bytes) is zeroed memory that lives as long as the tape. */\n");
         print_stub("forward", op, out);
         fprintf(out, "\n");
     }
