@@ -135,15 +135,16 @@ static bool run_once(TrainConfig *config, double began, Checkpoint *past, Error 
 }
 
 /* While a text is encoded, a signal ends the program without a file that is not finished. */
-static bool encode_quietly(size_t bytes) {
-    (void)bytes;
+static bool encode_quietly(size_t done, size_t all) {
+    (void)done;
+    (void)all;
     interrupt_heed();
     return !interrupt_signal();
 }
 
-static bool encode_visibly(size_t bytes) {
-    progress_encoding(bytes);
-    return encode_quietly(bytes);
+static bool encode_visibly(size_t done, size_t all) {
+    progress_encoding(done, all);
+    return encode_quietly(done, all);
 }
 
 int main(int argc, char **argv) {

@@ -108,8 +108,8 @@ TEST(a_large_text_is_encoded_once) {
 /* Training that reads a text more often has fewer tokens, and its file takes the other's place.
  * Eight files stay, and none that a killed process has left. A signal leaves none. A file that
  * cannot be written is reported, and the tokens are in memory. */
-static bool stops(size_t bytes) {
-    return bytes == 0;
+static bool stops(size_t done, size_t all) {
+    return all == BYTES && done == 0;
 }
 
 TEST(token_files_are_few_and_optional) {

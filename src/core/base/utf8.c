@@ -46,8 +46,10 @@ int utf8_encode(uint32_t c, char out[UTF8_MAX]) {
 size_t utf8_valid(const char *text, size_t length) {
     size_t at = 0;
     uint32_t character;
-    for (int bytes = 1; bytes && at < length; at += (size_t)bytes)
+    for (int bytes = 1; bytes && at < length; at += (size_t)bytes) {
+        while (at + 1 < length && (unsigned char)text[at] < 0x80) at++; /* most texts, at once */
         bytes = utf8_decode(text + at, length - at, &character);
+    }
     return at;
 }
 

@@ -70,11 +70,11 @@ static bool hold_out_lines(const Parts *p, uint64_t seed, Error *e) {
 typedef struct Encoding {
     Corpus *corpus;
     const TaskOptions *options;
-    File *file;      /* NULL: memory */
-    uint32_t crc32;  /* of what the file has */
-    int32_t *chunk;  /* [CHUNK + TOKEN_BYTES] */
-    uint16_t *block; /* the same tokens */
-    size_t done;     /* bytes */
+    File *file;       /* NULL: memory */
+    uint32_t crc32;   /* of what the file has */
+    int32_t *chunk;   /* [CHUNK + TOKEN_BYTES] */
+    uint16_t *block;  /* the same tokens */
+    size_t done, all; /* bytes */
 } Encoding;
 
 static void store(Encoding *w, long count) {
@@ -94,7 +94,7 @@ static bool encode_passage(Encoding *w, const Passage *p, size_t at, Error *e) {
     while (at < p->length) {
         size_t before = at;
         long count = 0;
-        if (w->options->goes_on && !w->options->goes_on(w->done)) return false;
+        if (w->options->goes_on && !w->options->goes_on(w->done, w->all)) return false;
         if (!tokenizer_encode_part(w->corpus->tokenizer, p, &at, CHUNK, w->chunk, &count, e))
             return false;
         store(w, count);
@@ -139,11 +139,11 @@ static bool no_memory(const Parts *p, size_t tokens, Error *e) {
 
 /* Encodes all parts into the token file at `path`. False without an error: nothing was encoded, or
  * c->unkept says why there is no file. */
-static bool encode_to_file(Encoding *w, const Parts *p, size_t bytes, const char *path, Error *e) {
+static bool encode_to_file(Encoding *w, const Parts *p, const char *path, Error *e) {
     Error unkept = {0};
     w->file = file_create(path, &unkept);
     /* Most texts have more tokens than one in four bytes: a full disk shows before the work. */
-    bool fits = w->file && file_reserve(w->file, bytes / 4 * sizeof *w->block, &unkept);
+    bool fits = w->file && file_reserve(w->file, w->all / 4 * sizeof *w->block, &unkept);
     bool encoded = fits && encode_parts(w, p, e);
     if (encoded && token_file_end(w->file, w->corpus, w->crc32, &unkept)) return true;
     if (!encoded) file_abandon(w->file);
@@ -154,11 +154,11 @@ static bool encode_to_file(Encoding *w, const Parts *p, size_t bytes, const char
 }
 
 /* Encodes all parts into memory that fits. */
-static bool encode_to_memory(Encoding *w, const Parts *p, size_t bytes, Error *e) {
+static bool encode_to_memory(Encoding *w, const Parts *p, Error *e) {
     Corpus *c = w->corpus;
     c->count = 0;
-    c->ids = malloc((bytes + 1) * sizeof *c->ids);
-    if (!c->ids) return no_memory(p, bytes, e);
+    c->ids = malloc((w->all + 1) * sizeof *c->ids);
+    if (!c->ids) return no_memory(p, w->all, e);
     if (!encode_parts(w, p, e)) return false;
     uint16_t *fitting = realloc(c->ids, (size_t)(c->count + 1) * sizeof *fitting);
     if (fitting) c->ids = fitting;
@@ -168,15 +168,14 @@ static bool encode_to_memory(Encoding *w, const Parts *p, size_t bytes, Error *e
 /* Encodes all parts; `path` is that of their token file, or "". A file that cannot be written is
  * none. */
 static bool encode(Corpus *c, const Parts *p, const TaskOptions *o, const char *path, Error *e) {
-    size_t bytes = 0;
-    for (long i = 0; i < p->count; i++) bytes += p->all[i].length;
     Encoding w = {.corpus = c,
                   .options = o,
                   .chunk = malloc((CHUNK + TOKEN_BYTES) * sizeof *w.chunk),
                   .block = malloc((CHUNK + TOKEN_BYTES) * sizeof *w.block)};
+    for (long i = 0; i < p->count; i++) w.all += p->all[i].length;
     bool ok = (w.chunk && w.block) || no_memory(p, CHUNK, e);
-    bool kept = ok && *path && encode_to_file(&w, p, bytes, path, e);
-    if (ok && !kept) ok = (!*path || *c->unkept) && encode_to_memory(&w, p, bytes, e);
+    bool kept = ok && *path && encode_to_file(&w, p, path, e);
+    if (ok && !kept) ok = (!*path || *c->unkept) && encode_to_memory(&w, p, e);
     free(w.chunk);
     free(w.block);
     return ok;

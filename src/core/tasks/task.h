@@ -29,11 +29,12 @@ typedef struct TaskOptions {
     double tokens;          /* lm: that training reads; 0: as many as the text has */
     const char *text;       /* paths of text files and their directories, one a line; -: stdin */
     const char *cache;      /* directory of token files (token_file.c); NULL: the usual one */
-    bool (*goes_on)(size_t bytes); /* lm: hears before each megabyte how many bytes are encoded;
-                                       false ends the encoding without an error. NULL: none */
-    long context;                  /* tokens of a window */
-    int unix_newlines;             /* 1: each CR LF and each CR alone is LF */
-    bool lines;                    /* lm: each line is an example */
+    bool (*goes_on)(size_t done, size_t all); /* lm: hears before each megabyte how many bytes are
+                                                 encoded; false ends the encoding without an error.
+                                                 NULL: none */
+    long context;                             /* tokens of a window */
+    int unix_newlines;                        /* 1: each CR LF and each CR alone is LF */
+    bool lines;                               /* lm: each line is an example */
     double validation; /* share held out, of a text its end, [0,1); 0: train and evaluate on all of
                           it … */
     bool usual_tail;   /* … also of a text below 2,000 bytes: nobody chose the share */

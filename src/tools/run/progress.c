@@ -136,11 +136,16 @@ void progress_clear(Progress *p) {
     p->shown = -1;
 }
 
-void progress_encoding(size_t bytes) {
-    static double shown;
-    double now = clock_seconds();
-    if (shown == 0) shown = now;
-    if (now - shown < 2) return;
-    fprintf(stderr, "encoded %.0f MB of text\n", 1e-6 * (double)bytes);
-    shown = now;
+void progress_encoding(size_t done, size_t all) {
+    enum { MEGABYTE = 1000000, SECONDS = 2 };
+    static Progress bar;
+    if (bar.start == 0)
+        bar = progress_start("tokens of the text", "MB/s", (long)(all / MEGABYTE), false);
+    double seconds = clock_seconds() - bar.start;
+    bar.done = (long)(done / MEGABYTE);
+    bar.rate = (double)bar.done / seconds;
+    if (done + 2 * MEGABYTE > all)
+        progress_clear(&bar);
+    else if (seconds > SECONDS)
+        progress_show(&bar);
 }

@@ -34,5 +34,5 @@ void progress_end(Progress *p);
 /* Erases the bar, so that something else can be printed; the next progress_show redraws it. */
 void progress_clear(Progress *p);
 
-/* Reports on stderr, every two seconds, how much of a text is encoded. */
-void progress_encoding(size_t bytes);
+/* Shows how much of a text is encoded, if that takes more than two seconds. */
+void progress_encoding(size_t done, size_t all);
