@@ -186,7 +186,7 @@ struct Child {
     int request[2]; /* both ends of its pipe stay open, so that writing to one that has ended is no
                        error */
     bool timed_out, full, interrupted, ended;
-    double measured; /* when its directory was */
+    double looked, measured; /* when it was looked at, and its directory measured */
 };
 
 /* Milliseconds to wait for a message, and for a job that has closed its pipes. */
@@ -372,13 +372,18 @@ static bool lives(Child *c, ChildEnd *end) {
     return false;
 }
 
-/* Waits until the child takes (POLLOUT) or has sent bytes, or for a moment. */
-static void await(Child *c, int end, short event) {
+/* Waits until the child takes (POLLOUT) or has sent bytes, or for a moment. Returns whether it
+ * does; now and then false, so that the caller looks at the child. */
+static bool await(Child *c, int end, short event) {
     struct pollfd fd[] = {{end, event, 0}, {c->printed.end, POLLIN, 0}};
-    double began = clock_seconds();
+    double began = clock_seconds(), now;
     poll(fd, 2, GLANCE);
     if (fd[0].revents & POLLHUP) poll(NULL, 0, MOMENT);
-    c->waited += clock_seconds() - began;
+    now = clock_seconds();
+    c->waited += now - began;
+    if (now - c->looked < GLANCE * 1e-3) return fd[0].revents & event;
+    c->looked = now;
+    return false;
 }
 
 bool child_tell(Child *c, const void *bytes, size_t size, ChildEnd *end) {
@@ -389,10 +394,9 @@ bool child_tell(Child *c, const void *bytes, size_t size, ChildEnd *end) {
         if (n > 0) {
             at += n;
             size -= (size_t)n;
-            continue;
+        } else if (!await(c, c->request[1], POLLOUT) && !lives(c, end)) {
+            return false;
         }
-        await(c, c->request[1], POLLOUT);
-        if (!lives(c, end)) return false;
     }
     return true;
 }
@@ -400,10 +404,10 @@ bool child_tell(Child *c, const void *bytes, size_t size, ChildEnd *end) {
 size_t child_hear(Child *c, void *to, size_t size, ChildEnd *end) {
     c->talks = true;
     for (;;) {
+        bool ready = await(c, c->result.end, POLLIN);
         ssize_t n = read(c->result.end, to, size);
         if (n > 0) return (size_t)n;
-        await(c, c->result.end, POLLIN);
-        if (!lives(c, end)) return 0;
+        if (!ready && !lives(c, end)) return 0;
     }
 }
 

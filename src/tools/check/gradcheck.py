@@ -15,7 +15,7 @@ import ast, atexit, contextlib, copy, functools, io, json, math, os, random, shu
 import subprocess, sys, tempfile, time, traceback, warnings
 import numpy as np
 from gradcheck_forms import (Case, Judged, arrays_in, convention, generators, is_integer, maker,
-                             plain, reachable, reseed)
+                             plain, reseed)
 
 ORDER = "PASS", "INCONCLUSIVE", "FAIL"
 grading = False  # True: check does nothing, as it stands at the end of a file that is graded
@@ -59,6 +59,15 @@ def layout(header):
     return dtype, known["shape"], dtype.itemsize * math.prod(known["shape"])
 
 
+@functools.cache
+def header(dtype, shape):
+    """The bytes before the elements of an array in NumPy's format."""
+    out = io.BytesIO()
+    known = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(out, known)
+    return out.getvalue()
+
+
 class Server:
     """Answers the judge's messages (PROTOCOL.md) about functions."""
     def __init__(self, judged, into, out):
@@ -72,11 +81,10 @@ class Server:
         return np.frombuffer(bytearray(self.into.read(size)), dtype).reshape(shape)
 
     def send(self, line, arrays=()):
-        message = io.BytesIO()
-        message.write((" ".join(line.split("\n")) + "\n").encode())
+        parts = [(" ".join(line.split("\n")) + "\n").encode()]
         for a in arrays:
-            np.save(message, a)
-        self.out.write(message.getvalue())
+            parts += header(a.dtype, a.shape), a.tobytes()
+        self.out.write(b"".join(parts))
         self.out.flush()
 
     def serve(self):
@@ -95,13 +103,11 @@ class Server:
     def case(self, rest):
         now = json.loads(rest)
         j = self.judged[now["number"]]
-        self.form, self.random = j.form, generators(reachable(j.form, {}).values())
+        self.form, self.random = j.form, j.generators()
         self.now = Case(j.form, j.given, now["inputs"], now["gradients"], now["arguments"])
         return "ok 0",
 
-    def start(self, seed, values):
-        """Random numbers start from one seed in each forward, and from others in each backward."""
-        reseed([*self.random, *generators(values.values())], seed)
+    def show_progress(self):
         if time.time() - self.began > 2 and (sys.stderr.isatty() or "ipykernel" in sys.modules):
             self.began, self.shown = time.time() - 1.5, 1
             print(f"\rgradcheck: {self.count} runs", end="", file=sys.stderr, flush=True)
@@ -115,6 +121,7 @@ class Server:
         for k, x in enumerate(given.values()):
             run, element = places[places[:, 1] == k][:, ::2].T
             x.reshape(len(x), x[0].size)[run, element] = values[places[:, 1] == k]
+        self.show_progress()
         self.runs = [Run(self, {n: self.now.makers[n](x[i]) for n, x in given.items()})
                      for i in range(int(runs))]
         self.count += int(runs)
@@ -123,6 +130,7 @@ class Server:
 
     def backward(self, rest):
         dy = [self.read() for _ in self.runs[0].y]
+        self.show_progress()
         gradients = [run.backward([make(d[i]) for d, make in zip(dy, run.makers)])
                      for i, run in reversed(list(enumerate(self.runs)))]
         return f"ok {len(gradients[0])}", [np.stack(g[::-1]) for g in zip(*gradients)]
@@ -132,8 +140,10 @@ class Run:
     """One forward, and all that its backwards need."""
     def __init__(self, server, inputs):
         self.server, self.form, self.now, self.saved = server, server.form, server.now, None
-        self.values = inputs | copy.deepcopy(self.now.arguments)
-        server.start(0, self.values)
+        arguments = copy.deepcopy(self.now.arguments)
+        self.values = inputs | arguments
+        self.random = [*server.random, *generators(arguments.values())]
+        reseed(self.random, 0)
         before = server.watch and [plain(v).tobytes() for v in inputs.values()]
         y, self.state, self.own = self.form.forward(self.now, self.values)
         if before and before != [plain(v).tobytes() for v in inputs.values()]:
@@ -143,7 +153,7 @@ class Run:
 
     def backward(self, dy):
         self.server.count += 1
-        self.server.start(self.server.count, self.values)
+        reseed(self.random, self.server.count)  # another seed than in forward
         state, values = self.state_apart()
         got = self.form.gradients(self.now, self.form.backward(self.now, dy, state, values))
         if self.server.watch and any(a.tobytes() != before for a, before in self.saved or ()):

@@ -461,6 +461,11 @@ class Judged:
         dy = [maker(None, form.library)(np.ones(np.shape(plain(a)))) for a in y]
         return form.gradients(case, form.backward(case, dy, state, values))
 
+    @functools.cache
+    def generators(self):
+        """Those of random numbers that its functions reach."""
+        return generators(reachable(self.form, {}).values())
+
     def about(self, name):
         v = self.given[name]
         low, high = self.option("low", name), self.option("high", name)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES = 128 };
+enum { NAMES = 128, PIPE_HOLDS = 4096 /* bytes, at least */ };
 
 static void *room_for(long count, size_t size) {
     void *room = malloc((size_t)count * size + 1);
@@ -146,19 +146,20 @@ static void put_ways(const JobWays *w, const CheckPoint *p) {
 static void put_forward(Program *p, const Job *j) {
     char line[64];
     long changes = j->start ? j->start[j->runs] - j->start[0] : 0;
-    p->awaited = "forward";
     snprintf(line, sizeof line, "forward %ld %ld%s\n", j->runs, changes,
              j->ways.watch ? " watch" : "");
     program_put(line, strlen(line));
     if (p->on_tape) put_ways(&j->ways, j->point);
-    for (int k = 0; k < j->point->inputs; k++) put_input(&j->point->in[k]);
+    for (int k = 0; k < j->point->inputs; k++) {
+        put_input(&j->point->in[k]);
+        p->in[k] = j->point->in[k].shape;
+    }
     if (changes) put_changes(j);
 }
 
 /* Puts the upstream gradients of each output. */
 static void put_backward(Program *p, const Job *j) {
     static const char word[] = "backward\n";
-    p->awaited = "backward";
     program_put(word, strlen(word));
     long before = 0;
     for (long k = 0; k < p->outputs; k++) {
@@ -171,6 +172,17 @@ static void put_backward(Program *p, const Job *j) {
         free(part);
         before += numbers;
     }
+}
+
+/* Whether backward can be sent behind forward, before that is answered: the shapes of the outputs
+ * are known from the last point, and what a pipe holds is enough for the numbers. */
+static bool may_send_both(const Program *p, const Job *j) {
+    long numbers = 0;
+    if (!j->dy || j->runs * j->outputs * (long)sizeof(double) > PIPE_HOLDS / 2) return false;
+    for (int k = 0; k < j->point->inputs; k++)
+        if (!shape_equal(p->in[k], j->point->in[k].shape)) return false;
+    for (int k = 0; k < p->outputs; k++) numbers += p->numbers[k];
+    return p->outputs && p->outputs <= PIPE_HOLDS / (4 * NPY_START) && numbers == j->outputs;
 }
 
 /* ---- What is taken ---- */
@@ -204,6 +216,7 @@ static void begin_case(Program *p) {
     char line[PROGRAM_LINE] = "";
     size_t n = 0, seen = 0;
     p->awaited = "case";
+    p->outputs = 0;
     child_again(p->child);
     program_put(p->begin, strlen(p->begin));
     free(p->begin);
@@ -213,7 +226,8 @@ static void begin_case(Program *p) {
         char c = p->block[p->taken++];
         seen = c == want[seen] ? seen + 1 : c == *want;
         if (n < PROGRAM_LINE - 1) line[n++] = c;
-        if (c == '\n' && strncmp(line, "error ", 6) == 0) refuse(p, "%.*s", (int)n - 7, line + 6);
+        if (c == '\n' && strncmp(line, "error ", 6) == 0 && !p->goes_on)
+            refuse(p, "%.*s", (int)n - 7, line + 6);
         if (skipped == max_skipped) refuse(p, "answered no \"ok 0\" to a case");
     }
     child_again(p->child);
@@ -256,17 +270,22 @@ static void take_facts(Program *p, const Job *j, Array *branches, const char *fa
     array_free(branches);
 }
 
-/* Takes all outputs. Several are one, row by row: the judge knows one output of a run. */
-static void take_outputs(Program *p, const Job *j, Result *r) {
+/* Takes all outputs. Several are one, row by row: the judge knows one output of a run. Their shapes
+ * may be those for which backward was sent already. */
+static void take_outputs(Program *p, const Job *j, bool sent, Result *r) {
     Array y[PROGRAM_OUTPUTS];
     char facts[PROGRAM_LINE];
     long all = 0, before = 0;
-    p->outputs = take_answer(p, y, facts) - p->on_tape;
-    if (p->outputs < 1) refuse(p, "answered no output");
-    for (int k = 0; k < p->outputs; k++) {
-        p->shape[k] = shape_of_run(p, "y", &y[k], j->runs);
+    int outputs = take_answer(p, y, facts) - p->on_tape;
+    if (outputs < 1) refuse(p, "answered no output");
+    for (int k = 0; k < outputs; k++) {
+        Shape s = shape_of_run(p, "y", &y[k], j->runs);
+        if (sent && (outputs != p->outputs || !shape_equal(s, p->shape[k])))
+            refuse(p, "the output has another shape at one point than at another");
+        p->shape[k] = s;
         all += p->numbers[k] = y[k].count / j->runs;
     }
+    p->outputs = outputs;
     if (j->dy && all != j->outputs)
         refuse(p, "the output has %ld elements at one point and %ld at another", j->outputs, all);
     if (all > JOB_OUTPUTS) refuse(p, "an output of %ld elements is too large to be checked", all);
@@ -313,11 +332,15 @@ void program_run(void *where, CheckRun *run, const Job *j, Result *r) {
     long gradients = j->runs * point_gradients_before(j->point, j->point->inputs);
     p->run = run;
     if (p->begin) begin_case(p);
+    p->awaited = "forward";
     put_forward(p, j);
-    take_outputs(p, j, r);
+    bool sent = may_send_both(p, j);
+    if (sent) put_backward(p, j);
+    take_outputs(p, j, sent, r);
+    p->awaited = "backward";
     if (j->dy) result_for_gradients(r, job_backwards(j), gradients);
     for (int time = 0; time < job_backwards(j); time++) {
-        put_backward(p, j);
+        if (time || !sent) put_backward(p, j);
         take_gradients(p, j, r, r->grad + time * gradients);
     }
 }

@@ -21,6 +21,7 @@ enum {
 typedef struct Program {
     Child *child;
     bool on_tape; /* a C file: its jobs have ways */
+    bool goes_on; /* it is asked again after it was given up */
     /* Called if the program ends, or says that it cannot go on; does not return. NULL: `end` says
      * why, and what is taken is not there. */
     void (*lost)(void *context, const ChildEnd *end, const CheckRun *r);
@@ -34,7 +35,8 @@ typedef struct Program {
     const char *awaited; /* the message that it has not answered */
     char *begin; /* what it is told first: a line that names the case; NULL: nothing, or it has been
                     told */
-    int outputs; /* of its last forward, and the numbers of each in a run */
+    Shape in[CHECK_INPUTS]; /* of its last forward */
+    int outputs;            /* and the numbers of each in a run */
     long numbers[PROGRAM_OUTPUTS];
     Shape shape[PROGRAM_OUTPUTS];
 } Program;

@@ -39,15 +39,17 @@ static bool read_shape(Array *a, const char *text, Error *e) {
            error_set(e, STATUS_BAD_DATA, "%s: found no shape like (3, 4) in its header", a->file);
 }
 
-static bool read_header(Array *a, const char *header, Error *e) {
+static bool read_header(Array *a, char *header, Error *e) {
     const char *type = value_of(header, "descr");
     int length = (int)strcspn(type, "'\"");
     while (a->dtype < DTYPES && (!types[a->dtype] || strncmp(type, types[a->dtype], 3) != 0))
         a->dtype++;
-    if (a->dtype == DTYPES)
+    if (a->dtype == DTYPES) {
+        utf8_make_printable(header, "");
         return error_set(e, STATUS_BAD_DATA,
                          "%s: found numbers of type '%.*s', need '<f8', '<f4' or '<i8'", a->file,
                          length < 16 ? length : 16, type);
+    }
     if (strncmp(value_of(header, "fortran_order"), "False", 5) != 0)
         return error_set(e, STATUS_BAD_DATA,
                          "%s: found another order of its elements, need 'fortran_order': False",
@@ -61,14 +63,14 @@ static bool has_ended(const char *what, Error *e) {
 
 bool npy_receive(Array *a, const char *what, long most, NpySource *more, void *context, Error *e) {
     unsigned char start[BEFORE_HEADER];
-    char header[MAX_HEADER + 1] = "";
+    char header[MAX_HEADER + 1];
     *a = (Array){.file = what};
     if (!more(context, start, sizeof start)) return has_ended(what, e);
     size_t length = start[8] | (size_t)start[9] << 8;
     if (memcmp(start, "\x93NUMPY\x01", 8) != 0 || length > MAX_HEADER)
         return error_set(e, STATUS_BAD_DATA, "%s: found no .npy array of version 1.0", what);
     if (!more(context, header, length)) return has_ended(what, e);
-    utf8_make_printable(header, "");
+    header[length] = 0;
     if (!read_header(a, header, e)) return false;
     size_t size = dtype_size(a->dtype);
     if (!shape_fits(a->rank, a->size, size, &a->count) || a->count > most)

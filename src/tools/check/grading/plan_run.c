@@ -121,6 +121,7 @@ static void start(Judging *j, Program *p, bool reference, long cases) {
     limits.cases = cases;
     *p = (Program){.child = plan_start(j->run->plan, j->item->op, reference, &limits),
                    .on_tape = reference || !j->run->functions,
+                   .goes_on = j->run->plan->attached != NULL,
                    .begin = functions_line(j->item),
                    .lost = reference ? lost_reference : lost_program,
                    .context = j};
