@@ -162,6 +162,32 @@ def files_are_judged():
     assert status == 1 and "found no cases" in out, out
 
 
+ROUNDED = {
+    "gelu": ("y = np.vectorize(math.erf)(x / math.sqrt(2)); y = 0.5 * (1 + y); cache = x, y; y = x * y",
+             "x, c = cache; dx = dy * (c + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi))"),
+    "silu": ("s = 1 / (1 + np.exp(-x)); y = x * s; cache = x, s", "x, s = cache; dx = dy * (s + x * s * (1 - s))"),
+    "sigmoid": ("y = cache = 0.5 * (1 + np.tanh(x / 2))", "dx = dy * cache * (1 - cache)"),
+    "rms_norm": ("x, gamma = np.float32(x), np.float32(gamma); r = np.float32((x * x).mean(-1, keepdims=True) + 1e-5) ** -0.5; "
+                 "y = gamma * x * r; cache = x, r, gamma",
+                 "x, r, gamma = cache; g = np.float32(dy) * gamma; dx = r * g - x * r ** 3 * (g * x).mean(-1, keepdims=True), "
+                 "(dy * x * r).reshape(-1, *gamma.shape).sum(0)"),
+}
+
+
+def rounding_is_no_mistake():
+    """Single precision, 1 + erf, 1 - s and numbers too small for a double lose digits, and not points; a factor 1.01 does."""
+    def judge(name):
+        takes, (forward, backward) = "x, gamma" if name == "rms_norm" else "x", ROUNDED[name]
+        text = f"""import math, numpy as np\ndef forward({takes}):\n    {forward}\n    return y, cache
+def backward(dy, cache):\n    {backward}\n    return dx\n"""
+        write(f"{name}.py", text)
+        write(f"{name}_wrong.py", text.replace("dx = ", "dx = 1.01 * ", 1))
+        return [gradcheck(f"{name}{wrong}.py", "--like", name) for wrong in ("", "_wrong")]
+    with futures.ThreadPoolExecutor(2) as pool:
+        for (right, out, err), (wrong, _, _) in pool.map(judge, ROUNDED):
+            assert right == 0 and wrong == 1, (out, err)
+
+
 def files_that_do_not_load_say_why():
     write("cases.py", "cases = {'softmax': [dict(x=(3, 2), axis=0)]}\n")
     broken = {"x = (\n": "SyntaxError: '(' was never closed, line 1",
@@ -263,7 +289,7 @@ def an_exercise_is_printed():
 failed = 0
 try:
     import numpy
-    tests = (programs_of_the_page, broken_programs_are_named, right_at_first_is_wrong, files_are_judged,
+    tests = (programs_of_the_page, broken_programs_are_named, right_at_first_is_wrong, files_are_judged, rounding_is_no_mistake,
              files_that_do_not_load_say_why, libraries_find_what_they_need, hostile_files_harm_nobody,
              an_exercise_is_printed)
 except ImportError:

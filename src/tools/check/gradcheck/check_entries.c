@@ -28,6 +28,7 @@ typedef struct Judge {
     bool undefined; /* an output at the point is no number: nor need a gradient be one */
     double proof;   /* the relative error up to which the numeric derivative proves another */
     double *scale;  /* of each cotangent: its largest derivative over all coordinates */
+    double largest; /* of all scales */
 } Judge;
 
 #define EACH_LINE(j, name)                                                                         \
@@ -63,9 +64,12 @@ static void judge_entry(const Judge *j, Entry *e, double scale) {
     double analytic = fabs(e->analytic), numeric = fabs(e->numeric), floor = j->lines.noise.floor;
     double size = fmax(analytic, numeric), off = fabs(e->analytic - e->numeric);
     double error = SWEEP_TRUST * e->estimate;
+    double part = fmax(TERMS * (double)REAL_EPSILON, j->e->rounding), lost = part * j->largest;
     bool is_number = isfinite(e->analytic) || (isinf(e->analytic) && !isfinite(e->numeric));
-    bool agrees = off <= allowed_error(e, size, scale, floor), differs = !agrees && !(off <= error);
+    bool agrees = off <= fmax(allowed_error(e, size, scale, floor), fmax(lost, SMALLEST)),
+         differs = !agrees && !(off <= error);
     e->error = error <= CHECK_SHARP * size ? off / size : off / fmax(size, scale);
+    if (off <= lost) e->error = fmin(e->error, off / j->largest);
     if (off == 0 || size <= SMALLEST) e->error = 0;
 #define ENTRY_RULE(name, condition, to, reason, needed)                                            \
     if (condition) {                                                                               \
@@ -146,17 +150,16 @@ static void take_kink(Judge *j, const Line *line, long q) {
  * of derivatives that are small beside the largest. */
 static void set_scales(Judge *j) {
     const Entries *e = j->e;
-    double largest = 0;
     for (long q = 0; q < e->cotangents; q++) {
         const Entry *row = e->entry + q * e->coordinates;
         for (long i = 0; i < e->coordinates; i++)
             if (row[i].estimate <= fabs(row[i].numeric))
                 j->scale[q] = fmax(j->scale[q], fabs(row[i].numeric));
-        largest = fmax(largest, j->scale[q]);
+        j->largest = fmax(j->largest, j->scale[q]);
     }
     for (long q = 0; q < e->cotangents; q++) {
         Entry *row = e->entry + q * e->coordinates;
-        if (e->steps) j->scale[q] = largest;
+        if (e->steps) j->scale[q] = j->largest;
         for (long i = 0; i < e->coordinates; i++)
             if (row[i].state != ENTRY_KINK) judge_entry(j, &row[i], j->scale[q]);
     }

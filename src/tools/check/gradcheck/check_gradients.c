@@ -40,6 +40,7 @@ static Entries new_entries(const Gradients *g, int input, long coordinates) {
                      .coordinates = coordinates,
                      .whole = g->whole,
                      .cotangent = g->cotangent,
+                     .rounding = g->rounding,
                      .entry = zeros(g->arena, g->cotangents * coordinates, sizeof(Entry)),
                      .state = zeros(g->arena, coordinates, sizeof(EntryState)),
                      .doubt = zeros(g->arena, coordinates, sizeof(Doubt))};

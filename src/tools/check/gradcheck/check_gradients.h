@@ -16,6 +16,7 @@ typedef struct Gradients {
      * and only if it is off by more than the part `least` of itself, or of 1. */
     bool doubted;
     double least;
+    double rounding; /* of Entries */
 
     long outputs, cotangents;
     long runs; /* of an element */

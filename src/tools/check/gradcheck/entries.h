@@ -56,6 +56,9 @@ typedef struct Entries {
     /* All derivatives are 0, because the output moves in steps and rests between them. */
     bool in_steps;
     double rounded; /* what rounding may leave of an entry that is 0 */
+    /* By what part of the largest derivative rounding may change an entry, because it changes the
+     * output of the judged forward so, and the differences are another forward's. */
+    double rounding;
     /* How far each output jumps (check_digits); NULL: the outputs have the digits of a real. */
     const double *steps;
 } Entries;

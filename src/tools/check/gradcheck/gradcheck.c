@@ -2,6 +2,7 @@
 #include "base/append.h"
 #include "check/gradcheck/added_cases.h"
 #include "check/gradcheck/check_gradients.h"
+#include "check/gradcheck/numeric_derivative.h"
 #include "check/gradcheck/rounding.h"
 #include "check/gradcheck/tape_runner.h"
 #include <math.h>
@@ -73,12 +74,14 @@ static Shape shape_of_both(CheckRun *run, CheckRun *reference, Shape *want) {
 }
 
 /* Compares the outputs of two runs at the same values, each element relative to its size and to
- * what rounding leaves of larger ones. The text says how they differ; "": they do not. Returns
- * false if their shapes differ. */
-static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena,
+ * what rounding leaves of larger ones. The text says how they differ; "": they do not. *part gets
+ * the part of the largest output that rounding may change in the first run's. Returns false if
+ * their shapes differ. */
+static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena, double *part,
                           char text[REPORT_TEXT]) {
     Shape want, found = shape_of_both(run, reference, &want);
     char at[INDEX_TEXT];
+    *part = 0;
     if (!shape_equal(want, found)) {
         snprintf(text, REPORT_TEXT, "the output has shape %s, need %s", shape_text(found),
                  shape_text(want));
@@ -89,10 +92,13 @@ static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena,
     check_noise(&own, run, -1, arena);
     check_noise(&other, reference, -1, arena);
     double largest = rounding_largest(other.here, count), u = (double)REAL_EPSILON;
+    for (long i = 0; i < count && largest > 0; i++)
+        *part = fmin(fmax(*part, SWEEP_TRUST * own.change[i] / largest), 1e-2);
     for (long i = 0; i < count; i++) {
         double y = (double)own.here[i], need = (double)other.here[i];
         double terms = largest + fmax(own.change[i], other.change[i]) / u;
         double room = fmax(CHECK_SHARP * fabs(need), ROUNDINGS_OF_A_RUN * u * terms);
+        room = fmax(room, *part * largest);
         if (rounding_same(y, need, room)) continue;
         bool to_a_float = fabs(y - need) <= 4 * (double)FLT_EPSILON * fabs(need);
         int digits = report_digits(y, need, 9);
@@ -148,8 +154,8 @@ static void judge_gradients(Trial *t, bool doubted, CaseReport *report) {
                                .seed = t->how->seed,
                                .doubted = doubted,
                                .least = t->how->added ? gross : 0};
-    if (!like ||
-        check_forward(&t->run, &t->reference, t->arena, report->broken[PROPERTY_FORWARD])) {
+    if (!like || check_forward(&t->run, &t->reference, t->arena, &t->gradients.rounding,
+                               report->broken[PROPERTY_FORWARD])) {
         check_gradients(&t->gradients, report);
         return;
     }
