@@ -103,7 +103,7 @@ JUDGES  = $(patsubst %,$(BUILD)/double/%,$(DOUBLE) $(JUDGING))
 $(JUDGES): $(BUILD)/double/libtools.a $(BUILD)/double/libtapeformer.a $(EXPORT)
 $(BUILD)/double/gradcheck: \
   WHOLE = -Wl,--dynamic-list=$(EXPORT),--whole-archive $(filter %former.a,$^) -Wl,--no-whole-archive
-$(BUILD)/float/bench $(BUILD)/float/tests/bench/bench: $(call objects,float,tools/bench)
+$(BUILD)/float/bench: $(call objects,float,tools/bench)
 $(SINGLE): %: $(BUILD)/float/% FORCE
 $(DOUBLE): %: $(BUILD)/double/% FORCE
 $(PROGRAMS):

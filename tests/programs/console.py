@@ -32,7 +32,9 @@ REFUSALS = {2, 65, 66, 71, 73, 78}
 
 
 def run(command, folder, programs):
-    environment = dict(os.environ, LC_ALL="C.UTF-8", COLUMNS="80", TREE=TREE, TINY=TINY,
+    locale = os.environ.get("LC_ALL", "")
+    environment = dict(os.environ, LC_ALL=locale if "UTF-8" in locale else "C.UTF-8", COLUMNS="80",
+                       TREE=TREE, TINY=TINY,
                        COPY=f"copy {TINY} --symbols 5 --max-length 4 --held-out 30",
                        LM=f"lm {TINY} --context 8", PATH=programs + ":" + os.environ["PATH"])
     return subprocess.run(["bash", "-c", command], cwd=folder, env=environment, timeout=900,

@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "formats/safetensors.h"
 #include "record_lines.h"
 #include "run/run.h"
 #include "run_helpers.h"
@@ -24,23 +23,6 @@ static bool appears(const char *path) {
 
 /* ---- Steps ---- */
 
-/* The weights before a step that is not finite are saved. The first step makes all weights 9e17,
- * the limit of a model file; in the second, products of them overflow in float, not in double. */
-TEST(before_a_bad_step) {
-#define WILD "--schedule", "constant", "--lr", "9e17", "--d-ff", "512", "--eval-every", "100"
-    int status = TRAIN(COPY, WILD, "--steps", "3", "--run", "run");
-    if (sizeof(real) != sizeof(float)) return;
-    CHECK(status == STATUS_NON_FINITE && !strncmp(err, "train: step 2: found a loss that is ", 36),
-          "%d: %s", status, err);
-    Error e = {0};
-    Checkpoint c;
-    CHECK(checkpoint_open(&c, "run", &e) && c.state.step == 1, "%s, step %ld", e.text,
-          c.state.step);
-    checkpoint_free(&c);
-    CHECK(TRAIN(COPY, WILD, "--steps", "1", "--run", "one") == STATUS_NON_FINITE, "%s", err);
-    CHECK(same_files("run/model.safetensors", "one/model.safetensors"), "%s", err);
-}
-
 /* Ctrl-C between two micro-batches ends the training before that step. */
 TEST(within_a_step) {
 #define SLOW "--accumulate", "100000", "--schedule", "constant"
@@ -57,34 +39,6 @@ TEST(within_a_step) {
     checkpoint_free(&c);
     MUST(TRAIN(COPY, "--steps", "0", "--run", "none"));
     CHECK(same_files("run/model.safetensors", "none/model.safetensors"));
-}
-
-/* After a bad step a save that fails is reported: the disk holds the model but no checkpoint, or
- * the weights before that step are themselves too large for a file. The message says whether an
- * earlier checkpoint stands. */
-TEST(unsaved_after_a_bad_step) {
-    if (sizeof(real) != sizeof(float)) return;
-    static const struct {
-        const char *rate;
-        rlim_t limit;
-        const char *said;
-    } cases[] = {
-        {"9e17", 120000,
-         "not saved: run/checkpoint.safetensors: File too large; there is no checkpoint\n"},
-        {"1e19", RLIM_INFINITY, "not saved: step 1: found a weight of "},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        enter_folder();
-        struct rlimit before;
-        getrlimit(RLIMIT_FSIZE, &before);
-        signal(SIGXFSZ, SIG_DFL);
-        setrlimit(RLIMIT_FSIZE, &(struct rlimit){cases[i].limit, before.rlim_max});
-        int status = TRAIN(COPY, "--schedule", "constant", "--lr", cases[i].rate, "--d-ff", "512",
-                           "--steps", "3", "--eval-every", "9", "--run", "run");
-        setrlimit(RLIMIT_FSIZE, &before);
-        CHECK(status == STATUS_NON_FINITE && strstr(err, cases[i].said), "%zu: status %d: %s", i,
-              status, err);
-    }
 }
 
 /* ---- Saving ---- */
@@ -165,6 +119,52 @@ TEST(asked_twice_at_once) {
           access("run/checkpoint.safetensors", F_OK) == 0);
 }
 
+/* ---- The last evaluation ---- */
+
+static void (*add_held_out_row)(const Task *task, long row, Batch *b);
+static long rows_until_signal;
+
+static void add_row_and_interrupt(const Task *task, long row, Batch *b) {
+    if (rows_until_signal-- == 0) raise(SIGINT);
+    add_held_out_row(task, row, b);
+}
+
+/* Ctrl-C in the last evaluation, or in the answers after it, ends each with the micro-batch at
+ * hand. */
+TEST(a_signal_ends_the_last_evaluation) {
+    enum { ROWS = 4, HELD_OUT = 60 };
+    Error e = {0};
+    TaskOptions o = task_defaults();
+    o.held_out = HELD_OUT;
+    Task *task = task_open("reverse", &o, &e);
+    ModelConfig c = config_seq2seq((int)task->vocab_size, (int)task->max_T, task->pad_id);
+    TrainConfig config = {.quiet = true};
+    Trainer t = {.model = model_new(&c, true, 1, &e),
+                 .task = task,
+                 .optimizer = optim_default(&optimizer_sgd),
+                 .schedule = {.kind = &schedule_constant, .rate = 1},
+                 .rows = ROWS,
+                 .accumulate = 1};
+    CHECK(trainer_start(&t, &e), "%s", e.text);
+    add_held_out_row = task->add_held_out_row;
+    task->add_held_out_row = add_row_and_interrupt;
+    for (int during_answers = 0; during_answers < 2; during_answers++) {
+        Evaluation v;
+        double exact;
+        Pace pace = {0};
+        Run r = {.config = &config, .trainer = &t, .pace = &pace};
+        rows_until_signal = 9 + during_answers * HELD_OUT;
+        interrupt_heed();
+        CHECK(run_evaluate_last(&r, &v, &exact, &e), "%s", e.text);
+        interrupt_leave();
+        CHECK(v.rows == (during_answers ? HELD_OUT : 12) && r.answers == (during_answers ? 12 : 4),
+              "%ld rows, %ld answers", v.rows, r.answers);
+    }
+    trainer_stop(&t);
+    model_free(t.model);
+    task_free(task);
+}
+
 /* ---- Places ---- */
 
 /* If a run's directory is moved and another run takes its place, that run is not touched; the
@@ -201,66 +201,6 @@ static void deleted_folder_of(bool replaced) {
 TEST(a_deleted_folder) {
     deleted_folder_of(false);
     deleted_folder_of(true);
-}
-
-/* A limit on file sizes is reported before the first step, as a full disk is. */
-TEST(no_room) {
-    struct rlimit before, limit;
-    getrlimit(RLIMIT_FSIZE, &before);
-    limit = before;
-    limit.rlim_cur = 4096;
-    setrlimit(RLIMIT_FSIZE, &limit);
-    signal(SIGXFSZ, SIG_DFL);
-    int status = TRAIN(COPY, "--steps", "3", "--eval-every", "1", "--run", "limited");
-    setrlimit(RLIMIT_FSIZE, &before);
-    CHECK(status == STATUS_IO && strstr(err, "File too large"), "status %d: %s", status, err);
-    CHECK(events_in("limited/run.jsonl", "step") == 0);
-}
-
-/* If the best model cannot be written, the run continues and is saved at its end. */
-TEST(no_best_model) {
-    CHECK(mkdir("run", 0777) == 0 && mkdir("run/best.safetensors", 0777) == 0);
-    MUST(TRAIN(COPY, "--steps", "3", "--eval-every", "1", "--run", "run"));
-    CHECK(!strncmp(err,
-                   "no best model at step 1: run/best.safetensors: found a directory, need a "
-                   "regular file\n",
-                   84),
-          "%s", err);
-    CHECK(!strcmp(steps_of("run/run.jsonl", "evaluation"), "1 2 3 "), "%s",
-          steps_of("run/run.jsonl", "evaluation"));
-    CHECK(rmdir("run/best.safetensors") == 0);
-    CHECK(TRAIN("--resume", "run", "--steps", "5", "--quiet") == 0 && !*err, "%s", err);
-    CHECK(access("run/best.safetensors", F_OK) == 0 && GENERATE("run", "--prompt", "12") == 0, "%s",
-          err);
-}
-
-/* A damaged line is reported and stays; the lines of the resumed run follow. */
-TEST(a_damaged_line) {
-    MUST(TRAIN(COPY, "--steps", "7", "--eval-every", "2", "--run", "run"));
-    size_t size;
-    char *record = read_bytes("run/run.jsonl", &size), *at = strstr(record, "\"step\": 4");
-    *at = '!';
-    write_text("run/run.jsonl", record);
-    CHECK(TRAIN("--resume", "run", "--quiet", "--steps", "8") == 0, "%s", err);
-    CHECK(!strcmp(err, "run/run.jsonl: line 16 is damaged\nrun/run.jsonl: found 6 steps, need the "
-                       "7 of the checkpoint\n"),
-          "%s", err);
-    char *after = read_bytes("run/run.jsonl", &size);
-    CHECK(!strncmp(after, record, strlen(record)) && strlen(after) > strlen(record));
-    free(record);
-    free(after);
-}
-
-/* What follows a checkpoint is written again, and a line that a kill has cut. */
-TEST(lines_beyond_the_checkpoint) {
-    MUST(TRAIN(COPY, "--steps", "7", "--eval-every", "2", "--run", "run"));
-    FILE *f = fopen("run/run.jsonl", "a");
-    fputs("{\"event\": \"step\", \"step\": 8, \"loss\": 1}\n{\"event\": \"step\", \"st", f);
-    fclose(f);
-    CHECK(TRAIN("--resume", "run", "--quiet", "--steps", "9") == 0 && !*err, "%s", err);
-    CHECK(!strcmp(steps_of("run/run.jsonl", "step"), "1 2 3 4 5 6 7 8 9 "));
-    CHECK(!strcmp(steps_of("run/run.jsonl", "evaluation"), "2 4 6 7 8 9 "));
-    CHECK(!strcmp(steps_of("run/run.jsonl", "run"), "0 7 "));
 }
 
 /* Kills a run after so many lines of its record, which it prints into a pipe: it cannot be further
@@ -310,164 +250,6 @@ TEST(killed_at_any_moment) {
                       "10 20 30 40 50 60 70 80 90 100 110 120 "),
               "%s", steps_of("run/run.jsonl", "evaluation"));
         CHECK(system("test -z \"$(find run -name '.*tmp')\"") == 0, "%s", list_folder("run"));
-    }
-}
-
-/* ---- Resuming ---- */
-
-/* --resume reports that a run is finished, that --steps is below its step, or that --steps
- * stretches a cosine; noam does not depend on --steps. */
-TEST(steps_of_a_run_that_goes_on) {
-#define LOUD                                                                                       \
-    "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--symbols", "5",   \
-        "--held-out", "30"
-    MUST(TRAIN(LOUD, "--steps", "10", "--warmup", "2", "--run", "run"));
-    CHECK(
-        TRAIN("--resume", "run") == 0 &&
-            strstr(err,
-                   "run is finished after 10 steps; to continue: ./train --resume run --steps N\n"),
-        "%s", err);
-    CHECK(TRAIN("--resume", "run", "--steps", "9") == STATUS_USAGE &&
-              !strcmp(err, "train: --steps: found 9, need at least the 10 that run has made\n"),
-          "%s", err);
-    /* ½ 0.002 (1 + cos(π 7/8)), and ½ 0.002 (1 + cos(π 8/18)) */
-    CHECK(
-        TRAIN("--resume", "run", "--steps", "20") == 0 &&
-            strstr(
-                err,
-                "the schedule now ends at step 20, not 10: the learning rate goes from 7.61e-05 to "
-                "0.00117\n"),
-        "%s", err);
-    CHECK(!strstr(err, " 0 tok/s"), "a line before the first step: %s", err);
-    CHECK(TRAIN("--resume", "run", "--steps", "20") == 0 && !strstr(err, "schedule"), "%s", err);
-    CHECK(TRAIN(LOUD, "--steps", "5", "--schedule", "noam", "--run", "noam") == 0 &&
-              TRAIN("--resume", "noam", "--steps", "9") == 0 && !strstr(err, "schedule"),
-          "%s", err);
-}
-
-/* ---- Limits ---- */
-
-/* Runs train with a limit on the stack, or else on open files. */
-static int limited(bool stack, rlim_t limit) {
-    struct rlimit before;
-    stack ? getrlimit(RLIMIT_STACK, &before) : getrlimit(RLIMIT_NOFILE, &before);
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        for (int fd = STDERR_FILENO + 1; fd < 64; fd++) close(fd);
-        before.rlim_cur = limit;
-        stack ? setrlimit(RLIMIT_STACK, &before) : setrlimit(RLIMIT_NOFILE, &before);
-        int status = TRAIN(COPY, "--steps", "3", "--run", "run");
-        write_text("said", err);
-        _exit(status);
-    }
-    int status = wait_program(child);
-    size_t size;
-    char *said = read_bytes("said", &size);
-    snprintf(err, sizeof err, "%s", said ? said : "");
-    free(said);
-    return status;
-}
-
-/* Too few open files, or too small a stack: one line before the first step. */
-TEST(too_little) {
-    for (rlim_t files = 6; files < 8; files++) {
-        int status = limited(false, files);
-        CHECK(status == STATUS_CANNOT_CREATE && lines_of(err) == 1 &&
-                  strstr(err, "Too many open files"),
-              "%d files, status %d: %s", (int)files, status, err);
-    }
-#ifndef SANITIZED /* a sanitizer's frames are larger */
-    CHECK(limited(true, 192 << 10) == STATUS_NO_MEMORY &&
-              !strcmp(err, "train: stack: found a limit of 192 KB, need 256 KB, see ulimit -s\n"),
-          "%s", err);
-#endif
-}
-
-/* ---- Texts ---- */
-
-/* Installed programs call themselves and each other tapeformer-NAME. */
-TEST(installed_names) {
-    char link[PATH_MAX + 32], *folder_before = strdup(program_folder);
-    for (int i = 0; i < 2; i++) {
-        static const char *const names[] = {"train", "generate"};
-        char to[32];
-        snprintf(link, sizeof link, "%s/%s", program_folder, names[i]);
-        snprintf(to, sizeof to, "tapeformer-%s", names[i]);
-        CHECK(symlink(link, to) == 0);
-    }
-    snprintf(program_folder, sizeof program_folder, ".");
-    CHECK(run_program("tapeformer-train", ARGUMENTS("copy", "--steps", "x"), (Streams){0}) == 2 &&
-              !strncmp(err, "tapeformer-train: --steps: ", 27),
-          "%s", err);
-    CHECK(run_program("tapeformer-train", ARGUMENTS(LOUD, "--steps", "2", "--run", "run"),
-                      (Streams){0}) == 0 &&
-              strstr(err, "saved in run, for tapeformer-generate run\n"),
-          "%s", err);
-    CHECK(run_program("tapeformer-train", ARGUMENTS("--resume", "run"), (Streams){0}) == 0 &&
-              strstr(err, "tapeformer-train --resume run"),
-          "%s", err);
-    size_t size;
-    char *page = read_bytes("run/report.html", &size);
-    CHECK(page && strstr(page, "\"command\": \"tapeformer-train copy ") &&
-          !strstr(page, "./train"));
-    free(page);
-    CHECK(run_program("tapeformer-generate", ARGUMENTS("--help"), (Streams){0}) == 0 &&
-              !strncmp(out, "Usage: tapeformer-generate ", 27) && strstr(out, "tapeformer-train") &&
-              !strstr(out, "./train"),
-          "%s", out);
-    snprintf(program_folder, sizeof program_folder, "%s", folder_before);
-    free(folder_before);
-}
-
-/* A byte-order mark and carriage returns are reported; --newline unix removes the latter. */
-TEST(texts_from_elsewhere) {
-    write_text("plain", "one line\nand another one\nand a third that is long enough\n");
-    write_text("marked",
-               "\xEF\xBB\xBFone line\r\nand another one\r\nand a third that is long enough\r\n");
-#define SHORT                                                                                      \
-    "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--context", "4",           \
-        "--steps", "2"
-    MUST(TRAIN("lm", "--text", "marked", SHORT, "--run", "a"));
-    CHECK(strstr(err, "marked: skipped a byte-order mark\n") &&
-              strstr(err, "marked: kept 3 carriage returns as characters; --newline unix"),
-          "%s", err);
-    MUST(TRAIN("lm", "--text", "marked", "--newline", "unix", SHORT, "--run", "b"));
-    CHECK(!strstr(err, "carriage"), "%s", err);
-    MUST(TRAIN("lm", "--text", "plain", "--newline", "unix", SHORT, "--run", "c"));
-    CHECK(same_files("b/model.safetensors", "c/model.safetensors"));
-}
-
-/* A finished run that was extended keeps all lines when it is resumed once more. */
-TEST(a_run_extended_twice) {
-    MUST(TRAIN(COPY, "--steps", "4", "--run", "extended"));
-    MUST(TRAIN("--resume", "extended", "--steps", "8", "--quiet"));
-    size_t before, after;
-    char *record = read_bytes("extended/run.jsonl", &before);
-    CHECK(TRAIN("--resume", "extended") == 0 && strstr(err, "is finished after 8 steps"), "%s",
-          err);
-    char *again = read_bytes("extended/run.jsonl", &after);
-    CHECK(before == after && !memcmp(record, again, before), "%zu bytes, then %zu", before, after);
-    free(record);
-    free(again);
-}
-
-/* Section 3.4: embeddings are scaled if positions are sinusoids, also in a language model. */
-TEST(sinusoids_do_not_drown_a_text) {
-    write_text("text", "a text that is long enough for the context that is asked for, and for a "
-                       "tail that is held out");
-    static const char *const positions[] = {"learned", "sinusoidal"}, *const scaled[] = {"false",
-                                                                                         "true"};
-    for (int i = 0; i < 2; i++) {
-        Safetensors s;
-        Error e = {0};
-        MUST(TRAIN(LM, "--steps", "0", "--positions", positions[i], "--run", positions[i]));
-        CHECK(safetensors_read(&s, i ? "sinusoidal/model.safetensors" : "learned/model.safetensors",
-                               &e),
-              "%s", e.text);
-        const char *found = safetensors_metadata(&s, "scale_embedding");
-        CHECK(found && !strcmp(found, scaled[i]), "%s: %s", positions[i], found ? found : "none");
-        safetensors_free(&s);
     }
 }
 

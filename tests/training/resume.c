@@ -231,68 +231,6 @@ TEST(weights_of_another_run) {
 
 /* ---- Other options ---- */
 
-TEST(other_choices) {
-    write_text(
-        "text",
-        "a text that is long enough for the context that is asked for, and for its tail as well");
-    write_text(
-        "other",
-        "a text that is long enough for the context that is asked for, and for its tail as wall");
-    write_text(
-        "third",
-        "A text that is long enough for the context that is Asked for, And for its tAil As well");
-    MUST(TRAIN(LM, "--preset", "gpt", "--steps", "4", "--run", "run"));
-    CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--beta1", "0.8", "--d-model", "16", "--layers",
-                "1") == 78);
-    CHECK(!strcmp(err, "train: run/checkpoint.safetensors: made with --d-model 8, now 16; "
-                       "--beta1 0.9, now 0.8 (may change: steps, lr, min-lr, eval-every, "
-                       "checkpoint-every, checkpoint-minutes, threads)\n"),
-          "%s", err);
-    CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "made with task lm, now copy"),
-          "%s", err);
-    CHECK(TRAIN("--resume", "run", "--text", "other") == 78 && strstr(err, "made with text_crc32 "),
-          "%s", err);
-    CHECK(TRAIN("--resume", "run", "--text", "third") == 78 &&
-              strstr(err, "program differ: made with vocabulary ") && strstr(err, "; text_crc32 "),
-          "%s", err);
-    CHECK(TRAIN("--resume", "run", "--seed", "2") == 78 && strstr(err, "made with --seed 1, now 2"),
-          "%s", err);
-    CHECK(TRAIN("--resume", "run", "--from", "run") == 78 &&
-              strstr(err, "made with --from none, now run"),
-          "%s", err);
-    CHECK(TRAIN("--resume", "run", "--run", "other run") == 2, "%s", err);
-    CHECK(TRAIN("--resume", "nowhere") == 66 && strstr(err, "nowhere: found no run"), "%s", err);
-    CHECK(rename("text", "moved") == 0);
-    MUST(TRAIN("lm", "--resume", "run", "--text", "moved", "--steps", "6", "--quiet"));
-    CHECK(!strcmp(steps_of("run/run.jsonl", "step"), "1 2 3 4 5 6 "), "%s",
-          steps_of("run/run.jsonl", "step"));
-}
-
-/* A text learned by heart: a warning, also on the page; the model has the best weights, the
- * checkpoint the last ones, and a resumed run ends with the same. */
-TEST(overfitting_keeps_the_best_weights) {
-    char text[301] = {0};
-    uint32_t x = 1;
-    for (int i = 0; i < 300; i++) text[i] = "abcdefgh"[(x = x * 1103515245 + 12345) >> 16 & 7];
-    write_text("text", text);
-#define BY_HEART                                                                                   \
-    "lm", "--text", "text", "--tokenizer", "char", "--tail", "0.5", "--context", "16",             \
-        "--dropout", "0", "--lr", "0.02", "--schedule", "constant", "--d-model", "16", "--heads",  \
-        "2", "--layers", "1", "--batch", "8", "--eval-every", "5"
-    MUST(TRAIN(BY_HEART, "--steps", "60", "--run", "whole"));
-    CHECK(strstr(err, "Overfitting: the held-out loss rises (") &&
-              strstr(err, "Overfitting: model.safetensors has the weights of step "),
-          "%s", err);
-    CHECK(same_files("whole/model.safetensors", "whole/best.safetensors"));
-    size_t size;
-    char *page = read_bytes("whole/report.html", &size);
-    CHECK(page && strstr(page, "Overfitting: model.safetensors has the weights of step "));
-    free(page);
-    MUST(TRAIN(BY_HEART, "--steps", "30", "--run", "run", "--quiet"));
-    MUST(TRAIN("--resume", "run", "--steps", "60", "--quiet"));
-    CHECK(same_files("run/model.safetensors", "whole/model.safetensors"));
-}
-
 /* --resume accepts fewer --steps than the warm-up has; a new run refuses them. */
 TEST(may_end_early) {
     CHECK(train_some(ARGUMENTS(COPY, "--steps", "10", "--run", "run", "--checkpoint-every", "1"),
@@ -458,37 +396,6 @@ TEST(a_checkpoint_of_fewer_settings) {
                           lacks[i], NULL);
         MUST(TRAIN("--resume", "changed", "--steps", "3", "--quiet"));
         CHECK(same_files("changed/model.safetensors", "run/model.safetensors"), "%s", lacks[i]);
-    }
-}
-
-/* A --config file, which the command line overrides. */
-TEST(a_file_of_choices) {
-    write_text(
-        "choices",
-        "# small\ntask copy\nd-model = 8\nheads 2\n\nlayers 1\r\nbatch 4\nsymbols 5\nmax-length 4\n"
-        "held-out 30\nsteps 1\nsteps 9\nquiet true\n");
-    CHECK(TRAIN("--config", "choices", "--run", "a", "--steps", "3") == 0 && !*err, "%s", err);
-    MUST(TRAIN(COPY, "--run", "b", "--steps", "3"));
-    check_same_runs("a", "b");
-    write_text("choices",
-               "task lm\nsteps 9\nd-model 8\nheads 2\nlayers 1\nbatch 4\nquiet false\n  \n#");
-    CHECK(TRAIN("copy", "--config", "choices", "--quiet", "--run", "b", "--force", "--symbols", "5",
-                "--max-length", "4", "--held-out", "30", "--steps", "3") == 0 &&
-              !*err,
-          "%s", err);
-    check_same_runs("a", "b");
-    static const char *const wrong[][2] = {
-        {"config choices\n",
-         "line 1: found \"config\", need the name of an option, see --help all\n"},
-        {"quiet yes\n", "line 1: quiet: found \"yes\", need true or false\n"},
-        {"task copy\nlr fast\n", "line 2: lr: found \"fast\", need a number in (0,inf)\n"},
-        {"rate 3\n", "line 1: found \"rate\", need the name of an option, see --help all\n"},
-    };
-    for (int i = 0; i < 4; i++) {
-        char line[100];
-        write_text("choices", wrong[i][0]);
-        snprintf(line, sizeof line, "train: choices: %s", wrong[i][1]);
-        CHECK(TRAIN("--config", "choices") == 2 && !strcmp(err, line), "%s", err);
     }
 }
 
