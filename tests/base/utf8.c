@@ -60,7 +60,7 @@ TEST(follows_the_grammar) {
     static const unsigned char ends[] = {0x00, 0x7F, 0x80, 0x8F, 0x90,
                                          0x9F, 0xA0, 0xBF, 0xC0, 0xFF};
     const size_t n = sizeof ends;
-    for (unsigned pair = 0; pair < 0x10000; pair++)
+    for (unsigned pair = 0; pair < 0x10000; pair += SANITIZER ? 7 : 1)
         for (size_t i = 0; i < n * n; i++) {
             unsigned char s[] = {(unsigned char)(pair >> 8), (unsigned char)pair, ends[i / n],
                                  ends[i % n]};

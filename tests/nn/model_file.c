@@ -1,6 +1,5 @@
 /* Models as files: weights come back to the bit, and a file that is no model is refused with place
  * and reason. */
-#include "expect_bug.h"
 #include "folder.h"
 #include "model_helpers.h"
 #include <sys/resource.h>
@@ -66,19 +65,6 @@ TEST(models_come_back_to_the_bit) {
     c.label_smoothing = 1.0 / 3;
     c.pad_id = 10;
     check_round_trip(c);
-}
-
-TEST(files_that_cannot_be_written_or_read) {
-    Model *m = new_model(small_language_model(), 1);
-    Error e = {0};
-    EXPECT_BUG("safetensors_write: metadata key \"heads\" is taken",
-               model_save(m, in_folder("model"), &(Metadata){"heads", "2"}, 1, &e));
-    CHECK(!model_save(m, in_folder("no/model"), NULL, 0, &e) && e.status == STATUS_CANNOT_CREATE,
-          "%s", e.text);
-    e = (Error){0};
-    CHECK(!model_load(in_folder("none"), false, NULL, &e) && e.status == STATUS_NO_INPUT, "%s",
-          e.text);
-    model_free(m);
 }
 
 /* max_length alone costs no memory: nothing else in a file confirms it. */
@@ -253,27 +239,11 @@ TEST(the_usual_models) {
 
 TEST(metadata_that_describes_no_model) {
     static const char *const cases[][3] = {
-        {"kind", "gpt", ": metadata: kind: found \"gpt\", need one of seq2seq|lm"},
-        {"heads", "3", ": metadata: heads: found 3, need a divisor of d_model 8"},
         {"heads", "-2", ": metadata: heads: found \"-2\", need an integer in [1,1048576]"},
         {"d_model", "8.0", ": metadata: d_model: found \"8.0\", need an integer in [1,1048576]"},
-        {"vocab_size", "16777217",
-         ": metadata: vocab_size: found \"16777217\", need an integer in [1,16777216]"},
-        {"encoder_layers", "1001",
-         ": metadata: encoder_layers: found \"1001\", need an integer in [1,1000]"},
-        {"d_ff", "99999999999999999999",
-         ": metadata: d_ff: found \"99999999999999999999\", need an integer in [1,1048576]"},
-        {"d_ff", "", ": metadata: d_ff: found \"\", need an integer in [1,1048576]"},
         {"decoder_layers", "1", ": metadata: decoder_layers: found 1, need 0 in a language model"},
-        {"tied", "yes", ": metadata: tied: found \"yes\", need true or false"},
-        {"attention", "local",
-         ": metadata: attention: found \"local\", need one of dot|additive|plain"},
         {"label_smoothing", "nan",
          ": metadata: label_smoothing: found \"nan\", need a number in [0,1]"},
-        {"label_smoothing", "1e999",
-         ": metadata: label_smoothing: found \"1e999\", need a number in [0,1]"},
-        {"label_smoothing", "-1",
-         ": metadata: label_smoothing: found \"-1\", need a number in [0,1]"},
         {"pad_id", "-2",
          ": metadata: pad_id: found \"-2\", need an integer in [0,16777216] or none"},
         {"pad_id", "13", ": metadata: pad_id: found 13, need a token in [0,13) or none"},
@@ -281,9 +251,6 @@ TEST(metadata_that_describes_no_model) {
          ": metadata: activation: found \"relu\\x1B[31m\", need one of relu|gelu|silu|swiglu"},
         /* Shapes are compared before memory is allocated. */
         {"d_model", "1048576", ": embedding.weight: found shape [13,8], need [13,1048576]"},
-        {"encoder_layers", "3",
-         ": encoder.layers.2.self_attn.in_proj_weight: found no such tensor, need one of shape "
-         "[24,8]"},
         {"encoder_layers", "1",
          ": encoder.layers.1.linear1.bias: found a tensor that the model does not have, need its "
          "16 only"},

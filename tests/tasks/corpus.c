@@ -60,26 +60,6 @@ TEST(windows_cover_the_text) {
     }
 }
 
-TEST(a_corpus_refuses_short_and_broken_text) {
-    Error e = {0};
-    TaskOptions o = {.tokenizer = &tokenizer_char, .context = 1, .validation = 0.1};
-    CHECK(!corpus_make(&(Passage){"f", "", 0}, 1, &o, &e));
-    CHECK_ERROR(e, STATUS_BAD_DATA, "f: found 0 tokens, need at least 2");
-    e = (Error){0};
-    CHECK(!corpus_make(&(Passage){"f", "abcdef\xFF", 7}, 1, &o, &e));
-    CHECK(strstr(e.text, "f: byte 6: found 0xFF, need UTF-8 text"), "%s", e.text);
-    e = (Error){0}; /* learns from the training part; the tail is named by its place in the text */
-    o.vocab_size = 3;
-    CHECK(!corpus_make(&(Passage){"f", "abcdefghijklmnopqrs\xFF", 20}, 1, &o, &e));
-    CHECK(strstr(e.text, "f: byte 19: found 0xFF, need UTF-8 text"), "%s", e.text);
-    e = (Error){0};
-    o = (TaskOptions){.tokenizer = &tokenizer_byte, .context = 1, .validation = 0.1};
-    Corpus *c =
-        corpus_make(&(Passage){"f", "abcdefghijklmnopqrs\xFF", 20}, 1, &o, &e); /* any bytes */
-    CHECK(c && c->count == 20, "%s", e.text);
-    corpus_free(c);
-}
-
 /* A short text has a shorter context; where that would be less than 8, it has no tail. */
 TEST(short_texts_have_less_of_both) {
     char text[100 * UTF8_MAX];
@@ -103,38 +83,6 @@ TEST(short_texts_have_less_of_both) {
               i);
         CHECK(c->characters == (cases[i].held_out ? cases[i].held_out : c->count), "case %d", i);
         corpus_free(c);
-    }
-}
-
-/* A tail that is set too short is named, not the text; so are lines of too few characters. */
-TEST(a_short_tail_is_named) {
-    static const struct {
-        bool lines;
-        double tail;
-        const char *want; /* of the remark, after the name of the file */
-    } cases[] = {
-        {false, 0.1, ""},
-        {false, 0.01, ": a short --tail: context 39; a longer text teaches more\n"},
-        {false, 0.001,
-         ": a short --tail: context 64, nothing held out; a longer text teaches more\n"},
-        {true, 0.1, ""},
-        {true, 0.001, ": held out 5 characters, too few to judge by; a longer --tail helps\n"},
-    };
-    char text[4001] = "";
-    for (int i = 0; i < 800; i++) sprintf(text + 5 * i, "%04d\n", i);
-    make_folder();
-    write_text(in_folder("text"), text);
-    for (int i = 0; i < 5; i++) {
-        TaskOptions o = task_defaults();
-        o.text = in_folder("text");
-        o.lines = cases[i].lines;
-        o.validation = cases[i].tail;
-        Task *task = opened("lm", o);
-        const char *remark = task->remark + strcspn(task->remark, ":");
-        CHECK(strncmp(remark, cases[i].want, strlen(cases[i].want)) == 0 &&
-                  !*remark == !*cases[i].want,
-              "case %d: %s", i, remark);
-        task_free(task);
     }
 }
 
@@ -184,47 +132,6 @@ TEST(every_tokenizer_holds_out_the_same_text) {
         CHECK(c->characters == 7, "%ld", c->characters);
         corpus_free(c);
     }
-}
-
-/* A corpus from a file: a byte-order mark is no character, and errors name the path. */
-TEST(a_corpus_from_a_file) {
-    make_folder();
-    const char *path = in_folder("text");
-    write_text(path, "\xEF\xBB\xBF"
-                     "ein Wort, ein Satz");
-    Error e = {0};
-    Corpus *c = corpus_load(
-        &(TaskOptions){.text = path, .tokenizer = &tokenizer_char, .context = 2, .validation = 0.2},
-        &e);
-    CHECK(c && c->count == 18 && c->training == 14 && c->ids[0] == 0 &&
-              c->tokenizer->text[0] == 'e',
-          "%s", e.text);
-    corpus_free(c);
-    /* A carriage return is a character, or with unix_newlines the end of a line, with the newline
-     * that may follow it. */
-    write_text(path, "a\rb\r\nc\r\r\nd\r");
-    for (int unix_newlines = 0; unix_newlines < 2; unix_newlines++) {
-        e = (Error){0};
-        TaskOptions o = {.text = path,
-                         .tokenizer = &tokenizer_char,
-                         .context = 2,
-                         .unix_newlines = unix_newlines};
-        c = corpus_load(&o, &e);
-        CHECK(c && c->count == 11 - 2 * unix_newlines &&
-                  c->carriage_returns == 5 - 5 * unix_newlines,
-              "%s", e.text);
-        char text[12];
-        int32_t ids[12];
-        for (long i = 0; i < (c ? c->count : 0); i++) ids[i] = c->ids[i];
-        if (c) text[tokenizer_decode(c->tokenizer, ids, c->count, text)] = 0;
-        CHECK(!unix_newlines || !strcmp(text, "a\nb\nc\n\nd\n"), "%s", text);
-        corpus_free(c);
-    }
-    unlink(path);
-    e = (Error){0};
-    CHECK(!corpus_load(&(TaskOptions){.text = path, .context = 4}, &e) &&
-              e.status == STATUS_NO_INPUT && strstr(e.text, path),
-          "%s", e.text);
 }
 
 /* ---- The texts that ship ---- */

@@ -93,29 +93,4 @@ TEST(long_lines_are_cut) {
     task_free(cut);
 }
 
-TEST(lines_that_cannot_be_read) {
-    static const struct {
-        const char *text, *want;
-        double validation;
-    } cases[] = {
-        {"", "found 0 different lines, need at least 1", 0},
-        {"\n\n\r\n", "found 0 different lines, need at least 1", 0},
-        {"ab\nab\n", "found 1 different line, need at least 2", 0.1},
-        {"ab\n\xFFx\n", "byte 3: found 0xFF, need UTF-8 text", 0},
-        {"a\xFF\na\xFF\n", "byte 1: found 0xFF, need UTF-8 text", 0.1},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Error e = {0};
-        TaskOptions o = task_defaults();
-        make_folder();
-        write_text(in_folder("lines"), cases[i].text);
-        o.text = in_folder("lines");
-        o.lines = true;
-        o.validation = cases[i].validation;
-        CHECK(!task_open("lm", &o, &e) && e.status == STATUS_BAD_DATA &&
-                  strstr(e.text, cases[i].want),
-              "%s", e.text);
-    }
-}
-
 RUN_TESTS

@@ -45,16 +45,6 @@ TEST(the_tokenizer_names_refused_characters_and_their_bytes) {
     tokenizer_free(k);
 
     e = (Error){0};
-    CHECK(!tokenizer_learn(&tokenizer_char, 0, &(Passage){"f.txt", "abc\xED\xA0\x80", 6}, 1, &e));
-    CHECK(e.status == STATUS_BAD_DATA &&
-              strstr(e.text, "f.txt: byte 3: found 0xED, need UTF-8 text"),
-          "%s", e.text);
-    e = (Error){0};
-    CHECK(!tokenizer_learn(&tokenizer_bpe, 0, &(Passage){"f.txt", "é\0b", 4}, 1, &e));
-    CHECK_ERROR(e, STATUS_BAD_DATA,
-                "f.txt: byte 2: found 0x00, need UTF-8 text or --tokenizer byte; iconv -f ENCODING "
-                "-t UTF-8 f.txt >NEW converts it");
-    e = (Error){0};
     CHECK(!tokenizer_parse("vocabulary", "aéé", &e));
     CHECK_ERROR(e, STATUS_BAD_DATA,
                 "vocabulary: byte 3: found a duplicate character, need each once");
