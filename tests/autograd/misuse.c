@@ -101,11 +101,8 @@ TEST(ranks_are_limited) {
     for (int i = 0; i < MAX_RANK; i++) nine.size[i] = 1;
     Tensor *x = tape_leaf(t, SHAPE(1), &one, NULL);
     EXPECT_BUG("shape of rank 9, want at most 6", tape_leaf(t, nine, &one, &one));
-    EXPECT_BUG("shape of rank 9, want at most 6", tape_constant(t, nine));
-    EXPECT_BUG("shape of rank 9, want at most 6", tape_reshape(t, x, nine));
     EXPECT_BUG("shape of rank 9, want at most 6", tape_node(t, &op_neg, nine, INPUTS(x)));
     EXPECT_BUG("shape of rank 9, want at most 6", tape_view(t, &op_neg, x, nine, (long[9]){0}, 0));
-    EXPECT_BUG("shape of rank 9, want at most 6", tape_masked_fill(t, x, (uint8_t[]){0}, nine, 0));
     EXPECT_BUG("shape of rank 9, want at most 6", tensor_over(&one, nine));
     EXPECT_BUG("shape of rank -1, want at most 6", tensor_over(&one, negative));
     EXPECT_BUG("array_over: x [1,1,1,1,1,1]", array_over("x", DTYPE_F32, nine, &one));
@@ -145,8 +142,7 @@ TEST(operations_say_what_they_want) {
     const Reach reach = {&one, &one, false};
     Tape *t = tape_new();
     Tensor *x = tape_leaf(t, SHAPE(2, 4), data, grad), *w = tape_leaf(t, SHAPE(3, 4), data, grad);
-    Tensor *row = tape_leaf(t, SHAPE(4), data, grad),
-           *cube = tape_leaf(t, SHAPE(2, 3, 4), data, NULL);
+    Tensor *row = tape_leaf(t, SHAPE(4), data, grad);
 #define NO_TENSOR(name, n) name ": argument " #n " is NULL, want a tensor"
 #define NO_TAPE(name)      name ": the tape is NULL"
     EXPECT_BUG(NO_TENSOR("add", 1), tape_add(t, NULL, x));
@@ -191,10 +187,7 @@ TEST(operations_say_what_they_want) {
     EXPECT_BUG(NO_TAPE("attention"), tape_attention(NULL, x, x, x, 1, &reach));
 
     EXPECT_BUG("tape_concat: x is NULL", tape_concat(t, 0, 1, NULL));
-    EXPECT_BUG("dropout: p is nan, want it in [0,1)", tape_dropout(t, x, (double)NAN));
     EXPECT_BUG("tape_masked_fill: mask is NULL", tape_masked_fill(t, x, NULL, SHAPE(4), 0));
-    EXPECT_BUG("linear: x is [2,3,4], want [n,d_in]",
-               tape_linear(t, cube, w, NULL, ACT_NONE, NULL));
     EXPECT_BUG("linear: found activation 4, want one of Activation",
                tape_linear(t, x, w, NULL, (Activation)4, NULL));
     EXPECT_BUG("linear: found activation -1, want one of Activation",
@@ -208,8 +201,6 @@ TEST(operations_say_what_they_want) {
                tape_embedding(t, w, -1, ids, 1, NULL, NULL));
     EXPECT_BUG("tape_embedding: ids is NULL", tape_embedding(t, w, 2, NULL, 1, NULL, NULL));
     EXPECT_BUG("cross_entropy: targets is NULL", tape_cross_entropy(t, x, NULL, -1, 0));
-    EXPECT_BUG("cross_entropy: target 0 is 4, want it in [0,4)",
-               tape_cross_entropy(t, x, (int32_t[]){4, 0}, -1, 0));
     EXPECT_BUG("tape_attention: reach is NULL", tape_attention(t, x, x, x, 1, NULL));
     EXPECT_BUG("tape_attention: queries is NULL",
                tape_attention(t, x, x, x, 1, &(Reach){NULL, &one, false}));

@@ -3,12 +3,11 @@ full disk. They end with a documented status and one line. The earlier model or 
 new run is there, whole, and nothing else is left. The next run does what it would have done. A
 training with a checkpoint is resumed, and ends in the bits of an undisturbed one.
 
-    BUILD=build [ALL=1 | PLACES=1] python3 tests/faults/faults.py [WORD...]
+    BUILD=build [ALL=1] python3 tests/faults/faults.py [WORD...]
 
 With words, only tests whose line has one of them run. Without ALL a sample of the places fails;
-with ALL every place, and allocations of other commands too. With PLACES the first of the
-allocations that the same calls reach, and the other commands too. System calls fail by strace, if
-it is installed; the full disk needs the right to mount one. Prints `ok   …` or `FAIL …` for each
+with ALL every place, and allocations of other commands too. System calls fail by strace, if it is
+installed; the full disk needs the right to mount one. Prints `ok   …` or `FAIL …` for each
 test, as the test programs do."""
 import collections
 import hashlib
@@ -24,7 +23,7 @@ import tempfile
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 SHIM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shim.c")
-ALL, PLACES = (bool(os.environ.get(name)) for name in ("ALL", "PLACES"))
+ALL = bool(os.environ.get("ALL"))
 STATUSES = {0, 1, 2, 3, 4, 65, 66, 71, 73, 74, 78}
 TEXT = "the cat sat on the mat, and the dog sat on the cat.\n" * 20
 TRAIN = [
@@ -40,7 +39,7 @@ JOBS = {
     "generate": ["float/generate", "run", "--prompt", "the", "--length", "20"],
     "gradcheck": ["double/gradcheck", "model", "lm", "--samples", "0", "--out", "gradients"],
 }
-# With ALL or PLACES, where allocations fail.
+# With ALL, where allocations fail.
 MORE = {
     "copy": [
         "float/train", "copy", *TRAIN[6:14], "--symbols", "5", "--max-length", "4", "--held-out",
@@ -187,12 +186,7 @@ def sample(count, most):
     """1 … count; without ALL the first, the last and some between."""
     if ALL or count <= most:
         return range(1, count + 1)
-    return spread(range(1, count + 1), most)
-
-
-def spread(numbers, most):
-    """The first of them, the last and some between."""
-    return sorted({numbers[i * (len(numbers) - 1) // (most - 1)] for i in range(most)})
+    return sorted({1 + i * (count - 1) // (most - 1) for i in range(most)})
 
 
 # ---- Allocations ----
@@ -206,16 +200,16 @@ def shim_env(shim, at, sticky=False):
 def test_memory(job, shim):
     """Every allocation fails, once and from there on."""
     run(job.command, shim_env(shim, 0))
-    count, *places = map(int, open("../count").read().split())
+    count = int(open("../count").read())
     job.reset()
-    some = places if PLACES else range(1, count + 1) if ALL else spread(places, 12)
+    some = sample(count, 12)
     for sticky in (False, True):
         for at in some:
             where = f"allocation {at} of {count}{' and all behind' if sticky else ''}"
             status, out, err = run(job.command, shim_env(shim, at, sticky))
             job.check(where, status, out, err)
     job.goes_again("allocations")
-    return f"{2 * len(some)} of {2 * count} allocations, reached in {len(places)} ways"
+    return f"{2 * len(some)} of {2 * count} allocations"
 
 
 # ---- System calls ----
@@ -350,7 +344,7 @@ def main():
         tests = [(test_memory, shim), (test_system_calls, calls), (test_kills, calls),
                  (test_full_disk, True)]
         job = None
-        more = itertools.product(MORE if ALL or PLACES else [], tests[:1])
+        more = itertools.product(MORE if ALL else [], tests[:1])
         for name, (test, argument) in itertools.chain(itertools.product(JOBS, tests), more):
             line = f"faults: {name}: {test.__name__[5:].replace('_', ' ')}"
             if not any(word in line for word in sys.argv[1:] or [""]):

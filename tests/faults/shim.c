@@ -1,14 +1,11 @@
 /* Preloaded into a program by tests/faults/faults.py: allocation FAULT_AT returns NULL, with
  * FAULT_STICKY all later ones, too. The file FAULT_COUNT gets the number of allocations when the
- * program ends. With FAULT_AT=0 none fails, and the numbers of those with a new path of calls
- * follow. */
+ * program ends. With FAULT_AT=0 none fails. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <execinfo.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,34 +20,14 @@ void *__libc_memalign(size_t alignment, size_t bytes);
 
 static atomic_long calls;
 static long at; /* 0: none fails */
-static bool sticky, counting, noting;
-
-/* The path of calls to each allocation: a hash of the addresses on the stack. */
-enum { MAX_PLACES = 1 << 16, DEPTH = 32 };
-static uint64_t reached_by[MAX_PLACES];
+static bool sticky, counting;
 
 /* Allocations made by the loader, before main, are not the program's. */
 __attribute__((constructor)) static void start(void) {
     const char *number = getenv("FAULT_AT");
     if (number) at = atol(number);
-    noting = !at && getenv("FAULT_COUNT");
     sticky = getenv("FAULT_STICKY") != NULL;
-    backtrace((void *[1]){NULL}, 1); /* allocates once, for itself */
     counting = true;
-}
-
-static void note_place(long call) {
-    void *address[DEPTH];
-    uint64_t hash = 0xcbf29ce484222325;
-    int depth = backtrace(address, DEPTH);
-    for (int i = 0; i < depth; i++) hash = (hash ^ (uintptr_t)address[i]) * 0x100000001b3;
-    if (call <= MAX_PLACES) reached_by[call - 1] = hash;
-}
-
-static bool is_first(long call) {
-    for (long i = 1; i < call; i++)
-        if (reached_by[i - 1] == reached_by[call - 1]) return false;
-    return true;
 }
 
 __attribute__((destructor)) static void end(void) {
@@ -60,16 +37,11 @@ __attribute__((destructor)) static void end(void) {
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
     int length = snprintf(text, sizeof text, "%ld\n", (long)calls);
     if (fd >= 0) (void)!syscall(SYS_write, fd, text, (size_t)length);
-    if (fd < 0 || !noting) return;
-    for (long call = 1; call <= calls && call <= MAX_PLACES; call++)
-        if (is_first(call))
-            (void)!syscall(SYS_write, fd, text, (size_t)snprintf(text, sizeof text, "%ld\n", call));
 }
 
 static bool no_memory(void) {
     if (!counting) return false;
     long call = ++calls;
-    if (noting) note_place(call);
     if (!at || call < at || (call > at && !sticky)) return false;
     errno = ENOMEM;
     return true;

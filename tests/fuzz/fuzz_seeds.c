@@ -55,8 +55,7 @@ READ_SEEDS(batch, 4)
 READ_SEEDS(text, 5)
 READ_SEEDS(vocabulary, 6)
 READ_SEEDS(pairs, 7)
-READ_SEEDS(config, 8)
-READ_SEEDS(recipe, 9)
-READ_SEEDS(checkpoint, 10)
-_Static_assert(READERS == 11, "a reader without a test");
+READ_SEEDS(recipe, 8)
+READ_SEEDS(checkpoint, 9)
+_Static_assert(READERS == 10, "a reader without a test");
 RUN_TESTS

@@ -230,39 +230,6 @@ static inline void read_pairs(const uint8_t *data, size_t size) {
     task_free(task);
 }
 
-/* The value of `name` in lines `name=value`, each ended with a NUL, and two at the end. */
-static inline const char *line_value(void *lines, const char *name) {
-    size_t length = strlen(name);
-    for (const char *at = lines; *at; at += strlen(at) + 1)
-        if (strncmp(at, name, length) == 0 && at[length] == '=') return at + length + 1;
-    return NULL;
-}
-
-/* A configuration that is read is written as the same one. */
-static inline void read_config(const uint8_t *data, size_t size) {
-    Error e = {0};
-    ModelConfig c, again;
-    char *lines = malloc(size + 2), printed[CONFIG_FIELDS * sizeof(ConfigField)] = "";
-    PROMISE(lines);
-    if (size) memcpy(lines, data, size);
-    lines[size] = lines[size + 1] = 0;
-    for (size_t i = 0; i < size; i++)
-        if (lines[i] == '\n') lines[i] = 0;
-    bool ok = config_parse(&c, "f", line_value, lines, &e);
-    promise_error(ok, &e);
-    free(lines);
-    if (!ok) return;
-    char *at = printed;
-    ConfigField field;
-    for (int i = 0; config_field(&c, i, &field); i++)
-        at += sprintf(at, "%s=%s", field.key, field.value) + 1;
-    PROMISE(config_parse(&again, "f", line_value, printed, &e) &&
-            memcmp(&c, &again, sizeof c) == 0);
-    Model *m = model_without_memory(&c, false, &e);
-    PROMISE(m || e.status == STATUS_NO_MEMORY);
-    model_free(m);
-}
-
 /* ---- Training configurations and checkpoints ---- */
 
 static inline int by_key(const void *a, const void *b) {
@@ -374,7 +341,6 @@ static const struct Reader {
     {"text", read_text, 0},
     {"vocabulary", read_vocabulary, 0},
     {"pairs", read_pairs, 0},
-    {"config", read_config, 0},
     {"recipe", read_train_config, 0},
     {"checkpoint", read_checkpoint, 8},
 };

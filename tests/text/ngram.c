@@ -28,20 +28,4 @@ TEST(losses_by_hand) {
     for (int n = 0; n <= NGRAM_ORDER; n++) CHECK_NEAR(loss[n], log(2), 1e-15);
 }
 
-/* Each letter follows from the four before it and from no fewer: order 5 alone is certain. */
-TEST(order_five_reads_four_characters) {
-    enum { N = 20000 };
-    static uint32_t text[N];
-    double loss[NGRAM_ORDER + 1];
-    Error e = {0};
-    for (uint64_t i = 0; i < N;
-         i++) /* one bit in 4 is the parity of the fifth before: a long random cycle */
-        text[i] = i < 4 ? (uint32_t)i % 2
-                        : text[i - 4] ^ (uint32_t)random_below(random_key(4, 0), i, 8) / 7;
-    CHECK(ngram_losses(text, N / 2, text + N / 2, N / 2, loss, &bytes, &e), "%s", e.text);
-    double entropy = -(log(1. / 8) / 8 + log(7. / 8) * 7 / 8);
-    for (int n = 0; n < NGRAM_ORDER; n++) CHECK_NEAR(loss[n], log(2), 3e-3);
-    CHECK_NEAR(loss[NGRAM_ORDER], entropy, 0.02);
-}
-
 RUN_TESTS

@@ -6,7 +6,6 @@
 #include "run/run.h"
 #include "run_helpers.h"
 #include "training/checkpoint.h"
-#include <sys/stat.h>
 
 /* A record without what differs between equal runs: times, the lines of runs, which say where they
  * were resumed, and looks, which depend on the time. */
@@ -206,27 +205,6 @@ TEST(weights_of_another_run) {
     }
     safetensors_free(&base);
     safetensors_free(&tuned);
-    CHECK(rename("gone", "base") == 0);
-    static const struct {
-        const char *option, *value;
-        int status;
-        const char *message;
-    } wrong[] = {
-        {"--d-model", "16", 78, "base/model.safetensors: made with --d-model 8, now 16"},
-        {"--tokenizer", "bpe", 78, "base/model.safetensors: made with --tokenizer char, now bpe"},
-        {"--vocab-size", "300", 2, "--vocab-size: found --from, need one of the two"},
-        {"--train", "head*", 2, "--train: found no parameter like 'head*', need one that learns"},
-        {"--tail", "0", 65, "third: byte 0: "},
-    };
-    write_text("third", "QQ QQ QQ QQ QQ QQ QQ");
-    for (int i = 0; i < 5; i++)
-        CHECK(TRAIN("lm", "--from", "base", "--text", i == 4 ? "third" : "text", wrong[i].option,
-                    wrong[i].value, "--run", "x") == wrong[i].status &&
-                  strstr(err, wrong[i].message),
-              "%s", err);
-    CHECK(TRAIN("copy", "--from", "base", "--run", "x") == 78 &&
-              strstr(err, "found a model of kind lm, need seq2seq for copy"),
-          "%s", err);
 }
 
 /* ---- Other options ---- */
@@ -236,118 +214,6 @@ TEST(may_end_early) {
     CHECK(train_some(ARGUMENTS(COPY, "--steps", "10", "--run", "run", "--checkpoint-every", "1"),
                      1) == 1);
     MUST(TRAIN("--resume", "run", "--steps", "1", "--quiet"));
-}
-
-/* ---- Invalid checkpoints ---- */
-
-/* Copies a checkpoint with a valid checksum and another value of a key; NULL: without the key. A
- * setting is added. If the key names a tensor, it is left out, or written in the other "precision",
- * as "integers", in another "shape", or with a NaN ("nan"). */
-static void change_checkpoint(const char *from, const char *to, const char *key,
-                              const char *value) {
-    static const real one = 1;
-    Safetensors s;
-    Error e = {0};
-    CHECK(safetensors_read(&s, from, &e), "%s", e.text);
-    Metadata *notes = calloc((size_t)s.metadata_count + 2, sizeof *notes);
-    Array *array = calloc((size_t)s.tensors + 1, sizeof *array);
-    void *wide = NULL;
-    int count = 0, arrays = 0;
-    for (int i = 0; i < s.metadata_count; i++) {
-        bool changed = strcmp(s.metadata[i].key, key) == 0;
-        if (strcmp(s.metadata[i].key, "crc32") == 0 || (changed && !value)) continue;
-        notes[count++] = changed ? (Metadata){key, value} : s.metadata[i];
-    }
-    if (strncmp(key, "recipe.", 7) == 0 && value && !safetensors_metadata(&s, key))
-        notes[count++] = (Metadata){key, value};
-    for (int i = 0; i < s.tensors; i++) {
-        bool changed = strcmp(s.tensor[i].name, key) == 0;
-        if (changed && !value) continue;
-        array[arrays++] = s.tensor[i];
-        if (!changed) continue;
-        Array *a = &array[arrays - 1];
-        wide = calloc((size_t)a->count, sizeof(double));
-        a->bytes = wide;
-        if (!strcmp(value, "precision")) a->dtype = DTYPE_REAL == DTYPE_F32 ? DTYPE_F64 : DTYPE_F32;
-        if (!strcmp(value, "integers")) a->dtype = DTYPE_I32;
-        if (!strcmp(value, "shape")) {
-            a->size[0] *= 2;
-            a->size[1] /= 2;
-        }
-        if (!strcmp(value, "nan")) memcpy(wide, &(real){(real)NAN}, sizeof(real));
-    }
-    if (strcmp(key, "more") == 0) array[arrays++] = array_over(key, DTYPE_REAL, SHAPE(1), &one);
-    CHECK(safetensors_write(to, notes, count, array, arrays, &e), "%s", e.text);
-    free(notes);
-    free(array);
-    free(wide);
-    safetensors_free(&s);
-}
-
-#ifdef REAL_DOUBLE
-#define PRECISION "double"
-#define OWN       "F64"
-#define OTHER     "F32"
-#else
-#define PRECISION "float"
-#define OWN       "F32"
-#define OTHER     "F64"
-#endif
-
-TEST(changed_checkpoints) {
-    static const struct {
-        const char *key, *value;
-        int status;
-        const char *want; /* after the path */
-    } cases[] = {
-        {"run.step", NULL, 65, "metadata: run.step: found \"\", need an integer in [0,1e18]"},
-        {"run.step", "", 65, "metadata: run.step: found \"\", need an integer in [0,1e18]"},
-        {"run.step", "1.5", 65, "metadata: run.step: found \"1.5\", need an integer in [0,1e18]"},
-        {"run.tokens", "-1", 65, "metadata: run.tokens: found \"-1\", need an integer in [0,1e18]"},
-        {"run.best_loss", "nan", 65,
-         "metadata: run.best_loss: found \"nan\", need a number in (-inf,inf) or inf"},
-        {"run.loss_sum", "1e", 65,
-         "metadata: run.loss_sum: found \"1e\", need a number in (-inf,inf)"},
-        {"task", NULL, 65, "metadata: found no task, need it"},
-        {"recipe.momentum", "0.9", 65,
-         "metadata: found the setting momentum, which this version does not have"},
-        {"recipe.lr", "fast", 65, "metadata: recipe.lr: found \"fast\", need a number in (0,inf)"},
-        {"recipe.optimizer", "adam", 65,
-         "metadata: recipe.optimizer: found \"adam\", need one of adamw|sgd|muon"},
-        {"norm_kind", "batch", 65, "metadata: norm_kind: found \"batch\", need one of layer|rms"},
-        {"vocabulary", "12354", 78,
-         "text or program differ: made with vocabulary 12354, now 12345"},
-        {"vocabulary", "12345 and more characters than a message shows", 78,
-         "text or program differ: made with another vocabulary"},
-        {"precision", "half", 78,
-         "text or program differ: made with precision half, now " PRECISION},
-        {"text_crc32", NULL, 78, "text or program differ: made with text_crc32 none, now 00000000"},
-        {"moment2.embedding.weight", NULL, 65, "found no tensor \"moment2.embedding.weight\""},
-        {"run.best_step", "x", 65,
-         "metadata: run.best_step: found \"x\", need an integer in [0,1e18]"},
-        {"run.step", "-3", 65, "metadata: run.step: found \"-3\", need an integer in [0,1e18]"},
-        {"moment1.embedding.weight", "precision", 65,
-         "moment1.embedding.weight: found " OTHER ", need " OWN},
-        {"moment1.embedding.weight", "integers", 65,
-         "moment1.embedding.weight: found I32, need " OWN},
-        {"moment1.embedding.weight", "shape", 65,
-         "moment1.embedding.weight: found shape [16,4], need [8,8]"},
-        {"embedding.weight", "nan", 65,
-         "embedding.weight: element 0: found nan, need a finite number"},
-        {"more", NULL, 65, "found 94 tensors, need 93"},
-    };
-    MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));
-    CHECK(mkdir("changed", 0777) == 0);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char line[400];
-        change_checkpoint("run/checkpoint.safetensors", "changed/checkpoint.safetensors",
-                          cases[i].key, cases[i].value);
-        int status = TRAIN("--resume", "changed", "--steps", "3", "--quiet");
-        snprintf(line, sizeof line, "train: changed/checkpoint.safetensors: %s\n", cases[i].want);
-        CHECK(status == cases[i].status && !strcmp(err, line), "%s: status %d: found %swant %s",
-              cases[i].key, status, err, line);
-        CHECK(lines_of(list_folder("changed")) == 2, "%s", listing);
-    }
 }
 
 /* A checkpoint that another process replaces after it was read is refused: the other run would be
@@ -382,21 +248,6 @@ TEST(replaced_meanwhile) {
     task_free(task);
     checkpoint_free(&past);
     train_config_free(&config);
-}
-
-/* A setting that a checkpoint lacks has its default: the run goes on as one that was given it. */
-TEST(a_checkpoint_of_fewer_settings) {
-    static const char *const lacks[] = {"recipe.clip", "recipe.lr", "norm_kind"};
-    MUST(TRAIN(COPY, "--steps", "2", "--run", "run"));
-    CHECK(mkdir("changed", 0777) == 0);
-    MUST(TRAIN("--resume", "run", "--steps", "3", "--quiet"));
-    for (int i = 0; i < 3; i++) {
-        MUST(TRAIN(COPY, "--steps", "2", "--run", "whole", "--force"));
-        change_checkpoint("whole/checkpoint.safetensors", "changed/checkpoint.safetensors",
-                          lacks[i], NULL);
-        MUST(TRAIN("--resume", "changed", "--steps", "3", "--quiet"));
-        CHECK(same_files("changed/model.safetensors", "run/model.safetensors"), "%s", lacks[i]);
-    }
 }
 
 RUN_PROGRAM_TESTS
