@@ -4,9 +4,10 @@
     BUILD=build python3 tests/programs/console.py FILE...     these files
     … --update FILE...                                        writes what they print into them
 
-In a README a block begins with ```console. A line `$ COMMAND` runs in a folder with the programs,
-`src`, `data` and `tests`; a folder lasts for one README. The lines that follow are its standard
-output.
+A line `$ COMMAND`, which lines `> REST` continue, is run. The lines that follow are its output.
+
+In a README a block begins with ```console; commands run in a folder with the programs, `src`,
+`data` and `tests`, which lasts for one README, and standard output is shown.
 
 In a .console file `# NAME` begins a test, which has a new folder; the programs are in PATH, the
 tree is $TREE, options of models that train in no time are $TINY, $COPY and $LM. Output is followed
@@ -74,7 +75,7 @@ def parse(lines, is_readme):
         last = parts[-1] if parts else ([], None)
         if inside and line.startswith("$ "):
             parts.append(([line], []))
-        elif last[1] == [] and last[0][-1].endswith("\\"):
+        elif last[1] == [] and line.startswith("> "):
             last[0].append(line)
         elif last[1] is not None and inside and not (line.startswith("# ") and not is_readme):
             last[1].append(line)
@@ -106,14 +107,14 @@ def check(path, update):
                     name, folder = lines[0][2:], tempfile.mkdtemp(dir=top)
                     tests[name] = []
                 continue
-            command = lines[0][2:]
-            for line in lines[1:]:
-                command = command[:-1] + (line.lstrip("> ") if is_readme else line.strip())
+            command = "\n".join(line[2:] for line in lines).replace("\\\n", "")
             before, end = listing(folder), len(shown)
             while not is_readme and end and shown[end - 1] == "":
                 end -= 1
             done = run(command, folder, programs)
             found = done.stdout.splitlines() if is_readme else printed(done)
+            while not is_readme and found and found[-1] == "":
+                found.pop()
             if not is_readme and done.returncode in REFUSALS and listing(folder) != before:
                 found.append(f"the folder was {before} and is {listing(folder)}")
             same = agrees(shown[:end], found)
