@@ -22,7 +22,9 @@ import sys
 import tempfile
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
-SHIM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shim.c")
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHIM, SUPPORT = HERE + "/shim.c", HERE + "/../support"
+CORE = HERE + "/../../src/core"
 ALL = bool(os.environ.get("ALL"))
 STATUSES = {0, 1, 2, 3, 4, 65, 66, 71, 73, 74, 78}
 TEXT = "the cat sat on the mat, and the dog sat on the cat.\n" * 20
@@ -338,7 +340,7 @@ def main():
             file.write(TEXT)
         shim = os.path.join(folder, "shim.so")
         subprocess.run(os.environ.get("CC", "cc").split() +
-                       ["-shared", "-fPIC", "-D_GNU_SOURCE", SHIM, "-o", shim],
+                       ["-shared", "-fPIC", "-D_GNU_SOURCE", "-I" + SUPPORT, "-I" + CORE, SHIM, "-o", shim],
                        check=True)
         calls = known(CALLS) if shutil.which("strace") and run(["strace", "true"])[0] == 0 else None
         tests = [(test_memory, shim), (test_system_calls, calls), (test_kills, calls),

@@ -5,6 +5,7 @@
 
 #include "test.h"
 #include <errno.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -17,15 +18,13 @@ enum { COUNTS_MALLOC = false };
 static struct {
     long at; /* the allocation that fails, counted from 1; 0: none */
     bool sticky, no_pages;
-    volatile long
-        made;   /* how many so far; volatile: a compiler thinks that malloc changes no variable */
-    long alive; /* how many of them are not freed */
+    atomic_long made;  /* how many so far */
+    atomic_long alive; /* how many of them are not freed */
 } heap;
 
 static inline bool fails(void) {
-    heap.made++;
-    bool now =
-        COUNTS_MALLOC && heap.at && (heap.made == heap.at || (heap.sticky && heap.made > heap.at));
+    long call = ++heap.made;
+    bool now = COUNTS_MALLOC && heap.at && (call == heap.at || (heap.sticky && call > heap.at));
     if (now) errno = ENOMEM;
     return now;
 }
