@@ -340,7 +340,8 @@ def main():
             file.write(TEXT)
         shim = os.path.join(folder, "shim.so")
         subprocess.run(os.environ.get("CC", "cc").split() +
-                       ["-shared", "-fPIC", "-D_GNU_SOURCE", "-I" + SUPPORT, "-I" + CORE, SHIM, "-o", shim],
+                       ["-shared", "-fPIC", "-D_GNU_SOURCE", "-I" + SUPPORT, "-I" + CORE, SHIM,
+                        "-o", shim],
                        check=True)
         calls = known(CALLS) if shutil.which("strace") and run(["strace", "true"])[0] == 0 else None
         tests = [(test_memory, shim), (test_system_calls, calls), (test_kills, calls),
