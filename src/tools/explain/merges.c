@@ -1,7 +1,7 @@
 /* How byte pairs split each word of the text, merge by merge (text/bpe.h). */
 #include "base/append.h"
-#include "explain/pass.h"
 #include "explain/screen.h"
+#include "explain/walk.h"
 #include "text/dictionary.h"
 #include <string.h>
 
@@ -19,8 +19,15 @@ static void append_token(char line[LINE], const Tokenizer *k, int32_t id) {
 }
 
 /* Prints the tokens of a word after a merge has made the token `made`; -1: before the first. */
-static void print_tokens(const Tokenizer *k, int32_t made, const int32_t *id, long count) {
+static void print_tokens(const Tour *w, int32_t made, const int32_t *id, long count) {
+    const Tokenizer *k = w->run.tokenizer;
     char line[LINE] = "";
+    if (w->options->json) {
+        printf("{\"step\": \"merges\", \"token\": %d, \"ids\": [", (int)made);
+        for (long i = 0; i < count; i++) printf("%s%d", i ? ", " : "", (int)id[i]);
+        puts("]}");
+        return;
+    }
     if (made >= 0) {
         const Merge *m = &k->merge[made - BYTE_TOKENS];
         text_append(line, LINE, "%d =", (int)made);
@@ -31,12 +38,6 @@ static void print_tokens(const Tokenizer *k, int32_t made, const int32_t *id, lo
     }
     for (long i = 0; i < count; i++) append_token(line, k, id[i]);
     print_wrapped(line, made < 0 ? 2 : 4);
-}
-
-static void print_json(int32_t made, const int32_t *id, long count) {
-    printf("{\"step\": \"merges\", \"token\": %d, \"ids\": [", (int)made);
-    for (long i = 0; i < count; i++) printf("%s%d", i ? ", " : "", (int)id[i]);
-    puts("]}");
 }
 
 /* Joins the two neighbours whose merge is the earliest, the first of equals. Returns their token;
@@ -57,31 +58,25 @@ static int32_t join_earliest(const Tokenizer *k, int32_t *id, long *count) {
     return made;
 }
 
-bool walk_print_merges(const Pass *p, bool json, Error *e) {
-    const Tokenizer *k = p->run.tokenizer;
+bool walk_print_merges(const Tour *w, Error *e) {
+    const Tokenizer *k = w->run.tokenizer;
     Dictionary words = {0};
     if (!k || k->kind != &tokenizer_bpe)
         return error_set(e, STATUS_USAGE, "--step: found merges, need a model of byte pairs");
-    if (!json) {
+    if (!w->options->json) {
         printf("merges: a table of %ld\n", k->size - BYTE_TOKENS);
         print_wrapped("Each different word begins as its bytes. Of the pairs of neighbours in the "
                       "table the earliest is joined into one token, until none is left. _ is a "
                       "blank.",
                       2);
     }
-    for (const char *word = p->text; *word;) {
-        size_t length = word_length(word, strlen(word));
-        long before = words.count, number = dictionary_add(&words, word, length, e);
+    for (const char *word = w->text; *word;) {
         int32_t id[TOKEN_BYTES], made = -1;
-        long count = number == before ? (long)length : 0;
-        for (long i = 0; i < count; i++) id[i] = (unsigned char)word[i];
-        word += length;
-        if (count == 0) continue;
+        long count = (long)word_length(word, strlen(word)), before = words.count;
+        bool is_new = dictionary_add(&words, word, (size_t)count, e) == before;
+        for (long i = 0; i < count; i++) id[i] = (unsigned char)*word++;
         do {
-            if (json)
-                print_json(made, id, count);
-            else
-                print_tokens(k, made, id, count);
+            if (is_new) print_tokens(w, made, id, count);
             made = join_earliest(k, id, &count);
         } while (made >= 0);
     }

@@ -1,7 +1,7 @@
 /* The walk prints of a record its names, its matrices, and the sums behind their cells. */
 #include "base/append.h"
 #include "explain/screen.h"
-#include "explain/steps.h"
+#include "explain/walk.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -37,10 +37,10 @@ void step_say(int indent, const char *format, ...) {
     print_wrapped(line, indent);
 }
 
-const char *step_name(const Show *s, const Tensor *x, char out[RECORD_NAME]) {
-    size_t prefix = strlen(s->layer);
-    record_name(s->records, x, out);
-    return strncmp(out, s->layer, prefix) == 0 ? out + prefix : out;
+const char *step_name(const Tour *w, const Tensor *x, char out[RECORD_NAME]) {
+    size_t prefix = strlen(w->layer);
+    record_name(&w->records, x, out);
+    return strncmp(out, w->layer, prefix) == 0 ? out + prefix : out;
 }
 
 /* ---- Matrices ---- */
@@ -52,34 +52,34 @@ typedef struct Matrix {
 } Matrix;
 
 /* The labels along an axis; NULL if there are not `count`, or the terminal cannot show all. */
-static const char *const *labels_of(const Show *s, Axis axis, long count) {
-    const Labels *x = record_labels(s->records, axis);
-    if (!x || x->count != count) return NULL;
+static const char *const *labels_of(const Tour *w, Axis axis, long count) {
+    const Labels *x = &w->records.labels[axis];
+    if (x->count != count) return NULL;
     for (long i = 0; i < count; i++)
         for (const char *c = x->of[i]; *c; c++)
             if (*c & 0x80 && !terminal_unicode()) return NULL;
     return x->of;
 }
 
-static Matrix matrix_of(const Show *s, const Tensor *x) {
-    Axes axes = record_axes(s->records, x);
+static Matrix matrix_of(const Tour *w, const Tensor *x) {
+    Axes axes = record_axes(&w->records, x);
     int rank = x->shape.rank;
     long columns = rank ? x->shape.size[rank - 1] : 1;
     Matrix m = {.rows = columns ? shape_count(x->shape) / columns : 0, .columns = columns};
     if (rank == 3 && axes.of[0] == AXIS_HEAD) {
         m.rows = x->shape.size[1];
-        m.first = (s->options->head - 1) * m.rows * columns;
+        m.first = (w->options->head - 1) * m.rows * columns;
     }
-    if (rank >= 1) m.column_labels = labels_of(s, axes.of[rank - 1], columns);
-    if (rank >= 2) m.row_labels = labels_of(s, axes.of[rank - 2], m.rows);
+    if (rank >= 1) m.column_labels = labels_of(w, axes.of[rank - 1], columns);
+    if (rank >= 2) m.row_labels = labels_of(w, axes.of[rank - 2], m.rows);
     return m;
 }
 
-long step_cell(const Show *s, const Tensor *x, const real *values) {
-    Matrix m = matrix_of(s, x);
+long step_cell(const Tour *w, const Tensor *x, const real *values) {
+    Matrix m = matrix_of(w, x);
     long best = m.first, end = m.first + m.rows * m.columns;
-    bool is_inside = s->row < m.rows && s->column < m.columns;
-    if (s->row >= 0) return is_inside ? m.first + s->row * m.columns + s->column : -1;
+    bool is_inside = w->row < m.rows && w->column < m.columns;
+    if (w->row >= 0) return is_inside ? m.first + w->row * m.columns + w->column : -1;
     if (!values || best == end) return -1;
     for (long i = best; i < end; i++)
         if (fabs((double)values[i]) > fabs((double)values[best])) best = i;
@@ -109,10 +109,10 @@ static void print_row(const Matrix *m, const real *x, long edge, int cell) {
     putchar('\n');
 }
 
-void step_print_matrix(const Show *s, const Tensor *x, const real *values) {
+void step_print_matrix(const Tour *w, const Tensor *x, const real *values) {
     enum { MAX_ROWS = 3, GAP = 4 };
-    Matrix m = matrix_of(s, x);
-    bool is_vector = x->shape.rank < 2, full = s->options->full;
+    Matrix m = matrix_of(w, x);
+    bool is_vector = x->shape.rank < 2, full = w->options->full;
     int side = is_vector ? 1 : label_widest(m.row_labels, m.rows, MAX_LABEL);
     int cell = widest_number(values + m.first, m.rows * m.columns);
     int widest = m.column_labels ? label_widest(m.column_labels, m.columns, MAX_LABEL) : 0;
@@ -120,8 +120,8 @@ void step_print_matrix(const Show *s, const Tensor *x, const real *values) {
     long width = terminal_of(stdout).width - side - 2, edge = (width - GAP) / (cell + 1) / 2;
     if (edge < 1) edge = 1;
     if (full || m.columns <= width / (cell + 1)) edge = m.columns;
-    bool is_one = s->brief && edge < m.columns;
-    long only = is_one ? (step_cell(s, x, values) - m.first) / m.columns : -1;
+    bool is_one = w->brief && edge < m.columns;
+    long only = is_one ? (step_cell(w, x, values) - m.first) / m.columns : -1;
     if (m.column_labels || full) {
         printf("  %*s", side, "");
         print_row(&m, NULL, edge, cell);
@@ -140,10 +140,10 @@ void step_print_matrix(const Show *s, const Tensor *x, const real *values) {
 
 /* ---- Cells ---- */
 
-const char *step_element(const Show *s, const Tensor *x, long element, char out[TEXT]) {
-    Matrix m = matrix_of(s, x);
+const char *step_element(const Tour *w, const Tensor *x, long element, char out[TEXT]) {
+    Matrix m = matrix_of(w, x);
     char name[RECORD_NAME];
-    snprintf(out, TEXT, "%s", step_name(s, x, name));
+    snprintf(out, TEXT, "%s", step_name(w, x, name));
     if (x->shape.rank > 1)
         text_append(out, TEXT, "[%ld,%ld]", element / m.columns % m.rows, element % m.columns);
     else if (x->shape.rank == 1)
@@ -172,20 +172,20 @@ static const char *zero_text(const char *cause) {
     return "this operation does not depend on it";
 }
 
-void step_print_sum(const Show *s, Node *n, int operand) {
+void step_print_sum(const Tour *w, Node *n, int operand) {
     enum { MAX_TERMS = 12, MAX_OUTPUTS = 1 << 14 };
     const Tensor *x = operand < 0 ? n->out : n->in[operand];
     const char *d = operand < 0 ? "" : "dL/d ";
     char text[TEXT];
-    long cell = step_cell(s, x, NULL);
+    long cell = step_cell(w, x, NULL);
     if (cell < 0 || (operand >= 0 && shape_count(n->out->shape) > MAX_OUTPUTS)) return;
     Arena arena = {0};
     Sum sum = record_sum(&arena, n, operand, cell);
     double value = sum.value + 0.0; /* no -0 */
-    step_element(s, x, cell, text);
+    step_element(w, x, cell, text);
     if (sum.end)
         step_say(4, "%s%s: 0, because %s (%ld %s)", d, text,
-                 zero_text(record_zero(s->records, sum.end, x, cell)), sum.end->index,
+                 zero_text(record_zero(&w->records, sum.end, x, cell)), sum.end->index,
                  sum.end->op->name);
     else if (sum.count == 0)
         step_say(4, "%s = %.8g: the formula is no sum of its operands' elements", text, value);
@@ -199,7 +199,7 @@ void step_print_sum(const Show *s, Node *n, int operand) {
         Term t = sum.term[i];
         const Tensor *of = t.operand < 0 ? n->out : n->in[t.operand];
         step_say(6, "%.8g = %.8g, %s%s, times %.8g", t.value * t.slope + 0.0, t.value + 0.0, d,
-                 step_element(s, of, t.element, text), t.slope + 0.0);
+                 step_element(w, of, t.element, text), t.slope + 0.0);
     }
     if (sum.count > MAX_TERMS) step_say(6, "and %ld smaller terms", sum.count - MAX_TERMS);
     arena_free(&arena);

@@ -3,15 +3,11 @@
 #include "formats/json.h"
 #include <math.h>
 
-static void print_axes(Shape s, Axes axes) {
-    printf(", \"axes\": [");
-    for (int i = 0; i < s.rank; i++) printf("%s\"%s\"", i ? ", " : "", axis_names[axes.of[i]]);
-    putchar(']');
-}
-
-static void print_shape(Shape s) {
+static void print_shape(Shape s, Axes axes) {
     printf(", \"shape\": [");
     for (int i = 0; i < s.rank; i++) printf("%s%ld", i ? "," : "", s.size[i]);
+    printf("], \"axes\": [");
+    for (int i = 0; i < s.rank; i++) printf("%s\"%s\"", i ? ", " : "", axis_names[axes.of[i]]);
     putchar(']');
 }
 
@@ -31,15 +27,6 @@ static void print_values(const Records *r, const Tensor *x) {
 
 /* ---- The model ---- */
 
-static void print_labels(const char *key, const Labels *x) {
-    printf("\"%s\": [", key);
-    for (long i = 0; i < x->count; i++) {
-        if (i) printf(", ");
-        json_print(stdout, x->of[i]);
-    }
-    putchar(']');
-}
-
 void records_json_head(const Records *r, bool backward) {
     const Tensor *loss = records_loss(r);
     ConfigField field;
@@ -52,8 +39,12 @@ void records_json_head(const Records *r, bool backward) {
     }
     printf("}, \"labels\": {");
     for (Axis axis = AXIS_SOURCE; axis <= AXIS_VOCABULARY; axis++) {
-        if (axis != AXIS_SOURCE) printf(", ");
-        print_labels(axis_names[axis], &r->labels[axis]);
+        printf("%s\"%s\": [", axis == AXIS_SOURCE ? "" : ", ", axis_names[axis]);
+        for (long i = 0; i < r->labels[axis].count; i++) {
+            if (i) printf(", ");
+            json_print(stdout, r->labels[axis].of[i]);
+        }
+        putchar(']');
     }
     puts("}}");
 }
@@ -64,8 +55,7 @@ void records_json_parameters(const Records *r, bool backward) {
         const Parameter *p = &all->entry[i];
         const char *comma = "";
         printf("{\"parameter\": \"%s\"", p->name);
-        print_shape(p->shape);
-        print_axes(p->shape, record_axes(r, p->part[0]));
+        print_shape(p->shape, record_axes(r, p->part[0]));
         printf(", \"rows\": [");
         for (const TensorTrace *t = r->trace.tensors; t; t = t->next) {
             long from, count, heads = t->x->shape.rank > 2 ? t->x->shape.size[0] : 1;
@@ -100,8 +90,7 @@ static void print_operands(const Records *r, const Node *n) {
         if (p) printf(", \"parameter\": \"%s\", \"row\": %ld", p->name, row);
         if (x->maker) printf(", \"record\": %ld", x->maker->index);
         if (!x->maker && (!p || r->print_place)) print_values(r, x);
-        print_shape(x->shape);
-        print_axes(x->shape, record_axes(r, x));
+        print_shape(x->shape, record_axes(r, x));
         putchar('}');
         comma = ", ";
     }
@@ -140,8 +129,7 @@ void record_json(const Records *r, long index, bool backward) {
     json_text(stdout, "backward", record_formula(n, true, formula));
     json_text(stdout, "keeps", record_keeps(n));
     print_operands(r, n);
-    print_shape(n->out->shape);
-    print_axes(n->out->shape, r->of[index].axes);
+    print_shape(n->out->shape, r->of[index].axes);
     if (backward) {
         json_reals(stdout, "gradient", n->out->grad, shape_count(n->out->shape));
         print_additions(r, n);

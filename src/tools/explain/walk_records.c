@@ -59,10 +59,6 @@ static void set_module(const Records *r, long index) {
 
 /* ---- Axes ---- */
 
-const Labels *record_labels(const Records *r, Axis axis) {
-    return r->labels[axis].of ? &r->labels[axis] : NULL;
-}
-
 /* The thing that axis j of y counts, by its operand x. A view has the strides of its operand. */
 static Axis axis_of_operand(const Records *r, const Node *n, const Tensor *x, int j) {
     const Tensor *y = n->out;
@@ -95,8 +91,8 @@ static void set_axes(const Records *r, long index) {
     Axes axes = named ? named->axes : (Axes){{AXIS_UNKNOWN}};
     for (int j = 0; j < n->out->shape.rank; j++) {
         if (axes.of[j] == AXIS_UNKNOWN) axes.of[j] = axis_of_operands(r, n, j);
-        const Labels *labels = record_labels(r, axes.of[j]);
-        if (labels && labels->count != n->out->shape.size[j]) axes.of[j] = AXIS_UNKNOWN;
+        const Labels *labels = &r->labels[axes.of[j]];
+        if (labels->of && labels->count != n->out->shape.size[j]) axes.of[j] = AXIS_UNKNOWN;
     }
     r->of[index].axes = axes;
 }

@@ -69,7 +69,7 @@ typedef struct Labels {
 
 typedef struct Records {
     Model *model;
-    Labels labels[AXIS_FEATURE + 1];
+    Labels labels[AXIS_FEATURE + 1]; /* along each axis; without `of`: there are none */
     Tokens source, target;
     Tape *tape; /* with `keep`; its last record is the loss, or there is none */
     Trace trace;
@@ -104,9 +104,6 @@ const Parameter *record_parameter(const Records *r, const Tensor *x, long *row);
 /* The things that the axes of x count, and the names of all such things. */
 Axes record_axes(const Records *r, const Tensor *x);
 extern const char *const axis_names[];
-
-/* The labels along an axis, or NULL. */
-const Labels *record_labels(const Records *r, Axis axis);
 
 /* The name of input i in the operation's formulas, "W"; "": it has none. */
 const char *record_input(const Node *n, int i, char out[RECORD_INPUT]);

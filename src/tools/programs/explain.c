@@ -7,24 +7,23 @@
 #include "base/options.h"
 #include "base/utf8.h"
 #include "explain/experiment.h"
-#include "explain/steps.h"
+#include "explain/walk.h"
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-static struct Values { StepOptions walk; /* a head of 0 is not given */ } values;
+static struct Values { WalkOptions walk; /* a head of 0 is not given */ } values;
 
 #define AT(type, field) SETTING(type, struct Values, walk.field)
 static const Setting table[] = {
     {"The walk, and runs"},
-    {"text", "TEXT", NULL, "the sentence, UTF-8", AT(TEXT, pass.text), "I was myself"},
+    {"text", "TEXT", NULL, "the sentence, UTF-8", AT(TEXT, text), "I was myself"},
     {"characters", .help = "tokens are characters, not words (default a verse of fifteen)",
-     AT(FLAG, pass.characters)},
+     AT(FLAG, characters)},
     {"modern", .help = "byte pairs, rotary positions, RMS norm, query/key norm, SwiGLU",
-     AT(FLAG, pass.modern)},
-    {"model", "RUN", NULL, "walk through the model of this run", AT(TEXT, pass.run),
-     "random weights"},
+     AT(FLAG, modern)},
+    {"model", "RUN", NULL, "walk through the model of this run", AT(TEXT, run), "random weights"},
     {"backward", .help = "walk back from the loss: gradients, and the update of a weight",
      AT(FLAG, backward)},
     {"module", "NAME", NULL, "show this part of the model: decoder.layers.0", AT(TEXT, module),
@@ -73,18 +72,17 @@ static const char *const subject_name[] = {
 
 /* Refuses a flag that has no effect on the subject, or that contradicts another flag. */
 static bool check_flags(int subject, Error *e) {
-    const StepOptions *walk = &values.walk;
-    const PassOptions *pass = &walk->pass;
+    const WalkOptions *walk = &values.walk;
     const struct {
         bool given;
         const char *flag;
         int need;
-    } subjects[] = {{pass->text, "text", WALK | RUN},
+    } subjects[] = {{walk->text, "text", WALK | RUN},
                     {walk->module, "module", WALK | RUN},
                     {walk->head, "head", WALK | RUN},
-                    {pass->characters, "characters", WALK},
-                    {pass->modern, "modern", WALK},
-                    {pass->run, "model", WALK},
+                    {walk->characters, "characters", WALK},
+                    {walk->modern, "modern", WALK},
+                    {walk->run, "model", WALK},
                     {walk->step, "step", WALK},
                     {walk->full, "full", WALK},
                     {walk->backward, "backward", WALK},
@@ -94,13 +92,13 @@ static bool check_flags(int subject, Error *e) {
         bool given;
         const char *flag, *found, *need;
     } pairs[] = {
-        {pass->characters && pass->run, "characters", "--model, which has its own tokens",
+        {walk->characters && walk->run, "characters", "--model, which has its own tokens",
          "one of the two"},
-        {pass->modern && pass->run, "modern", "--model, which has its own choices",
+        {walk->modern && walk->run, "modern", "--model, which has its own choices",
          "one of the two"},
-        {pass->modern && pass->characters, "modern", "--characters, and it has byte pairs",
+        {walk->modern && walk->characters, "modern", "--characters, and it has byte pairs",
          "one of the two"},
-        {pass->run && !pass->text, "model", "no --text",
+        {walk->run && !walk->text, "model", "no --text",
          "a text of the characters of its vocabulary"},
         {walk->full && walk->json, "full", "--json, which prints all elements", "one of the two"}};
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
@@ -111,7 +109,7 @@ static bool check_flags(int subject, Error *e) {
         if (pairs[i].given)
             return error_set(e, STATUS_USAGE, "--%s: found %s, need %s", pairs[i].flag,
                              pairs[i].found, pairs[i].need);
-    return subject != RUN || pass->text ||
+    return subject != RUN || walk->text ||
            error_set(e, STATUS_USAGE,
                      "found no --text, need a text of the characters of the run's vocabulary");
 }
@@ -119,12 +117,12 @@ static bool check_flags(int subject, Error *e) {
 static bool run(const char *name, uint64_t seed, Error *e) {
     char names[ALL_NAMES];
     struct stat s;
-    StepOptions *walk = &values.walk;
+    WalkOptions *walk = &values.walk;
     if (strcmp(name, "walk") == 0) {
         if (!check_flags(WALK, e)) return false;
         if (!walk->head) walk->head = 1;
-        walk->pass.seed = seed;
-        return explain_steps(walk, e);
+        walk->seed = seed;
+        return explain_walk(walk, e);
     }
     for (size_t i = 0; i < COUNT; i++)
         if (strcmp(experiments[i]->name, name) == 0) {
@@ -135,9 +133,9 @@ static bool run(const char *name, uint64_t seed, Error *e) {
         }
     if (stat(name, &s) == 0 && S_ISDIR(s.st_mode)) {
         if (!check_flags(RUN, e)) return false;
-        walk->pass.run = name;
+        walk->run = name;
         walk->maps = true;
-        return explain_steps(walk, e);
+        return explain_walk(walk, e);
     }
     return error_set(e, STATUS_USAGE, "found \"%s\", need the directory of a run or one of %s",
                      ESCAPED(name), all_names(names));
