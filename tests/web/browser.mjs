@@ -177,8 +177,8 @@ test('every step opens, and its sum gives its cell, forward and backward', () =>
       assert(await page.run("document.querySelector('#code mark') !== null"), id + ': no line computes');
       const said = await page.run("$('cell-says').textContent"), sum = said.match(/= ([^=A-Z]*) = (−?[\d.]+(e−\d+)?)( |$)/);
       assert(!/NaN|undefined|_/.test(said), said);
-      if (sum && /^[−\d.()·+\/ ]+$/.test(sum[1]))
-        assert(Math.abs(eval(sum[1].replace(/−/g, '-').replace(/·/g, '*')) - Number(sum[2].replace(/−/g, '-'))) < 2e-2, said);
+      if (sum && /^[−\d.()·+\/√ ]+$/.test(sum[1]))
+        assert(Math.abs(eval(sum[1].replace(/−/g, '-').replace(/·/g, '*').replace(/√(\d+)/g, 'Math.sqrt($1)')) - Number(sum[2].replace(/−/g, '-'))) < 2e-2, said);
     }
   }
 }));

@@ -8,9 +8,9 @@ if ! command -v node >/dev/null; then
     exit
 fi
 make=${MAKE:-make} web=${BUILD:-build}/web twin=
-$make -s web generate gradcheck || exit
+$make -s web generate gradcheck explain || exit
 if [ "$(uname -m)" = x86_64 ]; then
     twin=$web/native/float/train
     $make -s BUILD="$web/native" ARCH=x86-64-v2 "$twin" || exit
 fi
-node tests/web/web.mjs "$web" "$twin" ./generate ./gradcheck
+node tests/web/web.mjs "$web" "$twin" ./generate ./gradcheck ./explain

@@ -217,7 +217,7 @@ function matrixFigure(choose) {
     above = o.columns ? 20 : 0;
     const w = left + columns * cell, h = above + rows * high;
     write(caption, `${o.name} [${rows} × ${columns}]${o.unit}`);
-    attributes(canvas, {'aria-label': t('matrix', o.name, rows, columns),
+    attributes(canvas, {'aria-label': t('matrix', o.name, rows, columns), title: t('matrix_legend'),
                         style: `width: ${w}px; height: ${h}px`});
     const c = clear(canvas, w, h);
     c.fillStyle = p.panel, c.fillRect(left, above, w - left, h - above);

@@ -37,8 +37,9 @@
   let pause = 0;
   const renewVerdict = latest(async () => {
     const of = exercise, {value} = part.code;
-    part.verdict.textContent = t('ed_judging');
+    part.verdict.textContent = t('ed_judging'), part.verdict.parentNode.ariaBusy = true;
     const answer = await judge(programOf(of, value));
+    part.verdict.parentNode.ariaBusy = false;
     if (of === exercise && value === part.code.value) result = answer, paint('editor');
   });
   function typed() {

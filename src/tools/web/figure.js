@@ -333,12 +333,16 @@ const switches = () =>
     c.font = '12px ui-monospace, monospace', c.textAlign = 'center', c.fillStyle = p.ink;
     c.fillText(mark(label, Math.max(1, Math.floor(w / 8))), x + w / 2, y + h / 2 + 4);
   }
-  // The mean of the heads, or of an open step the chosen head.
+  // The mean share of the heads that are on, or of an open step that of the chosen head.
+  function sharesOf(r) {
+    const {rows, columns, heads} = matrix(r), shares = new Float64Array(rows * columns);
+    const every = view.open === r.id ? [view.head] : [...Array(heads).keys()];
+    const on = every.filter(k => !off.has(headId(r, k)));
+    for (const k of on) matrix(r, k).values.forEach((v, e) => { shares[e] += v / on.length; });
+    return {shares, on};
+  }
   function drawStrip(c, p, {r, x, y, w, h}) {
-    const {rows, columns, row, column, heads} = matrix(r);
-    const shares = new Float64Array(rows * columns);
-    const all = view.open === r.id ? [view.head] : [...Array(heads).keys()];
-    for (const k of all) matrix(r, k).values.forEach((v, e) => { shares[e] += v / all.length; });
+    const {rows, columns, row, column} = matrix(r), {shares} = sharesOf(r);
     const X = (i, n) => x + (i + .5) * w / n, top = y + 10, bottom = y + h - 9;
     const half = (top + bottom) / 2;
     const mine = view.token?.side === r.axes.at(-2) ? view.token.i : -1;
@@ -442,19 +446,22 @@ const switches = () =>
     }
     if (!view.token) return t('lines_idle');
     const {side, i} = view.token, label = walk.labels[side][i], found = [];
+    let mean = false;
     if (label === undefined) return '';
     for (const {attends: a, layer} of walk.boxes) {
       if (!a || a.axes.at(-2) !== side || layer !== view.layer) continue;
-      const {heads, columns, column} = matrix(a), shares = new Float64Array(columns);
-      for (let k = 0; k < heads; k++)
-        shares.forEach((_, j) => { shares[j] += matrix(a, k).values[i * columns + j] / heads; });
+      const {columns, column} = matrix(a), {shares: all, on} = sharesOf(a);
+      const shares = all.subarray(i * columns, (i + 1) * columns);
       const strong = [...shares.keys()].sort((j, k) => shares[k] - shares[j]).slice(0, 2);
       const cross = a.axes.at(-1) !== side, own = side === 'source' ? 'encoder' : 'decoder';
       const name = j => {
         const token = !cross && j === i ? t('itself') : `“${mark(column[j], 3)}”`;
         return `${token} (${j}) ${Math.round(shares[j] * 100)}\u00a0%`;
       };
-      found.push(t('attends_' + (cross ? 'cross' : own), strong.map(name).join(', ')));
+      const looks = t('attends_' + (cross ? 'cross' : own), strong.map(name).join(', '));
+      const head = () => `${looks} (${t('only_head', on[0] + 1)})`;
+      found.push(!on.length ? t('heads_none') : on.length > 1 ? looks : head());
+      mean ||= on.length > 1;
     }
     let next = '';
     if (side === 'target' && walk.logits) {
@@ -463,7 +470,8 @@ const switches = () =>
       next = mark(model.tokens[best], 3);
     }
     const begins = t(next ? 'token_reads' : 'token_is', mark(label, 3), i, next);
-    return `${begins} ${found.join('; ')}.`;
+    const seen = found.join('; ');
+    return `${begins} ${mean ? t('heads_mean', seen) : seen}.`;
   }
 })();
 const headId = (r, head) => `${r.module.replace(/\.out_proj$/, '')} ${head}`;

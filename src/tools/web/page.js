@@ -436,6 +436,10 @@ $('ask').addEventListener('submit', e => { e.preventDefault(); answered(); });
 
 // ---- Showing ----
 
+new ResizeObserver(([{target}]) =>
+  document.documentElement.style.setProperty('--dock', target.offsetHeight + 'px'))
+  .observe($('dock'));
+
 document.querySelectorAll('main > section').forEach(s => watch.observe(s));
 // During training only visible parts are renewed.
 function renew() {

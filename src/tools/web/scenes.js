@@ -39,7 +39,7 @@ async function showScene(n) {
   $('figure').scrollIntoView();
   SCENES[scene - 1]();
 }
-$('scene-on').addEventListener('click', () => showScene(scene % SCENES.length + 1));
+$('scene-on').addEventListener('click', () => showScene((scene + 1) % (SCENES.length + 1)));
 $('scene-back').addEventListener('click', () => showScene(scene - 1));
 painter('scene', () => {
   const n = Math.max(1, scene);

@@ -4,6 +4,7 @@
 (() => {
   let told = null; // the worker's answers for the chosen number: {key, slopes | terms, parts, push}
 
+  const isOff = r => off.has(headId(r, matrix(r).head));
   const record = () => walk?.shown.find(r => r.id === view.open);
   const RESULT = -1; // the number of the result among the operands
 
@@ -169,7 +170,7 @@
     $('head').value = head;
     write($('step-formula'), pretty(view.backward ? base.backward : base.formula));
     write($('step-says'), sentenceOf(r));
-    const key = off.has(headId(r, view.head)) ? 'head_on' : 'head_off';
+    const key = isOff(r) ? 'head_on' : 'head_off';
     if (attends(r)) write($('switch-head'), t(key, view.head + 1));
     paintEquation(c, now);
     if (now) paintCell(c, now);
@@ -251,8 +252,12 @@
   // ---- The sum of the chosen number ----
 
   const v = x => x ? figure(x, 3) : '0', par = x => x < 0 ? `(${v(x)})` : v(x);
-  // x times its slope.
-  const product = (x, slope) => slope === 1 ? par(x) : `${par(x)}·${par(slope)}`;
+  // x times its slope, 1/√n in its own form.
+  function product(x, slope) {
+    const n = Math.round(slope ** -2), is_root = n > 1 && Math.abs(slope * slope * n - 1) < 1e-12;
+    if (slope === 1) return par(x);
+    return slope > 0 && is_root ? `${par(x)}/√${n}` : `${par(x)}·${par(slope)}`;
+  }
   // "Q, row “3” (2), column 5": what a number is.
   function numberName(o, [i, j]) {
     const one = (labels, k, key, n) => {
@@ -281,6 +286,7 @@
     const cause = now.zero === 'hidden' ? 'masked_fill' : now.zero;
     if (end) why = textOr('zero_' + cause, t('zero'));
     if (end && end !== c.base) why += ' ' + t('since', nameOf(end));
+    if (!total && isOff(c.r)) why = t('zero_off', view.head + 1);
     const others = Math.abs(total - added) > 1e-9 * Math.abs(total);
     says(`${gradientOf(name)} += ${text.length ? text.join(' + ') + ' = ' : ''}${v(added)}`,
          ' ', why, others ? ' ' + t('total', v(total)) : '');
@@ -315,7 +321,7 @@
   };
 
   // The change of the loss while the chosen number is pushed by -range … range, and the tangent.
-  function paintPush({of, cell}, {push: {losses, range, gradient, value}}) {
+  function paintPush({r, of, cell}, {push: {losses, range, gradient, value}}) {
     const at = +$('h').value, h = at / 20 * range, now = losses[20];
     const changes = losses.map(loss => loss - now), lost = losses[20 + at];
     const most = round(Math.max(1e-6, ...changes.map(Math.abs)));
@@ -332,6 +338,7 @@
     const x = y => y ? figure(y, 4) : '0';
     const way = Math.abs(gradient) < 1e-12 ? 0 : Math.sign(gradient);
     let says = t('push_says', x(value), x(gradient), t(['falls', 'stays', 'rises'][1 + way]));
+    if (!way && isOff(r)) says += ' ' + t('zero_off', view.head + 1);
     if (h) says += ' ' + t('push_now', figure(h, 3), x(lost), x(now + gradient * h), x(now));
     write($('push-label'), t('push', numberName(of, cell)));
     write($('push-says'), value === null ? t('push_hidden') : says);
@@ -391,7 +398,8 @@
     const order = [...shares.keys()].sort((a, b) => shares[b] - shares[a]).slice(0, 12);
     const bar = k => make('li', {className: k === best ? 'right' : ''}, make('b', {}, token(k)),
                           make('i', {style: `width: ${70 * shares[k]}%`}),
-                          make('span', {}, `${percent(shares[k])}   z = ${v(z[k])}`));
+                          make('span', {}, `${share(shares[k])}   z = ${v(z[k])}`));
+    const share = x => x >= .001 ? percent(x) : figure(100 * x, 2) + '\u00a0%';
     $('bar-list').replaceChildren(...order.map(bar));
     $('cell-says').replaceChildren(t('chosen', token(best)));
     const tokens = $('bar-tokens'), look = k => { view.cell = [k, 0]; moved(), paint('step'); };

@@ -244,73 +244,60 @@ typedef struct Reading {
     int32_t *answer;    /* [length]; seq2seq: begin_id stands before it */
 } Reading;
 
-/* Encodes the text and decodes the answer. */
-static bool read_text(Reading *r, long more) {
-    const char *text = web_file_data("text");
-    size_t bytes = strlen(text);
+/* Encodes the text, and decodes the answer unless there is one in the file `answer`. */
+static bool read_text(Reading *r, long more, bool given) {
+    const char *text = web_file_data("text"), *answer = web_file_data("answer");
     const SavedRun *run = &session.run;
     Model *m = run->model;
     Tape *t = session.trainer.tape;
     Error *e = &web_error;
     if (!m) return error_set(e, STATUS_NO_INPUT, "found no model, need start or load first");
-    long most = m->config.max_length;
-    bool lm = config_is_lm(&m->config);
+    long max = m->config.max_length;
+    size_t bytes = strlen(text), written = given ? strlen(answer) : 0;
     r->text = arena_alloc(&r->arena, (bytes + (size_t)more + 1) * sizeof *r->text);
     if (!tokenizer_encode(run->tokenizer, "text", text, bytes, r->text, &r->count, e)) return false;
-    if (r->count == 0 || r->count > most)
+    if (r->count == 0 || r->count > max)
         return error_set(e, STATUS_BAD_DATA, "text: found %ld tokens, need 1 to %ld", r->count,
-                         most);
+                         max);
     r->length = more;
     r->answer = r->text + r->count;
     Sampler greedy = {.tokenizer = run->tokenizer};
-    if (lm) return decode_continue(t, m, &greedy, r->text, r->count, more, NULL, NULL, e);
-    r->answer = arena_alloc(&r->arena, (size_t)most * sizeof *r->answer);
+    if (config_is_lm(&m->config))
+        return decode_continue(t, m, &greedy, r->text, r->count, more, NULL, NULL, e);
+    r->answer = arena_alloc(&r->arena, ((size_t)max + written) * sizeof *r->answer);
     *r->answer++ = run->begin_id;
-    return decode_answers(t, m, &greedy, 1, (long[]){0, r->count}, r->text, run->begin_id,
-                          run->end_id, most - 1, r->answer, &r->length, e);
+    if (!written)
+        return decode_answers(t, m, &greedy, 1, (long[]){0, r->count}, r->text, run->begin_id,
+                              run->end_id, max - 1, r->answer, &r->length, e);
+    if (!tokenizer_encode(run->tokenizer, "answer", answer, written, r->answer, &r->length, e))
+        return false;
+    return r->length < max ||
+           error_set(e, STATUS_BAD_DATA, "answer: found %ld tokens, need at most %ld", r->length,
+                     max - 1);
 }
 
-WEB_EXPORT(void, answer, (int more)) {
+/* Prints the tokens that the model reads, with `more` of a language model's continuation, the
+ * answer, and the right one if there is one. `given`: the answer is that in the file `answer`,
+ * unless it is empty. */
+WEB_EXPORT(void, answer, (int more, int given)) {
     Reading r = {0};
-    if (read_text(&r, more)) {
-        printf("{\"count\": %ld", r.count);
+    if (read_text(&r, more, given)) {
+        const SavedRun *run = &session.run;
+        bool lm = config_is_lm(&run->model->config);
+        printf("{\"lm\": %s, \"begin\": %d, \"end\": %d", lm ? "true" : "false", run->begin_id,
+               run->end_id);
+        print_ids("source", r.text, r.count + (lm ? r.length : 0));
+        print_ids("ids", r.answer, lm ? 0 : r.length);
         print_decoded("answer", r.answer, r.length);
         const char *task =
-            session.task ? session.task->name : model_notes_find(&session.run.notes, "task");
+            session.task ? session.task->name : model_notes_find(&run->notes, "task");
         const TaskKind *kind = task ? task_kind(task) : NULL;
-        if (kind && kind->answer &&
-            r.count < session.run.model->config.max_length) { /* the right one */
+        if (kind && kind->answer && r.count < run->model->config.max_length) {
             int32_t *wanted = arena_alloc(&r.arena, (size_t)r.count * sizeof *wanted);
             kind->answer(r.text, r.count, wanted);
             print_decoded("wanted", wanted, r.count);
         }
         puts("}");
-    }
-    arena_free(&r.arena);
-}
-
-/* Prints the tokens that the model reads, with `more` of a language model's continuation, and the
- * answer: the one in the file `answer`, or its own if that is empty. */
-WEB_EXPORT(void, tokens, (int more)) {
-    Reading r = {0};
-    const char *answer = web_file_data("answer");
-    if (read_text(&r, more)) {
-        bool lm = config_is_lm(&session.run.model->config), given = !lm && *answer;
-        size_t bytes = strlen(answer);
-        int32_t *id = arena_alloc(&r.arena, (bytes + 1) * sizeof *id);
-        long max = session.run.model->config.max_length - 1;
-        bool ok = !given || tokenizer_encode(session.run.tokenizer, "answer", answer, bytes, id,
-                                             &r.length, &web_error);
-        if (ok && !lm && r.length > max)
-            ok = error_set(&web_error, STATUS_BAD_DATA,
-                           "answer: found %ld tokens, need at most %ld", r.length, max);
-        if (ok) {
-            printf("{\"lm\": %s, \"begin\": %d, \"end\": %d", lm ? "true" : "false",
-                   session.run.begin_id, session.run.end_id);
-            print_ids("source", r.text, r.count + (lm ? r.length : 0));
-            print_ids("answer", given ? id : r.answer, lm ? 0 : r.length);
-            puts("}");
-        }
     }
     arena_free(&r.arena);
 }

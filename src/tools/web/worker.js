@@ -123,7 +123,7 @@ function serve(modules, scope) {
     rate: (q, m) => ({said: m.call('rate', number(q.rate, 0))}),
     evaluate: (q, m) =>
       switched(q, m, () => m.ask('evaluate', number(q.rows, 128), Boolean(q.off))),
-    answer: (q, m) => switched(q, m, () => m.ask('answer', number(q.more, 100, 10000))),
+    answer: (q, m) => switched(q, m, () => m.ask('answer', number(q.more, 100, 10000), false)),
     save(q, m) {
       m.call('save');
       const path = m.path('saved/model.safetensors'), {file_data, file_size} = m.exports;
@@ -160,10 +160,10 @@ function serve(modules, scope) {
       const {float} = running;
       if (!float) throw refusal('found no model, need start or load first', 66);
       float.write('answer', String(q.answer ?? '')), float.write('text', String(q.text));
-      const {lm, begin, end, ...read} = float.ask('tokens', number(q.more, 0, 1000));
+      const {lm, begin, end, ...read} = float.ask('answer', number(q.more, 0, 1000), true);
       m.write('saved/model.safetensors', switched(q, float, () => training.save(q, float)).bytes);
-      const source = lm ? [] : read.source, target = lm ? read.source : [begin, ...read.answer];
-      const next = lm ? [...target.slice(1), -1] : [...read.answer, end];
+      const source = lm ? [] : read.source, target = lm ? read.source : [begin, ...read.ids];
+      const next = lm ? [...target.slice(1), -1] : [...read.ids, end];
       for (const [name, ids] of Object.entries({source, target, next}))
         m.write(name, new Uint8Array(Int32Array.from(ids).buffer));
       const lines = m.call('walk', q.mask !== false, q.positions !== false).trim().split('\n');
