@@ -446,11 +446,10 @@ const switches = () =>
     }
     if (!view.token) return t('lines_idle');
     const {side, i} = view.token, label = walk.labels[side][i], found = [];
-    let mean = false;
     if (label === undefined) return '';
     for (const {attends: a, layer} of walk.boxes) {
       if (!a || a.axes.at(-2) !== side || layer !== view.layer) continue;
-      const {columns, column} = matrix(a), {shares: all, on} = sharesOf(a);
+      const {heads, columns, column} = matrix(a), {shares: all, on} = sharesOf(a);
       const shares = all.subarray(i * columns, (i + 1) * columns);
       const strong = [...shares.keys()].sort((j, k) => shares[k] - shares[j]).slice(0, 2);
       const cross = a.axes.at(-1) !== side, own = side === 'source' ? 'encoder' : 'decoder';
@@ -459,9 +458,8 @@ const switches = () =>
         return `${token} (${j}) ${Math.round(shares[j] * 100)}\u00a0%`;
       };
       const looks = t('attends_' + (cross ? 'cross' : own), strong.map(name).join(', '));
-      const head = () => `${looks} (${t('only_head', on[0] + 1)})`;
-      found.push(!on.length ? t('heads_none') : on.length > 1 ? looks : head());
-      mean ||= on.length > 1;
+      const whose = on.length > 1 ? t('heads_mean') : t('only_head', on[0] + 1);
+      found.push(on.length ? looks + (heads > 1 ? ` (${whose})` : '') : t('heads_none'));
     }
     let next = '';
     if (side === 'target' && walk.logits) {
@@ -470,8 +468,7 @@ const switches = () =>
       next = mark(model.tokens[best], 3);
     }
     const begins = t(next ? 'token_reads' : 'token_is', mark(label, 3), i, next);
-    const seen = found.join('; ');
-    return `${begins} ${mean ? t('heads_mean', seen) : seen}.`;
+    return `${begins} ${found.join('; ')}.`;
   }
 })();
 const headId = (r, head) => `${r.module.replace(/\.out_proj$/, '')} ${head}`;
