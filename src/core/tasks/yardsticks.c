@@ -43,20 +43,15 @@ static uint32_t *characters(const Corpus *c, long from, long to, long *count, Er
 /* N-grams count and judge at most so many characters: each takes about half a second. */
 enum { MAX_CHARACTERS = 1 << 20 };
 
-/* The first of the last tokens before `end` that have so many characters. */
-static long last_tokens(const Corpus *c, long end) {
+/* Goes from a place among the tokens, token by token, past so many characters or to the end. */
+static long passed(const Corpus *c, long at, int step) {
     size_t characters = 0;
-    while (end > 0 && characters < MAX_CHARACTERS)
-        characters += tokenizer_characters(c->tokenizer, c->ids[--end]);
-    return end;
-}
-
-/* The end of the first tokens from `begin` on that have so many characters. */
-static long first_tokens(const Corpus *c, long begin) {
-    size_t characters = 0;
-    while (begin < c->count && characters < MAX_CHARACTERS)
-        characters += tokenizer_characters(c->tokenizer, c->ids[begin++]);
-    return begin;
+    long end = step < 0 ? 0 : c->count;
+    while (at != end && characters < MAX_CHARACTERS) {
+        characters += tokenizer_characters(c->tokenizer, c->ids[step < 0 ? at - 1 : at]);
+        at += step;
+    }
+    return at;
 }
 
 /* Counts the end of the training text, and judges the beginning of the tail. */
@@ -65,8 +60,8 @@ static bool judge_text(const Task *task, const Corpus *c, Yardsticks *y, Error *
                                         "3-gram",        NULL,     "5-gram"};
     double loss[NGRAM_ORDER + 1];
     long trained, judged;
-    uint32_t *training = characters(c, last_tokens(c, c->training), c->training, &trained, e);
-    uint32_t *tail = characters(c, c->validation, first_tokens(c, c->validation), &judged, e);
+    uint32_t *training = characters(c, passed(c, c->training, -1), c->training, &trained, e);
+    uint32_t *tail = characters(c, c->validation, passed(c, c->validation, 1), &judged, e);
     long skipped = trained > MAX_CHARACTERS ? trained - MAX_CHARACTERS : 0;
     bool ok = training && tail &&
               ngram_losses(training + skipped, trained - skipped, tail, judged, loss, &y->bytes, e);
