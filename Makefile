@@ -110,9 +110,9 @@ $(PROGRAMS):
 	@cmp -s $< $@ || { rm -f $@ && cp $< $@; }
 # A model for the short stories of data/: few layers and wide heads copy words soonest.
 STORIES = --tokenizer bpe --vocab-size 2048 --layers 3 --heads 2 --qk-norm false \
-          --init-keys queries --context 128 --batch 4
+          --init-keys queries --context 256 --batch 2
 run: train generate
-	./train lm --force $(STORIES) --steps 3400
+	./train lm --force $(STORIES) --steps 4400
 	./train copy --force --steps 800 --layers 1 --d-model 64 --batch 32 --lr 0.004
 	@for said in 'Tom has a red kite. Anna went to the mill. Ben likes honey. Where did Anna go?' \
 	    'Greta is in the garden. Sam has a green lamp. Who has the lamp?' \
