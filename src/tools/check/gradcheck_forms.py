@@ -54,6 +54,14 @@ def plain(v, what="an input"):
     return np.asarray(a, np.float32 if single else np.float64, order="C")
 
 
+def outside(run, point, wanted):
+    """The run of a point beyond forward's domain, such as an array's end: it gives no numbers."""
+    run = copy.copy(run)
+    run.y = [np.full(v.shape, np.nan) for v in run.y]
+    run.backward = lambda dy: [point[name] * np.nan for name in wanted]
+    return run
+
+
 def is_integer(v):
     if not isinstance(v, np.ndarray) and is_of(v, "torch"):
         return not v.is_floating_point() and not v.is_complex()

@@ -68,6 +68,28 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
+def unit(x):
+    n = np.sqrt((x * x).sum(-1, keepdims=True))
+    return x / (n + 1e-12), (x, n)
+
+
+def unit_backward(dy, cache, at_0=1):
+    x, n = cache
+    m, u = n + 1e-12, x / np.where(n > 0, n, 1)
+    return dy / m * np.where(n > 0, 1, at_0) - u * (dy * x).sum(-1, keepdims=True) / m ** 2
+
+
+def variance(x):
+    d = x - x.mean()
+    return (d * d).mean(), d
+
+
+def entry_of_a_table(x):
+    """Between its entries linear; there is none beyond the third."""
+    i, table = int(x), [1.0, 3.0, 2.0, 5.0]
+    return table[i] + (x - i) * (table[i + 1] - table[i]), table[i + 1] - table[i]
+
+
 # name, verdict, words of its reasons, (forward, backward), arguments of check
 LISTED = [
     ("max", "PASS", "", (largest, to_the_first), MATRIX),
@@ -91,5 +113,13 @@ LISTED = [
     ("relu", "PASS", "", ((lambda x: x if x > 0 else 0), (lambda x: 1 if x > 0 else 0)), dict(x=())),
     ("round", "PASS", "", elementwise(np.round, np.zeros_like), MATRIX),
     ("sign", "PASS", "", elementwise(np.sign, np.zeros_like), MATRIX),
+    ("unit, 0 given", "PASS", "", (unit, unit_backward), dict(x=np.array([[0., 0], [1, 2]]))),
+    ("unit, twice at 0", "FAIL", "", (unit, lambda d, c: unit_backward(d, c, 2)), dict(x=np.array([[0., 0], [1, 2]]))),
+    ("variance far out", "PASS", "", (variance, lambda dy, d: 2 * dy * d / len(d)), dict(x=1e6 + np.array([1.1, 0.2, -0.7, 0.4]))),
+    ("shrink beside its kink", "PASS", "", elementwise(lambda x: np.sign(x) * np.maximum(np.abs(x) - 0.5, 0), lambda x: np.abs(x) > 0.5),
+     dict(x=np.array([0.5 - 1e-7, 0.5 + 1e-7, 0.501, 0]))),
+    ("table", "PASS", "", (entry_of_a_table, lambda dy, slope: dy * slope), dict(x=2.9)),
+    ("small term", "FAIL", "", elementwise(lambda x: x * x + 1e-7 * np.sin(x), lambda x: 2 * x), MATRIX),
+    ("small error above 3", "FAIL", "", elementwise(lambda x: x + 0, lambda x: 1 + 2e-6 * (x > 3)), MATRIX),
     ("offset", "PASS", "", ((lambda x: (x.sum() + 1e10, x)), lambda dy, x: dy * np.ones_like(x)), MATRIX),
 ]

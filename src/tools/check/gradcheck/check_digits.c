@@ -13,6 +13,9 @@
 
 enum { POINTS = 33, ORDER = 6, WINDOWS = POINTS - ORDER, LEVELS = 6 };
 
+/* The level at which a smooth function shows its rounding, also that of 1 + erf(-7). */
+enum { ROUNDING = 3 };
+
 /* The largest sixth difference of a jump by 1. */
 static const double jump_of_1 = 10;
 
@@ -46,7 +49,7 @@ static int by_size(const void *a, const void *b) {
 }
 
 /* The bends over the points at hand, relative to the largest output: the largest of any output,
- * where it is, and the largest median of an output. */
+ * where it is, and the largest median of an output that bends about as much at most places. */
 typedef struct Bends {
     double largest, median;
     long at;
@@ -66,28 +69,32 @@ static Bends take_bends(const CheckRun *run, double *median) {
             b.at = k;
         }
         qsort(bend, WINDOWS, sizeof *bend, by_size);
-        median[i] = bend[WINDOWS / 2];
+        bool even = bend[WINDOWS / 4] >= bend[WINDOWS / 2] / 8; /* beside a pole most bend less */
+        median[i] = even ? bend[WINDOWS / 2] : 0;
         if (median[i] > least * size) b.median = fmax(b.median, median[i] / size);
     }
     return b;
 }
 
 Digits check_digits(CheckRun *run, int input, Arena *arena) {
-    const double least = 0x1p-38, remains = 0.4;
+    const double least = 0x1p-38, remains = 0.4, closer = (double)ORDER / (POINTS - 1);
+    const double ulps = 4 * (double)REAL_EPSILON;
     Digits d = {0};
-    Bends before = {0}, now = {0};
+    Bends before = {0}, now = {.largest = INFINITY};
     double center = 0, spacing = 0x1p-7;
     if (sizeof(real) == sizeof(float) || !run->outputs) return d;
     d.step = arena_alloc(arena, (size_t)run->outputs * sizeof *d.step);
-    for (int level = 0; level < LEVELS; level++) {
+    for (int level = 0; level < LEVELS; level++, spacing *= closer) {
+        if (!(now.largest > least) && level != ROUNDING) continue;
         for (int k = 0; k < POINTS; k++) ask_moved(run, input, center + (k - POINTS / 2) * spacing);
         check_run_all(run, NULL);
         before = now;
         now = take_bends(run, d.step);
-        if (!(now.largest > least)) return d;
         center += ((double)now.at + ORDER / 2.0 - POINTS / 2.0) * spacing;
-        spacing *= (double)ORDER / (POINTS - 1);
     }
+    for (long i = 0; i < run->outputs; i++)
+        d.noisy |= d.step[i] > ulps * fabs((double)check_run_output(run, POINTS / 2)[i]);
+    if (!(now.largest > least)) return d;
     d.everywhere = now.median > 0 && now.median >= before.median / 10;
     if (!d.everywhere && now.largest < remains * before.largest) return d;
     d.jump = d.everywhere ? now.median : now.largest;

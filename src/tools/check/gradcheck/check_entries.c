@@ -4,19 +4,29 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* What a stage may help. */
+typedef enum Help {
+    DOUBTFUL,
+    /* Derivatives hidden by rounding: the large steps may show another function, so what they confirm
+     * is right, and what they deny is not wrong. */
+    HIDDEN,
+    AT_ZERO, /* smaller steps have digits there */
+} Help;
+
 /* The sweeps of a line, each as long as the earlier ones do not confirm its gradient. */
 typedef struct Stage {
     double part; /* of the first step */
     int sides;
-    bool hidden; /* for derivatives that rounding hides: the large steps may show another function,
-                    so what they confirm is right, and what they deny is not wrong */
+    Help help;
 } Stage;
 
 static const Stage stages[] = {
-    {1, MIDDLE + 1, false},
-    {0x1p-18, MIDDLE + 1, false}, /* x² + 10⁻⁶ sin(10⁷ x) looks like x² from large steps */
-    {0x1p17, MIDDLE + 1, true},
-    {0.25, SIDES, false},
+    {1, MIDDLE + 1, DOUBTFUL},
+    {0x1p-18, MIDDLE + 1, DOUBTFUL}, /* x² + 10⁻⁶ sin(10⁷ x) looks like x² from large steps */
+    {0x1p17, MIDDLE + 1, HIDDEN},
+    {0.25, SIDES, DOUBTFUL},
+    {0x1p-36, MIDDLE + 1, AT_ZERO}, /* to larger steps x / (|x| + 10⁻¹²) is a jump */
+    {0x1p-54, MIDDLE + 1, AT_ZERO},
 };
 enum { STAGES = sizeof stages / sizeof *stages };
 
@@ -31,9 +41,6 @@ typedef struct Judge {
     double largest; /* of all scales */
 } Judge;
 
-#define EACH_LINE(j, name)                                                                         \
-    for (Line *name = (j)->lines.line; name < (j)->lines.line + (j)->lines.count; name++)
-
 /* ---- An entry ---- */
 
 /* Numbers below this have few digits or none: rounding may leave anything of them. */
@@ -46,7 +53,7 @@ enum { TERMS = 1024 };
 
 /* Whether rounding explains the error of the numeric derivative. */
 static bool is_hidden(const Entry *e, double floor) {
-    return e->estimate <= SWEEP_TRUST * e->rounding && e->estimate * e->step <= TERMS * floor;
+    return e->estimate * e->step <= TERMS * floor;
 }
 
 /* The allowed error of a right entry: the tolerance. Where the numeric derivative is known much
@@ -83,18 +90,14 @@ static bool confirms(const Entry *e) {
     return e->state == ENTRY_PROVED || e->state == ENTRY_KINK;
 }
 
-/* Whether a later result replaces the known one: it does if it confirms the gradient, is more
- * certain, or contradicts the known one. A result that is only less certain excuses nothing. */
+/* Whether a later result replaces the known one: it does if it is more certain, or contradicts the
+ * known one. A result that is only less certain excuses nothing, but proves what was unclear. */
 static bool is_more_credible(const Entry *found, const Entry *known) {
     if (!isfinite(known->numeric)) return true;
+    if (confirms(found) != confirms(known) && known->state != ENTRY_WRONG) return confirms(found);
     double contradiction = fabs(found->numeric - known->numeric);
-    bool contradicts = contradiction > SWEEP_TRUST * (found->estimate + known->estimate);
-    double size = fmax(fabs(known->analytic), fabs(known->numeric));
-    bool small_error = fabs(known->analytic - known->numeric) <= CHECK_TOLERANCE * size;
-    if (known->state == ENTRY_WRONG && small_error && found->estimate >= known->estimate)
-        return contradicts;
-    if (confirms(found) != confirms(known)) return confirms(found);
-    return found->estimate < known->estimate || contradicts;
+    return found->estimate < known->estimate ||
+           contradiction > SWEEP_TRUST * (found->estimate + known->estimate);
 }
 
 /* ---- All entries of an input ---- */
@@ -106,8 +109,17 @@ static Entry *entry_of(const Judge *j, const Line *line, long q) {
 /* Whether steps of x that are larger than the first may show a derivative that smaller ones do
  * not. */
 static bool may_be_hidden(const Judge *j, const Entry *e) {
-    bool hidden = j->e->steps || is_hidden(e, j->lines.noise.floor);
-    return hidden && e->state != ENTRY_PROVED;
+    if (j->e->steps) return e->state != ENTRY_PROVED;
+    return is_hidden(e, j->lines.noise.floor) && !confirms(e) && e->state != ENTRY_WRONG;
+}
+
+/* Whether a stage may decide on a doubtful coordinate. */
+static bool may_help(const Judge *j, const Stage *stage, const Line *line) {
+    if (stage->help == AT_ZERO) return !j->e->direction && fabs(line->at) < stage->part;
+    if (stage->help == DOUBTFUL) return true;
+    for (long q = 0; q < j->e->cotangents; q++)
+        if (may_be_hidden(j, entry_of(j, line, q))) return true;
+    return false;
 }
 
 /* Takes the central derivative of the newest sweep. */
@@ -116,7 +128,6 @@ static void take_middle(Judge *j, const Line *line, long q, bool hidden) {
     const Sweep *s = line_sweep(&j->lines, line, MIDDLE, q);
     found.numeric = s->value;
     found.estimate = s->error;
-    found.rounding = s->rounding;
     found.step = s->step;
     judge_entry(j, &found, j->scale[q]);
     bool known = SWEEP_TRUST * found.estimate <= j->proof * fabs(found.numeric);
@@ -136,7 +147,6 @@ static void take_kink(Judge *j, const Line *line, long q) {
     double error = a->error + b->error, size = fmax(fabs(low), fabs(high));
     found.on_kink = high - low > SWEEP_TRUST * error + CHECK_TOLERANCE * size;
     found.estimate = error;
-    found.rounding = a->rounding + b->rounding;
     found.step = fmin(a->step, b->step);
     found.numeric = fmin(fmax(found.analytic, low), high); /* the nearest that is allowed */
     found.below = b->value;
@@ -170,10 +180,12 @@ static void set_scales(Judge *j) {
 static bool judge_coordinate(Judge *j, const Line *line) {
     EntryState *state = &j->e->state[line->coordinate];
     Doubt *doubt = &j->e->doubt[line->coordinate];
-    bool proved = false, moves = false, is_0 = true;
+    bool proved = false, moves = false, is_0 = true, kink = false;
     *state = ENTRY_PROVED;
-    for (long q = 0; q < j->e->cotangents; q++) {
+    for (long q = j->e->cotangents - 1; q >= 0; q--) {
         const Entry *entry = entry_of(j, line, q);
+        kink |= entry->state == ENTRY_KINK;
+        if (q == 0 && j->e->whole && kink) continue; /* a sum over kinks, each with its own side */
         if (entry->state > *state) *state = entry->state;
         proved |= entry->state == ENTRY_PROVED;
         moves |= entry->state == ENTRY_PROVED && entry->analytic != 0;
@@ -190,9 +202,10 @@ static bool judge_coordinate(Judge *j, const Line *line) {
 /* Judges all entries, and the coordinates. */
 static void judge_all(Judge *j) {
     set_scales(j);
-    EACH_LINE(j, line) line->wanted = judge_coordinate(j, line) && !line->looked && !line->skipped;
+    EACH_LINE(&j->lines, line)
+    line->wanted = judge_coordinate(j, line) && !line->looked && !line->skipped;
     lines_look_far(&j->lines);
-    EACH_LINE(j, line) {
+    EACH_LINE(&j->lines, line) {
         if (j->e->state[line->coordinate] != ENTRY_FLAT) continue;
         if (line->constant) j->e->state[line->coordinate] = ENTRY_PROVED;
         if (line->constant || j->lines.run->c->flat) continue;
@@ -204,10 +217,9 @@ static void judge_all(Judge *j) {
 /* Marks the lines that a stage may help as wanted. False: there are none. */
 static bool want_doubtful(Judge *j, const Stage *stage) {
     bool any = false;
-    EACH_LINE(j, line) {
-        bool helps = !stage->hidden;
-        for (long q = 0; q < j->e->cotangents; q++) helps |= may_be_hidden(j, entry_of(j, line, q));
-        line->wanted = helps && !line->skipped && j->e->state[line->coordinate] > ENTRY_KINK;
+    EACH_LINE(&j->lines, line) {
+        line->wanted = may_help(j, stage, line) && !line->skipped &&
+                       j->e->state[line->coordinate] > ENTRY_KINK;
         any |= line->wanted;
     }
     return any;
@@ -242,9 +254,9 @@ static void try_steps(Judge *j) {
     const Lines *l = &j->lines;
     if (j->undefined || !is_zero(j->e)) return;
     long part = 1 + RUNS_OF_A_LINE * l->count / (1 + labs(l->end - l->run->evaluations));
-    EACH_LINE(j, line) line->wanted = line->coordinate % part == 0;
+    EACH_LINE(&j->lines, line) line->wanted = line->coordinate % part == 0;
     lines_find_steps(&j->lines);
-    EACH_LINE(j, line) if (line->wanted && !line->constant) return;
+    EACH_LINE(&j->lines, line) if (line->wanted && !line->constant) return;
     j->e->in_steps = true;
     for (long i = 0; i < j->e->coordinates; i++) {
         j->e->state[i] = ENTRY_PROVED;
@@ -259,14 +271,14 @@ static void drop_skipped(const Judge *j, Arena *arena) {
     long kept = 0, count = e->coordinates,
          *place = arena_alloc(arena, (size_t)count * sizeof *place);
     bool any = false;
-    EACH_LINE(j, line) {
+    EACH_LINE(&j->lines, line) {
         bool doubtful = e->state[line->coordinate] > ENTRY_KINK;
         if (e->state[line->coordinate] == ENTRY_WRONG && !line->skipped) return;
         line->skipped &= doubtful;
         any |= line->skipped;
     }
     if (!any) return;
-    EACH_LINE(j, line) {
+    EACH_LINE(&j->lines, line) {
         if (line->skipped) continue;
         place[kept] = check_entries_element(e, line->coordinate);
         e->state[kept] = e->state[line->coordinate];
@@ -280,12 +292,12 @@ static void drop_skipped(const Judge *j, Arena *arena) {
 
 /* Takes the results of the newest sweep of each wanted line. */
 static void take_results(Judge *j, const Stage *stage) {
-    EACH_LINE(j, line) {
+    EACH_LINE(&j->lines, line) {
         for (long q = 0; line->wanted && q < j->e->cotangents; q++) {
             if (stage->sides == SIDES)
                 take_kink(j, line, q);
             else
-                take_middle(j, line, q, stage->hidden);
+                take_middle(j, line, q, stage->help == HIDDEN);
         }
     }
 }

@@ -12,10 +12,9 @@ typedef struct Gradients {
     CheckRun *differences; /* its forward is differentiated: run itself, or the reference's run */
     Arena *arena;
     uint64_t seed;
-    /* The checker has added the point: a gradient is wrong there only where the function is smooth,
-     * and only if it is off by more than the part `least` of itself, or of 1. */
-    bool doubted;
-    double least;
+    /* The checker has added the point, or the whole case: a gradient is wrong there only where the
+     * function is smooth. */
+    bool doubted, added;
     double rounding; /* of Entries */
 
     long outputs, cotangents;
@@ -28,7 +27,7 @@ typedef struct Gradients {
 /* Runs of a case's forward at all of its points, until its gradients have a verdict. */
 enum { CHECK_RUNS = 4000 };
 
-/* Fills the parts of the report, and its verdict. The fields of *g up to `least` are given. */
+/* Fills the parts of the report, and its verdict. The fields of *g up to `added` are given. */
 void check_gradients(Gradients *g, CaseReport *report);
 
 /* Checks all properties of properties.def but the first, and reports how they are broken; the last

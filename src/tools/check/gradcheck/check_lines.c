@@ -9,43 +9,94 @@ enum { STEPS = 21, THIRD = STEPS / 3 };
  * of one line. */
 enum { RUNS = 256, NUMBERS = 1 << 16 };
 
-#define EACH_LINE(l, name) for (Line *name = (l)->line; name < (l)->line + (l)->count; name++)
-
 /* ---- Runs ---- */
 
-/* Asks for a run with the line's coordinate at x. */
-static long ask_at(Lines *l, const Line *line, double x) {
+/* Moves the line's coordinate to x in the run that was asked for last. */
+static void move(Lines *l, const Line *line, double x) {
     const PointInput *in = &l->run->point->in[l->e->input];
     const real *direction = l->e->direction;
-    long run = check_run_ask(l->run);
     if (!direction) check_run_change(l->run, l->e->input, line->element, x);
     for (long i = 0; i < (direction ? in->stored : 0); i++)
         check_run_change(l->run, l->e->input, i, (double)(in->value[i] + (real)x * direction[i]));
-    return run;
+}
+
+/* Asks for the two runs of a group's lines that are under way. */
+static void ask(Lines *l, Line *head) {
+    bool any = false;
+    head->run = -1;
+    for (const Line *line = head; line; line = line->next) any |= line->under_way;
+    if (!any || head->follows) return;
+    head->run = l->run->asked;
+    for (int side = 0; side < 2; side++) {
+        check_run_ask(l->run);
+        for (const Line *line = head; line; line = line->next)
+            if (line->under_way) move(l, line, line->to[side]);
+    }
+}
+
+/* Whether a run of a group moved an output that none of its lines moves alone. */
+static bool strays(const Lines *l, const Line *head, const real *y) {
+    for (long i = 0; i < l->e->outputs; i++) {
+        bool known = y[i] == l->noise.here[i];
+        for (const Line *line = head; line && !known; line = line->next) known = line->moves[i];
+        if (!known) return true;
+    }
+    return false;
 }
 
 /* Takes the outputs of a line's two runs. */
 typedef void Take(Lines *l, Line *line, const real *first, const real *second);
 
+/* Gives the two runs to the lines of a group. Lines that are not independent part, and repeat the
+ * step. */
+static void take_group(Lines *l, Line *head, Take *take) {
+    const real *first = check_run_output(l->run, head->run);
+    const real *second = check_run_output(l->run, head->run + 1);
+    bool part = head->next && (strays(l, head, first) || strays(l, head, second));
+    long run = head->run;
+    for (Line *line = head, *next; line; line = next) {
+        next = line->next;
+        line->run = run;
+        if (line->under_way && !part) take(l, line, first, second);
+        if (!part) continue;
+        line->next = NULL;
+        line->follows = false;
+    }
+}
+
 /* Runs every line that is under way at its two places. False: none is. */
 static bool run_lines(Lines *l, Take *take) {
     bool any = false;
     for (long first = 0, end = 0; first < l->count; first = end) {
-        while (end < l->count && l->run->asked < l->at_once) {
-            Line *line = &l->line[end++];
-            if (!line->under_way) continue;
-            line->run = ask_at(l, line, line->to[0]);
-            ask_at(l, line, line->to[1]);
-        }
+        while (end < l->count && l->run->asked < l->at_once) ask(l, &l->line[end++]);
         if (!l->run->asked) continue;
         any = true;
         check_run_all(l->run, NULL);
         for (Line *line = l->line + first; line < l->line + end; line++)
-            if (line->under_way)
-                take(l, line, check_run_output(l->run, line->run),
-                     check_run_output(l->run, line->run + 1));
+            if (line->run >= 0 && !line->follows) take_group(l, line, take);
     }
     return any;
+}
+
+/* Adds a line to the group whose lines move the outputs of `moved`, unless it moves one of them. */
+static bool joins(const Lines *l, Line *last, Line *line, bool *moved) {
+    for (long i = 0; i < l->e->outputs; i++)
+        if (moved[i] && line->moves[i]) return false;
+    for (long i = 0; i < l->e->outputs; i++) moved[i] |= line->moves[i];
+    line->follows = true;
+    last->next = line;
+    return true;
+}
+
+/* Groups the lines under way that have moved different outputs: they share their next runs. */
+static void group_lines(Lines *l) {
+    EACH_LINE(l, head) {
+        Line *last = head;
+        if (head->follows || !head->under_way) continue;
+        memcpy(l->moved, head->moves, (size_t)l->e->outputs);
+        for (Line *line = head + 1; line < l->line + l->count; line++)
+            if (line->under_way && !line->follows && joins(l, last, line, l->moved)) last = line;
+    }
 }
 
 /* ---- Sweeps ---- */
@@ -57,14 +108,17 @@ static long end_of_outputs(const Entries *e, long q, long *first) {
     return one_hot ? q : e->outputs;
 }
 
-/* The noise of cotangent q's sum over the outputs, or over those that `moves` has. Where noise is
- * large, an output that never moves has none. */
+/* The noise of cotangent q's sum over the outputs. One that the line does not move hides a change of
+ * its last digit. */
 static double blur_of(const Lines *l, const bool *moves, long q) {
+    const double *change = l->noise.change;
     double blur = 0;
     long i, end = end_of_outputs(l->e, q, &i);
-    for (; i < end; i++)
-        if (!moves || moves[i])
-            blur = hypot(blur, (double)l->e->cotangent[q * l->e->outputs + i] * l->noise.change[i]);
+    for (; i < end; i++) {
+        double digit = fmin(change[i], (double)REAL_EPSILON * fabs((double)l->noise.here[i]));
+        double dy = (double)l->e->cotangent[q * l->e->outputs + i];
+        blur = hypot(blur, dy * (moves[i] ? change[i] : digit));
+    }
     return blur;
 }
 
@@ -106,14 +160,16 @@ static bool is_line_settled(const Lines *l, const Line *line) {
 static void add_differences(Lines *l, Line *line, int side, const real *a, const real *b,
                             double span) {
     const Entries *e = l->e;
+    bool grouped = line->next || line->follows;
     for (long i = 0; i < e->outputs; i++) {
         /* equal infinities are equal */
-        l->slope[i] = a[i] == b[i] ? 0 : ((double)a[i] - (double)b[i]) / span;
-        if (line->moves) line->moves[i] |= a[i] != l->noise.here[i] || b[i] != l->noise.here[i];
+        bool equal = a[i] == b[i] || (grouped && !line->moves[i]);
+        l->slope[i] = equal ? 0 : ((double)a[i] - (double)b[i]) / span;
+        line->moves[i] |= !grouped && (a[i] != l->noise.here[i] || b[i] != l->noise.here[i]);
     }
     for (long q = 0; q < e->cotangents; q++) {
         Sweep *s = line_sweep(l, line, side, q);
-        double slope = 0, blur = line->moves ? blur_of(l, line->moves, q) : l->blur[q];
+        double slope = 0, blur = blur_of(l, line->moves, q);
         long i, end = end_of_outputs(e, q, &i);
         for (; i < end; i++) slope += (double)e->cotangent[q * e->outputs + i] * l->slope[i];
         if (isfinite(slope))
@@ -168,7 +224,6 @@ void lines_sweep(Lines *l, double part, int sides) {
         line->step = part * ldexp(1, ilogb(size_at(line)) - 3);
         line->before[0] = line->before[1] = 0;
         if (!line->wanted) continue;
-        if (line->moves) memset(line->moves, 0, (size_t)l->e->outputs);
         for (int side = MIDDLE; side < sides; side++) start_side(l, line, side);
     }
     for (int i = 0; i < STEPS && any; i++) {
@@ -179,6 +234,11 @@ void lines_sweep(Lines *l, double part, int sides) {
         }
         if (i % THIRD == 0) skip_some(l, 2 * THIRD);
         any = run_lines(l, take_step);
+        if (i == 0 && part == 1 && sides == 1) group_lines(l);
+    }
+    EACH_LINE(l, line) {
+        line->next = NULL;
+        line->follows = false;
     }
 }
 
@@ -287,7 +347,7 @@ void lines_open(Lines *l, CheckRun *run, const Entries *e, long runs, Arena *are
     size_t outputs = (size_t)e->outputs, cotangents = (size_t)e->cotangents;
     *l = (Lines){.run = run, .e = e, .count = e->coordinates, .at_once = RUNS};
     if (RUNS * e->outputs > NUMBERS) l->at_once = NUMBERS / e->outputs + 1;
-    l->blur = arena_alloc(arena, cotangents * sizeof *l->blur);
+    l->moved = arena_alloc(arena, outputs);
     l->nowhere = arena_alloc(arena, cotangents * sizeof *l->nowhere);
     l->slope = arena_alloc(arena, outputs * sizeof *l->slope);
     l->line = arena_alloc(arena, (size_t)l->count * sizeof *l->line);
@@ -295,18 +355,18 @@ void lines_open(Lines *l, CheckRun *run, const Entries *e, long runs, Arena *are
         Line *line = &l->line[i];
         *line = (Line){.coordinate = i, .wanted = true};
         line->sweep = arena_alloc(arena, SIDES * cotangents * sizeof *line->sweep);
-        line->moves = e->steps ? arena_alloc(arena, outputs) : NULL;
+        line->moves = arena_alloc(arena, outputs);
         if (e->direction) continue;
         line->element = check_entries_element(e, i);
         line->at = (double)run->point->in[e->input].value[line->element];
     }
     check_noise(&l->noise, run, e->input, arena);
-    for (long i = 0; i < (e->steps ? e->outputs : 0); i++)
-        l->noise.change[i] = fmax(l->noise.change[i], e->steps[i]);
+    const double *measured = e->steps ? e->steps : e->noise;
+    for (long i = 0; i < (measured ? e->outputs : 0); i++)
+        l->noise.change[i] = fmax(l->noise.change[i], measured[i]);
     l->end = run->evaluations + runs;
     for (long q = 0; q < e->cotangents; q++) {
         long i, end = end_of_outputs(e, q, &i);
-        l->blur[q] = blur_of(l, NULL, q);
         for (; i < end; i++) l->nowhere[q] |= !isfinite(l->noise.here[i]);
     }
 }

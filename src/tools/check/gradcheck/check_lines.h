@@ -23,8 +23,12 @@ typedef struct Line {
     bool wanted;  /* set by the caller: the next sweep includes this line */
     bool skipped; /* by a sweep, for lack of runs */
 
+    /* Lines that move different outputs form a group, and share their runs. */
+    struct Line *next; /* in the group; NULL: none */
+    bool follows;      /* the line is not the first of its group */
+
     Sweep *sweep;  /* [SIDES][cotangents], the newest */
-    bool *moves;   /* [outputs], of a coarse forward: has moved in this sweep; NULL: any may have */
+    bool *moves;   /* [outputs]: a step of the line has moved it; none in a group adds to these */
     bool crossed;  /* the last step ended on the other side of a kink */
     bool looked;   /* lines_look_far has */
     bool constant; /* set by lines_look_far and lines_find_steps */
@@ -41,7 +45,7 @@ typedef struct Lines {
     CheckRun *run;
     const Entries *e;
     Noise noise;   /* of the outputs */
-    double *blur;  /* of each cotangent: the noise of its sum over the outputs */
+    bool *moved;   /* [outputs]: by the lines of a group */
     bool *nowhere; /* of each cotangent: one of its outputs at the point is not finite */
     Line *line;    /* of each coordinate */
     long count;
@@ -50,6 +54,8 @@ typedef struct Lines {
     int sides;     /* MIDDLE + 1 or SIDES: derivatives of the sweep under way */
     double *slope; /* of each output: its difference quotient */
 } Lines;
+
+#define EACH_LINE(l, name) for (Line *name = (l)->line; name < (l)->line + (l)->count; name++)
 
 /* Allocates memory in the arena, and measures the outputs and their noise at the point. Sweeps take
  * about `runs` runs in all. */

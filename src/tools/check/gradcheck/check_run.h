@@ -92,7 +92,8 @@ typedef struct Digits {
     bool
         everywhere; /* it moves in steps, as a number kept in float; else it jumps at some places */
     double jump;    /* relative to the largest output */
-    double *step;   /* of each output: how far it jumps */
+    double *step;   /* of each output: how far it jumps, or its rounding as it shows around here */
+    bool noisy;     /* that is more than last digits */
 } Digits;
 
 /* Looks along a line through the point, on which the input moves; -1: all do. */

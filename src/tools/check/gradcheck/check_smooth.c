@@ -1,8 +1,10 @@
-/* Decides whether an added point can accuse a gradient.
+/* Decides whether a point can accuse a gradient.
  *
- * The checker adds points to those of a case: larger values, zeros, the ends of a range. There a
- * right file may overflow, leave its domain, or meet a tie. A gradient is wrong at such a point
- * only where forward is finite and has the same slope nearby, or on a kink. */
+ * A slope that the function has as near as you like is right: in a sort of
+ * three equal numbers the middle one moves its output only after another has
+ * moved. The checker adds points to those of a case: larger values, zeros, the
+ * ends of a range. There a right file may also overflow, leave its domain, or
+ * end an iteration early. */
 #include "base/random.h"
 #include "check/gradcheck/entries.h"
 #include "check/gradcheck/numeric_derivative.h"
@@ -15,16 +17,14 @@ enum { NEARBY = 16 };
 static const double distance = sizeof(real) == sizeof(double) ? 1e-5 : 1e-2;
 static const double step = sizeof(real) == sizeof(double) ? 1e-7 : 1e-3;
 
-/* Coordinates whose slope nearby is looked at. The others share the fate of these. */
-enum { LOOKS = 32 };
-
 bool check_smooth_outputs(const CheckRun *run) {
     for (long i = 0; i < run->outputs; i++)
         if (!isfinite(run->y->data[i])) return false;
     return true;
 }
 
-/* Requests a run at a point nearby, with one element moved by `far` more. */
+/* Requests a run at a point nearby, with one element moved by `far` more. near:
+ * the part of the distance. */
 static void ask_nearby(CheckRun *run, int input, long moved, double far, int which) {
     const CheckPoint *p = run->point;
     check_run_ask(run);
@@ -51,80 +51,124 @@ static double slope_at(const CheckRun *run, const Entries *e, long q, int which)
     return slope / (2 * step);
 }
 
-/* Whether a gradient need not be a number. Backward may overflow at large values where forward does
- * not, and 0/0 is no mistake where no output depends on the input, as on a row of one element less
- * its mean. */
-static bool need_no_number(const CheckPoint *p, const Entries *e, double least) {
-    double largest = 0;
-    bool idle = true;
-    for (int k = 0; k < p->inputs; k++)
-        largest = fmax(largest, rounding_largest(p->in[k].value, p->in[k].count));
-    for (long i = 0; i < e->cotangents * e->coordinates; i++)
-        idle &= !(fabs(e->entry[i].numeric) > SWEEP_TRUST * e->entry[i].estimate);
-    return idle || (least > 0 && largest > 50);
+/* What points nearby say of a wrong entry, or of all of a coordinate. */
+typedef enum Nearby {
+    BETWEEN, /* it lies between slopes of points nearby */
+    OPEN,    /* forward leaves its domain, or its slopes differ */
+    SAME,    /* the slope is the same */
+    WRONG,   /* the entry lies outside of the slopes of a kink; or the slopes of all are the same */
+    NEARBY_STATES
+} Nearby;
+
+/* Takes the lowest and the highest slope nearby as the one-sided derivatives of an entry. A leaky
+ * slope of 0.01 may be taken as 0. */
+static Nearby look(const CheckRun *run, const Entries *e, long q, Entry *entry, double allowed) {
+    const double part = 0.05;
+    double low = INFINITY, high = -INFINITY;
+    for (int which = 0; which < NEARBY; which++) {
+        double slope = slope_at(run, e, q, which);
+        if (isnan(slope)) return OPEN;
+        low = fmin(low, slope);
+        high = fmax(high, slope);
+    }
+    double room = part * fmax(fabs(low), fabs(high));
+    bool kink = e->whole && q > 0 && entry->on_kink && isfinite(entry->analytic);
+    entry->below = low;
+    entry->above = high;
+    if (low >= entry->numeric - allowed && high <= entry->numeric + allowed) return SAME;
+    if (entry->analytic >= low - room && entry->analytic <= high + room) return BETWEEN;
+    return kink ? WRONG : OPEN;
 }
 
-/* Whether an entry of coordinate j is off by more than the part `least`. *largest: its largest slope,
- * or an error that is smaller than 1: a gradient of 10¹² must not make all slopes nearby alike. */
-static bool is_gross(const Entries *e, long j, bool may_be_none, double least, double *largest) {
-    bool gross = false;
+/* The size of the slopes of coordinate j is the largest, or an error that is smaller than 1: a
+ * gradient of 10¹² must not make all slopes nearby alike. */
+static Nearby look_nearby(CheckRun *run, const Entries *e, long j) {
+    bool any[NEARBY_STATES] = {false};
+    double largest = 0;
     for (long q = 0; q < e->cotangents; q++) {
         const Entry *entry = &e->entry[q * e->coordinates + j];
-        double size = fabs(entry->numeric), off = fabs(entry->analytic - entry->numeric);
-        if (!isfinite(entry->analytic) && may_be_none) continue;
-        if (isfinite(size)) *largest = fmax(*largest, size);
-        if (isfinite(off)) *largest = fmax(*largest, fmin(off, 1));
-        gross |= entry->state == ENTRY_WRONG && isfinite(size) && !(off <= least * fmax(1, size));
+        double off = fabs(entry->analytic - entry->numeric);
+        if (isfinite(entry->numeric)) largest = fmax(largest, fabs(entry->numeric));
+        if (isfinite(off)) largest = fmax(largest, fmin(off, 1));
     }
-    return gross;
-}
-
-/* Whether the slopes of coordinate j are the same nearby, up to a part of the largest. */
-static bool is_smooth(CheckRun *run, const Entries *e, long j, double largest) {
-    const double allowed = 0.01 * (largest > 0 ? largest : 1);
     for (int which = 0; which < NEARBY; which++) {
         ask_nearby(run, e->input, check_entries_element(e, j), step, which);
         ask_nearby(run, e->input, check_entries_element(e, j), -step, which);
     }
     check_run_all(run, NULL);
-    for (long q = 0; q < e->cotangents; q++)
-        for (int which = 0; which < NEARBY; which++) {
-            double numeric = e->entry[q * e->coordinates + j].numeric;
-            if (!(fabs(slope_at(run, e, q, which) - numeric) <= allowed)) return false;
-        }
+    for (long q = 0; q < e->cotangents; q++) {
+        Entry *entry = &e->entry[q * e->coordinates + j];
+        if (entry->state != ENTRY_WRONG) continue;
+        any[look(run, e, q, entry, 0.01 * (largest > 0 ? largest : 1))] = true;
+    }
+    if (any[WRONG] || !(any[BETWEEN] || any[OPEN])) return WRONG;
+    return any[OPEN] || any[SAME] ? OPEN : BETWEEN;
+}
+
+/* Whether two more elements are equal to that of coordinate j. */
+static bool is_tied(const PointInput *in, long element) {
+    enum { TWO_MORE = 3 };
+    int equal = 0;
+    for (long i = 0; i < in->stored; i++) equal += in->value[i] == in->value[element];
+    return equal >= TWO_MORE;
+}
+
+/* Whether values are so large that backward may overflow where forward does
+ * not, or an iteration ends early. */
+static bool is_far(const CheckPoint *p) {
+    double largest = 0;
+    for (int k = 0; k < p->inputs; k++)
+        largest = fmax(largest, rounding_largest(p->in[k].value, p->in[k].count));
+    return largest > 50;
+}
+
+/* Whether no output depends on the input, as on a row of one element less its
+ * mean: 0/0 is no mistake there. */
+static bool is_idle(const Entries *e) {
+    for (long i = 0; i < e->cotangents * e->coordinates; i++)
+        if (fabs(e->entry[i].numeric) > SWEEP_TRUST * e->entry[i].estimate) return false;
     return true;
 }
 
-/* Whether coordinate j lies on a kink of an output; *off: a number of it clearly lies outside of the
- * one-sided derivatives. */
-static bool is_on_kink(const Entries *e, long j, bool *off) {
-    const double part = 0.05; /* a leaky slope of 0.01 may be taken as 0 */
-    bool kink = false;
-    for (long q = 1; q < (e->whole ? e->cotangents : 0); q++) {
-        const Entry *entry = &e->entry[q * e->coordinates + j];
-        double low = fmin(entry->below, entry->above), high = fmax(entry->below, entry->above);
-        double room = part * fmax(fabs(low), fabs(high));
-        if (entry->state != ENTRY_WRONG || !entry->on_kink || !isfinite(entry->analytic)) continue;
-        kink = true;
-        *off |= entry->analytic < low - room || entry->analytic > high + room;
+/* Changes the state of all wrong entries of a coordinate, and its own. */
+static void excuse(Entries *e, long j, EntryState to, Doubt doubt) {
+    e->state[j] = to;
+    e->doubt[j] = doubt;
+    for (long q = 0; q < e->cotangents; q++) {
+        Entry *entry = &e->entry[q * e->coordinates + j];
+        if (entry->state != ENTRY_WRONG) continue;
+        entry->state = to;
+        if (to != ENTRY_KINK) continue;
+        entry->numeric = entry->analytic;
+        entry->error = 0;
     }
-    return kink;
 }
 
-void check_smooth_excuse(CheckRun *differences, Entries *e, double least) {
-    bool wrong = false, may_be_none = need_no_number(differences->point, e, least);
-    int looks = 0;
+/* Whether no wrong entry of a coordinate counts at an added point. */
+static bool is_excused(const Entries *e, long j, bool idle, bool far) {
+    const double least = far ? 1e-5 : 0;
+    for (long q = 0; q < e->cotangents; q++) {
+        const Entry *entry = &e->entry[q * e->coordinates + j];
+        double size = fabs(entry->numeric), off = fabs(entry->analytic - entry->numeric);
+        if (entry->state != ENTRY_WRONG || !isfinite(size)) continue;
+        if (isfinite(off) ? off > least * fmax(1, size) : !idle && !far) return false;
+    }
+    return true;
+}
+
+void check_smooth_excuse(CheckRun *differences, Entries *e, bool doubted, bool added) {
+    const CheckPoint *p = differences->point;
+    bool far = added && is_far(p), idle = doubted && is_idle(e);
     for (long j = 0; j < e->coordinates; j++) {
-        double largest = 0;
-        bool off = false, kink = is_on_kink(e, j, &off);
-        if (e->state[j] != ENTRY_WRONG || off) continue;
-        if (is_gross(e, j, may_be_none, least, &largest)) {
-            if (looks++ < LOOKS ? is_smooth(differences, e, j, largest) : wrong) {
-                wrong = true;
-                continue;
-            }
-        }
-        e->state[j] = ENTRY_UNCLEAR;
-        e->doubt[j] = kink ? DOUBT_KINK : DOUBT_NOISE;
+        if (e->state[j] != ENTRY_WRONG) continue;
+        bool excused = doubted && is_excused(e, j, idle, far);
+        if (!doubted && (e->steps || !is_tied(&p->in[e->input], check_entries_element(e, j))))
+            return;
+        Nearby nearby = excused ? OPEN : look_nearby(differences, e, j);
+        if (nearby == WRONG || (nearby == OPEN && !doubted)) return; /* one that is wrong decides */
+        if (doubted)
+            excuse(e, j, ENTRY_UNCLEAR, DOUBT_NOISE);
+        else
+            excuse(e, j, ENTRY_KINK, DOUBT_NONE);
     }
 }

@@ -18,7 +18,6 @@ typedef enum EntryState {
 typedef struct Entry {
     double analytic, numeric;
     double estimate; /* of the error of numeric */
-    double rounding; /* the part of it that the last digits of the output explain */
     double step;     /* at which numeric was found */
     bool on_kink;
     double below, above; /* on a kink: the one-sided derivatives */
@@ -61,6 +60,7 @@ typedef struct Entries {
     double rounding;
     /* How far each output jumps (check_digits); NULL: the outputs have the digits of a real. */
     const double *steps;
+    const double *noise; /* of each output, as it shows around the point; NULL: its last digits */
 } Entries;
 
 /* The element of the input that is coordinate j. */
@@ -81,6 +81,7 @@ bool check_ties(CheckRun *run, Entries *all, Arena *arena, int *input, char *tex
 /* Whether every output of the last forward is a number. */
 bool check_smooth_outputs(const CheckRun *run);
 
-/* Excuses the wrong coordinates of an input at a point that the checker has added, unless the slope
- * is the same nearby and an entry is off by more than the part `least` of its size, or of 1. */
-void check_smooth_excuse(CheckRun *differences, Entries *e, double least);
+/* Excuses wrong coordinates at ties of three and more whose entries lie between the slopes nearby; at
+ * a point that the checker has added (doubted) also those of no smooth function, and in a case of its
+ * own (added) what overflows. */
+void check_smooth_excuse(CheckRun *differences, Entries *e, bool doubted, bool added);

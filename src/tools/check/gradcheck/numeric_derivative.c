@@ -22,7 +22,7 @@ static bool is_jump(Sweep *s, double difference, double before, double noise) {
 
 void sweep_add(Sweep *s, double step, double difference, double noise) {
     double before = s->row[0], above = before, magnified = noise;
-    double value = difference, error = INFINITY, rounding = noise;
+    double value = difference, error = INFINITY;
     int columns = s->levels < EXTRAPOLATIONS ? s->levels : EXTRAPOLATIONS - 1;
     s->row[0] = difference;
     s->noise = noise;
@@ -36,7 +36,6 @@ void sweep_add(Sweep *s, double step, double difference, double noise) {
         if (distance + magnified <= error) {
             value = t;
             error = distance + magnified;
-            rounding = magnified;
         }
     }
     s->levels++;
@@ -49,7 +48,6 @@ void sweep_add(Sweep *s, double step, double difference, double noise) {
     if (error > s->error && !contradicts) return;
     s->value = value;
     s->error = error;
-    s->rounding = rounding;
     s->step = step;
 }
 

@@ -29,7 +29,6 @@ typedef struct Sweep {
     double row[EXTRAPOLATIONS]; /* the newest row of the triangle, T(levels-1, 0…) */
     double value, error; /* the best estimate so far and its error; infinite until there are two */
     double step;         /* at which it was found */
-    double rounding;     /* the part of the error that rounding explains */
     double noise;        /* of the newest difference */
     int doubled;         /* number of newest differences that are each twice the one before */
 } Sweep;
