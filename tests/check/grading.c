@@ -47,18 +47,22 @@ static bool is_near(double a, double b) {
 /* An operation without marks is no exercise. */
 TEST(every_template_compiles) {
     int exercises = 0;
+    char path[96], says[96];
+    CHECK(mkdir("files", 0777) == 0);
     for (int i = 0; i < ops_count; i++) {
         const char *op = ops_all[i].op->name;
-        char says[96];
         int status = GRADCHECK("--template", op);
         if (status == STATUS_USAGE && strstr(err, " is no exercise: ")) continue;
         CHECK(status == 0, "%s: %s", op, err);
         exercises++;
-        write_text("start.c", out);
-        snprintf(says, sizeof says, "bug: %s: ", op);
-        CHECK(GRADCHECK("start.c", "--json") == 1 && strstr(out, says) &&
-                  strstr(out, "ward is to be written") && !strstr(err, "warning"),
-              "%s: %s%s", op, err, out);
+        snprintf(path, sizeof path, "files/%s.c", op);
+        write_text(path, out);
+    }
+    CHECK(GRADCHECK("files", "--json") == 1 && !strstr(err, "warning"), "%s", err);
+    for (int i = 0; i < ops_count; i++) {
+        snprintf(path, sizeof path, "\"file\": \"%s.c\"", ops_all[i].op->name);
+        snprintf(says, sizeof says, "bug: %s: ", ops_all[i].op->name);
+        CHECK(!has_line(path, "", "") || has_line(path, says, "ward is to be written"), "%s", out);
     }
     CHECK(GRADCHECK("--template", "gru") == STATUS_USAGE && strstr(err, "found 'gru'"), "%s", err);
     CHECK(exercises > ops_count / 2, "%d exercises", exercises);
@@ -109,55 +113,57 @@ TEST(a_teachers_cases_judge) {
     CHECK(GRADCHECK("wrong.c", "--cases", "cases.c", "--json") == 1, "%s", out);
     CHECK(strstr(out, "\"pattern\": \"constant factor\""), "%s", out);
     CHECK(GRADCHECK("right.c", "--cases", "none.c") == STATUS_NO_INPUT, "%s", err);
-    write_text("bad.c", "int f(");
-    CHECK(GRADCHECK("right.c", "--cases", "bad.c") == STATUS_BAD_DATA &&
-              strstr(err, "bad.c: does not compile"),
-          "%s", err);
-    write_text("bad.c", "int x;");
-    CHECK(GRADCHECK("right.c", "--cases", "bad.c") == STATUS_BAD_DATA &&
-              strstr(err, "defines no operation"),
-          "%s", err);
     char misspelt[sizeof teachers];
     snprintf(misspelt, sizeof misspelt, "%s", teachers);
     memcpy(strstr(misspelt, "tape_square"), "tape_sqaure", strlen("tape_sqaure"));
-    write_text("bad.c", misspelt);
-    CHECK(GRADCHECK("right.c", "--cases", "bad.c") == STATUS_BAD_DATA &&
-              strstr(err, "implicit declaration of function"),
-          "%s", err);
+    const char *const bad[][2] = {{"int f(", "bad.c: does not compile"},
+                                  {"int x;", "defines no operation"},
+                                  {misspelt, "implicit declaration of function"}};
+    for (int i = 0; i < 3; i++) {
+        write_text("bad.c", bad[i][0]);
+        CHECK(GRADCHECK("right.c", "--cases", "bad.c") == STATUS_BAD_DATA && strstr(err, bad[i][1]),
+              "%s", err);
+    }
 }
 
 /* A right gradient of another function fails --like: an operation, a solution, or either at a
- * teacher's cases. */
+ * teacher's cases. It loses the points of the output; its gradients are compared with those of the
+ * reference. */
 TEST(another_function_is_found) {
-    static const char *const like[] = {"square", "solution.c"};
+    static const char *const like[] = {"square", "solution.c"}, *const cases[] = {NULL, "--cases"};
+    CHECK(mkdir("files", 0777) == 0);
     write_text("cases.c", teachers);
     write_square("solution.c", "1", right, "");
-    write_square("right.c", "1", "x[i] + x[i]", "");
-    write_square("twice.c", "2", "4 * x[i]", "");
-    CHECK(GRADCHECK("twice.c", "--json") == 0, "%s", out);
-    CHECK(GRADCHECK("twice.c", "--cases", "cases.c", "--json") == 0, "%s", out);
-    for (int i = 0; i < 2; i++) {
-        CHECK(GRADCHECK("twice.c", "--like", like[i], "--json") == 1 &&
-                  strstr(out, "is another function"),
-              "%s: %s%s", like[i], err, out);
-        CHECK(GRADCHECK("twice.c", "--like", like[i], "--cases", "cases.c", "--json") == 1 &&
-                  strstr(out, "is another function") && strstr(out, "\"case\": \"row\""),
-              "%s: %s%s", like[i], err, out);
-        CHECK(GRADCHECK("right.c", "--like", like[i], "--json") == 0, "%s: %s%s", like[i], err,
-              out);
-        CHECK(GRADCHECK("right.c", "--like", like[i], "--cases", "cases.c", "--json") == 0,
-              "%s: %s%s", like[i], err, out);
+    write_square("files/right.c", "1", "x[i] + x[i]", "");
+    write_square("files/twice.c", "2", "4 * x[i]", "");
+    write_square("files/output.c", "2", right, "");
+    CHECK(GRADCHECK("files/twice.c", "--json") == 0, "%s", out);
+    CHECK(GRADCHECK("files/twice.c", "--cases", "cases.c", "--json") == 0, "%s", out);
+    for (int i = 0; i < 4; i++) {
+        const char *given = i < 2 ? "\"case\": \"" : "\"case\": \"row\"";
+        CHECK(GRADCHECK("files", "--gradescope", "g", "--json", "--like", like[i % 2], cases[i / 2],
+                        "cases.c") == 1,
+              "%s: %s", like[i % 2], err);
+        CHECK(has_line("twice.c", "is another function", given) &&
+                  has_line("right.c", "\"PASS\"", given) && !has_line("right.c", "\"FAIL\"", ""),
+              "%s: %s", like[i % 2], out);
+        if (i == 1) CHECK(has_line("right.c", "\"case\": \"own\"", ""), "%s", out);
+        Score twice = score_of("g/twice.c.json"), output = score_of("g/output.c.json");
+        CHECK(
+            i || (is_near(twice.of, 6) && twice.points == 0 && is_near(output.points, 3 + 1.0 / 3)),
+            "%g and %g of %g", twice.points, output.points, twice.of);
     }
-    CHECK(GRADCHECK("right.c", "--like", "solution.c", "--json") == 0 &&
-              strstr(out, "\"case\": \"own\""),
-          "%s", out);
-    CHECK(GRADCHECK("right.c", "--like", "none.c") == STATUS_NO_INPUT, "%s", err);
-    CHECK(GRADCHECK("right.c", "--like", "sqare") == STATUS_USAGE && strstr(err, "found 'sqare'"),
-          "%s", err);
-    write_square("solution.c", "1", right, "int f(");
-    CHECK(GRADCHECK("right.c", "--like", "solution.c") == STATUS_BAD_DATA &&
-              strstr(err, "solution.c: does not compile"),
-          "%s", err);
+    static const struct {
+        const char *like, *says;
+        int status;
+    } unfit[] = {{"none.c", "none.c", STATUS_NO_INPUT},
+                 {"sqare", "found 'sqare'", STATUS_USAGE},
+                 {"bad.c", "bad.c: does not compile", STATUS_BAD_DATA}};
+    write_square("bad.c", "1", right, "int f(");
+    for (int i = 0; i < 3; i++)
+        CHECK(GRADCHECK("files/right.c", "--like", unfit[i].like) == unfit[i].status &&
+                  strstr(err, unfit[i].says),
+              "%s", err);
 }
 
 /* Warnings reach the teacher and the report, and text from a file cannot drive a terminal. */
@@ -189,21 +195,29 @@ TEST(warnings_of_a_folder_come_below_its_rows) {
 /* ---- Cases that the checker adds ---- */
 
 TEST(forgotten_sizes_are_checked) {
-    static const char *const slopes[][2] = {
+    enum { SLOPES = 5 };
+    static const char *const slopes[SLOPES][2] = {
         {"shape_count(n->out->shape) == 3 ? x[i] : 2 * x[i]", "own, size 1 for 2"},
         {"x[i] > 2 || x[i] < -2 ? 1 : 2 * x[i]", "own, larger values"},
         {"x[i] > 6 ? 1 : 2 * x[i]", "own, much larger values"},
         {"i > 8 ? 0 : 2 * x[i]", "own, size 11 for 2"},
         {"x[i] == 0 ? 1 : 2 * x[i]", "own, zeros among the values"}};
-    for (size_t i = 0; i < sizeof slopes / sizeof *slopes; i++) {
-        write_square("op.c", "1", slopes[i][0], "");
-        CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, slopes[i][1]), "no '%s': %s",
-              slopes[i][1], out);
+    char path[32];
+    CHECK(mkdir("files", 0777) == 0);
+    for (int i = 0; i < SLOPES; i++) {
+        snprintf(path, sizeof path, "files/%d.c", i);
+        write_square(path, "1", slopes[i][0], "");
     }
     /* A size that the operation refuses is none of its faults. */
-    write_square("op.c", "(shape_count(n->out->shape) == 6 ? 1 : (error_bug(\"size\"), 0))", right,
-                 "");
-    CHECK(GRADCHECK("op.c", "--json") == 0, "%s", out);
+    write_square("files/refuses.c",
+                 "(shape_count(n->out->shape) == 6 ? 1 : (error_bug(\"size\"), 0))", right, "");
+    CHECK(GRADCHECK("files", "--json") == 1, "%s", err);
+    for (int i = 0; i < SLOPES; i++) {
+        snprintf(path, sizeof path, "\"file\": \"%d.c\"", i);
+        CHECK(has_line(path, slopes[i][1], "\"FAIL\""), "no '%s': %s", slopes[i][1], out);
+    }
+    CHECK(has_line("refuses.c", "\"PASS\"", "") && !has_line("refuses.c", "\"FAIL\"", ""), "%s",
+          out);
 }
 
 /* y = sum of (k + 1) x_k over as many inputs as an operation may have; `slope` stands for the
@@ -264,81 +278,56 @@ TEST(a_function_without_a_slope_proves_nothing) {
 /* ---- Points and reports ---- */
 
 /* Two cases of 3 points and 1: half for the gradient and half for the properties, whatever is
- * handed in. The second has no elements: it has points only if the first is right. */
+ * handed in. The second has no elements: it has points only if the first is right. A broken property
+ * costs the properties' points, as a wrong gradient does its own: of a case of 3 points half. A
+ * crash says which property was tested. */
 enum { TEACHERS_TESTS = 2 * 2 };
 
 TEST(the_denominator_is_the_teachers) {
     static const struct {
         const char *name, *factor, *slope, *more;
         double points;
-    } files[] = {{"right", "1", right, "", 4},
-                 {"a wrong slope", "1", "3 * x[i]", "", 0},
-                 {"a constant", "0", "0", "", 0},
-                 {"does not compile", "1", right, "int f(", 0},
-                 {"crashes", "1", "*(volatile int *)0", "", 0},
-                 {"exits", "1", "(exit(0), 1)", "#include <stdlib.h>\n", 0},
-                 {"calls the project", "1", right,
-                  "Tensor *f(Tape *t, Tensor *x) { return tape_mul(t, x, x); }\n", 0},
-                 {"has more cases", "1", right, "const CheckCase more[9];\n", 4}};
+        const char *says;
+    } files[] = {
+        {"right", "1", right, "", 4, ""},
+        {"a wrong slope", "1", "3 * x[i]", "", 0, "Nothing is proved where every gradient is 0."},
+        {"a constant", "0", "0", "", 0, ""},
+        {"does not compile", "1", right, "int f(", 0, ""},
+        {"crashes", "1", "*(volatile int *)0", "", 0, ""},
+        {"exits", "1", "(exit(0), 1)", "#include <stdlib.h>\n", 0, ""},
+        {"calls the project", "1", right,
+         "Tensor *f(Tape *t, Tensor *x) { return tape_mul(t, x, x); }\n", 0, ""},
+        {"has more cases", "1", right, "const CheckCase more[9];\n", 4, ""},
+        {"overwrites", "1", "n->in[0]->grad[i] == 1 ? 1 : 2 * x[i]", "", 2.5,
+         "FAIL: the property 'accumulates' (backward adds to what a gradient holds) does not hold: "
+         "backward must add"},
+        {"crashes late", "1", "n->in[0]->grad[i] == 1 ? *(volatile int *)0 : 2 * x[i]", "", 2.5,
+         SANITIZER ? "does not hold: called exit" : "does not hold: crashed"}};
+    enum { FILES = sizeof files / sizeof *files };
+    char path[64];
+    CHECK(mkdir("files", 0777) == 0);
     write_text("cases.c", teachers);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        write_square("op.c", files[i].factor, files[i].slope, files[i].more);
-        GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json");
-        Score s = score_of("g.json");
-        CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4), "%s: %d tests of %g points",
-              files[i].name, s.tests, s.of);
+    for (int i = 0; i < FILES; i++) {
+        snprintf(path, sizeof path, "files/%s.c", files[i].name);
+        write_square(path, files[i].factor, files[i].slope, files[i].more);
+    }
+    CHECK(GRADCHECK("files", "--cases", "cases.c", "--gradescope", "g") == 1, "%s", err);
+    for (int i = 0; i < FILES; i++) {
+        snprintf(path, sizeof path, "g/%s.c.json", files[i].name);
+        Score s = score_of(path), says = score_of_part(path, files[i].says);
+        CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && says.tests > 0,
+              "%s: %d tests of %g points", files[i].name, s.tests, s.of);
         CHECK(is_near(s.points, files[i].points), "%s: %g points, need %g", files[i].name, s.points,
               files[i].points);
-        if (strcmp(files[i].name, "a wrong slope") != 0) continue;
-        s = score_of_part("g.json", "Nothing is proved where every gradient is 0.");
-        CHECK(s.tests == 2 && s.of == 1, "%d tests of %g points prove nothing", s.tests, s.of);
+        CHECK(i != 1 || (says.tests == 2 && says.of == 1), "%d tests of %g points prove nothing",
+              says.tests, says.of);
     }
-    unlink("op.c");
     write_text("g.json", "old");
     CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json") == STATUS_NO_INPUT,
           "%s", err);
     Score s = score_of("g.json");
     CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0,
           "no file: %d tests of %g points", s.tests, s.of);
-}
-
-/* A broken property costs the properties' points, as a wrong gradient does its own: of a case of 3
- * points half. A crash says which property was tested. */
-TEST(broken_properties_cost) {
-    static const struct {
-        const char *slope, *says;
-    } files[] = {{"n->in[0]->grad[i] == 1 ? 1 : 2 * x[i]",
-                  "FAIL: the property 'accumulates' (backward adds to what a gradient holds) does "
-                  "not hold: backward must add"},
-                 {"n->in[0]->grad[i] == 1 ? *(volatile int *)0 : 2 * x[i]",
-                  SANITIZER ? "does not hold: called exit" : "does not hold: crashed"}};
-    write_text("cases.c", teachers);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        size_t size;
-        write_square("op.c", "1", files[i].slope, "");
-        CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json") == 1, "%s", out);
-        char *json = read_bytes("g.json", &size);
-        CHECK(json && strstr(json, "{\"name\": \"square/row: properties\"") &&
-                  strstr(json, files[i].says),
-              "%s", json);
-        CHECK(is_near(score_of("g.json").points, 2.5), "%g points", score_of("g.json").points);
-        free(json);
-    }
-}
-
-/* Another function loses the points of the output. Its gradients are compared with those of the
- * reference. */
-TEST(the_output_has_points) {
-    static const struct {
-        const char *slope;
-        double points;
-    } files[] = {{"2 * x[i]", 3 + 1.0 / 3}, {"4 * x[i]", 0}};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        write_square("op.c", "2", files[i].slope, "");
-        CHECK(GRADCHECK("op.c", "--like", "square", "--gradescope", "g.json") == 1, "%s", out);
-        Score s = score_of("g.json");
-        CHECK(is_near(s.of, 6) && is_near(s.points, files[i].points), "%g of %g", s.points, s.of);
-    }
 }
 
 TEST(an_old_report_never_stays) {

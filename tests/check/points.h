@@ -1,7 +1,20 @@
-/* The points of a results.json, summed over its tests. */
+/* What the runs of a folder of files leave: lines of JSON and results.json. */
 #pragma once
 
-#include "folder.h"
+#include "child.h"
+
+/* Whether a printed line contains these strings. */
+static inline bool has_line(const char *one, const char *two, const char *three) {
+    for (const char *line = out; *line; line += strcspn(line, "\n") + 1) {
+        char *copy = strndup(line, strcspn(line, "\n"));
+        bool has = strstr(copy, one) && strstr(copy, two) && strstr(copy, three);
+        free(copy);
+        if (has) return true;
+    }
+    return false;
+}
+
+/* The points of a results.json, summed over its tests. */
 
 typedef struct Score {
     int tests,
