@@ -107,13 +107,13 @@ export const RIGHT = [
   ['own', SUM('return x.map((_, i) => x[x.length - 1 - i]);', 'return [dy.map((_, i) => dy[dy.length - 1 - i])];')],
 ];
 export const WRONG = [
-  ['softmax', null, 'term missing'], ['linear', null, 'no gradient'], ['cross_entropy', null, 'every element is multiplied by 4: it is n'], ['layer_norm', null, 'wrong axis'],
+  ['softmax', null, 'term missing'], ['linear', null, 'no gradient'], ['cross_entropy', null, 'every element is multiplied by 4: is it n'], ['layer_norm', null, 'term missing'],
   ['attention', null, 'no gradient'], ['own', null, 'wrong slope'],
   ['own', EACH('v * v', '-dy[i] * 2 * v'), 'every element has the wrong sign'], ['own', EACH('v * v', 'dy[i] * v'), 'constant factor 0.5 = 1/2'],
   ['own', EACH('Math.exp(v)', 'y[i]'), 'upstream ignored'], ['own', EACH('Math.exp(v)', 'dy[i] * v'), 'multiplied by x instead of exp'],
   ['own', EACH('Math.sin(v)', 'dy[dy.length - 1 - i] * Math.cos(v)'), 'outputs at other indices'],
-  ['own', EACH('v * v', 'i ? dy[i] * 2 * v : 0'), 'no gradient arrives at x.0,0.'], ['own', EACH('Math.max(0, v)', 'v > -1 ? dy[i] : 0'), 'only where the output does not depend'],
-  ['own', EACH('v * v', 'NaN'), 'not a number'], ['own', EACH('v * v', 'dy[i] * 2 * v * (1 + 1e-5)'), 'constant factor'],
+  ['own', EACH('v * v', 'i ? dy[i] * 2 * v : 0'), 'x.0,0. WRONG, others right. No gradient arrives'], ['own', EACH('Math.max(0, v)', 'v > -1 ? dy[i] : 0'), 'so that it must be 0'],
+  ['own', EACH('v * v', 'NaN'), 'not a number'], ['own', EACH('v * v', 'dy[i] * 2 * v * (1 + 1e-5)'), 'right to four digits'],
   ['own', EACH('v * v', 'nope'), 'nope is not defined, line 9'],
   ['own', TWO('a[i] * b[i]', both('dy[i] * a[i]', 'dy[i] * b[i]')), 'it is the gradient of b'],
   ['own', TWO('a[i] * b[i]', 'return [b.map((v, i) => dy[i] * v)];'), 'db is undefined'],

@@ -158,11 +158,11 @@ const TEXTS = {
   ed_next: ['Next: {0} →', '下一题：{0} →'], ed_smallest: ['The smallest case that fails', '出错的最小算例（检验程序的英文输出）'], ed_report: ['The whole report of ./gradcheck', './gradcheck 的完整报告（英文）'],
   all_right: ['all {0} elements are right', '{0} 个元素全对'], all_wrong: ['{0} of {1} elements are wrong; the right number stands below', '{1} 个元素中有 {0} 个不对，下面是正确的数'],
   'pt_unknown': ['unknown', '未知'], 'pt_ties': ['ties', '并列的值'], 'pt_forward not finite': ['forward is not finite', 'forward 不是有限的数'],
-  'pt_no gradient': ['no gradient arrives', '没有梯度'], 'pt_not a number': ['not a number', '不是数（NaN）'], 'pt_constant factor': ['a constant factor', '差一个常数因子'],
+  'pt_no gradient': ['no gradient arrives', '没有梯度'], 'pt_not a number': ['not a number', '不是数（NaN）'], 'pt_constant factor': ['a constant factor', '差一个常数因子'], 'pt_clipped': ['clipped', '被截断'],
   'pt_moved': ['elements are moved', '元素错位'], 'pt_jacobian transposed': ['the Jacobian is transposed', '雅可比矩阵转置了'], "pt_another input's": ['the gradient of another input', '另一个输入的梯度'],
   'pt_upstream ignored': ['dy is ignored', '没有用 dy'], 'pt_no gradient in part': ['a part gets no gradient', '一部分没有梯度'], 'pt_wrong axis': ['a wrong axis', '轴不对'],
   'pt_uses lost': ['some uses are lost', '漏了几处使用'], 'pt_factor of values': ['a factor that depends on values', '因子取决于数值'], 'pt_factor of lines': ['a factor of rows or columns', '各行或各列差一个因子'],
-  'pt_upstream elsewhere': ['dy is read elsewhere', 'dy 读错了位置'], 'pt_term missing': ['a term is missing, wrong or one too many', '有一项缺了、错了或多了'], 'pt_misplaced': ['an operand is read elsewhere', '操作数读错了位置'],
+  'pt_upstream elsewhere': ['dy is read elsewhere', 'dy 读错了位置'], 'pt_term missing': ['a term is missing, wrong or one too many', '有一项缺了、错了或多了'], 'pt_few numbers': ['off by a constant', '差一个常数'], 'pt_misplaced': ['an operand is read elsewhere', '操作数读错了位置'],
   'pt_nearly right': ['nearly right', '几乎对了'], 'pt_only somewhere': ['wrong only somewhere', '只有某些地方不对'], 'pt_wrong slope': ['a wrong slope', '斜率不对'],
 
   take_title: ['Take along: the model is yours', '带走：模型归您'],

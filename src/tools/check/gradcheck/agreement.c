@@ -1,3 +1,4 @@
+#include "base/append.h"
 #include "check/gradcheck/comparison.h"
 #include "check/gradcheck/gradcheck.h"
 #include <math.h>
@@ -19,18 +20,26 @@ static const Explanation *find_form(const InputReport *in, uint64_t form) {
     return NULL;
 }
 
-/* Whether an explanation is believed: it fits half of the given cases. One that only says which
- * elements are wrong must fit all cases that are not explained and have more than one element. */
+/* Whether an explanation is believed: it fits half of the given cases, and each that is as wrong as
+ * one that it fits, could test it and has no sure explanation; a condition on values also fits the
+ * cases that the checker added. */
 static bool is_believed(const Wrong *w, long n, const Explanation *x) {
-    long given = 0, fits = 0, against = 0;
+    long given = 0, fits = 0, smallest = 0;
     for (long i = 0; i < n; i++) {
-        if (!w[i].given) continue;
-        bool here = find_form(w[i].in, x->form);
-        given++;
-        fits += here;
-        against += !w[i].settled && !here && w[i].in->coordinates > 1;
+        long wrong = w[i].in->wrong;
+        given += w[i].given;
+        if (!w[i].given || !find_form(w[i].in, x->form)) continue;
+        if (fits++ == 0 || wrong < smallest) smallest = wrong;
     }
-    return fits && 2 * fits >= given && (x->sure || !against);
+    for (long i = 0; i < n; i++) {
+        const InputReport *in = w[i].in;
+        bool condition =
+            x->pattern == PATTERN_ONLY_WHERE && in->coordinates - in->wrong >= smallest;
+        bool tested = (w[i].given || condition) && in->wrong >= smallest && in->known >= x->needs;
+        bool other = w[i].settled || (in->explanations && in->explanation[0].sure);
+        if (tested && !other && !find_form(in, x->form)) return false;
+    }
+    return fits && 2 * fits >= given;
 }
 
 static const Explanation *best_of(const Wrong *w, long n) {
@@ -123,7 +132,8 @@ static void judge_vacuous(const CaseReport *r, long count, CaseReport *one) {
         if (one->verdict == INCONCLUSIVE && !in->reason[0])
             REPORT_SET(
                 in->reason,
-                "every gradient of the case is 0. If that is meant, set .flat = true in the case");
+                "every gradient of the case is 0. If that is meant, say so in the case: flat=True "
+                "in Python, .flat = true in C");
     }
 }
 
@@ -147,90 +157,108 @@ static bool is_same(double a, double b) {
     return fabs(a - b) <= 1e-5 * fmax(fabs(a), fabs(b));
 }
 
-/* Functions of a size n: powers of n and of n - 1. A whole factor is evidence of n and 1/n at one
- * size, a root that is not whole of √n and 1/√n; others show between sizes. */
+/* The sizes of a case, by number: of an axis of a shape, from the last on, or of all its elements;
+ * less 1 or not. 0: there is none. */
+enum { AXES = MAX_RANK + 1, SIZES = REPORT_INPUTS * AXES * 2 };
+static long size_at(const CaseReport *r, int k) {
+    const NamedShape *of = &r->shape[k / 2 / AXES];
+    int axis = k / 2 % AXES, rank = of->shape.rank;
+    if (!of->name[0] || axis > rank || (axis == rank && rank < 2)) return 0;
+    long size = axis < rank ? of->shape.size[rank - 1 - axis] : shape_count(of->shape);
+    return size < 2 ? 0 : size - k % 2;
+}
+
+static void add_size(char text[REPORT_TEXT], const CaseReport *r, const char *letter, int k) {
+    const NamedShape *of = &r->shape[k / 2 / AXES];
+    int axis = of->shape.rank - 1 - k / 2 % AXES;
+    text_append(text, REPORT_TEXT, "%s = %ld is %s", letter, size_at(r, k),
+                k % 2 ? "one less than " : "");
+    if (axis >= 0)
+        text_append(text, REPORT_TEXT, "the size of axis %d of %s", axis, of->name);
+    else
+        text_append(text, REPORT_TEXT, "the number of elements of %s", of->name);
+}
+
+/* Functions of a size n, or of two. A whole factor is evidence of n and 1/n at one size, a root that
+ * is not whole of √n and 1/√n; others show between sizes. */
 static const struct SizeFunction {
     const char *text;
-    double power, power_less_1;
-} functions[] = {
-    {"n", 1, 0},          {"1/n", -1, 0},         {"√n", 0.5, 0},       {"1/√n", -0.5, 0},
-    {"n - 1", 0, 1},      {"1/(n - 1)", 0, -1},   {"(n - 1)/n", -1, 1}, {"n/(n - 1)", 1, -1},
-    {"√(n - 1)", 0, 0.5}, {"1/√(n - 1)", 0, -0.5}};
-enum { FUNCTIONS = sizeof functions / sizeof *functions, EVIDENT = 4 };
-static double of_size(int k, long n) {
-    return pow((double)n, functions[k].power) * pow((double)n - 1, functions[k].power_less_1);
-}
+    double power, power_of_m;
+} functions[] = {{"n", 1, 0}, {"1/n", -1, 0}, {"√n", 0.5, 0}, {"1/√n", -0.5, 0}, {"n/m", 1, -1}};
+enum { QUOTIENT = 4 };
 
-/* A size: of an axis of a shape, from the last on, or (axis = rank) the number of its elements. 0:
- * there is none. */
-static long size_at(const CaseReport *r, int which, int axis) {
-    Shape s = r->shape[which].shape;
-    if (!r->shape[which].name[0] || axis > s.rank) return 0;
-    if (axis < s.rank) return s.size[s.rank - 1 - axis];
-    return s.rank > 1 ? shape_count(s) : 0;
-}
-
-/* Whether all factors are the same multiple of a function of one size. */
-static bool follows_size(const Wrong *w, long n, int which, int axis, int function,
-                         double *multiple) {
-    long first = size_at(w[0].report, which, axis);
-    double k = fabs(w[0].in->factor), whole = k < 1 ? 1 / k : k;
-    bool differ = false;
-    *multiple = w[0].in->factor / of_size(function, first);
+/* Whether all factors are the same multiple of a function of sizes; a quotient has no multiple. At
+ * one size this may be by chance: *differ is false. */
+static bool follows_size(const Wrong *w, long n, int function, int a, int b, double *multiple,
+                         bool *differ) {
+    double k = fabs(w[0].in->factor), whole = k < 1 ? 1 / k : k, at_first = 0;
+    *differ = false;
     for (long i = 0; i < n; i++) {
-        long size = size_at(w[i].report, which, axis);
-        if (size < 2 || !is_same(w[i].in->factor, *multiple * of_size(function, size)))
-            return false;
-        differ |= size != first;
+        long size = size_at(w[i].report, a), other = size_at(w[i].report, b);
+        if (!size || !other) return false;
+        double f = pow((double)size, functions[function].power) *
+                   pow((double)other, functions[function].power_of_m);
+        if (i == 0) *multiple = function == QUOTIENT ? 1 : w[0].in->factor / f;
+        if (i == 0) at_first = f;
+        if (!is_same(w[i].in->factor, *multiple * f)) return false;
+        *differ |= !is_same(f, at_first);
     }
-    bool plain = function < EVIDENT && is_same(fabs(*multiple), 1) && whole > 1.5;
-    return differ || (plain && (function < 2 ? first > 2 : !is_same(whole, round(whole))));
+    bool plain = function < QUOTIENT && a % 2 == 0 && is_same(fabs(*multiple), 1) && whole > 1.5;
+    bool root = functions[function].power != round(functions[function].power);
+    return *differ || (plain && (root ? !is_same(whole, round(whole)) : whole > 2.5));
 }
 
 /* Sets the reasons of a gradient that is a multiple of the right one in all n cases to words of the
- * size from which the factors follow. */
+ * sizes from which the factors follow. */
 static bool say_size(Wrong *w, long n) {
-    enum { AXES = MAX_RANK + 1 };
     double multiple;
-    for (int k = 0; k < FUNCTIONS * REPORT_INPUTS * AXES; k++) {
-        int function = k / AXES / REPORT_INPUTS, which = k / AXES % REPORT_INPUTS, axis = k % AXES;
-        if (!follows_size(w, n, which, axis, function, &multiple)) continue;
-        const NamedShape *s = &w[0].report->shape[which];
-        char of[REPORT_NAME], times[REPORT_WORD] = "";
-        snprintf(of, sizeof of, "the number of elements of %s", s->name);
-        if (axis < s->shape.rank)
-            snprintf(of, sizeof of, "the size of axis %d of %s", s->shape.rank - 1 - axis, s->name);
-        if (!is_same(multiple, 1)) snprintf(times, sizeof times, "%.6g times ", multiple);
-        for (long i = 0; i < n; i++)
-            snprintf(w[i].in->reason, REPORT_TEXT,
-                     "every element is multiplied by %.6g: it is %s%s, where n = %ld is %s",
-                     w[i].in->factor, times, functions[function].text,
-                     size_at(w[i].report, which, axis), of);
+    bool sure;
+    for (int k = 0; k < QUOTIENT * SIZES + SIZES * SIZES; k++) {
+        bool one = k < QUOTIENT * SIZES;
+        int function = one ? k / SIZES : QUOTIENT;
+        int a = k % SIZES, b = one ? a : k / SIZES - QUOTIENT;
+        if (!follows_size(w, n, function, a, b, &multiple, &sure)) continue;
+        for (long i = 0; i < n; i++) {
+            char *text = w[i].in->reason, times[REPORT_WORD] = "";
+            if (!is_same(multiple, 1)) snprintf(times, sizeof times, "%.6g times ", multiple);
+            snprintf(text, REPORT_TEXT, "every element is multiplied by %.6g: %s %s%s, where ",
+                     w[i].in->factor, sure ? "it is" : "is it", times, functions[function].text);
+            add_size(text, w[i].report, "n", a);
+            if (!one) add_size(text, w[i].report, " and m", b);
+            if (!sure) text_append(text, REPORT_TEXT, "?");
+        }
         return true;
     }
     return false;
 }
 
-/* Says of the factors of one gradient in all its cases whether they are constant, or follow from a
- * size. A factor that is seen at one size is not called constant. */
+/* Says of the factors of one gradient in all its cases whether they are constant, or follow from
+ * sizes. A factor that is seen at one size is not called constant. */
 static void explain_factors(Wrong *w, long n) {
-    bool same = true, sizes_differ = false;
+    enum { CONSTANT, OF_SIZES, OF_VALUES } kind = CONSTANT;
+    static const char *const words[] = {
+        "", ", a factor that differs between sizes",
+        ", a factor that differs between cases of one size: it depends on the values"};
+    bool sizes_differ = false;
     long count = 0;
     for (long i = 0; i < n; i++) {
+        bool other_sizes = false;
         if (w[i].in->pattern != PATTERN_CONSTANT_FACTOR || is_same(w[i].in->factor, -1)) continue;
         w[count++] = w[i];
         const CaseReport *one = w[count - 1].report, *first = w[0].report;
-        same &= is_same(w[count - 1].in->factor, w[0].in->factor);
         for (int k = 0; k < REPORT_INPUTS; k++)
-            sizes_differ |= !shape_equal(one->shape[k].shape, first->shape[k].shape);
+            other_sizes |= !shape_equal(one->shape[k].shape, first->shape[k].shape);
+        sizes_differ |= other_sizes;
+        if (kind == OF_VALUES || is_same(w[count - 1].in->factor, w[0].in->factor)) continue;
+        kind = other_sizes ? OF_SIZES : OF_VALUES;
     }
     if (!count || say_size(w, count)) return;
     for (long i = 0; i < count; i++) {
         char number[REPORT_WORD];
         compare_number_text(number, w[i].in->factor);
         snprintf(w[i].in->reason, REPORT_TEXT, "every element is multiplied by %s%s%s",
-                 same && sizes_differ ? "the constant factor " : "", number,
-                 same ? "" : ", a factor that differs between sizes");
+                 kind == CONSTANT && sizes_differ ? "the constant factor " : "", number,
+                 words[kind]);
     }
 }
 

@@ -52,6 +52,7 @@ bool compare_factor(Comparison *m) {
     long effects = 0;
     if (!find_factors(m, 0, 0, &all) || !isfinite(all.factor[0]) || all.any_0) return false;
     double k = all.factor[0];
+    if (fabs(k - 1) < 5e-5) return false; /* it is nearly right */
     for (long q = 0; q < m->rows; q++) effects += m->right[q * m->elements] != 0;
     bool plain = fabs(k * 12 - round(k * 12)) < m->tolerance;
     if (!plain && m->elements == 1 && effects < 2)
@@ -150,7 +151,7 @@ static bool is_quotient(const Sides *s, int f, const double *v, int g, const dou
     for (long i = 0; i < s->count; i++) {
         double below = value_of(g, u[i]), above = value_of(f, v[i]);
         double found = s->yours[i] * below, want = s->right[i] * above;
-        if (above == 0 && below == 0) return false; /* any factor would fit */
+        if (found == 0 && want == 0) return false; /* any factor would fit */
         if (!(fabs(found - want) <= tolerance * fmax(fabs(found), fabs(want)))) return false;
     }
     return true;
@@ -225,20 +226,47 @@ bool compare_factor_of_values(Comparison *m) {
 
 /* ---- Wrong slopes, and slopes that are off by a little ---- */
 
-/* The gradients that must be 0 are: an output depends on one element, as of an elementwise operation,
- * or on some. */
+/* Numbers that are wrong are of one size, which is the largest, and should be larger; also for a
+ * random upstream gradient. */
+bool compare_clipped(Comparison *m) {
+    double top = 0, low = INFINITY, high = 0;
+    for (long at = 0; at < m->entries; at++) top = fmax(top, fabs(m->yours[at]));
+    for (long at = 0; at < m->entries; at++) {
+        if (m->kind[at] != COMPARE_WRONG) continue;
+        double yours = m->yours[at], right = m->right[at];
+        if (fabs(yours) < top * (1 - 1e-12) || fabs(right) < top || yours * right < 0) return false;
+        low = fmin(low, fabs(right));
+        high = fmax(high, fabs(right));
+    }
+    double random = 0; /* for which the right number is another */
+    for (long j = 0; j < m->elements; j++) random = fmax(random, fabs(m->e->entry[j].analytic));
+    if (fabs(random - top) > 1e-12 * top) return false;
+    return low < 0.999 * high &&
+           compare_say(m,
+                       "every number whose size should be larger than %.6g is ±%.6g: "
+                       "is the gradient clipped?",
+                       top, top);
+}
+
+/* The factors of wrong numbers of an elementwise operation, or of the gradient of one output. */
 bool compare_slope(Comparison *m) {
+    double low = INFINITY, high = -INFINITY;
     long wrong = 0, used = 0;
     for (long at = 0; at < m->entries; at++) {
         if (m->right[at] == 0 && m->yours[at] != 0) return false;
         used += m->right[at] != 0;
-        wrong += m->kind[at] == COMPARE_WRONG;
+        if (m->kind[at] != COMPARE_WRONG) continue;
+        low = fmin(low, m->yours[at] / m->right[at]);
+        high = fmax(high, m->yours[at] / m->right[at]);
+        wrong++;
     }
-    return m->rows > 1 && wrong > 1 && 2 * used <= m->entries &&
+    bool elementwise = m->rows > 1 && used <= m->rows && used <= m->elements;
+    bool one_sided = m->rows == 1 && (high < 0 || low > 1 || (low > 0 && high < 1));
+    return wrong > 1 && (elementwise || one_sided) &&
            compare_say(m,
-                       "the formula of the derivative is wrong: each gradient arrives from the "
-                       "right output%s at the right element, with a wrong slope",
-                       PLURAL(used > m->rows ? 2 : 1));
+                       "the formula of the derivative is wrong: each gradient arrives at the right "
+                       "element, and is %.3g to %.3g times the right one",
+                       low, high);
 }
 
 /* Mistakes in a formula show in the first digits. If only later digits are wrong, a share of all
@@ -265,9 +293,10 @@ bool compare_nearly_right(Comparison *m) {
     } near[] = {
         {4 * (double)FLT_EPSILON, INFINITY, 0.25,
          "right to the digits of a float. Is a number computed or kept in single precision?"},
-        {1e-4, INFINITY, 0.25,
-         "right to four digits. Is an epsilon different from forward's, or has a constant too few "
-         "digits?"},
+        {1e-4, INFINITY, 0,
+         "right to four digits. Does an epsilon differ from forward's or stand elsewhere (inside "
+         "or "
+         "outside of a root), or has a constant too few digits?"},
         {0.01, 0.01, 0.75, "right to 1 % of the largest. Is a small term or factor left out?"}};
     for (int i = sizeof(real) == sizeof(float); i < 3; i++)
         if (is_nearly_right(m, near[i].part, near[i].of_itself, near[i].share))

@@ -38,16 +38,12 @@ static bool fits_move(Comparison *m, bool of_outputs, const long *from) {
 /* ---- Moves of an array ---- */
 
 /* The index from which index i of an axis of n takes its value; -1: none. */
-enum { BEFORE, AFTER, REVERSED, HALVES, PAIRS, FIRST, LAST, WAYS };
-static const char *const way_text[WAYS] = {"the one before it",
-                                           "the one after it",
-                                           "the one at the other end",
-                                           "the one in the other half",
-                                           "its neighbour in a pair (even and odd exchanged)",
-                                           "the first. Is the index used?",
-                                           "the last. Is the index used?"};
+enum { BEFORE, AFTER, REVERSED, FIRST, LAST, WAYS };
+static const char *const way_text[WAYS] = {
+    "the one before it", "the one after it", "the one at the other end",
+    "the first. Is the index used?", "the last. Is the index used?"};
 static long take_index(int way, long i, long n) {
-    const long from[WAYS] = {i - 1, i + 1, n - 1 - i, (i + n / 2) % n, i ^ 1, 0, n - 1};
+    const long from[WAYS] = {i - 1, i + 1, n - 1 - i, 0, n - 1};
     return from[way] < n ? from[way] : -1;
 }
 
@@ -80,6 +76,13 @@ static bool move_axes(Shape s, unsigned order, long *from) {
     return moves;
 }
 
+/* The first may have the gradient of some others by chance. */
+static bool most_are_wrong(const Comparison *m) {
+    long count[3] = {0, 0, 0};
+    for (long at = 0; at < m->entries; at++) count[m->kind[at]]++;
+    return count[COMPARE_WRONG] >= 2 * count[COMPARE_RIGHT];
+}
+
 /* Tries all moves of the elements, or of the outputs from which the upstream gradient is read. */
 static bool find_move(Comparison *m, bool of_outputs) {
     static const char *const words[][2] = {
@@ -96,50 +99,15 @@ static bool find_move(Comparison *m, bool of_outputs) {
     int first = of_outputs ? m->stacked : 0;
     for (int axis = first; axis < s.rank; axis++)
         for (int way = 0; way < WAYS; way++) {
-            bool odd = s.size[axis] % 2 && (way == HALVES || way == PAIRS);
-            if (odd || s.size[axis] < (of_outputs && way >= FIRST ? 2 : 3)) continue;
+            bool of_two = way == REVERSED || (of_outputs && way >= FIRST);
+            if (s.size[axis] < (of_two ? 2 : 3)) continue;
             move_along(s, axis, way, from);
+            if (way >= FIRST && !most_are_wrong(m)) continue;
             if (fits_move(m, of_outputs, from))
                 return compare_say(m, "along axis %d %s %s", axis - first, words[of_outputs][1],
                                    way_text[way]);
         }
     return false;
-}
-
-/* The element whose right gradient is yours of element j; -1: there is none. */
-static long find_column(const Comparison *m, long j) {
-    for (long to = 0; to < m->elements; to++) {
-        bool fits = true, any = false;
-        for (long at = 0; at < m->entries; at += m->elements) {
-            if (!fits) break;
-            fits = compare_near(m, at + j, m->yours[at + j], m->right[at + to]);
-            any |= m->right[at + to] != 0;
-        }
-        if (fits && any) return to;
-    }
-    return -1;
-}
-
-/* Examples are gates or columns in another order. */
-bool compare_elsewhere(Comparison *m) {
-    char one[INDEX_TEXT], other[INDEX_TEXT];
-    long first = -1, to = -1, wrong = 0;
-    bool *taken = arena_alloc(m->arena, (size_t)m->elements);
-    if (m->rows < 3 || (double)m->elements * (double)m->entries > 1 << 24) return false;
-    for (long j = m->elements - 1; j >= 0; j--) {
-        if (m->e->state[j] != ENTRY_WRONG) continue;
-        to = find_column(m, j);
-        if (to < 0 || taken[to]) return false;
-        taken[to] = true;
-        first = j;
-        wrong++;
-    }
-    return wrong > 1 &&
-           compare_say(m,
-                       "%ld elements have the right gradients of other elements: %.60s has that of "
-                       "%.60s",
-                       wrong, gradcheck_element_text(one, m->in->name, m->shape, first),
-                       gradcheck_element_text(other, m->in->name, m->shape, to));
 }
 
 bool compare_moved_elements(Comparison *m) {
@@ -324,28 +292,36 @@ bool compare_operand(Comparison *m) {
 
 /* ---- Wrong indices ---- */
 
-/* Examples are a pool whose gradient goes to a window's first element, and rows of a table that are
- * off by one: most entries must be 0. */
+/* The place in row `at` of the right number that yours is, first its own; -1: there is none left. */
+static long find_place(const Comparison *m, long at, const bool *taken) {
+    long n = m->elements, place = at / n * n;
+    if (!taken[at] && compare_near(m, at, m->yours[at], m->right[at])) return at;
+    for (long end = place + n; place < end; place++)
+        if (!taken[place] && m->right[place] != 0 &&
+            compare_near(m, at, m->yours[at], m->right[place]))
+            return place;
+    return -1;
+}
+
+/* Examples are a pool whose gradient goes to a window's first element, gates in another order, and
+ * rows of a table that are off by one. */
 bool compare_scattered(Comparison *m) {
-    long n = m->elements, used = 0, first = -1, to = -1;
+    long n = m->elements, first = -1, to = -1;
     char y[INDEX_TEXT], x[INDEX_TEXT], other[INDEX_TEXT];
     bool *taken = arena_alloc(m->arena, (size_t)m->entries);
+    if (m->rows < 3 || (double)n * (double)m->entries > 1 << 24) return false;
     for (long at = 0; at < m->entries; at++) {
-        if (m->right[at] == 0 && m->yours[at] == 0) continue;
-        long end = (at / n + 1) * n, place = at / n * n; /* where yours is right */
-        if (!compare_counts(m, at) || ++used > m->entries / 2) return false;
-        while (place < end && (m->yours[at] != 0) &&
-               (taken[place] || !compare_near(m, at, m->yours[at], m->right[place])))
-            place++;
-        if (place == end) return false;
-        if (m->yours[at] != 0) taken[place] = true;
-        if (m->yours[at] == 0 || m->kind[at] != COMPARE_WRONG || first >= 0) continue;
+        if (m->yours[at] == 0) continue;
+        long place = compare_counts(m, at) ? find_place(m, at, taken) : -1;
+        if (place < 0) return false;
+        taken[place] = true;
+        if (place == at || first >= 0) continue;
         first = at;
         to = place;
     }
     for (long at = 0; at < m->entries; at++)
         if (m->right[at] != 0 && !taken[at]) return false;
-    return first >= 0 && m->rows > 2 &&
+    return first >= 0 &&
            compare_say(m,
                        "right numbers arrive at wrong elements: %.50s gives %.50s the gradient of "
                        "%.50s",

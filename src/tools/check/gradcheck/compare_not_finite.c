@@ -13,25 +13,25 @@ static void name_causes(const Comparison *m, long i, char *text, size_t size) {
     const double plain = 0.7; /* in the domain of most functions */
     const CheckPoint *p = m->point;
     CheckRun *run = m->g->run;
+    JobChange tried[TRIED];
     char name[INDEX_TEXT];
-    long asked = 0, run_at = 0, named = 0;
+    long count = 0, named = 0;
     for (int k = 0; k < p->inputs; k++)
         for (long j = 0; j < p->in[k].stored; j++) {
-            if (p->in[k].same_as >= 0 || asked == TRIED) break;
-            asked = check_run_ask(run) + 1;
+            if (p->in[k].same_as >= 0 || count == TRIED) break;
+            tried[count++] = (JobChange){k, j, plain};
+            check_run_ask(run);
             check_run_change(run, k, j, plain);
         }
     check_run_all(run, NULL);
     text[0] = 0;
-    for (int k = 0; k < p->inputs; k++)
-        for (long j = 0; j < p->in[k].stored; j++) {
-            if (p->in[k].same_as >= 0 || run_at == asked) break;
-            if (!isfinite(check_run_output(run, run_at++)[i]) || named == NAMED) continue;
-            const char *before = named++ ? ", " : ", where ";
-            text_append(text, size, "%s%s = %.6g", before,
-                        gradcheck_element_text(name, p->in[k].name, p->in[k].shape, j),
-                        (double)p->in[k].value[j]);
-        }
+    for (long at = 0; at < count; at++) {
+        const PointInput *in = &p->in[tried[at].input];
+        long j = tried[at].element;
+        if (!isfinite(check_run_output(run, at)[i]) || named == NAMED) continue;
+        text_append(text, size, "%s%s = %.6g", named++ ? ", " : ", where ",
+                    gradcheck_element_text(name, in->name, in->shape, j), (double)in->value[j]);
+    }
 }
 
 bool compare_forward(Comparison *m) {

@@ -1,18 +1,28 @@
-/* The place of an error: at which indices, and for which outputs. */
+/* The place of an error: at which indices, for which outputs, and at which values. */
 #include "base/append.h"
 #include "check/gradcheck/comparison.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { LIST = 72, HALF = REPORT_TEXT / 2 };
+enum { LIST = 72, HALF = REPORT_TEXT / 2, MAX_RANGES = 4 };
 
-Marks compare_mark(const Comparison *m, bool of_outputs, long row) {
+/* The elements or the outputs, each as its gravest entry. */
+typedef struct Marks {
+    const char *name; /* of the array */
+    Shape shape;
+    long count;
+    CompareKind *kind;
+    bool mixed; /* one has right and wrong entries */
+} Marks;
+
+/* Marks them by all entries. */
+static Marks mark(const Comparison *m, bool of_outputs) {
     Marks k = {of_outputs ? "y" : m->in->name, of_outputs ? m->y_shape : m->shape};
-    long n = m->elements, first = row < 0 ? 0 : row * n, end = row < 0 ? m->entries : first + n;
+    long n = m->elements;
     k.count = shape_count(k.shape);
     k.kind = arena_alloc(m->arena, (size_t)k.count * sizeof *k.kind + 1);
-    for (long at = first; at < end; at++) {
+    for (long at = 0; at < m->entries; at++) {
         CompareKind *of = &k.kind[of_outputs ? at / n : at % n];
         k.mixed |= *of + m->kind[at] == COMPARE_RIGHT + COMPARE_WRONG;
         if (m->kind[at] > *of) *of = m->kind[at];
@@ -22,8 +32,10 @@ Marks compare_mark(const Comparison *m, bool of_outputs, long row) {
 
 /* ---- Rules of indices ---- */
 
-/* "0 to 3 and 5", "1 and every third after it": the indices of a set among n. */
-static void list_indices(const bool *in, long n, char text[LIST]) {
+/* Writes "0 to 3 and 5", "1 and every third after it": the indices of a set among n. Returns the
+ * number of ranges. */
+static int list_indices(const bool *in, long n, char text[LIST]) {
+    int ranges = 0;
     static const char *const every[] = {"second", "third", "fourth"};
     long first = 0, last = n - 1;
     while (!in[first]) first++;
@@ -33,7 +45,7 @@ static void list_indices(const bool *in, long n, char text[LIST]) {
         bool even = last >= first + 2 * step && last + step >= n;
         for (long i = first; i < n; i++) even &= in[i] == ((i - first) % step == 0);
         if (even) snprintf(text, LIST, "%ld and every %s after it", first, every[step - 2]);
-        if (even) return;
+        if (even) return 1;
     }
     for (long i = first, end; i <= last; i = end) {
         end = i + 1;
@@ -43,16 +55,19 @@ static void list_indices(const bool *in, long n, char text[LIST]) {
         const char *before = end > last ? " and " : ", ";
         text_append(text, LIST, "%s%ld", *text ? before : "", i);
         if (end - i > 1) text_append(text, LIST, " to %ld", end - 1);
+        ranges += i == first || !in[i - 1];
     }
+    return ranges;
 }
 
 /* Writes "rows 4 and 5", "rows 0 and 1 in column 2": the elements of a kind, if they are those at
- * some indices of these axes. */
+ * some indices of these axes; along two axes each a range, of which most elements have entries. */
 static bool block_rule(const Comparison *m, const Marks *k, unsigned axes, CompareKind kind,
                        char text[HALF]) {
     static const char *const words[2][2] = {{"row", "rows"}, {"column", "columns"}};
     Shape s = k->shape;
-    long inside = 0, found = 0, size = k->count;
+    bool two = axes & (axes - 1);
+    long inside = 0, found = 0, empty = 0, size = k->count;
     bool *in[MAX_RANK];
     text[0] = 0;
     for (int axis = 0; axis < s.rank; axis++) {
@@ -63,7 +78,7 @@ static bool block_rule(const Comparison *m, const Marks *k, unsigned axes, Compa
                 in[axis][compare_index(s, axis, j)] = true;
         if (!(axes >> axis & 1)) continue;
         if (!memchr(in[axis], true, (size_t)s.size[axis])) return false;
-        list_indices(in[axis], s.size[axis], list);
+        if (list_indices(in[axis], s.size[axis], list) > (two ? 1 : MAX_RANGES)) return false;
         bool many = strchr(list, ' ');
         const char *joint = *text ? " in " : "";
         if (s.rank == 1)
@@ -75,12 +90,13 @@ static bool block_rule(const Comparison *m, const Marks *k, unsigned axes, Compa
                         axis);
     }
     for (long j = 0; j < size; j++) {
-        bool here = k->kind[j] != COMPARE_NONE;
+        bool here = true, none = k->kind[j] == COMPARE_NONE;
         for (int axis = 0; axis < s.rank; axis++) here &= in[axis][compare_index(s, axis, j)];
-        inside += here;
+        inside += here && !none;
+        empty += here && none;
         found += k->kind[j] == kind;
     }
-    return inside == found;
+    return inside == found && (!two || empty <= inside);
 }
 
 /* Writes "the index that y gives along axis 1": the wrong ones are x[i, y[i]]. */
@@ -103,10 +119,10 @@ static bool label_rule(const Comparison *m, const Marks *k, char wrong[HALF]) {
     return false;
 }
 
-/* Writes which are wrong, and which are right by the same rule. False: no rule of indices tells
- * them apart. */
-static bool index_rule(const Comparison *m, const Marks *k, char wrong[HALF], char right[HALF]) {
+/* Writes which are wrong. False: no rule of indices tells them from right ones. */
+static bool index_rule(const Comparison *m, const Marks *k, char text[HALF]) {
     long count[3] = {0, 0, 0}, only = -1;
+    char block[HALF];
     unsigned all = compare_all_axes(k->shape);
     for (long j = 0; j < k->count; j++) {
         count[k->kind[j]]++;
@@ -114,39 +130,34 @@ static bool index_rule(const Comparison *m, const Marks *k, char wrong[HALF], ch
     }
     if (!count[COMPARE_WRONG] || !count[COMPARE_RIGHT]) return false;
     for (unsigned axis = 1; axis <= all; axis *= 2)
-        if (block_rule(m, k, axis, COMPARE_WRONG, wrong) &&
-            block_rule(m, k, axis, COMPARE_RIGHT, right))
-            return true;
-    snprintf(right, HALF, "all others");
-    if (label_rule(m, k, wrong)) return true;
-    if (count[COMPARE_WRONG] == 1) {
-        char text[INDEX_TEXT];
-        snprintf(wrong, HALF, "%s", gradcheck_element_text(text, k->name, k->shape, only));
-        return true;
-    }
+        if (block_rule(m, k, axis, COMPARE_WRONG, text)) return true;
+    if (label_rule(m, k, text)) return true;
+    gradcheck_element_text(text, k->name, k->shape, only);
+    if (count[COMPARE_WRONG] == 1) return true;
     for (unsigned axes = 3; axes <= all; axes++) {
         if (__builtin_popcount(axes) != 2) continue;
-        if (block_rule(m, k, axes, COMPARE_WRONG, wrong)) return true;
-        if (!block_rule(m, k, axes, COMPARE_RIGHT, right)) continue;
-        snprintf(wrong, HALF, "all others");
+        if (block_rule(m, k, axes, COMPARE_WRONG, text)) return true;
+        if (count[COMPARE_NONE] || !block_rule(m, k, axes, COMPARE_RIGHT, block)) continue;
+        snprintf(text, HALF, "all but %.200s", block);
         return true;
     }
     return false;
 }
 
 /* The same of outputs; of several tensors, those of one. */
-static bool output_rule(const Comparison *m, const Marks *k, char wrong[HALF], char right[HALF]) {
+static bool output_rule(const Comparison *m, const Marks *k, char text[HALF]) {
     const Result *r = &m->g->run->result;
-    char *text[] = {[COMPARE_RIGHT] = right, [COMPARE_WRONG] = wrong};
-    if (r->parts < 2) return index_rule(m, k, wrong, right);
-    *right = *wrong = 0;
+    bool right = false;
+    if (r->parts < 2) return index_rule(m, k, text);
+    text[0] = 0;
     for (long part = 0, i = 0; part < r->parts; part++) {
         unsigned found = 0;
         for (long end = i + shape_count(r->part[part]); i < end; i++) found |= k->kind[i];
         if (found == (COMPARE_RIGHT | COMPARE_WRONG)) return false;
-        if (found) text_append(text[found], HALF, "%sy%ld", *text[found] ? " and " : "", part);
+        right |= found == COMPARE_RIGHT;
+        if (found == COMPARE_WRONG) text_append(text, HALF, "%sy%ld", *text ? " and " : "", part);
     }
-    return *right && *wrong;
+    return right && *text;
 }
 
 /* ---- Rules of pairs of an element and an output ---- */
@@ -185,162 +196,106 @@ static bool pair_rule(const Comparison *m, char text[HALF]) {
                                         [SAME | AFTER] = "outputs from its own index on",
                                         [BEFORE | AFTER] = "outputs at other indices"};
     if (!m->whole) return false;
-    if (shape_equal(m->shape, m->y_shape)) {
-        int wrong = ways_of(m, -1, -1, NULL, COMPARE_WRONG);
-        int right = ways_of(m, -1, -1, NULL, COMPARE_RIGHT);
-        snprintf(text, HALF, "%s", wrong == SAME ? words[SAME] : words[BEFORE | AFTER]);
-        if (wrong && right && !(wrong & right) && (wrong == SAME || right == SAME)) return true;
+    for (int k = -1; k < m->shape.rank * m->y_shape.rank; k++) {
+        int a = k < 0 ? -1 : k / m->y_shape.rank, b = k < 0 ? -1 : k % m->y_shape.rank;
+        if (k < 0 ? !shape_equal(m->shape, m->y_shape) : !are_alike(m, a, b)) continue;
+        int wrong = ways_of(m, a, b, NULL, COMPARE_WRONG);
+        int right = ways_of(m, a, b, NULL, COMPARE_RIGHT);
+        if (!wrong || !right || wrong & right) continue;
+        if (k < 0 && wrong != SAME && right != SAME) continue;
+        snprintf(text, HALF, "%s", words[k < 0 && wrong != SAME ? BEFORE | AFTER : wrong]);
+        if (k >= 0) text_append(text, HALF, " of axis %d", b - m->stacked);
+        return true;
     }
-    for (int a = 0; a < m->shape.rank; a++)
-        for (int b = 0; b < m->y_shape.rank; b++) {
-            if (!are_alike(m, a, b)) continue;
-            int wrong = ways_of(m, a, b, NULL, COMPARE_WRONG);
-            int right = ways_of(m, a, b, NULL, COMPARE_RIGHT);
-            if (!wrong || !right || wrong & right) continue;
-            snprintf(text, HALF, "%s of axis %d", words[wrong], b - m->stacked);
-            return true;
-        }
     return false;
 }
 
-/* Axis a of the elements is tied to the axes of the output at whose index all entries lie: in M
- * alone, in J alone; -1: none. False: it is tied alike, or with none in both. */
-static bool find_ties(const Comparison *m, int a, int *yours, int *right) {
-    *yours = *right = -1;
-    for (int b = 0; b < m->y_shape.rank; b++) {
-        if (!are_alike(m, a, b)) continue;
-        bool in_yours = ways_of(m, a, b, m->yours, 0) == SAME;
-        bool in_right = ways_of(m, a, b, m->right, 0) == SAME;
-        if (in_yours && in_right) return false;
-        if (in_yours) *yours = b - m->stacked;
-        if (in_right) *right = b - m->stacked;
-    }
-    return *yours >= 0 || *right >= 0;
+static const char *tie_text(int axis, char text[REPORT_NAME]) {
+    snprintf(text, REPORT_NAME, "outputs at other indices");
+    if (axis >= 0)
+        snprintf(text, REPORT_NAME, "the outputs at its own index of axis %d alone", axis);
+    return text;
 }
 
-/* One axis is paired with a wrong one of the output; of several, the upstream gradient is
- * transposed. */
-bool compare_paired_axis(Comparison *m) {
-    int yours, right, found[3] = {0}, count = 0;
+/* Examples are softmax without the outputs' dependence on each other, and a sum over another axis.
+ * An axis of the elements is tied to an axis of the output at whose index all entries lie: in M, in
+ * J, or in both to another one. */
+bool compare_wrong_axis(Comparison *m) {
     for (int a = 0; a < m->shape.rank; a++) {
-        if (!find_ties(m, a, &yours, &right) || yours < 0 || right < 0) continue;
-        memcpy(found, (int[]){a, yours, right}, sizeof found);
-        count++;
-    }
-    return count == 1 &&
-           compare_say(m,
-                       "axis %d of %s is paired with axis %d of the output. It belongs to axis %d: "
-                       "is a sum over the wrong axis?",
-                       found[0], m->in->name, found[1], found[2]);
-}
-
-/* Examples are softmax without the outputs' dependence on each other, and a sum over another
- * axis. */
-bool compare_mixed_axes(Comparison *m) {
-    int yours, right;
-    for (int a = 0; a < m->shape.rank; a++) {
-        if (!find_ties(m, a, &yours, &right)) continue;
-        if (yours >= 0)
-            return compare_say(m,
-                               "each gradient arrives only from the outputs at its own index of "
-                               "axis %d. The outputs at other indices also depend on the element",
-                               yours);
+        int yours = -1, right = -1;
+        bool both = false;
+        for (int b = 0; b < m->y_shape.rank; b++) {
+            if (!are_alike(m, a, b)) continue;
+            bool in_yours = ways_of(m, a, b, m->yours, 0) == SAME;
+            bool in_right = ways_of(m, a, b, m->right, 0) == SAME;
+            both |= in_yours && in_right;
+            if (in_yours) yours = b - m->stacked;
+            if (in_right) right = b - m->stacked;
+        }
+        if (both || (yours < 0 && right < 0)) continue;
+        char from[REPORT_NAME], of[REPORT_NAME];
         return compare_say(m,
-                           "gradients arrive from outputs at other indices of axis %d, which do "
-                           "not depend on the element: is a sum over the wrong axis?",
-                           right);
+                           "axis %d of %s: an element gets gradients from %s, and should get them "
+                           "from %s. Is a sum missing or over the wrong axis, or are axes "
+                           "exchanged?",
+                           a, m->in->name, tie_text(yours, from), tie_text(right, of));
     }
     return false;
 }
 
 /* ---- The map ---- */
 
-/* Adds the factor or the term that all wrong entries have in common. */
-static bool add_common(const Comparison *m, char text[REPORT_TEXT]) {
-    enum { EVIDENCE = 3 };
-    long first = -1, count = 0;
-    double ratio = 0, off = 0;
-    bool factor = true, term = m->whole;
-    char number[REPORT_WORD];
-    for (long at = 0; at < m->entries; at++) {
-        if (m->kind[at] != COMPARE_WRONG) continue;
-        if (count++ == 0) {
-            first = at;
-            ratio = m->yours[at] / m->right[at];
-            off = m->yours[at] - m->right[at];
-        }
-        factor &= compare_near(m, at, m->yours[at], ratio * m->right[at]);
-        term &= compare_near(m, at, m->yours[at], m->right[at] + off);
-    }
-    if (count < EVIDENCE || !(factor || term)) return false;
-    if (m->yours[first] == 0 || m->right[first] == 0) return false;
-    compare_number_text(number, factor ? ratio : off);
-    if (factor && fabs(ratio + 1) < m->tolerance)
-        text_append(text, REPORT_TEXT, " (of the wrong sign)");
-    else
-        text_append(text, REPORT_TEXT, " (%s %s)", factor ? "multiplied by" : "each off by",
-                    number);
-    return true;
-}
-
 /* Writes a rule that tells wrong entries from right ones: all of some elements or outputs, those of
  * some pairs, some of some elements or outputs. */
-enum { RULES = 5, EXACT_RULES = 3 };
+enum { ELEMENTS, OUTPUTS, PAIRS, SOME_OF_ELEMENTS, SOME_OF_OUTPUTS, RULES };
 static bool entry_rule(const Comparison *m, int which, char text[REPORT_TEXT]) {
-    char wrong[HALF], right[HALF];
-    bool of_outputs = which == 1 || which == 4;
+    static const char *const before[] = {"", "what comes from the outputs in ",
+                                         "what each element gets from "};
+    char wrong[HALF];
+    int of = which > PAIRS ? which - SOME_OF_ELEMENTS : which;
     text[0] = 0;
-    if (of_outputs && (!m->whole || m->rows < 2)) return false;
-    if (which == 2) {
-        bool found = pair_rule(m, wrong);
-        if (found)
-            snprintf(text, REPORT_TEXT,
-                     "what each element gets from %s is WRONG, all else is right", wrong);
-        return found;
-    }
-    Marks k = compare_mark(m, of_outputs, -1);
-    if (k.mixed != (which > 2)) return false;
-    if (of_outputs ? !output_rule(m, &k, wrong, right) : !index_rule(m, &k, wrong, right))
-        return false;
-    snprintf(text, REPORT_TEXT,
-             of_outputs ? "right for the outputs in %.90s, WRONG for those in %.90s"
-                        : "%.90s right, %.90s WRONG",
-             right, wrong);
-    return true;
+    if (of == OUTPUTS && (!m->whole || m->rows < 2)) return false;
+    Marks k = mark(m, of == OUTPUTS);
+    if (which != PAIRS && k.mixed != (which > PAIRS)) return false;
+    bool found = of == PAIRS ? pair_rule(m, wrong)
+                             : (of == OUTPUTS ? output_rule : index_rule)(m, &k, wrong);
+    if (found)
+        snprintf(text, REPORT_TEXT, "%s%s%s", before[of], wrong,
+                 of == ELEMENTS ? " WRONG, others right" : " is WRONG, all else is right");
+    return found;
 }
 
-bool compare_part(Comparison *m) {
-    char text[REPORT_TEXT];
-    for (int which = 0; which < EXACT_RULES; which++)
-        if (entry_rule(m, which, text) && add_common(m, text)) return compare_say(m, "%s", text);
-    return false;
+/* Lists some of the wrong elements. Returns the number of all. */
+static long list_wrong(const Marks *k, char text[HALF]) {
+    enum { NAMED = 3 };
+    char name[INDEX_TEXT];
+    long count = 0;
+    text[0] = 0;
+    for (long j = 0; j < k->count; j++)
+        if (k->kind[j] == COMPARE_WRONG && count++ < NAMED)
+            text_append(text, HALF, "%s%.40s", count > 1 ? ", " : "",
+                        gradcheck_element_text(name, k->name, k->shape, j));
+    if (count > NAMED) text_append(text, HALF, " and %ld more", count - NAMED);
+    return count;
+}
+
+void compare_where(const Comparison *m, char text[REPORT_TEXT / 2]) {
+    Marks k = mark(m, false);
+    if (k.mixed || !index_rule(m, &k, text)) list_wrong(&k, text);
 }
 
 bool compare_map(const Comparison *m, char text[REPORT_TEXT]) {
-    enum { NAMED = 3 };
-    char wrong[HALF], right[HALF], name[INDEX_TEXT];
-    long count = 0;
+    char wrong[HALF];
     for (int which = 0; which < RULES; which++)
         if (entry_rule(m, which, text)) return true;
-    for (long i = 0; i < (m->whole && m->rows > 1 ? m->rows : 0); i++) {
-        Marks one = compare_mark(m, false, i);
-        if (!index_rule(m, &one, wrong, right)) continue;
-        snprintf(text, REPORT_TEXT, "for output %.40s: %.90s right, %.90s WRONG",
-                 compare_output_text(m, name, i), right, wrong);
-        return false;
-    }
-    Marks k = compare_mark(m, false, -1);
-    for (long j = 0; j < k.count; j++)
-        if (k.kind[j] == COMPARE_WRONG && count++ < NAMED)
-            text_append(text, REPORT_TEXT, "%s%.40s", count > 1 ? ", " : "",
-                        gradcheck_element_text(name, k.name, k.shape, j));
-    if (count > NAMED) text_append(text, REPORT_TEXT, " and %ld more", count - NAMED);
-    text_append(text, REPORT_TEXT, " WRONG");
-    if (count == 0 || count == k.count) text[0] = 0;
+    Marks k = mark(m, false);
+    long count = list_wrong(&k, wrong);
+    bool some = count && count < k.count;
+    snprintf(text, REPORT_TEXT, "%s%s", some ? wrong : "", some ? " WRONG" : "");
     return false;
 }
 
-/* ---- What is lost, and what must be 0 ---- */
+/* ---- What all wrong entries have in common ---- */
 
 bool compare_are_zero(const Comparison *m, const double *matrix) {
     for (long at = 0; at < m->entries; at++)
@@ -348,74 +303,131 @@ bool compare_are_zero(const Comparison *m, const double *matrix) {
     return true;
 }
 
+/* Writes the factor or the term that all wrong entries have in common; "": there is none. */
+static void common_text(const Comparison *m, char text[REPORT_NAME]) {
+    enum { EVIDENCE = 3 };
+    long count = 0;
+    double ratio = 0, off = 0;
+    bool factor = true, term = m->whole;
+    char number[REPORT_WORD];
+    text[0] = 0;
+    if (compare_are_zero(m, m->yours) || compare_are_zero(m, m->right)) return;
+    for (long at = 0; at < m->entries; at++) {
+        if (m->kind[at] != COMPARE_WRONG) continue;
+        if (count++ == 0) {
+            ratio = m->yours[at] / m->right[at];
+            off = m->yours[at] - m->right[at];
+        }
+        factor &= compare_near(m, at, m->yours[at], ratio * m->right[at]);
+        term &= compare_near(m, at, m->yours[at], m->right[at] + off);
+    }
+    if (count < EVIDENCE || !(factor || term)) return;
+    compare_number_text(number, factor ? ratio : off);
+    snprintf(text, REPORT_NAME, "%s %s", factor ? "multiplied by" : "each off by", number);
+    if (factor && fabs(ratio + 1) < m->tolerance) snprintf(text, REPORT_NAME, "of the wrong sign");
+}
+
+bool compare_part(Comparison *m) {
+    char text[REPORT_TEXT], common[REPORT_NAME];
+    common_text(m, common);
+    for (int which = 0; *common && which <= PAIRS; which++)
+        if (entry_rule(m, which, text))
+            return compare_say(m, "%s. The wrong ones are %s", text, common);
+    return false;
+}
+
+/* An example is a loop that ends early or skips a remainder. */
+bool compare_lost_elements(Comparison *m) {
+    char text[REPORT_TEXT];
+    return compare_are_zero(m, m->yours) && (m->elements > 2 || m->shape.rank > 1) &&
+           entry_rule(m, ELEMENTS, text) &&
+           compare_say(m, "%s. No gradient arrives at the wrong ones", text);
+}
+
 /* Names the first wrong entry: "x[1] gets nothing from y[2]". */
-static const char *say_first(const Comparison *m, const char *what, char text[REPORT_TEXT / 2]) {
+static const char *first_text(const Comparison *m, const char *what, char text[HALF]) {
     char x[INDEX_TEXT], y[INDEX_TEXT];
     long at = 0;
     while (m->kind[at] != COMPARE_WRONG) at++;
-    snprintf(text, REPORT_TEXT / 2, "%.40s %.30s from %.40s",
+    snprintf(text, HALF, "%.40s %.30s from %.40s",
              gradcheck_element_text(x, m->in->name, m->shape, at % m->elements), what,
              compare_output_text(m, y, at / m->elements));
     return text;
 }
 
-/* An example is a loop that ends early or skips a remainder. */
-bool compare_lost_elements(Comparison *m) {
-    char wrong[HALF], right[HALF];
-    Marks k = compare_mark(m, false, -1);
-    if (k.mixed || !compare_are_zero(m, m->yours) || (m->elements < 3 && m->shape.rank < 2))
-        return false;
-    if (!index_rule(m, &k, wrong, right)) return false;
-    bool many = strncmp(right, "rows", 4) == 0 || strncmp(right, "columns", 7) == 0 ||
-                strncmp(right, "indices", 7) == 0 || strncmp(right, "all", 3) == 0 ||
-                (strchr(right, '[') && strchr(right, ' '));
-    return compare_say(m, "no gradient arrives at %s. %s %s right", wrong, right,
-                       many ? "are" : "is");
-}
-
 /* Examples are a broadcast that is not summed, a gradient that is overwritten, and softmax of which
  * the diagonal alone is used. */
 bool compare_lost_uses(Comparison *m) {
-    char wrong[HALF], right[HALF];
-    Marks outputs = compare_mark(m, true, -1);
-    if (!compare_mark(m, false, -1).mixed || !compare_are_zero(m, m->yours)) return false;
-    if (!outputs.mixed && output_rule(m, &outputs, wrong, right))
-        return compare_say(m,
-                           "a sum over the outputs is overwritten, missing or ends early: those in "
-                           "%s count, those in %s do not",
-                           right, wrong);
-    bool pairs = pair_rule(m, wrong);
-    if (pairs && strstr(wrong, "other"))
-        return compare_say(m,
-                           "the diagonal alone is used: an element gets no gradient from %s, which "
-                           "also depend on it. Their terms are missing",
-                           wrong);
-    if (pairs) return compare_say(m, "an element gets no gradient from %s", wrong);
-    return compare_say(
-        m,
-        "some uses of an element are lost: is it overwritten instead of accumulated, "
-        "or does a loop end early? %s",
-        say_first(m, "gets nothing", right));
+    char text[REPORT_TEXT], first[HALF];
+    if (!compare_are_zero(m, m->yours) || !mark(m, false).mixed) return false;
+    bool outputs = entry_rule(m, OUTPUTS, text);
+    if (outputs || entry_rule(m, PAIRS, text))
+        return compare_say(m, "%s. The wrong terms are missing: %s?", text,
+                           outputs
+                               ? "is a sum overwritten, missing or ended early"
+                               : "is the diagonal of a Jacobian alone used, or a part of a sum");
+    return compare_say(m,
+                       "some uses of an element are lost: is it overwritten instead of "
+                       "accumulated, or does a loop end early? %s",
+                       first_text(m, "gets nothing", first));
 }
 
 /* Entries are wrong only where they have to be 0. */
 bool compare_strange_uses(Comparison *m) {
-    char from[HALF] = "", first[HALF];
-    bool elements = true;
+    char from[HALF], first[HALF] = "";
     if (!compare_are_zero(m, m->right)) return false;
-    Marks k = compare_mark(m, false, -1);
-    for (long at = 0; at < m->entries; at++)
-        elements &= m->right[at] == 0 || k.kind[at % m->elements] != COMPARE_WRONG;
-    if (elements)
-        return compare_say(m,
-                           "wrong only where the output does not depend on %s (masked, clipped, "
-                           "unused). There the gradient must be 0",
-                           m->in->name);
-    if (!m->whole) return false;
     bool pairs = pair_rule(m, from);
+    if (m->whole) first_text(m, "gets one", first);
     return compare_say(m,
                        "a gradient arrives%s%s where an output does not depend on an element "
-                       "(masked, clipped, another index): %s",
-                       pairs ? " from " : "", pairs ? from : "",
-                       say_first(m, "gets a gradient", first));
+                       "(masked, clipped, unused, another index), so that it must be 0%s%s",
+                       pairs ? " from " : "", pairs ? from : "", *first ? ": " : "", first);
+}
+
+/* ---- Values at which elements are wrong ---- */
+
+/* Whether the wrong elements are those of which values, or their sizes, are above (side 1) or below
+ * (-1) a number, which lies between *low and *high. */
+static bool are_beyond(const Comparison *m, const Values *values, int side, bool size, double *low,
+                       double *high) {
+    enum { EVIDENCE = 4 };
+    long count[3] = {0, 0, 0};
+    double wrong = INFINITY, right = -INFINITY;
+    Marks k = mark(m, false);
+    for (long j = 0; j < k.count; j++) {
+        double v = compare_value(m, values, j);
+        v = side * (size ? fabs(v) : v);
+        if (k.kind[j] == COMPARE_WRONG) wrong = fmin(wrong, v);
+        if (k.kind[j] == COMPARE_RIGHT) right = fmax(right, v);
+        count[k.kind[j]]++;
+    }
+    *low = fmin(side * right, side * wrong);
+    *high = fmax(side * right, side * wrong);
+    return wrong > right && count[COMPARE_WRONG] >= EVIDENCE && count[COMPARE_RIGHT] >= EVIDENCE;
+}
+
+/* An example is "wrong only where |x| is above about 1.5". */
+bool compare_condition(Comparison *m) {
+    double low, high;
+    ValuesList list = compare_values(m, false);
+    if (m->in->stored < m->in->count) return false;
+    for (long way = 0; way < 4 * list.count; way++) {
+        const Values *v = &list.v[way / 4];
+        bool below = way % 2, size = way / 2 % 2;
+        if (!are_beyond(m, v, below ? -1 : 1, size, &low, &high)) continue;
+        double number = (low + high) / 2, whole = round(number) + 0; /* not -0 */
+        bool is_whole = whole >= low && whole <= high;
+        return compare_say(m, "%s where %s%.40s%s is %s %s%.3g",
+                           compare_are_zero(m, m->yours) ? "no gradient arrives" : "wrong only",
+                           size ? "|" : "", v->name, size ? "|" : "", below ? "below" : "above",
+                           is_whole ? "" : "about ", is_whole ? whole : number);
+    }
+    return false;
+}
+
+/* One element may be wrong by its value: its place says nothing. */
+bool compare_place(Comparison *m) {
+    char text[REPORT_TEXT];
+    Marks k = mark(m, false);
+    return list_wrong(&k, text) > 1 && compare_map(m, text) && compare_say(m, "%s", text);
 }

@@ -2,7 +2,6 @@
 #include "base/append.h"
 #include "check/gradcheck/numeric_derivative.h"
 #include "check/gradcheck/rounding.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -215,9 +214,8 @@ static uint64_t form_of(const char *text) {
     uint64_t form = basis;
     for (const char *at = text; *at; at++) {
         bool of_an_axis = at - text >= 5 && strncmp(at - 5, "axis ", 5) == 0;
-        bool is_index = *at == '[' && isdigit((unsigned char)at[1]);
-        if (is_index && strchr(at, ']')) at = strchr(at, ']');
-        if (of_an_axis || !strchr("0123456789.-]", *at)) form = (form ^ (unsigned char)*at) * prime;
+        if (of_an_axis || !strchr("0123456789.-[],", *at))
+            form = (form ^ (unsigned char)*at) * prime;
     }
     return form;
 }
@@ -234,20 +232,17 @@ static const struct {
 #include "check/gradcheck/patterns.def"
 };
 
-/* Adds the explanations that fit; `where` ends a reason that is about parts of axes. Each has memory
- * of its own. */
-static void add_explanations(Comparison *m, InputReport *report, const char *where) {
-    CompareNeeds known = m->whole ? ROWS : ALL;
-    bool sure = false, wrong = false;
-    if (m->e->place) known = SAMPLE;
+/* Adds the explanations that fit, of those that are sure or not; `where` ends a reason that is about
+ * parts of an axis. Each has memory of its own. */
+static void add_explanations(Comparison *m, InputReport *report, bool sure, const char *where) {
+    bool wrong = false;
     for (long at = 0; at < m->entries; at++)
         wrong |= m->kind[at] == COMPARE_WRONG || !compare_counts(m, at);
     for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
         bool random_alone = tried[i].pattern == PATTERN_UPSTREAM_IGNORED;
         if (report->explanations == EXPLANATIONS) break;
-        if ((sure && !tried[i].sure) || tried[i].needs > known || !(wrong || random_alone))
-            continue;
-        if (*where && !tried[i].sure) continue;
+        if (tried[i].sure != sure || tried[i].needs > report->known) continue;
+        if (!wrong && !random_alone) continue;
         Arena own = {0}, *kept = m->arena;
         m->arena = &own;
         bool explains = tried[i].explains(m);
@@ -255,41 +250,55 @@ static void add_explanations(Comparison *m, InputReport *report, const char *whe
         arena_free(&own);
         if (!explains) continue;
         Explanation *x = &report->explanation[report->explanations++];
-        *x = (Explanation){.pattern = tried[i].pattern, .sure = tried[i].sure, .factor = m->factor};
+        *x = (Explanation){.pattern = tried[i].pattern,
+                           .sure = sure,
+                           .needs = tried[i].needs,
+                           .factor = m->factor};
         bool place = x->pattern == PATTERN_ONLY_SOMEWHERE; /* it may differ between cases */
         text_append(m->reason, REPORT_TEXT, "%s", where);
         x->form = form_of(place ? report_pattern[x->pattern] : m->reason);
         REPORT_SET(x->reason, m->reason);
-        sure |= x->sure;
     }
 }
 
-/* Splits the last axis of a shape of an even size into two: halves, or pairs. */
-static bool split(Shape *s, bool pairs) {
-    if (s->rank < 1 || s->rank == MAX_RANK) return false;
-    long *n = &s->size[s->rank - 1];
-    if (*n % 2 || *n < 4) return false;
-    n[1] = pairs ? 2 : *n / 2;
-    n[0] /= n[1];
-    s->rank++;
+/* Splits an axis of a shape into `parts` equal ones; false: it has no such axis. */
+static bool split(Shape *s, int axis, long parts) {
+    if (axis >= s->rank || s->rank == MAX_RANK) return false;
+    long *n = &s->size[axis];
+    if (*n % parts || *n / parts < 2) return false;
+    memmove(n + 1, n, (size_t)(s->rank++ - axis) * sizeof *n);
+    n[0] = parts;
+    n[1] /= parts;
     return true;
 }
 
-/* Sets the explanations of input k's report; the first gives its pattern and reason. Groups that no
- * axis has, such as attention's heads, are those of a split axis. */
+/* Adds explanations by groups that no axis has, such as attention's heads: those of parts of an
+ * axis. */
+static void explain_parts(const Comparison *m, InputReport *report) {
+    char where[REPORT_TEXT / 2];
+    for (int axis = m->shape.rank - 1; axis >= 0; axis--)
+        for (long parts = 2; parts <= m->shape.size[axis] / 2; parts++) {
+            Comparison of_parts = *m;
+            if (!split(&of_parts.shape, axis, parts) || report->explanations) continue;
+            split(&of_parts.y_shape, axis + m->stacked, parts);
+            snprintf(where, sizeof where, " (with axis %d as %ld parts: shape %s)", axis, parts,
+                     shape_text(of_parts.shape));
+            add_explanations(&of_parts, report, true, where);
+        }
+}
+
+/* Sets the explanations of input k's report; the first gives its pattern and reason. */
 static void explain(const Gradients *g, int k, InputReport *report) {
     char reason[REPORT_TEXT];
     Comparison m = compare_input(g, k);
-    report->explanations = 0;
     m.reason = reason;
+    report->explanations = 0;
+    report->known = m.whole ? ROWS : ALL;
+    if (m.e->place) report->known = SAMPLE;
     if (!m.e->place) compare_map(&m, report->map);
-    add_explanations(&m, report, "");
-    for (int pairs = 0; !report->explanations && !m.e->place && pairs < 2; pairs++) {
-        Comparison of_parts = m;
-        bool of_x = split(&of_parts.shape, pairs), of_y = split(&of_parts.y_shape, pairs);
-        if (of_x || of_y)
-            add_explanations(&of_parts, report, pairs ? " (of pairs)" : " (of halves)");
-    }
+    add_explanations(&m, report, true, "");
+    if (!report->explanations && !m.e->place) explain_parts(&m, report);
+    if (!report->explanations) add_explanations(&m, report, false, "");
     report_explain_by(report, report->explanations ? report->explanation : NULL);
 }
 

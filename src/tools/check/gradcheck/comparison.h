@@ -6,9 +6,9 @@
  *
  *     compare_factors.c   M = s J, with s constant, known, or one number in each group of entries
  *     compare_moves.c     M is J with rows or columns moved, or with another operand
- *     compare_terms.c     M - J is constant, known, or one product in each group
+ *     compare_terms.c     M - J is constant or known in each group, or a few numbers
  *
- * compare_places.c says where M is wrong, compare_conditions.c at which values, compare_not_finite.c which numbers say nothing. */
+ * compare_places.c says where M is wrong, compare_not_finite.c which numbers say nothing. */
 #pragma once
 
 #include "check/gradcheck/check_gradients.h"
@@ -100,21 +100,12 @@ typedef enum CompareNeeds {
     ROWS,   /* the whole Jacobian */
 } CompareNeeds;
 
-/* Writes which elements are wrong, for which outputs, or which for one output; without a rule it
+/* Writes which elements are wrong, for which outputs; without a rule it
  * lists some (compare_places.c). Returns whether a rule of all elements or outputs holds. */
 bool compare_map(const Comparison *m, char text[REPORT_TEXT]);
 
-/* The elements or the outputs, each as its gravest entry. */
-typedef struct Marks {
-    const char *name; /* of the array */
-    Shape shape;
-    long count;
-    CompareKind *kind;
-    bool mixed; /* one has right and wrong entries */
-} Marks;
-
-/* Marks them by the entries of one row, or (-1) by all. */
-Marks compare_mark(const Comparison *m, bool of_outputs, long row);
+/* Writes where the wrong elements are, by the same rules of indices, or lists some. */
+void compare_where(const Comparison *m, char text[REPORT_TEXT / 2]);
 
 /* Whether all wrong entries are 0 in a matrix. */
 bool compare_are_zero(const Comparison *m, const double *matrix);

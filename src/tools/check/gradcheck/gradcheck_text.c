@@ -135,18 +135,9 @@ static void explain_worst(FILE *out, const CaseReport *r, const InputReport *in)
     fprintf(out, "\n");
 }
 
-/* Whether an earlier case of the operation says of this gradient that forward has few digits. */
-static bool is_coarse_before(const CaseReport *all, const CaseReport *r, const char *name) {
-    for (const CaseReport *b = all; b < r; b++)
-        for (int i = 0; i < b->inputs && strcmp(b->op, r->op) == 0; i++)
-            if (b->in[i].digits && strcmp(b->in[i].name, name) == 0) return true;
-    return false;
-}
-
 /* Names points without a derivative, gradients too small to be seen, and a forward with few digits.
  */
-static void explain_remarks(FILE *out, const CaseReport *all, const CaseReport *r,
-                            const InputReport *in) {
+static void explain_remarks(FILE *out, const CaseReport *r, const InputReport *in) {
     char at[INDEX_TEXT], more[64] = "", text[REPORT_TEXT];
     int digits = report_digits(in->kink_below, in->kink_above, 6);
     if (in->kinks > 1) snprintf(more, sizeof more, "; %ld in all", in->kinks);
@@ -155,7 +146,7 @@ static void explain_remarks(FILE *out, const CaseReport *all, const CaseReport *
                   r->name, in->name, in->name + 1, gradcheck_index_text(at, in->shape, in->kink),
                   digits, in->kink_below, digits, in->kink_above,
                   in->kink_output < 0 ? ", for a random upstream gradient" : "", more);
-    if (in->digits && in->verdict != INCONCLUSIVE && !is_coarse_before(all, r, in->name))
+    if (in->digits && in->verdict != INCONCLUSIVE)
         paragraph(out, 0,
                   "%s/%s, %s: forward rounds to about %d digits (is a number kept in float?): a "
                   "gradient is "
@@ -179,13 +170,11 @@ static void explain_line(FILE *out, const CaseReport *r, const InputReport *in, 
               in->name, text, *more ? ". " : "", more);
 }
 
-/* Prints all that is known of a wrong or unclear gradient. cases: in which its explanation holds;
- * "": in all. */
-static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
-                          const char *cases) {
+/* Prints all that is known of a wrong or unclear gradient. */
+static void explain_input(FILE *out, const CaseReport *r, const InputReport *in) {
     explain_line(out, r, in, "");
     bool counted = in->wrong || in->unclear, in_short = strstr(in->reason, in->map);
-    if (counted && in->reason[0]) paragraph(out, INDENT, "%s%s", cases, in->reason);
+    if (counted && in->reason[0]) paragraph(out, INDENT, "%s", in->reason);
     if (in->wrong && in->map[0] && !in_short) paragraph(out, INDENT, "%s: %s", in->name, in->map);
     if (r->at_ends && in->wrong)
         paragraph(out, INDENT,
@@ -214,10 +203,9 @@ static const CaseReport *head_of(const CaseReport *all, long count, const char *
     for (const CaseReport *r = all; r < all + count; r++) {
         const InputReport *in = find_wrong(r, op, name);
         if (!in) continue;
-        bool better = !best || (!r->added && best->added);
-        if (best && r->added == best->added)
-            better = in->full_size && (!shown->full_size || in->full_size < shown->full_size);
-        if (!better) continue;
+        bool smaller =
+            best && in->full_size && (!shown->full_size || in->full_size < shown->full_size);
+        if (best && r->added >= best->added && !(r->added == best->added && smaller)) continue;
         best = r;
         shown = in;
     }
@@ -230,34 +218,21 @@ static bool is_alike(const InputReport *in, const InputReport *first) {
            (in->form && in->form == first->form && in->pattern != PATTERN_ONLY_SOMEWHERE);
 }
 
-/* Explains a wrong gradient in all cases: one in full, with the cases in which its explanation
- * holds, if these are not all; the others of the file in a line each. */
+/* Explains a wrong gradient in all cases: one in full, the others of the file in a line each, which
+ * has a reason if it is another one. */
 static void explain_gradient(FILE *out, const CaseReport *all, long count, const char *op,
                              const char *name) {
-    enum { NAMED = 3 };
     const CaseReport *head = head_of(all, count, op, name);
     const InputReport *first = find_wrong(head, op, name);
-    char cases[REPORT_TEXT] = "";
-    long added = 0, alike = 0, unlike = 0;
+    long added = 0;
+    explain_input(out, head, first);
     for (const CaseReport *r = all; r < all + count; r++) {
         const InputReport *in = find_wrong(r, op, name);
-        if (!in) continue;
-        bool counted = r->added && !head->added, same = is_alike(in, first);
-        added += counted;
-        unlike += !counted && !same;
-        if (counted || !same || alike++ >= NAMED) continue;
-        text_append(cases, sizeof cases, "%s'%.30s'", alike > 1 ? ", " : "", r->name);
-    }
-    char where[2 * REPORT_TEXT] = "", more[REPORT_WORD] = "";
-    if (alike > NAMED) snprintf(more, sizeof more, " and %ld more", alike - NAMED);
-    if (unlike && first->reason[0])
-        snprintf(where, sizeof where, "in the case%s %s%s: ", PLURAL(alike), cases, more);
-    explain_input(out, head, first, where);
-    for (const CaseReport *r = all; r < all + count; r++) {
-        const InputReport *in = find_wrong(r, op, name);
-        if (!in || r == head || (r->added && !head->added)) continue;
+        if (!in || r == head) continue;
+        bool counted = r->added && !head->added, alike = is_alike(in, first);
         const char *unlike_it = in->reason[0] ? in->reason : in->map;
-        explain_line(out, r, in, is_alike(in, first) ? "" : unlike_it);
+        added += counted;
+        if (!counted) explain_line(out, r, in, alike ? "" : unlike_it);
     }
     if (added)
         paragraph(out, INDENT, "It is wrong in %ld more case%s that the checker added.", added,
@@ -282,11 +257,12 @@ static void explain_more(FILE *out, const CaseReport *all, long count, const Cas
         if (wrong && !is_known(all, r, in->name))
             explain_gradient(out, all, count, r->op, in->name);
         else if (!wrong && in->verdict != PASS)
-            explain_input(out, r, in, "");
-        explain_remarks(out, all, r, in);
+            explain_input(out, r, in);
+        if (!r->added) explain_remarks(out, r, in);
     }
-    if (!r->trouble[0]) return;
     Property first = report_broken(r);
+    bool known = first < PROPERTIES && is_known(all, r, NULL);
+    if (!r->trouble[0] || (r->added && known)) return;
     const char *verdict = gradcheck_verdict_text(r->verdict);
     if (first == PROPERTIES) {
         paragraph(out, 0, "%s %s/%s: %s", verdict, r->op, r->name, r->trouble);
@@ -294,7 +270,7 @@ static void explain_more(FILE *out, const CaseReport *all, long count, const Cas
     }
     paragraph(out, 0, "%s %s/%s: the property '%s' does not hold", verdict, r->op, r->name,
               report_property[first].name);
-    if (!is_known(all, r, NULL)) paragraph(out, INDENT, "%s", r->trouble);
+    if (!known) paragraph(out, INDENT, "%s", r->trouble);
 }
 
 void gradcheck_explain(FILE *out, const CaseReport *r) {

@@ -8,7 +8,7 @@ const char *const report_doubt[] = {
     [DOUBT_NONE] = "",
     [DOUBT_FLAT] =
         ("the gradient is too small beside the output to be proved. If the function is meant to be "
-         "saturated here, set .flat = true in the case"),
+         "saturated here, say so in the case: flat=True in Python, .flat = true in C"),
     [DOUBT_KINK] = "a kink is crossed at every usable step",
     [DOUBT_NOISE] = "the numeric derivative does not converge: the output is noisy or not smooth",
 };
@@ -47,6 +47,7 @@ void report_explain_by(InputReport *r, const Explanation *x) {
 void report_explain_better(InputReport *r, const InputReport *smaller) {
     const Explanation *own = r->explanations ? r->explanation : NULL, *x = smaller->explanation;
     if (!smaller->explanations || !x->sure || (own && own->sure)) return;
+    if (x->needs <= r->known) return;
     r->explanations = smaller->explanations;
     memcpy(r->explanation, x, sizeof r->explanation);
     report_explain_by(r, x);

@@ -54,9 +54,10 @@ extern const char *const report_pattern[PATTERNS];
 typedef struct Explanation {
     Pattern pattern; /* the first of the table tells most */
     char reason[REPORT_TEXT];
-    uint64_t form; /* equal for reasons that differ only in numbers */
-    bool sure;     /* predicts every number; else only which numbers are wrong */
-    double factor; /* of PATTERN_CONSTANT_FACTOR */
+    uint64_t form;  /* equal for reasons that differ only in numbers */
+    bool sure;      /* predicts every number; else only which numbers are wrong */
+    unsigned needs; /* what must be known to find it (comparison.h) */
+    double factor;  /* of PATTERN_CONSTANT_FACTOR */
 } Explanation;
 
 /* The findings about one input of one case. Counts are of coordinates: elements in memory. */
@@ -95,6 +96,7 @@ typedef struct InputReport {
     long full_size;         /* how many */
     Explanation explanation[EXPLANATIONS]; /* all that fit, in the order of the patterns */
     int explanations;
+    unsigned known;           /* of the gradient: what explanations may need */
     Pattern pattern;          /* the mistake that explains all errors */
     uint64_t form;            /* of the reason */
     double factor;            /* of the pattern */
@@ -148,7 +150,8 @@ Property report_broken(const CaseReport *r);
 /* Sets pattern, reason and factor of a wrong gradient to those of an explanation; NULL: to none. */
 void report_explain_by(InputReport *r, const Explanation *x);
 
-/* Takes the explanations of the same gradient in a smaller case, if they are sure and its own are not. */
+/* Takes the explanations of the same gradient in a smaller case, if the first is sure and its own
+ * are not. A case that knows all that an explanation needs has refuted it. */
 void report_explain_better(InputReport *r, const InputReport *smaller);
 
 /* "PASS", "INCONCLUSIVE" or "FAIL". */
