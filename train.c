@@ -126,6 +126,7 @@ static bool run_once(TrainConfig *config, double began, Checkpoint *past, Error 
         return error_set(e, STATUS_USAGE,
                          "--steps: found %ld, need at least the %ld that %s has made",
                          config->schedule.steps, made, config->run);
+    if (!past && !train_config_find_input(config, e)) return false;
     if (!config->dry_run && !run_is_free(config, past, e)) return false;
     if (config->minutes > 0) config->data.tokens = pace_tokens(config);
     Task *task = train_config_open(config, e);

@@ -53,6 +53,8 @@ TEST(the_bar_fits_the_terminal) {
         if (width >= 40)
             CHECK(occurs(text, "400/400  loss ") && occurs(text, " taken\r\n"), "%s", text);
         if (width >= 60) CHECK(occurs(text, "  val "), "%s", text);
+        /* A sample follows the line of its step. */
+        CHECK(width < 40 || count_of(text, " at 50\r\n  ") == 1, "%s", text);
         if (width >= 80) CHECK(occurs(text, " tok/s") && occurs(text, "####] 400/400"), "%s", text);
     }
     watch(80, "dumb", text);

@@ -26,6 +26,7 @@ TEST(a_time_that_is_too_short_makes_ten_steps) {
     p.step = 10;
     p.row = 5;
     CHECK(pace_steps(&p, &task, 0, 0, 0) == 10 && pace_steps(&p, &task, 70, 0, 3) == 10);
+    CHECK(pace_steps(&p, &task, 70, 143, 0) == 153, "after those of a finished run, too");
     CHECK(!pace_is_late(&p, 60) && pace_is_late(&p, 60.1));
     CHECK(!pace_is_late(&(Pace){0}, 1e9), "a run of steps is never late");
 }

@@ -194,17 +194,26 @@ const tests = {
         assert.equal(
             await page.run('test.one(".sample").textContent'), sample.prompt + sample.text);
         assert.equal(await page.run('test.one("section h2").textContent'), 'Generated text');
+        for (const text of ['.sample', '.costs'])  // it has indented lines
+          assert.match(
+              await page.run(`getComputedStyle(test.one('${text}')).fontFamily`), /monospace/);
         const costs = of('costs').filter(l => l.step === of('costs').at(-1).step);
         assert.equal(
             await page.run('test.all(".costs span").length'),
             costs.flatMap(l => l.nats.filter(n => n !== null)).length);
-        const perCharacter = l => l.val_nats_per_char;
+        const factor = of('run')[0].characters_per_token,
+              ofTraining = of('run')[0].training_characters_per_token;
+        assert(Math.abs(factor - ofTraining) > .1);
         near(
             await page.run('test.curve("Loss", "held-out")'),
-            of('evaluation').map(l => [l.step, perCharacter(l)]), 'held-out');
+            of('evaluation').map(l => [l.step, (l.curve_loss ?? l.val_loss) / factor]), 'held-out');
+        near(
+            await page.run('test.curve("Loss", "training")'),
+            of('step').map(l => [l.step, l.loss / ofTraining]), 'training');
         // The axis is that of the model's own losses; a yardstick beyond it is named at its edge.
-        const factor = of('run')[0].characters_per_token,
-              highest = Math.max(...of('step').map(l => l.loss)) / factor;
+        const highest = Math.max(
+            ...of('step').map(l => l.loss / ofTraining),
+            ...of('evaluation').map(l => (l.curve_loss ?? l.val_loss) / factor));
         const beyond = Object.entries(of('run')[0].yardsticks)
                            .filter(([, y]) => y / factor > highest * 1.1)
                            .map(([name]) => name);
@@ -236,7 +245,10 @@ const tests = {
       for (const run of ['lm', 'other'])
         near(
             await page.run(`test.curve('Held-out loss', '${run}')`),
-            record(run)('evaluation').map(l => [l.step, l.val_nats_per_char]), run);
+            record(run)('evaluation').map(
+                l => [l.step,
+                      (l.curve_loss ?? l.val_loss) / record(run)('run')[0].characters_per_token]),
+            run);
     });
   },
 };
@@ -248,11 +260,11 @@ if (!installed()) {
 let failed = 0;
 try {
   writeFileSync(
-      join(folder, 'text'), (HOSTILE + 'the cat sat on the mat, \n'.repeat(40)).repeat(3));
+      join(folder, 'text'), (HOSTILE + '  the cat sat on the mat, \n'.repeat(40)).repeat(3));
   go('train', 'copy', ...TINY, '--symbols', '6', '--max-length', '5', '--held-out', '30', '--steps',
      '40', '--eval-every', '8', '--run', 'copy');
   const text = [
-    'lm', '--text', 'text', '--tokenizer', 'char', '--context', '16', ...TINY, '--steps', '30',
+    'lm', '--text', 'text', '--tokenizer', 'bpe', '--context', '16', ...TINY, '--steps', '30',
     '--eval-every', '10'
   ];
   go('train', ...text, '--run', 'lm');

@@ -12,7 +12,7 @@ typedef struct Judge {
     Tape *tape;
     const SavedRun *run;
     bool lm;
-    const ScoreListener *listener; /* or NULL */
+    const ScoreListener *listener;
     Score *score;
 } Judge;
 
@@ -34,7 +34,7 @@ static bool add_losses(const Judge *j, const Batch *b, Error *e) {
         ok = !tape_failed(t, e);
         for (long i = 0; i < (ok ? tokens : 0); i++) {
             j->score->nats += p[i].loss;
-            if (j->listener && j->lm)
+            if (j->listener->token && j->lm)
                 j->listener->token(j->listener->context, b->target_out[i], p[i].loss);
         }
         tape_reset(t);
@@ -64,7 +64,7 @@ static bool add_answers(const Judge *j, const Batch *b, Error *e) {
         size_t want = tokenizer_decode(r->tokenizer, row.target_out, row.T - 1, target);
         bool exact = found == want && memcmp(answer, target, want) == 0;
         j->score->exact += exact;
-        if (j->listener) j->listener->pair(j->listener->context, text, target, answer, exact);
+        if (j->listener->pair) j->listener->pair(j->listener->context, text, target, answer, exact);
     }
     free(ids);
     free(text);
@@ -100,10 +100,11 @@ static bool add_task(const Judge *j, const Task *task, Error *e) {
     long max_rows = j->run->model->config.max_length < 256 ? ROWS : 1, row = 0;
     Batch *b = task_batch(task, max_rows, e);
     bool ok = b;
-    if (ok && l && c && !c->line) l->token(l->context, c->ids[0], NAN);
+    if (ok && l->token && c && !c->line) l->token(l->context, c->ids[0], NAN);
     while (ok && row < task->held_out) {
         row += task_held_out_batch(task, row, max_rows, b);
         ok = add_batch(j, b, e);
+        if (l->judged) l->judged(l->context, row, task->held_out);
     }
     batch_free(b);
     if (c && c->line) j->score->lines += task->held_out;
@@ -114,6 +115,7 @@ static bool add_task(const Judge *j, const Task *task, Error *e) {
 bool score_file(Tape *t, const SavedRun *r, const char *path, const ScoreListener *l, Score *out,
                 Error *e) {
     Judge judge = {t, r, config_is_lm(&r->model->config), l, out};
+    char remark[REMARK] = "";
     Task *task = open_task(r, path, e);
     const Corpus *c = task ? task_text_corpus(task) : NULL;
     bool ok = task && add_task(&judge, task, e);
@@ -122,6 +124,8 @@ bool score_file(Tape *t, const SavedRun *r, const char *path, const ScoreListene
                 c->long_lines, PLURAL(c->long_lines), c->context);
     if (c && c->byte_order_mark) fprintf(stderr, "%s: skipped a byte-order mark\n", ESCAPED(path));
     if (task && !c) fputs(task->remark, stderr);
+    if (c) corpus_remark_unmerged(c, path, remark);
+    fputs(remark, stderr);
     task_free(task);
     return ok && (isfinite(out->nats) ||
                   error_set(e, STATUS_BAD_DATA,

@@ -10,9 +10,11 @@ typedef struct Score {
     long pairs, exact; /* seq2seq: pairs, and those of them that greedy decoding answers exactly */
 } Score;
 
-/* Callbacks. `token` gets each token of a text, in order, with its loss (of the first token: NAN).
- * `pair` gets the texts of each pair, with its greedy answer. */
+/* Callbacks; each may be NULL. `judged` gets the number of rows of a file that are judged, and of
+ * all. `token` gets each token of a text, in order, with its loss (of the first token: NAN). `pair`
+ * gets the texts of each pair, with its greedy answer. */
 typedef struct ScoreListener {
+    void (*judged)(void *context, long rows, long all);
     void (*token)(void *context, int32_t id, double nats);
     void (*pair)(void *context, const char *source, const char *target, const char *answer,
                  bool exact);

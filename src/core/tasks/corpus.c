@@ -335,3 +335,16 @@ void corpus_free(Corpus *c) {
     free(c->line);
     free(c);
 }
+
+void corpus_remark_unmerged(const Corpus *c, const char *name, char remark[REMARK]) {
+    enum { MIN_TOKENS = 100, MAX_TOKENS = 1 << 20 };
+    const uint32_t *start = c->tokenizer->start;
+    long read = c->count < MAX_TOKENS ? c->count : MAX_TOKENS, single = 0;
+    for (long i = 0; i < read; i++) single += start[c->ids[i] + 1] - start[c->ids[i]] == 1;
+    double share = (double)single / (double)read;
+    if (c->tokenizer->kind == &tokenizer_bpe && read >= MIN_TOKENS && share > 0.8)
+        task_remark(remark,
+                    "%s: %.0f %% of the tokens are single bytes: few merges of the run's tokenizer "
+                    "occur in this text",
+                    name, 100 * share);
+}

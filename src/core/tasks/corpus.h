@@ -60,6 +60,10 @@ Corpus *corpus_make(const Passage *passage, long passages, const TaskOptions *o,
 
 void corpus_free(Corpus *c);
 
+/* Adds a line to a remark if nearly all tokens of byte pairs are single bytes: the tokenizer was
+ * learned from a text of another kind. */
+void corpus_remark_unmerged(const Corpus *c, const char *name, char remark[REMARK]);
+
 /* ---- Token files: token_file.c, for corpus.c ---- */
 
 /* Writes the path of the texts' token file into out. False without an error: the texts are too

@@ -53,17 +53,18 @@ struct Task {
     long vocab_size;      /* data tokens and the three below, if any */
     int32_t begin_id, end_id,
         pad_id; /* above the data tokens, or NO_TOKEN; lines: the token "\n" begins and ends */
-    int32_t opening_id;    /* lm: a text that has no prompt begins after this token */
-    long max_S, max_T;     /* maximum source (language model: 0) and target tokens of a row */
-    long held_out;         /* number of held-out rows */
-    bool nothing_held_out; /* these are then the training data */
-    double characters;     /* per token of the held-out text, or bytes; 0: not a text */
-    bool unix_newlines;    /* lm: its line ends are LF */
-    const char *lines;     /* lm: paths of the text whose lines are examples; NULL: they are not */
-    Speakers speakers;     /* lm: of the text's conversations */
-    long questions;        /* lm: whose answers are held out, for task_text_question */
-    uint32_t checksum;     /* of the data; 0 if they follow from the options */
-    char remark[REMARK];   /* lines about the data, for the user */
+    int32_t opening_id;         /* lm: a text that has no prompt begins after this token */
+    long max_S, max_T;          /* maximum source (language model: 0) and target tokens of a row */
+    long held_out;              /* number of held-out rows */
+    bool nothing_held_out;      /* these are then the training data */
+    double characters;          /* per token of the held-out text, or bytes; 0: not a text … */
+    double training_characters; /* … and of the training part */
+    bool unix_newlines;         /* lm: its line ends are LF */
+    const char *lines;   /* lm: paths of the text whose lines are examples; NULL: they are not */
+    Speakers speakers;   /* lm: of the text's conversations */
+    long questions;      /* lm: whose answers are held out, for task_text_question */
+    uint32_t checksum;   /* of the data; 0 if they follow from the options */
+    char remark[REMARK]; /* lines about the data, for the user */
 
     /* Methods. The first two append training row `row` of a step, or held-out row `row`, to a
      * batch. `free` frees what the task owns besides its tokenizer; NULL: nothing. */

@@ -62,9 +62,11 @@ static long held_out_rows(const Corpus *c) {
     return c->validation ? c->lines - c->training_lines : c->lines;
 }
 
-/* Counts characters a target of the held-out rows: without the first token, and without the ends of
- * lines that are cut. */
+/* Counts characters a token of the training part, and a target of the held-out rows: without the
+ * first token, and without the ends of lines that are cut. */
 static bool find_characters(Task *task, const Corpus *c, Error *e) {
+    long held_out = c->validation ? c->characters : 0;
+    task->training_characters = (double)(c->written - held_out) / (double)c->training;
     if (!c->line) {
         size_t first = tokenizer_characters(c->tokenizer, c->ids[c->validation]);
         long targets = c->count - c->validation - 1;
@@ -191,6 +193,7 @@ static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
     if (*c->unkept)
         task_remark(out, "%s: its tokens are not kept, the next start encodes them again: %s", name,
                     c->unkept);
+    if (o->vocabulary) corpus_remark_unmerged(c, name, out);
     if (c->byte_order_mark) task_remark(out, "%s: skipped a byte-order mark", name);
     if (c->carriage_returns && !c->line && c->tokenizer->utf8)
         task_remark(out,

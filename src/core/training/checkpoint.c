@@ -130,23 +130,27 @@ static bool read_part(const Safetensors *file, const Parameters *p, const char *
     return true;
 }
 
-/* Lists the property of this name if the checkpoint has another value of it. */
-static void compare(const Checkpoint *c, const char *name, const char *now, char list[ERROR_TEXT]) {
+static bool has(const Checkpoint *c, const char *name, const char *value) {
     const char *had = safetensors_metadata(&c->file, name);
-    if (!had || strcmp(had, now) != 0) train_difference(list, name, had ? had : "", now);
+    return had && strcmp(had, value) == 0;
 }
 
-/* Properties that must not differ when a run continues. */
+/* The data and the program must be those of the run that continues. */
 static bool same_run(const Checkpoint *c, const Trainer *t, Error *e) {
-    char checksum[NUMBER], list[ERROR_TEXT] = "";
-    char *vocabulary = tokenizer_string(t->task->tokenizer, e);
+    char checksum[NUMBER], *vocabulary = tokenizer_string(t->task->tokenizer, e);
     if (!vocabulary) return false;
-    compare(c, "vocabulary", vocabulary, list);
-    compare(c, "text_crc32", checksum_of(t->task, checksum), list);
-    compare(c, "precision", precision(), list);
+    bool same_data =
+        has(c, "vocabulary", vocabulary) && has(c, "text_crc32", checksum_of(t->task, checksum));
     free(vocabulary);
-    return !*list || error_set(e, STATUS_OTHER_MODEL, "%s: text or program differ: made with %s",
-                               c->path, list);
+    if (!has(c, "precision", precision()))
+        return error_set(e, STATUS_OTHER_MODEL,
+                         "%s: made by a program of another precision, not %s", c->path,
+                         precision());
+    return same_data ||
+           error_set(e, STATUS_OTHER_MODEL,
+                     "%s: made with %s, need the same to continue; --from in place of --resume "
+                     "begins a new run with these weights",
+                     c->path, task_is_language_model(t->task) ? "another text" : "other data");
 }
 
 bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e) {

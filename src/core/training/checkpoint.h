@@ -26,9 +26,8 @@ bool checkpoint_write(const TrainConfig *r, const Trainer *t, File *f, Error *e)
 bool checkpoint_open(Checkpoint *c, const char *directory, Error *e);
 void checkpoint_free(Checkpoint *c);
 
-/* Restores a started trainer: weights, moments and state. STATUS_OTHER_MODEL: text, vocabulary or
- * precision differ, and the error lists how; STATUS_BAD_DATA: a tensor is missing, not finite or
- * has another shape. */
+/* Restores a started trainer: weights, moments and state. STATUS_OTHER_MODEL: the data or
+ * the precision differ; STATUS_BAD_DATA: a tensor is missing, not finite or has another shape. */
 bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e);
 
 /* ---- --from: a run that begins with the weights and the tokenizer of another one. Optimizer and

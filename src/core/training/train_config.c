@@ -246,7 +246,10 @@ static bool check(const TrainConfig *r, Error *e) {
         return error_set(e, STATUS_USAGE,
                          "--d-model: found %d, need at most %d, or a --d-ff of its own",
                          r->model.d_model, CONFIG_MAX_WIDTH / 4);
-    return true;
+    ModelConfig m = r->model;
+    m.vocab_size = m.max_length = 1; /* the task decides them */
+    m.pad_id = NO_PAD;
+    return config_check(&m, STATUS_USAGE, e);
 }
 
 /* Refuses two options of which a run has one. */
@@ -265,7 +268,7 @@ bool train_config_complete(TrainConfig *r, Error *e) {
     if (!r->task && r->data.text) r->task = "lm";
     if (!r->task && r->data.pairs) r->task = "pairs";
     if (!r->task)
-        return error_set(e, STATUS_USAGE, "found 0 operands, need %s, see --help",
+        return error_set(e, STATUS_USAGE, "found 0 operands, need %s [FILE]..., see --help",
                          task_names(tasks, "|"));
     if (!check_pairs(r, e)) return false;
     fill_in(r);

@@ -72,6 +72,10 @@ TrainConfig train_config_defaults(bool lm, Preset preset);
 /* The defaults that depend on the length of a text that is not open yet. */
 void train_config_fit_text(TrainConfig *r);
 
+/* False with STATUS_NO_INPUT, and the option that helps, if a text or the pairs are missing: asked
+ * before anything is read. */
+bool train_config_find_input(const TrainConfig *r, Error *e);
+
 /* Opens the task, which the caller frees with task_free, and fits the defaults to it. If the user
  * chose no size and --minutes suffice to read the text many times, takes a wider model with a
  * longer context. NULL: an error of task_open; about a missing file it also names the option that
@@ -115,9 +119,6 @@ bool train_config_counts(const TrainConfig *r, const Setting *s);
 #define RECIPE "recipe."
 enum { NOTE_KEY = 40 };
 void train_config_notes(const TrainConfig *r, Contents *c);
-
-/* Adds a difference between a run and what is asked of it now to a list: "--d-model 32, now 64". */
-void train_difference(char list[ERROR_TEXT], const char *name, const char *had, const char *now);
 
 /* Takes the settings of a checkpoint, and copies them. A setting given by the user stays if it may
  * change; otherwise STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting is not

@@ -2,10 +2,12 @@
 #include "base/append.h"
 #include "tasks/corpus.h"
 #include "training/train_config.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* "Attention Is All You Need". Deviation: the rate falls with a cosine, which needs no warm-up of
  * thousands of steps. */
@@ -59,9 +61,12 @@ static void set_modern(TrainConfig *r) {
  *         way: weight decay 0, dropout 0.1 1.193, 0.2 1.163, 0.4 1.143; weight decay 0.2, dropout
  *         0.2 1.159, 0.4 1.131 */
 
-/* From MANY_PASSES of the usual model through a text of LARGE_TEXT characters on, --minutes take
+/* A text that is too short for a tail is learnt by heart in BY_HEART steps: 1,900 characters reach
+ * 0.01 nats each, 300 characters 0.06 in half of them.
+ *
+ * From MANY_PASSES of the usual model through a text of LARGE_TEXT characters on, --minutes take
  * the other width. */
-enum { SMALL_TEXT = 250000, MANY_PASSES = 16, LARGE_TEXT = 1000000, WIDE = 256 };
+enum { BY_HEART = 200, SMALL_TEXT = 250000, MANY_PASSES = 16, LARGE_TEXT = 1000000, WIDE = 256 };
 
 /* Whether the preset's defaults follow from the text. */
 static bool is_modern(const TrainConfig *r) {
@@ -155,9 +160,29 @@ static void name_option(const TrainConfig *r, Error *e) {
     }
 }
 
+bool train_config_find_input(const TrainConfig *r, Error *e) {
+    char path[PATH_CAPACITY];
+    const char *names = strcmp(r->task, "pairs") == 0 ? r->data.pairs : "";
+    if (train_config_is_lm(r)) names = r->data.text;
+    while (*names) {
+        size_t bytes = strcspn(names, "\n");
+        snprintf(path, sizeof path, "%.*s", (int)bytes, names);
+        names += bytes + (names[bytes] == '\n');
+        if (strcmp(path, "-") == 0 || bytes >= sizeof path || access(path, F_OK) == 0) continue;
+        error_set(e, STATUS_NO_INPUT, "%s: %s", ESCAPED(path), strerror(errno));
+        name_option(r, e);
+        return false;
+    }
+    return true;
+}
+
 Task *train_config_open(TrainConfig *r, Error *e) {
     Task *task = task_open(r->task, &r->data, e);
     if (task) fit_task(r, task);
+    const Corpus *c = task ? task_text_corpus(task) : NULL;
+    bool is_short = c && c->validation == 0 && r->data.usual_tail && is_modern(r);
+    if (is_short && r->minutes == 0 && !train_config_is_set(r, &r->schedule.steps))
+        train_config_set_steps(r, task, BY_HEART);
     if (task && widen(r, task)) {
         task_free(task);
         task = task_open(r->task, &r->data, e);

@@ -30,8 +30,10 @@ void train_config_notes(const TrainConfig *r, Contents *c) {
 
 /* ---- Differences ---- */
 
-void train_difference(char list[ERROR_TEXT], const char *name, const char *had, const char *now) {
-    /* The difference of two long values, as of vocabularies, is seldom in their beginnings. */
+/* Adds a difference between a run and what is asked of it now to a list: "--d-model 32, now 64". */
+static void add_difference(char list[ERROR_TEXT], const char *name, const char *had,
+                           const char *now) {
+    /* The difference of two long values, as of paths, is seldom in their beginnings. */
     enum { SHOWN = 40 };
     if (*list) text_append(list, ERROR_TEXT, "; ");
     if (strlen(had) > SHOWN || strlen(now) > SHOWN)
@@ -47,7 +49,7 @@ static void take(TrainConfig *r, const Setting *s, const TrainConfig *theirs,
     char name[NOTE_KEY], before[SETTING_VALUE], asked[SETTING_VALUE];
     const char *had = setting_text(s, theirs, before), *now = setting_text(s, r, asked);
     snprintf(name, sizeof name, "--%s", s->name);
-    if (*given(r, s) && strcmp(had, now) != 0) train_difference(differences, name, had, now);
+    if (*given(r, s) && strcmp(had, now) != 0) add_difference(differences, name, had, now);
     setting_copy(s, r, theirs);
     r->taken[s - train_settings] = true;
 }
@@ -101,7 +103,7 @@ bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e
     const char *task = safetensors_metadata(checkpoint, "task"), *where = checkpoint->path;
     if (!task) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", where);
     if (!check_removed(checkpoint, e)) return false;
-    if (r->task && strcmp(r->task, task) != 0) train_difference(differences, "task", task, r->task);
+    if (r->task && strcmp(r->task, task) != 0) add_difference(differences, "task", task, r->task);
     r->task = arena_text(&r->texts, task);
     for (const Setting *s = train_settings; s->name; s++)
         if (s->saved != SAVED_NOWHERE && !resume_setting(r, s, checkpoint, differences, e))

@@ -6,11 +6,15 @@
     logits = model(torch.tensor([model.tokens.encode("Once")]))
     tapeformer_torch.save(model, "runs/more")         # ./generate and ./train --from take it
 
+generate computes the whole window for each token, without a cache of keys: it is for a look at a
+model that was trained on. For long texts save it, and ./generate writes them far quicker.
+
 Copy this file where it is needed. It needs torch and safetensors. state_dict() has exactly the
 tensors of model.safetensors; nn.TransformerEncoderLayer and nn.TransformerDecoderLayer get the
 parts that they lack: rotary and ALiBi positions, normalised queries and keys, additive attention,
 RMS norm, SiLU and SwiGLU."""
 
+import contextlib
 import math
 import os
 import re
@@ -288,16 +292,28 @@ class Model(nn.Module):
         if self.seq2seq or first >= 0:
             ids = [first] + ids
         given = len(ids)
-        for _ in range(length):
-            logits = self(torch.tensor([ids[-window:]]), source)[0, -1]
-            if temperature == 0:
-                new = int(logits.argmax())
-            else:
-                new = int(torch.multinomial((logits / temperature).softmax(-1), 1))
-            if new == end:
-                break
-            ids.append(new)
+        with one_thread():
+            for _ in range(length):
+                logits = self(torch.tensor([ids[-window:]]), source)[0, -1]
+                if temperature == 0:
+                    new = int(logits.argmax())
+                else:
+                    new = int(torch.multinomial((logits / temperature).softmax(-1), 1))
+                if new == end:
+                    break
+                ids.append(new)
         return self.tokens.decode(ids[given:])
+
+
+@contextlib.contextmanager
+def one_thread():
+    """A token of a small model ends before other threads, which may wait for a core, have begun."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 # ---- Files ----

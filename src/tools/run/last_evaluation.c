@@ -1,6 +1,5 @@
 /* The last evaluation of a run: of all held-out rows, or of as many as its time allows, evenly
  * spread. */
-#include "base/clock.h"
 #include "base/interrupt.h"
 #include "run/run.h"
 #include <stdio.h>
@@ -10,25 +9,27 @@ typedef struct Watching {
     bool was_stopped; /* a signal had ended the training */
 } Watching;
 
-/* Shows the progress of an evaluation that takes long. False: a signal has arrived. */
+/* False: a signal has arrived. */
 static bool goes_on(void *watching, long judged) {
-    enum { SECONDS = 2 };
     Watching *w = watching;
-    double seconds = clock_seconds() - w->bar.start;
-    w->bar.done = judged;
-    w->bar.rate = (double)judged / seconds;
-    if (seconds > SECONDS) progress_show(&w->bar);
+    progress_show_late(&w->bar, judged);
     return w->was_stopped || !interrupt_signal();
 }
 
+/* Says how many rows are judged, if not all, and that those on the way were others. */
 static void say_rows(const Run *r, long judged) {
-    char part[NUMBER_TEXT], all[NUMBER_TEXT];
+    char some[NUMBER_TEXT], all[NUMBER_TEXT], way[NUMBER_TEXT];
     const Task *task = r->trainer->task;
-    if (r->config->quiet || judged == task->held_out) return;
-    const char *windows = task->max_S ? "pairs" : "windows";
-    fprintf(stderr, "judged %s of %s held-out %s, evenly spread; --evaluate-all judges all\n",
-            number_text(part, judged), number_text(all, task->held_out),
-            task->lines ? "lines" : windows);
+    const char *rows = task->max_S ? "pairs" : "windows";
+    if (task->lines) rows = "lines";
+    if (r->config->quiet) return;
+    number_text(some, judged);
+    if (judged < task->held_out)
+        fprintf(stderr, "judged %s of %s held-out %s, evenly spread; --evaluate-all judges all\n",
+                some, number_text(all, task->held_out), rows);
+    if (judged != r->last.rows)
+        fprintf(stderr, "val on the way judges %s %s, the held-out loss below %s\n",
+                number_text(way, r->last.rows), rows, some);
 }
 
 /* Rows of which each takes so many seconds. */

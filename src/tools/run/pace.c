@@ -81,8 +81,8 @@ long pace_steps(const Pace *p, const Task *task, double now, long made, long eva
         each += p->evaluation / (double)eval_every;
     else
         left -= EVALUATIONS * p->evaluation;
-    double steps = (double)made + fmax(0, left / each);
-    return (long)fmax(MIN_STEPS, fmin(steps, MAX_STEPS));
+    double steps = (double)made + fmax(MIN_STEPS, left / each);
+    return (long)fmin(steps, MAX_STEPS);
 }
 
 bool pace_is_late(const Pace *p, double now) {

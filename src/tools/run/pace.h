@@ -28,8 +28,8 @@ double pace_tokens(const TrainConfig *c);
 bool pace_measure(Pace *p, Trainer *t, double seconds, Error *e);
 bool pace_measure_rest(Pace *p, Trainer *t, Error *e);
 
-/* The steps that fit into the time left, after those made: at least 10. eval_every: as Trainer's;
- * 0: a tenth of them. */
+/* The steps that fit into the time left, at least 10, and those made before. eval_every: as
+ * Trainer's; 0: a tenth of them. */
 long pace_steps(const Pace *p, const Task *task, double now, long made, long eval_every);
 
 /* Whether the time is over. */

@@ -62,6 +62,10 @@ function read(element) {
   }
   const head = lines.run.at(-1) ?? {}, last = lines.evaluation.at(-1) ?? {};
   const isText = head.characters_per_token > 0;
+  const texts = [
+    ...lines.sample.map(line => line.text),
+    ...lines.costs.map(line => [line.tokens].flat().join(''))
+  ];
   return {
     name: element.dataset.name,
     every: +element.dataset.every,
@@ -69,20 +73,21 @@ function read(element) {
     head,
     last,
     isText,
+    // The class of a text with indented lines.
+    code: texts.some(text => /\n(\t| {2})\s*\S/.test(text)) ? '.code' : '',
     unit: 'nats per ' + (head.unit === 'char' ? 'character' : head.unit),
-    shown: loss => isText ? loss / head.characters_per_token : loss
+    shown: loss => isText ? loss / head.characters_per_token : loss,
+    shownTraining: loss => isText ? loss / head.training_characters_per_token : loss
   };
 }
 
 const points = (lines, value) =>
     lines.map(line => [line.step, value(line)]).filter(([, y]) => isNumber(y));
 
-// The curve of an evaluated figure. The weights of the last evaluation may be those of an earlier
-// step.
-const held = (record, value) =>
-    points(record.lines.evaluation.filter(line => line.weights_of_step === undefined), value);
-const heldLoss = record => held(record, line => record.shown(line.val_loss));
-const trainingLoss = record => points(record.lines.step, line => record.shown(line.loss));
+// The last evaluation judges more rows; a curve has its figures on the rows of the others.
+const heldLoss = record =>
+    points(record.lines.evaluation, line => record.shown(line.curve_loss ?? line.val_loss));
+const trainingLoss = record => points(record.lines.step, line => record.shownTraining(line.loss));
 
 // Means of neighbouring points: at most 120.
 function means(all) {
@@ -302,7 +307,7 @@ function smooth(name, all, colour) {
 }
 
 function curves(record) {
-  const {lines, head, shown} = record;
+  const {lines, head, last, shown} = record;
   const levels =
       Object.entries(head.yardsticks ?? {}).map(([name, loss]) => ({name, y: shown(loss)}));
   const one = (title, unit, value, from = lines.step) => {
@@ -315,14 +320,20 @@ function curves(record) {
     ...smooth('training', trainingLoss(record), 'var(--quiet)'),
     {name: 'held-out', points: heldLoss(record), colour: 'var(--accent)', marked: true}
   ];
-  const notes =
-      [head.remark, record.every > 1 ? `One step of ${record.every} is drawn.` : undefined];
+  const judged = lines.evaluation[0]?.val_rows, isPart = judged < last.val_rows;
+  const notes = [
+    head.remark, record.every > 1 ? `One step of ${record.every} is drawn.` : undefined,
+    isPart ? `Each held-out point judges the same ${count(judged)} rows, the last evaluation ` +
+            `${count(last.val_rows)}: ${number(shown(last.val_loss))} above.` :
+             undefined
+  ];
   return section(
       'Training', make('p.faint', notes.filter(Boolean).join(' ')),
       chart('Loss', record.unit, series, levels),
       make(
           'div.small',
-          one('Held-out accuracy', 'share of tokens', line => line.val_accuracy, lines.evaluation),
+          one('Held-out accuracy', 'share of tokens',
+              line => line.curve_accuracy ?? line.val_accuracy, lines.evaluation),
           one('Learning rate', '', line => line.learning_rate),
           one('Gradient norm', '', line => line.grad_norm),
           one('Speed', 'tokens per second', line => line.tokens_per_second)));
@@ -355,7 +366,7 @@ function sampleText(line) {
 function samples(record) {
   const lines = record.lines.sample;
   if (!lines.length) return undefined;
-  const text = make('p.text.sample');
+  const text = make('p.text.sample' + record.code);
   const show = step =>
       text.replaceChildren(...sampleText(lines.findLast(line => line.step === step)));
   return section('Generated text', text, chooser(stepsOf(lines), show));
@@ -420,7 +431,7 @@ function costs(record) {
   const lines = record.lines.costs;
   if (!lines.length) return undefined;
   const indices = [...new Set(lines.map(line => line.index))];
-  const texts = indices.map(() => make('pre.costs'));
+  const texts = indices.map(() => make('pre.costs' + record.code));
   const at = (index, step) => lines.findLast(line => line.index === index && line.step === step);
   const show = step =>
       texts.forEach((text, k) => text.replaceChildren(...costText(at(indices[k], step))));
@@ -630,7 +641,9 @@ function comparePage(records) {
         section(
             'Generated text',
             records.map(
-                r => [make('h3', r.name), make('p.text', sampleText(r.lines.sample.at(-1)))])) :
+                r =>
+                    [make('h3', r.name),
+                     make('p.text' + r.code, sampleText(r.lines.sample.at(-1)))])) :
         undefined
   ];
 }

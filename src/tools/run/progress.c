@@ -127,6 +127,14 @@ bool progress_show(Progress *p) {
     return true;
 }
 
+void progress_show_late(Progress *p, long done) {
+    enum { SECONDS = 2 };
+    double seconds = clock_seconds() - p->start;
+    p->done = done;
+    p->rate = (double)done / seconds;
+    if (seconds > SECONDS) progress_show(p);
+}
+
 void progress_end(Progress *p) {
     if (!p->quiet) print_line(p, true);
 }
@@ -136,16 +144,21 @@ void progress_clear(Progress *p) {
     p->shown = -1;
 }
 
+void progress_keep(Progress *p) {
+    char line[LINE];
+    int columns = terminal_columns(stderr) - 1;
+    progress_clear(p);
+    snprintf(line, sizeof line, "  %s  %s", p->words, p->more);
+    if (p->terminal) fprintf(stderr, "%.*s\n", columns > 0 ? columns : 0, line);
+}
+
 void progress_encoding(size_t done, size_t all) {
-    enum { MEGABYTE = 1000000, SECONDS = 2 };
+    enum { MEGABYTE = 1000000 };
     static Progress bar;
     if (bar.start == 0)
         bar = progress_start("tokens of the text", "MB/s", (long)(all / MEGABYTE), false);
-    double seconds = clock_seconds() - bar.start;
-    bar.done = (long)(done / MEGABYTE);
-    bar.rate = (double)bar.done / seconds;
     if (done + 2 * MEGABYTE > all)
         progress_clear(&bar);
-    else if (seconds > SECONDS)
-        progress_show(&bar);
+    else
+        progress_show_late(&bar, (long)(done / MEGABYTE));
 }

@@ -28,11 +28,17 @@ Progress progress_start(const char *label, const char *unit, long total, bool qu
  * False: it was not the time. */
 bool progress_show(Progress *p);
 
+/* The same for work that may be short: nothing in its first two seconds. The rate is of steps. */
+void progress_show_late(Progress *p, long done);
+
 /* Prints the last line, with the time taken. */
 void progress_end(Progress *p);
 
 /* Erases the bar, so that something else can be printed; the next progress_show redraws it. */
 void progress_clear(Progress *p);
+
+/* The same; on a terminal words and more stay, above the bar that is redrawn. */
+void progress_keep(Progress *p);
 
 /* Shows how much of a text is encoded, if that takes more than two seconds. */
 void progress_encoding(size_t done, size_t all);

@@ -50,11 +50,12 @@ static void show_progress(Run *r) {
 
 void run_stepped(Run *r, const StepResult *step) {
     double seconds = clock_seconds() - r->step_started;
+    double characters = run_is_of_text(r) ? r->trainer->task->training_characters : 1;
     r->training_seconds += seconds;
     r->steps_here++;
     r->tokens += (double)step->tokens;
     record_step(r, step, seconds);
-    snprintf(r->bar.words, sizeof r->bar.words, "loss %.3f", run_shown_loss(r, step->loss));
+    snprintf(r->bar.words, sizeof r->bar.words, "loss %.3f", step->loss / characters);
     r->bar.done = r->trainer->state.step;
     r->bar.rate = r->tokens / r->training_seconds;
     if (!trainer_evaluation_due(r->trainer)) show_progress(r);
@@ -97,7 +98,7 @@ static void warn_of_overfitting(Run *r, const Evaluation *v) {
 }
 
 /* Records an evaluation. `exact`: share of the answers without error, or NAN; `is_final`: at the
- * end of the training. */
+ * end of the training, with what the last weights have on the rows of the evaluations before. */
 static void record_evaluation(Run *r, const Evaluation *v, double exact, bool is_final) {
     const TrainState *s = &r->trainer->state;
     FILE *out = record_begin(&r->record, "evaluation", s->step);
@@ -106,6 +107,7 @@ static void record_evaluation(Run *r, const Evaluation *v, double exact, bool is
     record_number(out, "train_loss", train_loss(s));
     record_number(out, "val_loss", v->loss);
     record_number(out, "val_accuracy", v->accuracy);
+    record_number(out, "val_rows", (double)v->rows);
     record_number(out, "val_exact", exact);
     if (run_is_of_text(r)) {
         record_number(out, "val_nats_per_char", run_shown_loss(r, v->loss));
@@ -115,7 +117,11 @@ static void record_evaluation(Run *r, const Evaluation *v, double exact, bool is
     if (r->warns) json_text(out, "warning", r->warning);
     r->warns = false;
     if (r->took_best) record_number(out, "weights_of_step", (double)s->best_step);
-    if (is_final) fputs(", \"final\": true", out);
+    if (is_final) {
+        record_number(out, "curve_loss", r->last.loss);
+        record_number(out, "curve_accuracy", r->last.accuracy);
+        fputs(", \"final\": true", out);
+    }
     record_end(&r->record);
 }
 
@@ -160,7 +166,7 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
     show_evaluation(r, v);
     if (t->state.step == t->schedule.steps) return ok; /* run_finish records the last step */
     record_evaluation(r, v, NAN, false);
-    progress_clear(&r->bar);
+    progress_keep(&r->bar);
     /* A failure here is reported at the end, if it persists. */
     watch_look(&r->watch, clock_seconds() - r->start, false, &(Error){0});
     write_page(r, &(Error){0});

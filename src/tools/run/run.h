@@ -21,7 +21,7 @@ typedef struct Run {
     Progress bar;
     char warning[256];
     double train_loss; /* mean before the last evaluation */
-    Evaluation last;   /* the last evaluation … */
+    Evaluation last;   /* the last evaluation on the way … */
     long judged;       /* … and its step; -1: none in this process */
     char *word;        /* the directory, as a word of a command */
     File *place;       /* of the model, open until the run is closed: a lock on the directory */
@@ -119,9 +119,9 @@ static inline bool run_is_of_text(const Run *r) {
     return r->trainer->task->characters > 0;
 }
 
-/* A loss in nats per token as it is shown: per character, if the task is a text. */
+/* A held-out loss in nats per token as it is shown: per character, if the task is a text. */
 static inline double run_shown_loss(const Run *r, double loss) {
-    return loss / (r->trainer->task->characters > 0 ? r->trainer->task->characters : 1);
+    return loss / (run_is_of_text(r) ? r->trainer->task->characters : 1);
 }
 
 /* Peak bytes of this process once it has allocated `arrays` bytes and uses all its threads: current

@@ -119,7 +119,10 @@ static bool record_run(Run *r, Error *e) {
     record_number(out, "parameters", (double)t->model->parameters.elements);
     record_number(out, "steps", (double)r->config->schedule.steps);
     json_text(out, "unit", task_unit(task));
-    if (run_is_of_text(r)) record_number(out, "characters_per_token", task->characters);
+    if (run_is_of_text(r)) {
+        record_number(out, "characters_per_token", task->characters);
+        record_number(out, "training_characters_per_token", task->training_characters);
+    }
     if (*text_line(text, task, r->config)) json_text(out, "text", text);
     if (*loss_remark(remark, r->config)) json_text(out, "remark", remark);
     fputs(", \"yardsticks\": {", out);

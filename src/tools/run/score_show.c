@@ -1,9 +1,11 @@
 #include "run/score_show.h"
 #include "base/terminal.h"
+#include "run/progress.h"
 #include <math.h>
 #include <string.h>
 
 typedef struct ScoreShow {
+    Progress bar;
     const Tokenizer *tokenizer;
     bool colour;
     int32_t id[UTF8_MAX]; /* [ids] tokens of a character that is not complete, and their loss */
@@ -80,12 +82,25 @@ static void take_pair(void *show, const char *source, const char *target, const 
     putchar('\n');
 }
 
+static void show_progress(void *show, long rows, long all) {
+    ScoreShow *s = show;
+    s->bar.total = all;
+    progress_show_late(&s->bar, rows);
+}
+
 bool score_show(Tape *t, const SavedRun *r, char *const *file, int files, bool show, Error *e) {
     Score all = {0};
     ScoreShow s = {.tokenizer = r->tokenizer, .colour = show && terminal_of(stdout).colour};
-    ScoreListener listener = {take_token, take_pair, &s};
+    ScoreListener listener = {.context = &s};
+    if (show)
+        listener = (ScoreListener){.token = take_token, .pair = take_pair, .context = &s};
+    else
+        listener.judged = show_progress;
     for (int i = 0; i < files; i++) {
-        if (!score_file(t, r, file[i], show ? &listener : NULL, &all, e)) return false;
+        s.bar = progress_start("score", "rows/s", 0, false);
+        bool ok = score_file(t, r, file[i], &listener, &all, e);
+        progress_clear(&s.bar);
+        if (!ok) return false;
         end_line(&s);
     }
     score_print(&all, r, stdout);
