@@ -33,14 +33,8 @@ void train_config_notes(const TrainConfig *r, Contents *c) {
 /* Adds a difference between a run and what is asked of it now to a list: "--d-model 32, now 64". */
 static void add_difference(char list[ERROR_TEXT], const char *name, const char *had,
                            const char *now) {
-    /* The difference of two long values, as of paths, is seldom in their beginnings. */
-    enum { SHOWN = 40 };
-    if (*list) text_append(list, ERROR_TEXT, "; ");
-    if (strlen(had) > SHOWN || strlen(now) > SHOWN)
-        text_append(list, ERROR_TEXT, "another %s", name);
-    else
-        text_append(list, ERROR_TEXT, "%s %s, now %s", name, *had ? had : "none",
-                    *now ? now : "none");
+    text_append(list, ERROR_TEXT, "%s%s %s, now %s", *list ? "; " : "", name, *had ? had : "none",
+                *now ? now : "none");
 }
 
 /* Takes a setting's value from another run. Lists it if the user gave another value. */
