@@ -16,7 +16,8 @@ static bool goes_on(void *watching, long judged) {
     return w->was_stopped || !interrupt_signal();
 }
 
-/* Says how many rows are judged, if not all, and that those on the way were others. */
+/* Says how many rows the last evaluation judges, if not all, and if the earlier ones judged another
+ * number. */
 static void say_rows(const Run *r, long judged) {
     char some[NUMBER_TEXT], all[NUMBER_TEXT], way[NUMBER_TEXT];
     const Task *task = r->trainer->task;
@@ -28,7 +29,7 @@ static void say_rows(const Run *r, long judged) {
         fprintf(stderr, "judged %s of %s held-out %s, evenly spread; --evaluate-all judges all\n",
                 some, number_text(all, task->held_out), rows);
     if (judged != r->last.rows)
-        fprintf(stderr, "val on the way judges %s %s, the held-out loss below %s\n",
+        fprintf(stderr, "val is over %s held-out %s, the last evaluation over %s\n",
                 number_text(way, r->last.rows), rows, some);
 }
 
