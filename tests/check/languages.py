@@ -188,6 +188,44 @@ def backward(dy, cache):\n    {backward}\n    return dx\n"""
             assert right == 0 and wrong == 1, (out, err)
 
 
+NORM = """import numpy as np
+def rms_norm_forward_naive(x, gamma):
+    r = (np.mean(x * x, -1, keepdims=True) + 1e-5) ** -0.5
+    return gamma * x * r, {"x": x, "r": r, "gamma": gamma, "work": x * 0 + 1}
+def rms_norm_backward_naive(dy, cache):
+    x, r, gamma, work = (cache[name] for name in ("x", "r", "gamma", "work"))
+    g = dy * gamma
+    dx = r * g - x * r ** 3 * (g * x).mean(-1, keepdims=True)
+    return dx, (dy * x * r).reshape(-1, *gamma.shape).sum(0)
+"""
+COSTS = [  # text of NORM, another, tests without their points, words of the report
+    ("", "", "", "These hold: read-only"),
+    ("g = dy * gamma", "g = np.multiply(dy, gamma, out=work)", "", "backward changed cache['work'], line 7"),
+    ("return dx, (dy * x * r).reshape(-1, *gamma.shape).sum(0)", "return dx, dy * x * r", "dgamma", "answered dgamma of shape"),
+    ("dx = r * g", "raise NotImplementedError; dx = g", "y dx dgamma properties", "NotImplementedError, line 8"),
+    ("+ 1e-5", "+ 1.0", "y dx dgamma", "the forward is another function"),
+]
+
+
+def a_mistake_costs_its_own_points():
+    cases = "cases = {'rms_norm': [dict(x=(3, 4), gamma=(4,))], 'other': [dict(x=(2,))], 'rms_norm_naive': [dict(x=(3, 4), gamma=(4,))]}\n"
+    write("cases.py", cases)
+    write("f.py", NORM)
+    status, out, err = gradcheck("f.py", "--cases", "cases.py", "--gradescope", "r.json")
+    tests = json.load(open("r.json"))["tests"]
+    assert {t["name"].split("/")[0] for t in tests if not t["score"]} == {"other"}, (tests, err)
+    assert "found no functions other_forward and other_backward, and no class 3 operations" in " ".join(out.split()), out
+    for old, new, lost, says in COSTS:
+        write("f.py", NORM.replace(old, new))
+        status, out, err = gradcheck("f.py", "--like", "rms_norm", "--gradescope", "r.json")
+        tests = [t for t in json.load(open("r.json"))["tests"] if t["name"].startswith("rms_norm/matrix: ")]
+        without = {t["name"].split(": ")[1] for t in tests if t["score"] < t["max_score"]}
+        assert set(lost.split()) <= without <= {*lost.split(), "properties" * (lost != "")}, (new, tests)
+        assert says in " ".join(t["output"] for t in tests), (new, tests)
+        if "forward" in says:
+            assert says in " ".join(out.split("\n\n")[1].split()) and "yours" not in out, out
+
+
 def files_that_do_not_load_say_why():
     write("cases.py", "cases = {'softmax': [dict(x=(3, 2), axis=0)]}\n")
     broken = {"x = (\n": "SyntaxError: '(' was never closed, line 1",
@@ -290,6 +328,7 @@ failed = 0
 try:
     import numpy
     tests = (programs_of_the_page, broken_programs_are_named, right_at_first_is_wrong, files_are_judged, rounding_is_no_mistake,
+             a_mistake_costs_its_own_points,
              files_that_do_not_load_say_why, libraries_find_what_they_need, hostile_files_harm_nobody,
              an_exercise_is_printed)
 except ImportError:

@@ -12,10 +12,10 @@ gets the inputs. Other values than shapes and arrays are arguments: check(…, x
 low=0, high=1 bound the drawn values, constant="y" takes no gradient, flat=True allows gradients
 of 0; each counts for all inputs, or for those that it names: low={"x": 0}. Prints are not shown."""
 import ast, atexit, contextlib, copy, functools, io, json, math, os, random, shutil
-import subprocess, sys, tempfile, time, traceback, warnings
+import subprocess, sys, tempfile, time, warnings
 import numpy as np
-from gradcheck_forms import (Case, Judged, arrays_in, convention, generators, is_integer, maker,
-                             outside, plain, reseed)
+from gradcheck_forms import (Case, Judged, arrays_in, convention, described, generators, is_integer,
+                             line_of, maker, name_of, outside, plain, reseed)
 
 ORDER = "PASS", "INCONCLUSIVE", "FAIL"
 grading = False  # True: check does nothing, as it stands at the end of a file that is graded
@@ -40,17 +40,6 @@ class Checked:
                 ".reports has a dictionary for each gradient")
 
 
-def described(e):
-    """The error in one line, with the last line of code that belongs to no library."""
-    others = os.path.dirname(os.__file__), os.path.dirname(np.__file__), "<", __file__[:-3]
-    at = [f.lineno for f in traceback.extract_tb(e.__traceback__)
-          if not f.filename.startswith(others) and "site-packages" not in f.filename][-1:]
-    if isinstance(e, SyntaxError):
-        at = [e.lineno]
-    text = str(getattr(e, "msg", None) or e).strip().split("\n")[0]
-    return f"{type(e).__name__}: {text}" + "".join(f", line {n}" for n in at)
-
-
 @functools.cache
 def layout(header):
     """The type, the shape and the bytes of an array, of its header in NumPy's format."""
@@ -72,7 +61,7 @@ class Server:
     """Answers the judge's messages (PROTOCOL.md) about functions."""
     def __init__(self, judged, into, out):
         self.judged, self.into, self.out = judged, into, out
-        self.count, self.began, self.shown = 0, time.time(), 0
+        self.count, self.began, self.next, self.shown = 0, time.time(), 2, False
 
     def read(self):
         """An array in NumPy's format 1.0."""
@@ -108,9 +97,15 @@ class Server:
         return "ok 0",
 
     def show_progress(self):
-        if time.time() - self.began > 2 and (sys.stderr.isatty() or "ipykernel" in sys.modules):
-            self.began, self.shown = time.time() - 1.5, 1
-            print(f"\rgradcheck: {self.count} runs", end="", file=sys.stderr, flush=True)
+        seconds = time.time() - self.began
+        rewrites = sys.stderr.isatty() or "ipykernel" in sys.modules
+        if seconds < self.next or grading:
+            return
+        self.next = seconds + 0.5 if rewrites else 3 * seconds
+        self.shown = rewrites
+        start, end = ("\r", "") if rewrites else ("", "\n")
+        print(f"{start}gradcheck: {self.count} runs in {seconds:.0f} s", end=end,
+              file=sys.stderr, flush=True)
 
     def forward(self, rest):
         runs, changes, *self.watch = rest.split()
@@ -124,7 +119,7 @@ class Server:
         self.runs = [self.run_at({n: x[i] for n, x in given.items()}) for i in range(int(runs))]
         self.count += int(runs)
         outputs = zip(*(run.y for run in self.runs))
-        return f"ok {len(self.runs[0].y)}", [np.stack(y) for y in outputs]
+        return f"ok {len(self.runs[0].y)}{self.runs[0].damage}", [np.stack(y) for y in outputs]
 
     def run_at(self, point):
         try:
@@ -141,7 +136,8 @@ class Server:
         self.show_progress()
         gradients = [run.backward([make(d[i]) for d, make in zip(dy, run.makers)])
                      for i, run in reversed(list(enumerate(self.runs)))]
-        return f"ok {len(gradients[0])}", [np.stack(g[::-1]) for g in zip(*gradients)]
+        stacked = [np.stack(g[::-1]) for g in zip(*gradients)]
+        return f"ok {len(gradients[0])}{self.runs[0].damage}", stacked
 
 
 class Run:
@@ -152,10 +148,10 @@ class Run:
         self.values = inputs | arguments
         self.random = [*server.random, *generators(arguments.values())]
         reseed(self.random, 0)
-        before = server.watch and [plain(v).tobytes() for v in inputs.values()]
+        before = {n: plain(v).tobytes() for n, v in inputs.items()} if server.watch else {}
         y, self.state, self.own = self.form.forward(self.now, self.values)
-        if before and before != [plain(v).tobytes() for v in inputs.values()]:
-            raise ValueError("forward changed its inputs")
+        changed = [n for n in before if plain(inputs[n]).tobytes() != before[n]]
+        self.damage = f" forward changed {changed[0]}" if changed else ""
         self.makers = [maker(None if is_integer(v) else v, self.form.library) for v in y]
         self.y = [plain(v, "the output of forward") for v in y]
 
@@ -164,9 +160,26 @@ class Run:
         reseed(self.random, self.server.count)  # another seed than in forward
         state, values = self.state_apart()
         got = self.form.gradients(self.now, self.form.backward(self.now, dy, state, values))
+        gradients = [self.gradient(name, got.get(name)) for name in self.now.wanted]
         if self.server.watch and any(a.tobytes() != before for a, before in self.saved or ()):
-            raise ValueError("backward changed its inputs or what forward saved")
-        return [self.gradient(name, got.get(name)) for name in self.now.wanted]
+            self.damage = self.described_change(dy)
+        return gradients
+
+    def described_change(self, dy):
+        """The array that backward changed, and the line at which another backward may not."""
+        changed = [a for a, before in self.saved if a.tobytes() != before]
+        state = self.state[0] if self.form.is_layer else self.state
+        name = name_of(changed[0], self.values, "") or name_of(changed[0], state, self.form.holds)
+        text = f" backward changed {name or 'what forward saved'}"
+        for a in changed:
+            a.flags.writeable = False
+        try:
+            self.form.backward(self.now, dy, *self.state_apart())
+        except ValueError as e:
+            text += line_of(e)
+        for a in changed:
+            a.flags.writeable = True
+        return text
 
     def state_apart(self):
         """The state for one backward: what it adds, pops or sums up (in zeros, or in older arrays)
@@ -212,6 +225,11 @@ def fail():
     """Ends a script after a FAIL."""
     sys.stdout.flush(), sys.stderr.flush()
     os._exit(1)
+
+
+def main():
+    """The command `gradcheck` of the package: becomes the program."""
+    os.execv(program(), ["gradcheck", *sys.argv[1:]])
 
 
 def program():

@@ -22,18 +22,31 @@ def load(path, name):
 
 
 def find(module, name):
-    """NAME_forward and NAME_backward, NAME and NAME_backward, NAME_gradient or dNAME, forward and
-    backward, a class, or NAME alone."""
+    """NAME_forward and NAME_backward (also NAME_forward_naive and NAME_backward_naive, for NAME or
+    NAME_naive), NAME and NAME_backward, NAME_gradient or dNAME, forward and backward, a class, or
+    NAME alone."""
     has = {k.lower(): v for k, v in vars(module).items() if callable(v)}
     name = name.lower()
-    for f, b in ((name + "_forward", name + "_backward"), (name, name + "_backward"),
-                 (name, name + "_gradient"), (name, "d" + name), ("forward", "backward")):
+    pairs = [(f, f.replace("_forward", "_backward")) for f in has
+             if "_forward" in f and name in (f.replace("_forward", ""), f.split("_forward")[0])]
+    for f, b in (*pairs, (name, name + "_backward"), (name, name + "_gradient"), (name, "d" + name),
+                 ("forward", "backward")):
         if f in has and b in has:
             return convention(has[f], has[b])
     own = [v for v in has.values() if isinstance(v, type) and v.__module__ == module.__name__]
     if name not in has and len(own) != 1:
         raise ValueError(f"found no functions {name}_forward and {name}_backward, and no class")
     return convention(has[name] if name in has else own[0])
+
+
+def found(module, name):
+    """What find finds, or functions that fail with its error: a lack costs its own cases alone."""
+    try:
+        return find(module, name)
+    except (TypeError, ValueError) as e:
+        def lacking(*given, error=e):
+            raise error
+        return convention(lacking, lacking)
 
 
 def cases_of(module):
@@ -54,7 +67,7 @@ def served(path, name="cases", given=None):
         named = [(given, {})]
     else:
         named = cases_of(load(given, name) if given else module)
-    return [Judged(function, find(module, function), case) for function, case in named]
+    return [Judged(function, found(module, function), case) for function, case in named]
 
 
 into, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")

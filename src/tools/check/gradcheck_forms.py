@@ -3,7 +3,7 @@
     forward(case, values) -> outputs, state, arrays that it had before (each with its copy)
     backward(case, dy, state, values) -> what the function's backward returns
     gradients(case, got) -> {name: gradient} of this"""
-import copy, functools, inspect, random, sys, types
+import copy, functools, inspect, os, random, sys, traceback, types
 import numpy as np
 
 LIBRARIES = "numpy", "torch", "jax"
@@ -87,6 +87,38 @@ def arrays_in(value):
     memo = {}
     copy.deepcopy(value, memo)
     return [(a, memo[id(a)]) for a in memo.get(id(memo), ()) if isinstance(a, np.ndarray)]
+
+
+def name_of(a, v, name, depth=5):
+    """What an array in v is called, as cache['work'] or cache.w; None: it is not there."""
+    if v is a:
+        return name
+    parts = [(f"{name}.{k}", w) for k, w in getattr(v, "__dict__", {}).items()]
+    if isinstance(v, dict):
+        parts = [(f"{name}[{k!r}]" if name else k, w) for k, w in v.items()]
+    elif isinstance(v, (list, tuple)):
+        parts = [(f"{name}[{k}]" if len(v) > 1 or depth < 5 else name, w) for k, w in enumerate(v)]
+    found = (name_of(a, w, called, depth - 1) for called, w in parts if depth)
+    return next(filter(None, found), None)
+
+
+# ---- Words about errors
+
+def line_of(e):
+    """The last line of code that belongs to no library, as ", line 7"; "" if there is none."""
+    others = os.path.dirname(os.__file__), os.path.dirname(np.__file__), "<", \
+        __file__[:-len("_forms.py")]
+    at = [f.lineno for f in traceback.extract_tb(e.__traceback__)
+          if not f.filename.startswith(others) and "site-packages" not in f.filename][-1:]
+    if isinstance(e, SyntaxError):
+        at = [e.lineno]
+    return "".join(f", line {n}" for n in at)
+
+
+def described(e):
+    """The error in one line."""
+    text = str(getattr(e, "msg", None) or e).strip().split("\n")[0]
+    return f"{type(e).__name__}: {text}".rstrip(": ") + line_of(e)
 
 
 # ---- What a function reaches: its library, and generators of random numbers
@@ -221,7 +253,7 @@ class Functions:
     """forward(x, …), and backward(dy, …, cache), backward(dy, …, x, …) or the gradient df(x)."""
     parameters = {}
     declares = False  # a gradient of None means that there is none
-    is_layer = False
+    is_layer, holds = False, "cache"  # holds: what the state is called
 
     def others(self):
         """Other forms that a function alone may have."""
@@ -273,7 +305,7 @@ def times(g, dy):
 
 class Layer(Functions):
     """An object that keeps what backward needs, or its class. Each forward runs on a copy of it."""
-    is_layer = True
+    is_layer, holds = True, "self"
 
     def __init__(self, f, forward, backward, library):
         super().__init__(f, backward, library)
@@ -300,7 +332,7 @@ class Layer(Functions):
 
 class Context(Functions):
     """forward(ctx, x, …) saves in ctx what backward(ctx, dy, …) needs."""
-    declares = True
+    declares, holds = True, "ctx"
 
     def __init__(self, f, library):
         super().__init__(f.forward, f.backward, library)

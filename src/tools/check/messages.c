@@ -297,7 +297,10 @@ static void take_outputs(Program *p, const Job *j, bool sent, Result *r) {
     r->damage[0] = 0;
     result_for_outputs(r, j->runs, all);
     memset(r->branches, 0, (size_t)j->runs * sizeof *r->branches);
-    if (p->on_tape) take_facts(p, j, &y[p->outputs], facts, r);
+    if (p->on_tape)
+        take_facts(p, j, &y[p->outputs], facts, r);
+    else if (*facts)
+        REPORT_SET(r->damage, facts + 1);
     for (int k = 0; k < p->outputs; k++) {
         take_numbers(p, &y[k], j->runs, r->y + before, all);
         before += p->numbers[k];
@@ -310,20 +313,27 @@ static void take_gradients(Program *p, const Job *j, Result *r, real *grad) {
     Array a[PROGRAM_OUTPUTS];
     char damage[PROGRAM_LINE];
     int arrays = take_answer(p, a, damage), wanted = 0, next = 0;
+    long numbers = point_gradients_before(point, point->inputs);
     for (int k = 0; k < point->inputs; k++) wanted += point_has_gradient(point, k);
     if (arrays != wanted) refuse(p, "answered %d gradients, need %d", arrays, wanted);
-    if (p->on_tape && *damage) REPORT_SET(r->damage, damage + 1);
+    if (*damage) REPORT_SET(r->damage, damage + 1);
     for (int k = 0; k < point->inputs; k++) {
         const PointInput *in = &point->in[k];
         char what[NAMES];
         if (!point_has_gradient(point, k)) continue;
         snprintf(what, sizeof what, "d%s", in->name);
         Shape s = shape_of_run(p, what, &a[next], j->runs);
-        if (!shape_equal(s, in->shape))
-            refuse(p, "answered %s of shape %s, need %s", what, shape_text(s),
-                   shape_text(in->shape));
-        take_numbers(p, &a[next++], j->runs, grad + point_gradients_before(point, k),
-                     point_gradients_before(point, point->inputs));
+        real *to = grad + point_gradients_before(point, k);
+        r->misfit[k][0] = 0;
+        if (shape_equal(s, in->shape)) {
+            take_numbers(p, &a[next++], j->runs, to, numbers);
+            continue;
+        }
+        snprintf(r->misfit[k], MISFIT_TEXT, "answered %s of shape %s, need %s", what, shape_text(s),
+                 shape_text(in->shape));
+        for (long run = 0; run < j->runs; run++)
+            memset(to + run * numbers, 0, (size_t)in->count * sizeof *to);
+        array_free(&a[next++]);
     }
 }
 

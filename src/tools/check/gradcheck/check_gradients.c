@@ -347,6 +347,14 @@ static void judge_by_digits(Gradients *g, int k, InputReport *r) {
     }
 }
 
+/* Reports a gradient that has another shape than its input, and was taken as 0. */
+static void report_misfit(InputReport *r, const char *why) {
+    r->verdict = FAIL;
+    r->kinks = r->flat = r->unclear = 0;
+    r->error = NAN;
+    REPORT_SET(r->reason, why);
+}
+
 static void judge_input(Gradients *g, int k, InputReport *r) {
     judge_elements(g, k, r);
     if (r->verdict != PASS || (r->kinks && !g->run->c->kinks)) judge_by_digits(g, k, r);
@@ -391,10 +399,17 @@ void check_gradients(Gradients *g, CaseReport *report) {
     }
     lay_out(g);
     if (recorded) run_backward_for_all(g);
+    char misfit[CHECK_INPUTS][MISFIT_TEXT] = {""};
+    if (recorded) memcpy(misfit, run->result.misfit, sizeof misfit);
     for (int k = 0; k < run->point->inputs; k++) {
         if (!g->element[k].entry) continue;
         InputReport *r = &report->in[report->inputs++];
-        judge_input(g, k, r);
+        if (*misfit[k]) {
+            report_elements(r, &run->point->in[k], &g->element[k]);
+            report_misfit(r, misfit[k]);
+        } else {
+            judge_input(g, k, r);
+        }
         if (!recorded) report_unrecorded(r, run->point->in[k].name, run->c->flat, by_reference);
         if (r->verdict > report->verdict) report->verdict = r->verdict;
         kinks |= r->kinks > 0;

@@ -1,6 +1,7 @@
 #include "base/append.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/utf8.h"
 #include "check/gradcheck/check_gradients.h"
 #include "check/gradcheck/rounding.h"
 #include <math.h>
@@ -177,6 +178,7 @@ static bool leaves_alone(Properties *p) {
     check_run_job(run, (Job){.runs = 1, .dy = p->one});
     run->ways.watch = false;
     snprintf(p->text, REPORT_TEXT, "%s", run->result.damage);
+    utf8_make_printable(p->text, "");
     return !p->text[0];
 }
 

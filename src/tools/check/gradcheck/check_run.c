@@ -130,6 +130,7 @@ static void do_parts(CheckRun *r, const Job *job) {
         same_outputs(r, part);
         memcpy(all->y + done * r->outputs, part->y, (size_t)(runs * r->outputs) * sizeof(real));
         memcpy(all->branches + done, part->branches, (size_t)runs * sizeof *part->branches);
+        if (gradients) memcpy(all->misfit, part->misfit, sizeof all->misfit);
         if (gradients)
             memcpy(all->grad + done * gradients, part->grad,
                    (size_t)(runs * gradients) * sizeof(real));

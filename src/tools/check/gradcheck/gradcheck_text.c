@@ -249,9 +249,11 @@ static bool is_known(const CaseReport *all, const CaseReport *r, const char *nam
     return false;
 }
 
-/* Prints what a report adds to the earlier ones: gradients and properties not known yet. */
-static void explain_more(FILE *out, const CaseReport *all, long count, const CaseReport *r) {
-    for (int i = 0; i < r->inputs; i++) {
+/* Prints what a report adds to the earlier ones: properties not known yet, and gradients if they
+ * are explained. */
+static void explain_more(FILE *out, const CaseReport *all, long count, const CaseReport *r,
+                         bool gradients) {
+    for (int i = 0; i < (gradients ? r->inputs : 0); i++) {
         const InputReport *in = &r->in[i];
         bool wrong = find_wrong(r, r->op, in->name);
         if (wrong && !is_known(all, r, in->name))
@@ -271,10 +273,21 @@ static void explain_more(FILE *out, const CaseReport *all, long count, const Cas
     paragraph(out, 0, "%s %s/%s: the property '%s' does not hold", verdict, r->op, r->name,
               report_property[first].name);
     if (!known) paragraph(out, INDENT, "%s", r->trouble);
+    if (!gradients && first == PROPERTY_FORWARD && !known)
+        paragraph(out, INDENT,
+                  "The gradients are compared with those of the right forward: a wrong one is "
+                  "explained when the forward is right.");
+}
+
+/* Whether no case of the operation shows another output than the reference's. */
+static bool is_forward_right(const CaseReport *all, long count, const char *op) {
+    for (const CaseReport *r = all; r < all + count; r++)
+        if (strcmp(r->op, op) == 0 && r->broken[PROPERTY_FORWARD][0]) return false;
+    return true;
 }
 
 void gradcheck_explain(FILE *out, const CaseReport *r) {
-    explain_more(out, r, 1, r);
+    explain_more(out, r, 1, r, true);
 }
 
 void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
@@ -282,7 +295,7 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
         char *text;
         size_t size = 0;
         FILE *memory = text_open(&text, &size);
-        explain_more(memory, r, count, &r[i]);
+        explain_more(memory, r, count, &r[i], is_forward_right(r, count, r[i].op));
         text_close(memory, &text);
         bool apart = *text && (i == 0 || strchr(text, '\n') + 1 < text + size);
         if (*text) fprintf(out, "%s%s", apart ? "\n" : "", text);

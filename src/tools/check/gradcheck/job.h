@@ -43,7 +43,7 @@ typedef struct Job {
     JobWays ways;
 } Job;
 
-enum { DAMAGE_TEXT = 128 };
+enum { DAMAGE_TEXT = 128, MISFIT_TEXT = 160 };
 typedef struct Result {
     Shape shape; /* of the output of each run */
     int parts;   /* tensors that are one output, one after the other; at most 1: it is one */
@@ -54,6 +54,8 @@ typedef struct Result {
     uint64_t *branches;       /* [runs] the sides that all branches took */
     real *grad;               /* [backwards][runs][numbers of all inputs that take a gradient] */
     char damage[DAMAGE_TEXT]; /* "forward changed input x"; "": nothing */
+    char misfit[CHECK_INPUTS]
+               [MISFIT_TEXT]; /* why a gradient is no gradient of this input; "": it is */
     size_t y_room, branches_room, grad_room; /* bytes */
 } Result;
 

@@ -196,6 +196,8 @@ static bool copy_host(const Plan *p, const StudentFile *f, Error *e) {
             if (slash) *slash = 0;
             snprintf(path, sizeof path, "%.*s/../share/tapeformer/%s", PATH_CAPACITY - 64, program,
                      name[i]);
+            if (access(path, R_OK) != 0) /* beside the program, as pip installs it */
+                snprintf(path, sizeof path, "%.*s/%s", PATH_CAPACITY - 64, program, name[i]);
         }
         if (!file_copy(path, NULL, p->folder, name[i], e)) return false;
     }

@@ -129,7 +129,6 @@ bool grade_in(Grading *g, const char *folder, long number, const char *path, con
     bool ok = take_file(g, own, path, shown, e);
     text_append(g->notes, sizeof g->notes, "%s", g->file.warnings);
     g->show.notes = g->notes;
-    fputs(g->file.warnings, stderr);
     ok = ok && grade_unjudged(&g->plan, &g->show, FAIL, cut_short, e);
     if (ok) plan_run(&g->plan, show_report, show);
     show_end_operation(show);
@@ -150,6 +149,8 @@ bool grade_file(Grading *g, const char *path, Error *e) {
         ok = show_finish(&show, e);
     else
         show_free(&show);
+    fflush(stdout);
+    fputs(g->file.warnings, stderr);
     grade_close(g, folder);
     return ok;
 }

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "check/directories.h"
 #include "check/grading/grade_files.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ typedef struct FolderRun {
     FileEnd *end; /* [files] */
     long *job;    /* [files] the files that are judged now */
     long next;    /* the next file to be printed */
+    double start; /* in seconds; 0 after the first file: the rest is announced */
     bool last;    /* no file is judged again after this time */
     Status worst; /* of the verdicts on files */
     Error *error; /* why no file can be judged */
@@ -127,6 +129,7 @@ static void judge_one(void *context, long job) {
     if (!ok)
         show.report =
             grade_reports(&g.plan, grade_verdict_on(&news.why), news.why.text, &show.count);
+    fputs(g.file.warnings, stderr);
     memcpy(news.notes, g.notes, sizeof news.notes);
     news.seconds = clock_seconds() - show.start;
     child_send(&news, sizeof news);
@@ -146,6 +149,16 @@ static void take_worst(FolderRun *run, Status found) {
     if (!found || run->worst == STATUS_NO) return;
     bool open = found == STATUS_INCONCLUSIVE || grade_is_lack(found);
     run->worst = open ? STATUS_INCONCLUSIVE : STATUS_NO;
+}
+
+/* After the first file: says how many there are, and about how long all take if that is long. */
+static void announce(FolderRun *run) {
+    const double least = 5;
+    double seconds = clock_seconds() - run->start, side_by_side = pool_threads() + 1;
+    double all = seconds * ceil((double)run->files.count / side_by_side);
+    if (run->start > 0 && all > fmax(least, seconds))
+        fprintf(stderr, "gradcheck: %ld files, about %.0f s in all\n", run->files.count, all);
+    run->start = 0;
 }
 
 static void take_one(void *context, long job, const ChildEnd *end) {
@@ -174,6 +187,7 @@ static void take_one(void *context, long job, const ChildEnd *end) {
                   (grade_is_lack(f->found.status) || child_lacks(f->lines));
     f->again = lacked && !run->last;
     f->ended = !f->again;
+    announce(run);
     if (f->again) return;
     print_ended(run);
     take_worst(run, f->found.status);
@@ -190,6 +204,7 @@ static void judge_twice(FolderRun *run) {
     ChildLimits unlimited = {.seconds = 1e6};
     memcpy(unlimited.keep, run->all->plan.keep, sizeof unlimited.keep);
     long count = 0;
+    run->start = clock_seconds();
     for (long i = 0; i < run->files.count; i++) run->job[i] = i;
     /* One more than there are processors: some files sleep until their time is over. */
     child_run_all(run->files.count, pool_threads() + 1, &unlimited, judge_one, take_one, run);
