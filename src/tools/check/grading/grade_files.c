@@ -65,6 +65,10 @@ static bool note_gap(Grading *g, const char *folder, Error *e) {
            error_set(e, STATUS_USAGE, "--confined: this machine does not confine %s", g->show.gap);
 }
 
+bool grade_is_python(const char *path) {
+    return path && directory_ends_in(path, ".py");
+}
+
 /* A temporary directory of the run; each file has one of its own in it. The compilers of students'
  * files read a copy of the project's headers. */
 bool grade_open(Grading *g, char folder[TEMPORARY_PATH], Error *e) {
@@ -77,6 +81,7 @@ bool grade_open(Grading *g, char folder[TEMPORARY_PATH], Error *e) {
     g->show.own_cases = !g->file.cases && !g->file.like;
     if (!directory_temporary(folder, e) || !note_gap(g, folder, e)) return false;
     snprintf(readable, sizeof readable, "%s/src", folder);
+    if (grade_is_python(g->file.source) && access(headers, R_OK) != 0) return true; /* pip's */
     return directory_copy(headers, g->file.solution ? alone : sources, readable, e);
 }
 
@@ -85,10 +90,6 @@ void grade_close(Grading *g, const char *folder) {
         if (g->plan.keep[i] > 0) close(g->plan.keep[i]);
     plan_free(&g->plan);
     if (*folder) directory_remove(folder);
-}
-
-bool grade_is_python(const char *path) {
-    return path && directory_ends_in(path, ".py");
 }
 
 static bool add_file(Plan *p, StudentFile *f, Error *e) {
