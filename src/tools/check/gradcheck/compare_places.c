@@ -226,11 +226,11 @@ bool compare_wrong_axis(Comparison *m) {
         bool both = false;
         for (int b = 0; b < m->y_shape.rank; b++) {
             if (!are_alike(m, a, b)) continue;
-            bool in_yours = ways_of(m, a, b, m->yours, 0) == SAME;
-            bool in_right = ways_of(m, a, b, m->right, 0) == SAME;
-            both |= in_yours && in_right;
-            if (in_yours) yours = b - m->stacked;
-            if (in_right) right = b - m->stacked;
+            int in_yours = ways_of(m, a, b, m->yours, 0), in_right = ways_of(m, a, b, m->right, 0);
+            if (!in_yours || !in_right) return false; /* one of the two is 0 everywhere */
+            both |= in_yours == SAME && in_right == SAME;
+            if (in_yours == SAME) yours = b - m->stacked;
+            if (in_right == SAME) right = b - m->stacked;
         }
         if (both || (yours < 0 && right < 0)) continue;
         char from[REPORT_NAME], of[REPORT_NAME];
