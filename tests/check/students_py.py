@@ -42,7 +42,8 @@ def verdicts(functions):
 
 
 def verdicts_of(judged):
-    text, reports = gradcheck.judge(judged)
+    with contextlib.redirect_stderr(io.StringIO()):  # its progress
+        text, reports = gradcheck.judge(judged)
     found = {}
     for r in reports:
         words = r["verdict"], r["case"], r.get("part"), r.get("reason"), r.get("property", r.get("pattern"))

@@ -99,6 +99,10 @@ Digits check_digits(CheckRun *run, int input, Arena *arena) {
     if (!d.everywhere && now.largest < remains * before.largest) return d;
     d.jump = d.everywhere ? now.median : now.largest;
     d.count = (int)floor(-log10(d.jump));
+    if (d.count < 1) { /* a jump of the output's own size is a kink near 0 */
+        d.count = 0;
+        return d;
+    }
     for (long i = 0; i < run->outputs; i++)
         d.step[i] = fmax(d.step[i], d.jump * fabs((double)check_run_output(run, POINTS / 2)[i]));
     return d;

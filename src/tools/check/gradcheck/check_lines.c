@@ -88,14 +88,19 @@ static bool joins(const Lines *l, Line *last, Line *line, bool *moved) {
     return true;
 }
 
-/* Groups the lines under way that have moved different outputs: they share their next runs. */
+/* Whether a line's first step has shown which outputs it moves: one across a kink shows none. */
+static bool may_group(const Line *line) {
+    return line->under_way && !line->follows && !line->crossed;
+}
+
+/* Groups the lines that have moved different outputs: they share their next runs. */
 static void group_lines(Lines *l) {
     EACH_LINE(l, head) {
         Line *last = head;
-        if (head->follows || !head->under_way) continue;
+        if (!may_group(head)) continue;
         memcpy(l->moved, head->moves, (size_t)l->e->outputs);
         for (Line *line = head + 1; line < l->line + l->count; line++)
-            if (line->under_way && !line->follows && joins(l, last, line, l->moved)) last = line;
+            if (may_group(line) && joins(l, last, line, l->moved)) last = line;
     }
 }
 
