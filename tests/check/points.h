@@ -1,4 +1,4 @@
-/* What the runs of a folder of files leave: lines of JSON and results.json. */
+/* Readers of the files that the run of a folder leaves: lines of JSON and results.json. */
 #pragma once
 
 #include "child.h"

@@ -214,15 +214,19 @@ static bool finish(Run *r, Error *e) {
     return true;
 }
 
+static bool is_at_end(const Run *r) {
+    return r->trainer->state.step >= r->config->schedule.steps;
+}
+
 /* The last line of the bar. */
 static void end_bar(Run *r, bool trained) {
     if (trained)
         progress_end(&r->bar);
     else
         progress_clear(&r->bar);
-    long step = r->trainer->state.step, steps = r->config->schedule.steps;
-    if (!trained || step >= steps || r->config->quiet) return;
-    fprintf(stderr, "stopped after step %ld of %ld%s\n", step, steps,
+    if (!trained || is_at_end(r) || r->config->quiet) return;
+    fprintf(stderr, "stopped after step %ld of %ld%s\n", r->trainer->state.step,
+            r->config->schedule.steps,
             interrupt_signal() ? "; another Ctrl-C, a second later, stops at once"
                                : ": the time of --minutes is over");
 }
@@ -234,15 +238,12 @@ static const char *what_stands(const Run *r) {
 
 bool run_finish(Run *r, bool trained, Error *e) {
     const char *folder = r->config->run;
-    bool stops_early = trained && r->trainer->state.step < r->config->schedule.steps;
     char generate[PROGRAM_COMMAND], train[PROGRAM_COMMAND];
     Error unsaved = {0}, bad = {0};
-    bool judged =
-        !trained || r->trainer->state.step < r->trainer->schedule.steps || judge_last_step(r, &bad);
+    bool judged = !trained || !is_at_end(r) || judge_last_step(r, &bad);
     end_bar(r, trained);
     /* A run that made no step replaces none that did. */
-    if ((r->replaces || r->kept) && r->steps_here == 0 &&
-        r->trainer->state.step < r->config->schedule.steps) {
+    if ((r->replaces || r->kept) && r->steps_here == 0 && !is_at_end(r)) {
         if (!r->config->quiet) fprintf(stderr, "no step was made: %s stays as it was\n", folder);
         return false;
     }
@@ -251,7 +252,7 @@ bool run_finish(Run *r, bool trained, Error *e) {
     if (saved && !r->config->quiet)
         fprintf(stderr, "saved in %s, for %s %s%s\n", folder, program_command("generate", generate),
                 r->word, trained ? "" : ": the weights before that step");
-    if (saved && stops_early && !r->config->quiet)
+    if (saved && trained && !is_at_end(r) && !r->config->quiet)
         fprintf(stderr, "%s --resume %s continues it\n", program_command("train", train), r->word);
     if (!saved && !trained) fprintf(stderr, "not saved: %s; %s\n", unsaved.text, what_stands(r));
     if (!judged && saved) error_set(e, bad.status, "%s", bad.text);

@@ -91,11 +91,8 @@ static void show_progress(void *show, long rows, long all) {
 bool score_show(Tape *t, const SavedRun *r, char *const *file, int files, bool show, Error *e) {
     Score all = {0};
     ScoreShow s = {.tokenizer = r->tokenizer, .colour = show && terminal_of(stdout).colour};
-    ScoreListener listener = {.context = &s};
-    if (show)
-        listener = (ScoreListener){.token = take_token, .pair = take_pair, .context = &s};
-    else
-        listener.judged = show_progress;
+    ScoreListener listener = {.judged = show_progress, .context = &s};
+    if (show) listener = (ScoreListener){.token = take_token, .pair = take_pair, .context = &s};
     for (int i = 0; i < files; i++) {
         s.bar = progress_start("score", "rows/s", 0, false);
         bool ok = score_file(t, r, file[i], &listener, &all, e);

@@ -98,11 +98,8 @@ Digits check_digits(CheckRun *run, int input, Arena *arena) {
     d.everywhere = now.median > 0 && now.median >= before.median / 10;
     if (!d.everywhere && now.largest < remains * before.largest) return d;
     d.jump = d.everywhere ? now.median : now.largest;
-    d.count = (int)floor(-log10(d.jump));
-    if (d.count < 1) { /* a jump of the output's own size is a kink near 0 */
-        d.count = 0;
-        return d;
-    }
+    d.count = (int)fmax(0, floor(-log10(d.jump)));
+    if (!d.count) return d; /* a jump of the output's own size is a kink near 0 */
     for (long i = 0; i < run->outputs; i++)
         d.step[i] = fmax(d.step[i], d.jump * fabs((double)check_run_output(run, POINTS / 2)[i]));
     return d;

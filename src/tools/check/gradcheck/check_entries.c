@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What a stage may help. */
+/* A stage helps entries of one kind. */
 typedef enum Help {
     DOUBTFUL,
     /* Derivatives hidden by rounding: the large steps may show another function, so what they confirm

@@ -51,7 +51,7 @@ static double slope_at(const CheckRun *run, const Entries *e, long q, int which)
     return slope / (2 * step);
 }
 
-/* What points nearby say of a wrong entry, or of all of a coordinate. */
+/* Points nearby tell one of these of a wrong entry, or of all of a coordinate. */
 typedef enum Nearby {
     BETWEEN, /* it lies between slopes of points nearby */
     OPEN,    /* forward leaves its domain, or its slopes differ */
